@@ -1,0 +1,25 @@
+//! Exit codes: a documented interface.
+
+/// What the process tells its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExitCode {
+    /// The test ran to its end.
+    Success,
+    /// The test could not be run or did not end as it should: refused, vanished
+    /// peer, unusable address, failed output.
+    Failure,
+    /// The command line cannot be carried out.
+    Usage,
+}
+
+impl ExitCode {
+    /// The number given to the operating system.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+        }
+    }
+}

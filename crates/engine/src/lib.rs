@@ -1,0 +1,1 @@
+//! Traffic: workers, pacing, workloads, published counters.

@@ -1,0 +1,91 @@
+//! A flow that is connected.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Tos, WallTime};
+
+/// What kind of test the connection carries, as its line says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConnectionFlavour {
+    /// Client to server.
+    #[default]
+    Plain,
+    /// Server to client on the client's connection, or a connect-back.
+    Reverse,
+    /// Both at once on one socket.
+    FullDuplex,
+    /// Request and response; sizes in bytes, hold in microseconds.
+    RequestResponse {
+        /// Request size.
+        request: u32,
+        /// Response size.
+        response: u32,
+        /// Time the server holds a response back.
+        hold_micros: u32,
+        /// The ends acknowledge at once.
+        quickack: bool,
+    },
+}
+
+/// Type of service as the connection line shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TosNote {
+    /// Sent data carries it.
+    Transmit(Tos),
+    /// Received data is expected to carry it.
+    Receive(Tos),
+    /// Both directions; received first.
+    Both {
+        /// On received data.
+        receive: Tos,
+        /// On sent data.
+        transmit: Tos,
+    },
+}
+
+/// TCP_INFO right after the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InitialTcp {
+    /// Congestion window, KiB (cwnd * mss / 1024).
+    pub cwnd_kib: u32,
+    /// Maximum segment size, bytes.
+    pub mss: u32,
+    /// Round-trip time of the handshake, microseconds.
+    pub rtt_micros: u32,
+}
+
+/// The connection line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connected {
+    /// Flow and direction.
+    pub tag: FlowTag,
+    /// Own address.
+    pub local: SocketAddr,
+    /// Device that owns the own address.
+    pub device: Option<String>,
+    /// Peer's address.
+    pub peer: SocketAddr,
+    /// Kind of test.
+    pub flavour: ConnectionFlavour,
+    /// `--no-udp-fin` is in force.
+    pub no_udp_fin: bool,
+    /// Delays can be computed from the stamps (`--trip-times`).
+    pub trip_times: bool,
+    /// Congestion control in force (TCP), and whether `-Z` asked for it.
+    pub congestion: Option<String>,
+    /// `-Z` was given: enhanced output names it.
+    pub congestion_by_user: bool,
+    /// Type of service, when not zero.
+    pub tos: Option<TosNote>,
+    /// Peer's version as it is shown: `2.2.1-rc`.
+    pub peer_version: Option<String>,
+    /// The peer's version was asked for (`-X`): shown without `-e` too.
+    pub peer_detected: bool,
+    /// TCP state after the handshake.
+    pub initial: Option<InitialTcp>,
+    /// How long connect() took (TCP client).
+    pub connect_time: Option<Duration>,
+    /// When. `None` on reverse server flows, whose line has no date.
+    pub at: Option<WallTime>,
+}

@@ -1,0 +1,52 @@
+//! What can be said about a test.
+
+mod banner;
+mod connection;
+mod notice;
+mod row;
+
+pub use banner::{
+    BufferSize, ClientBanner, CongestionControl, SegmentSize, ServerBanner, TargetGap,
+};
+pub use connection::{ConnectionFlavour, Connected, InitialTcp, TosNote};
+pub use notice::{Notice, TrafficOperation};
+pub use row::{
+    Endpoints, Measure, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState,
+    UdpReceive, UdpSend,
+};
+
+use tapeline_base::FlowTag;
+
+/// One thing that happened, in the order in which it happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A server (or the listener of a dual test) listens.
+    Listening(ServerBanner),
+    /// A client (or a server that connects back) is about to connect.
+    Connecting(ClientBanner),
+    /// A flow is connected.
+    Connected(Connected),
+    /// Numbers of an interval or of the whole test.
+    Row(Row),
+    /// A UDP sender's own count at its end.
+    Sent {
+        /// The flow, or `None` for the sum of `flows`.
+        tag: Option<FlowTag>,
+        /// Flows in the sum (1 for a flow).
+        flows: usize,
+        /// Datagrams sent, the final one included.
+        datagrams: u64,
+    },
+    /// What the peer says it received: a row of kind [`Measure::UdpReceive`] that
+    /// follows the words "Server Report". `enhanced` as announced by the peer.
+    ServerReport {
+        /// The peer's numbers.
+        row: Row,
+        /// The peer sent the latency extension.
+        enhanced: bool,
+    },
+    /// A condition, in words; the renderer chooses stream and sentence.
+    Notice(Notice),
+    /// No flow is active any more (a server between tests): column headers start anew.
+    Idle,
+}

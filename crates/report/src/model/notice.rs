@@ -1,0 +1,175 @@
+//! Conditions that a reader must know of.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Tos, Transport, WallTime};
+
+/// A socket call in which traffic failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrafficOperation {
+    /// Sending payload.
+    Write,
+    /// Receiving payload.
+    Receive,
+    /// Closing the sending direction.
+    Shutdown,
+    /// The client's final datagram.
+    WriteFin,
+    /// Waiting for the server's report.
+    ReadFin,
+    /// Sending the test header.
+    SendHeader,
+}
+
+/// A condition. Each has one sentence per personality.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// connect() failed. `retrying` when another attempt follows.
+    ConnectFailed {
+        /// The flow.
+        tag: FlowTag,
+        /// Where to.
+        peer: SocketAddr,
+        /// The operating system's reason, without number.
+        reason: String,
+        /// When.
+        at: WallTime,
+        /// Another attempt follows.
+        retrying: bool,
+    },
+    /// `--connect-retry-time` has passed.
+    ConnectTimedOut {
+        /// The flow.
+        tag: FlowTag,
+        /// When.
+        at: WallTime,
+    },
+    /// A listening socket cannot be had.
+    ListenFailed {
+        /// Transport.
+        transport: Transport,
+        /// Address wanted.
+        address: SocketAddr,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// The client cannot bind its address.
+    BindFailed {
+        /// Address wanted.
+        address: SocketAddr,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// SO_BINDTODEVICE failed.
+    DeviceFailed {
+        /// Device wanted.
+        device: String,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// Name resolution failed.
+    Unresolvable {
+        /// Host as typed.
+        host: String,
+        /// iperf 2's words for the resolver's answer.
+        reason: String,
+    },
+    /// The congestion control cannot be had.
+    CongestionFailed {
+        /// Name wanted.
+        name: String,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// The MSS cannot be set.
+    SegmentSizeFailed {
+        /// Bytes wanted.
+        wanted: u32,
+    },
+    /// The TOS byte reads back differently.
+    TosFailed {
+        /// Wanted.
+        wanted: Tos,
+        /// In force.
+        actual: Tos,
+    },
+    /// `-w` below 2048.
+    SmallWindow {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// A traffic call failed and ended the flow.
+    TrafficFailed {
+        /// The flow.
+        tag: FlowTag,
+        /// Which call.
+        operation: TrafficOperation,
+        /// TCP or UDP.
+        transport: Transport,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// No server report came.
+    NoServerReport {
+        /// The flow.
+        tag: FlowTag,
+        /// Tries.
+        tries: u32,
+    },
+    /// The client went on asking for the report after it was sent.
+    ReportUnacknowledged {
+        /// The flow.
+        tag: FlowTag,
+    },
+    /// Nothing came from the peer for so long that the flow was ended.
+    PeerVanished {
+        /// The flow.
+        tag: FlowTag,
+        /// Time without data.
+        silent_for: Duration,
+    },
+    /// A peer's first message was no test of ours, or broke a rule.
+    PeerRefused {
+        /// Who.
+        peer: SocketAddr,
+        /// Why, in words.
+        reason: String,
+    },
+    /// The server waits for running tests after the first interrupt.
+    WaitingForTests,
+    /// The socket buffer is smaller than asked for.
+    BufferClamped {
+        /// Asked for, bytes.
+        wanted: u64,
+        /// In force, bytes.
+        actual: u64,
+    },
+    /// A traffic thread used most of a processor.
+    CpuSaturated {
+        /// The flow.
+        tag: FlowTag,
+        /// Share of one processor, 0..1.
+        share: f64,
+    },
+    /// The kernel dropped datagrams because the socket buffer was full.
+    ReceiveBufferDrops {
+        /// The flow, when the drops can be ascribed to one.
+        tag: Option<FlowTag>,
+        /// Datagrams.
+        datagrams: u64,
+    },
+    /// The sender could not keep the rate asked for.
+    PacingMissed {
+        /// The flow.
+        tag: FlowTag,
+        /// Asked for, bits per second.
+        wanted: u64,
+        /// Reached, bits per second.
+        reached: u64,
+    },
+    /// The test ended by an interrupt: numbers cover a part of it.
+    Interrupted,
+    /// Any other sentence, already whole; goes to standard error.
+    Text(String),
+}

@@ -1,0 +1,200 @@
+//! Numbers of an interval or of a whole test.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, WallTime};
+use tapeline_stats::{Moments, ReadSizes};
+
+/// What a row speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// One direction of one flow.
+    Flow(FlowTag),
+    /// All flows of a group.
+    Sum {
+        /// How many.
+        flows: usize,
+    },
+    /// Both directions of a full-duplex flow.
+    Duplex(FlowTag),
+}
+
+/// Time covered, relative to the start of the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Span {
+    /// Start.
+    pub start: Duration,
+    /// End, not before the start.
+    pub end: Duration,
+}
+
+impl Span {
+    /// Its length.
+    #[must_use]
+    pub fn length(self) -> Duration {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// Interval or total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// One reporting interval.
+    Interval,
+    /// The whole test.
+    Total,
+}
+
+/// Sender and receiver of the data (CSV orients its address columns that way).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Own address.
+    pub local: SocketAddr,
+    /// Peer's address.
+    pub peer: SocketAddr,
+    /// This end sends the data.
+    pub local_sends: bool,
+}
+
+/// Sampled state of a TCP sender; a field that the kernel does not tell is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpState {
+    /// Packets in flight (unacked - sacked - lost + retransmitted).
+    pub in_flight_packets: Option<u32>,
+    /// Congestion window, packets.
+    pub cwnd_packets: Option<u32>,
+    /// Maximum segment size, bytes.
+    pub mss: Option<u32>,
+    /// Smoothed round-trip time, microseconds.
+    pub rtt_micros: Option<u32>,
+    /// Its mean deviation, microseconds.
+    pub rtt_variance_micros: Option<u32>,
+}
+
+/// A TCP sender's numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TcpSend {
+    /// Successful writes.
+    pub writes: u64,
+    /// Failed writes that did not end the flow.
+    pub errors: u64,
+    /// Retransmitted segments; `None` when the kernel does not tell.
+    pub retransmits: Option<u64>,
+    /// State at the end of the span (flows only, not sums).
+    pub state: Option<TcpState>,
+}
+
+/// A TCP receiver's numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TcpReceive {
+    /// Reads and their sizes.
+    pub reads: ReadSizes,
+}
+
+/// A UDP sender's numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UdpSend {
+    /// Successful writes (data datagrams).
+    pub writes: u64,
+    /// Failed writes.
+    pub errors: u64,
+    /// Writes that timed out (also counted in `errors`).
+    pub timeouts: u64,
+}
+
+/// A UDP receiver's numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UdpReceive {
+    /// Distinct datagrams received.
+    pub received: u64,
+    /// Sent as far as is known: highest sequence number (interval: its increase).
+    pub total: u64,
+    /// Not received.
+    pub lost: u64,
+    /// Arrived after a later one (distinct datagrams).
+    pub reordered: u64,
+    /// Arrived again.
+    pub duplicates: u64,
+    /// What iperf 2 prints as out of order: reordered and duplicates together.
+    pub out_of_order: u64,
+    /// What iperf 2 prints as lost: gaps minus out of order, not below zero.
+    pub lost_compatible: u64,
+    /// Of `lost`: dropped by this host's own socket buffer, when the kernel tells.
+    pub lost_in_host: Option<u64>,
+    /// RFC 3550 jitter at the end of the span, seconds; `None` without a sample.
+    pub jitter: Option<f64>,
+    /// Mean of all running jitter values, seconds: iperf 2's jitter of a total.
+    pub jitter_mean: Option<f64>,
+    /// Receive time minus send stamp, seconds. Clocks are not compared.
+    pub transit: Moments,
+    /// Read calls that delivered data, counted per datagram.
+    pub reads: u64,
+    /// Read calls that timed out.
+    pub timeouts: u64,
+    /// Datagrams longer than the read buffer.
+    pub truncated: u64,
+    /// Datagrams per second over the span.
+    pub packets_per_second: f64,
+}
+
+/// A request/response client's numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestResponse {
+    /// Round-trip times, seconds; `count` is the number of responses.
+    pub round_trips: Moments,
+    /// Median, 90th, 99th percentile in seconds, when there are samples enough.
+    pub percentiles: [Option<f64>; 3],
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+    /// Retransmitted segments; `None` when the kernel does not tell.
+    pub retransmits: Option<u64>,
+    /// State at the end of the span.
+    pub state: Option<TcpState>,
+}
+
+/// The numbers, by what the flow does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measure {
+    /// TCP sender.
+    TcpSend(TcpSend),
+    /// TCP receiver.
+    TcpReceive(TcpReceive),
+    /// UDP sender.
+    UdpSend(UdpSend),
+    /// UDP receiver.
+    UdpReceive(UdpReceive),
+    /// Sender and receiver together (full duplex; sums of dual tests). `datagrams`
+    /// for UDP; `loss` when a receiver of the sum counted it (lost, total).
+    Both {
+        /// UDP datagrams of both directions.
+        datagrams: Option<u64>,
+        /// (lost, total) of the receiving members on a server.
+        loss: Option<(u64, u64)>,
+    },
+    /// Request and response.
+    RequestResponse(RequestResponse),
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it speaks of.
+    pub subject: Subject,
+    /// Interval or total.
+    pub phase: Phase,
+    /// Time covered.
+    pub span: Span,
+    /// Wall time of the end of the span.
+    pub ended: WallTime,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Addresses; of a sum, those of one member.
+    pub endpoints: Option<Endpoints>,
+    /// The peer stamps its writes with a clock that it says is synchronised.
+    pub trip_times: bool,
+    /// The numbers.
+    pub measure: Measure,
+}

@@ -1,0 +1,1 @@
+//! Measurement mathematics: loss, jitter, delay, histograms.

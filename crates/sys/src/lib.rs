@@ -1,0 +1,1 @@
+//! Sockets, clocks and processes of the operating systems, behind one safe interface.

@@ -1,0 +1,2 @@
+//! A tape measure for networks.
+fn main() {}

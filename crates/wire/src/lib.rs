@@ -1,0 +1,1 @@
+//! Byte codecs of the iperf protocols: pure, bounded, without IO.

@@ -1,0 +1,1 @@
+//! Tests of the real binary against real peers and networks.
