@@ -78,6 +78,21 @@ pub enum TargetGap {
     Every(Duration),
 }
 
+/// What a request/response client is going to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestPlan {
+    /// Request size, bytes.
+    pub request: u32,
+    /// Response size, bytes.
+    pub response: u32,
+    /// Time the server holds a response back, microseconds.
+    pub hold_micros: u32,
+    /// The ends acknowledge at once.
+    pub quickack: bool,
+    /// Requests per burst and the time between bursts; `None` runs back to back.
+    pub burst: Option<(u32, Duration)>,
+}
+
 /// A connecting end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientBanner {
@@ -113,6 +128,8 @@ pub struct ClientBanner {
     pub nodelay: bool,
     /// Send buffer.
     pub buffer: BufferSize,
+    /// The flows carry requests and responses.
+    pub request_response: Option<RequestPlan>,
     /// This connection is a server's connect-back for a dual test.
     pub connect_back: bool,
 }

@@ -6,9 +6,9 @@ mod notice;
 mod row;
 
 pub use banner::{
-    BufferSize, ClientBanner, CongestionControl, SegmentSize, ServerBanner, TargetGap,
+    BufferSize, ClientBanner, CongestionControl, RequestPlan, SegmentSize, ServerBanner, TargetGap,
 };
-pub use connection::{ConnectionFlavour, Connected, InitialTcp, TosNote};
+pub use connection::{Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};
 pub use row::{
     Endpoints, Measure, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState,

@@ -166,10 +166,13 @@ pub enum Measure {
     UdpSend(UdpSend),
     /// UDP receiver.
     UdpReceive(UdpReceive),
-    /// Sender and receiver together (full duplex; sums of dual tests). `datagrams`
-    /// for UDP; `loss` when a receiver of the sum counted it (lost, total).
+    /// Sender and receiver together: full duplex (`datagrams` for UDP) and the sums of
+    /// dual tests (`datagrams` is `None`; `loss` when a receiver of the sum counted it).
+    /// When enhanced output is wanted, the sum of a dual test is a `TcpSend`/`UdpSend` on
+    /// the ordering end and a `TcpReceive`/`UdpReceive` on the serving end, because
+    /// iperf 2.2.1 prints the members' own columns there.
     Both {
-        /// UDP datagrams of both directions.
+        /// UDP datagrams of both directions of full-duplex flows.
         datagrams: Option<u64>,
         /// (lost, total) of the receiving members on a server.
         loss: Option<(u64, u64)>,
