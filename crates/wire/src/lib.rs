@@ -1,1 +1,11 @@
 //! Byte codecs of the iperf protocols: pure, bounded, without IO.
+//!
+//! A codec turns received bytes into a typed message, or says why it cannot, and
+//! turns a typed message into the bytes that the reference program would send.
+//! It reads no clock, opens nothing, and never panics, whatever the bytes are:
+//! absent fields read as zero where the protocol says so, every received length
+//! and count is bounded by a constant in the protocol's `limits`.
+//!
+//! - [`iperf2`]: iperf 1.7, 2.0.x, 2.1.x and 2.2.x over TCP and UDP.
+
+pub mod iperf2;

@@ -1,0 +1,126 @@
+//! Isochronous traffic: its settings, and the frame that a datagram belongs to.
+
+use super::field::{put_word, word};
+use super::limits;
+use super::settings::{Millionths, Timestamp};
+
+/// Frame settings, sent by clients whose server has to produce the frames, and for
+/// periodic bursts (32 bytes; TCP offset 80, UDP offset 128).
+///
+/// | Offset | Field |
+/// |---|---|
+/// | 0, 4 | frames (bursts) per second: whole, millionths |
+/// | 8, 12 | mean: bit/s, or bytes of a periodic burst |
+/// | 16, 20 | variance of the mean, bit/s |
+/// | 24, 28 | gap between the packets of a frame, seconds |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IsochronousSettings {
+    /// Frames or bursts per second.
+    pub frames_per_second: Millionths,
+    /// Mean rate in bit/s (isochronous) or bytes of a burst (periodic bursts).
+    pub mean: Millionths,
+    /// Standard deviation of the log-normal rate, in the unit of the mean.
+    pub variance: Millionths,
+    /// Gap between the packets of one frame, in seconds.
+    pub burst_gap: Millionths,
+}
+
+impl IsochronousSettings {
+    /// Bytes of the block.
+    pub(super) const LENGTH: usize = 32;
+
+    pub(super) fn read(bytes: &[u8], at: usize) -> Self {
+        Self {
+            frames_per_second: Millionths::read(bytes, at),
+            mean: Millionths::read(bytes, at + 8),
+            variance: Millionths::read(bytes, at + 16),
+            burst_gap: Millionths::read(bytes, at + 24),
+        }
+    }
+
+    pub(super) fn write(&self, bytes: &mut [u8], at: usize) {
+        self.frames_per_second.write(bytes, at);
+        self.mean.write(bytes, at + 8);
+        self.variance.write(bytes, at + 16);
+        self.burst_gap.write(bytes, at + 24);
+    }
+
+    /// Whether frames can be produced from these settings: a frequency above zero and
+    /// at most [`limits::MAX_FRAMES_PER_SECOND`], and a mean above zero. A server's
+    /// own header carries no mean and is not usable in this sense.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        let most = Millionths::from_whole(limits::MAX_FRAMES_PER_SECOND);
+        self.frames_per_second > Millionths(0)
+            && self.frames_per_second <= most
+            && self.mean > Millionths(0)
+    }
+}
+
+/// The frame that a UDP datagram belongs to (32 bytes at offset 80; 2.0.13 and later).
+///
+/// | Offset | Field |
+/// |---|---|
+/// | 80 | frame period, microseconds |
+/// | 84, 88 | start of the traffic: seconds, microseconds |
+/// | 92 | id of the previous frame, 0 for the first |
+/// | 96 | id of this frame, from 1; slots may be skipped |
+/// | 100 | bytes of the frame |
+/// | 104 | bytes of the frame that remain, including this datagram |
+/// | 108 | reserved, never written |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IsochronousFrame {
+    /// Frame period in microseconds.
+    pub period_micros: u32,
+    /// Start of the traffic.
+    pub start: Timestamp,
+    /// Id of the previous frame.
+    pub previous_id: u32,
+    /// Id of this frame.
+    pub id: u32,
+    /// Bytes of the frame.
+    pub size: u32,
+    /// Bytes of the frame that remain, including this datagram.
+    pub remaining: u32,
+}
+
+impl IsochronousFrame {
+    const AT: usize = 80;
+    /// Datagrams that end before this offset carry no frame.
+    pub const END: usize = 112;
+
+    /// Reads the block of a datagram. `None` when the datagram is too short for it, or
+    /// the block cannot be: no bytes, or more bytes left than the frame has.
+    #[must_use]
+    pub fn read(datagram: &[u8]) -> Option<Self> {
+        if datagram.len() < Self::END {
+            return None;
+        }
+        let frame = Self {
+            period_micros: word(datagram, Self::AT),
+            start: Timestamp::read(datagram, Self::AT + 4),
+            previous_id: word(datagram, Self::AT + 12),
+            id: word(datagram, Self::AT + 16),
+            size: word(datagram, Self::AT + 20),
+            remaining: word(datagram, Self::AT + 24),
+        };
+        let possible = frame.size != 0 && frame.remaining != 0 && frame.remaining <= frame.size;
+        possible.then_some(frame)
+    }
+
+    /// Writes the block into a datagram, as far as it reaches.
+    pub fn write(&self, datagram: &mut [u8]) {
+        put_word(datagram, Self::AT, self.period_micros);
+        self.start.write(datagram, Self::AT + 4);
+        put_word(datagram, Self::AT + 12, self.previous_id);
+        put_word(datagram, Self::AT + 16, self.id);
+        put_word(datagram, Self::AT + 20, self.size);
+        put_word(datagram, Self::AT + 24, self.remaining);
+    }
+
+    /// Whether a datagram of `length` bytes completes the frame.
+    #[must_use]
+    pub const fn is_completed_by(&self, length: u32) -> bool {
+        self.remaining == length
+    }
+}
