@@ -1,1 +1,57 @@
 //! Sockets, clocks and processes of the operating systems, behind one safe interface.
+//!
+//! The only crate that may use `unsafe`, and the only one that knows platforms: callers see
+//! the same types everywhere and ask for *capabilities* ([`ReceiveFeatures`],
+//! [`UdpSocket::supports_segmentation`], the `Option`s of [`TcpInfo`]), never for an
+//! operating system.
+//!
+//! ```text
+//!  SocketOptions ─► TcpConn / TcpListener / UdpSocket ─► Poller ◄─ Waker, Interrupts
+//!                        │            │
+//!                     TcpInfo    ReceiveBatch ─► Datagram ─► segments
+//! ```
+//!
+//! Each Linux fast path (`recvmmsg`, segmentation offload, `epoll`, `MSG_TRUNC`, absolute
+//! sleeps) has a portable twin; which one is compiled is decided in `platform.rs` alone.
+//! Everything on the packet path works in memory that was allocated at construction.
+//! Nothing here knows a test protocol.
+
+mod address;
+mod clock;
+mod datagram;
+mod error;
+mod host;
+mod interrupts;
+mod multicast;
+mod options;
+mod platform;
+mod poller;
+mod process;
+mod receive_batch;
+mod resolve;
+mod tcp_conn;
+mod tcp_info;
+mod tcp_listener;
+mod udp_socket;
+mod waker;
+
+pub use address::{outgoing_device, unmapped};
+pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
+pub use datagram::{Datagram, Segments};
+pub use error::{Operation, SocketError, reason};
+pub use host::{HostCounters, HostFacts};
+pub use interrupts::{Interrupts, Signal, ignore_sigpipe};
+pub use multicast::MulticastGroup;
+pub use options::{OptionFailure, SocketOption, SocketOptions};
+pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
+pub use process::{
+    CpuTime, exit_now, peak_memory, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
+    thread_run_delay,
+};
+pub use receive_batch::ReceiveBatch;
+pub use resolve::{ResolveError, ResolveFailure, resolve};
+pub use tcp_conn::{Connected, TcpConn};
+pub use tcp_info::TcpInfo;
+pub use tcp_listener::TcpListener;
+pub use udp_socket::{Opened, ReceiveFeatures, UdpSocket};
+pub use waker::Waker;

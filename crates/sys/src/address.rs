@@ -1,0 +1,82 @@
+//! Addresses as people know them.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+
+use socket2::{SockAddr, Socket};
+
+use crate::platform::interfaces;
+
+/// `address` with an IPv4 address inside IPv6 (`::ffff:192.0.2.1`, what a dual-stack
+/// socket reports) written as plain IPv4.
+#[must_use]
+pub fn unmapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
+            Some(v4) => SocketAddr::from((v4, v6.port())),
+            None => address,
+        },
+        SocketAddr::V4(_) => address,
+    }
+}
+
+/// The network interface that owns the local address `local`, e.g. `eth0`.
+#[must_use]
+pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
+    interfaces::name_of(unmapped(*local).ip())
+}
+
+/// The form in which a socket of the given family takes `address`: an IPv6 socket takes
+/// IPv4 addresses mapped.
+pub(crate) fn for_socket(is_v6: bool, address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) if is_v6 => {
+            SocketAddr::V6(SocketAddrV6::new(v4.ip().to_ipv6_mapped(), v4.port(), 0, 0))
+        }
+        other => other,
+    }
+}
+
+/// A system address as an IP address and port.
+pub(crate) fn to_ip(address: &SockAddr) -> io::Result<SocketAddr> {
+    address
+        .as_socket()
+        .map(unmapped)
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Whether the socket was created for IPv6, seen from its (raw) local address.
+pub(crate) fn is_v6(socket: &Socket) -> bool {
+    socket.local_addr().is_ok_and(|address| address.is_ipv6())
+}
+
+/// The wildcard address of the family of `peer`, any port.
+pub(crate) fn wildcard_like(peer: &SocketAddr) -> SocketAddr {
+    match peer.ip() {
+        IpAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
+        IpAddr::V6(_) => SocketAddr::from(([0_u16; 8], 0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapping_and_unmapping_are_inverse() {
+        let plain: SocketAddr = "192.0.2.1:5001".parse().unwrap();
+        let mapped = for_socket(true, plain);
+        assert_eq!(mapped.to_string(), "[::ffff:192.0.2.1]:5001");
+        assert_eq!(unmapped(mapped), plain);
+        assert_eq!(for_socket(false, plain), plain);
+        let v6: SocketAddr = "[2001:db8::1]:1".parse().unwrap();
+        assert_eq!(unmapped(v6), v6);
+    }
+
+    #[test]
+    fn loopback_belongs_to_an_interface() {
+        let name = outgoing_device(&"127.0.0.1:5001".parse().unwrap());
+        assert!(name.is_some_and(|name| name.starts_with("lo")));
+        assert_eq!(outgoing_device(&"192.0.2.77:1".parse().unwrap()), None);
+    }
+}

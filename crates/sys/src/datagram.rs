@@ -1,0 +1,77 @@
+//! A received datagram, or several that the kernel joined.
+
+use std::net::SocketAddr;
+use std::slice::Chunks;
+
+use tapeline_base::{Tos, WallTime};
+
+/// What one slot of a [`crate::ReceiveBatch`] holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// The bytes: one datagram's payload, or the payloads of several in sequence.
+    pub payload: &'a [u8],
+    /// Who sent it; IPv4 inside IPv6 is shown as IPv4.
+    pub source: SocketAddr,
+    /// Size of each joined datagram (the last may be shorter); `None` for a single one.
+    pub segment_size: Option<usize>,
+    /// When it arrived: the kernel's stamp, else the time after the receive call.
+    /// Joined datagrams share one stamp.
+    pub arrival: WallTime,
+    /// Whether the datagram was longer than the slot and was cut.
+    pub truncated: bool,
+    /// Type-of-service byte, where requested and reported.
+    pub tos: Option<Tos>,
+}
+
+/// The single datagrams of a [`Datagram`], in order of arrival.
+pub type Segments<'a> = Chunks<'a, u8>;
+
+impl<'a> Datagram<'a> {
+    /// The single datagrams. An empty datagram has no segments; see [`Datagram::count`].
+    #[inline]
+    #[must_use]
+    pub fn segments(&self) -> Segments<'a> {
+        let whole = self.payload.len().max(1);
+        self.payload.chunks(self.segment_size.unwrap_or(whole).max(1))
+    }
+
+    /// How many datagrams these are; an empty one counts too.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.segments().len().max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn datagram(payload: &[u8], segment_size: Option<usize>) -> Datagram<'_> {
+        Datagram {
+            payload,
+            source: SocketAddr::from(([127, 0, 0, 1], 1)),
+            segment_size,
+            arrival: WallTime::default(),
+            truncated: false,
+            tos: None,
+        }
+    }
+
+    #[test]
+    fn joined_datagrams_split_with_a_short_last_one() {
+        let joined = datagram(&[1, 1, 2, 2, 3], Some(2));
+        let parts: Vec<&[u8]> = joined.segments().collect();
+        assert_eq!(parts, [&[1, 1][..], &[2, 2], &[3]]);
+        assert_eq!(joined.count(), 3);
+    }
+
+    #[test]
+    fn a_single_datagram_is_its_own_segment_and_an_empty_one_counts() {
+        assert_eq!(datagram(&[7; 9], None).segments().next(), Some(&[7; 9][..]));
+        assert_eq!(datagram(&[7; 9], None).count(), 1);
+        assert_eq!(datagram(&[], None).segments().count(), 0);
+        assert_eq!(datagram(&[], None).count(), 1);
+        // A segment size of zero from a broken kernel must not panic.
+        assert_eq!(datagram(&[1, 2], Some(0)).count(), 2);
+    }
+}

@@ -1,0 +1,46 @@
+//! Linux and Android.
+
+pub(crate) mod clock;
+pub(crate) mod control;
+pub(crate) mod datagrams;
+pub(crate) mod host;
+#[path = "../posix/interfaces.rs"]
+pub(crate) mod interfaces;
+#[path = "../posix/interrupts.rs"]
+pub(crate) mod interrupts;
+#[path = "../posix/ip_options.rs"]
+mod ip_options;
+pub(crate) mod options;
+pub(crate) mod poller;
+pub(crate) mod process;
+#[path = "../posix/readiness.rs"]
+pub(crate) mod readiness;
+pub(crate) mod receive_batch;
+#[path = "../posix/resolver.rs"]
+pub(crate) mod resolver;
+pub(crate) mod segments;
+#[path = "../posix/sockopt.rs"]
+mod sockopt;
+pub(crate) mod stream;
+pub(crate) mod tcp_info;
+#[path = "../posix/usage.rs"]
+mod usage;
+pub(crate) mod waker;
+
+/// Flags of every send: a closed peer is an error, not a signal.
+pub(crate) const SEND_FLAGS: libc::c_int = libc::MSG_NOSIGNAL;
+
+/// `EAI_NODATA` (-5) and `EAI_ADDRFAMILY` (-9) of glibc and musl.
+pub(crate) const NO_ADDRESS_CODES: [libc::c_int; 2] = [-5, -9];
+
+/// Where this thread's `errno` lives.
+pub(crate) fn errno_location() -> *mut libc::c_int {
+    // SAFETY: returns a valid address; takes and keeps nothing.
+    unsafe { errno_function() }
+}
+
+#[cfg(target_os = "linux")]
+use libc::__errno_location as errno_function;
+
+#[cfg(target_os = "android")]
+use libc::__errno as errno_function;

@@ -1,0 +1,67 @@
+//! Linux's socket options.
+
+use std::io;
+
+use libc::c_int;
+use socket2::Socket;
+
+pub(crate) use super::ip_options::{
+    mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, tclass_v6,
+};
+use super::sockopt;
+
+/// Delay of sent packets in microseconds (`linux/tcp.h`, since 4.20).
+const TCP_TX_DELAY: c_int = 37;
+
+pub(crate) fn bind_device(socket: &Socket, _is_v6: bool, name: &str) -> io::Result<()> {
+    socket.bind_device(Some(name.as_bytes()))
+}
+
+pub(crate) fn set_congestion(socket: &Socket, name: &str) -> io::Result<()> {
+    socket.set_tcp_congestion(name.as_bytes())
+}
+
+pub(crate) fn congestion(socket: &Socket) -> Option<String> {
+    let name = socket.tcp_congestion().ok()?;
+    let bare: Vec<u8> = name.into_iter().take_while(|byte| *byte != 0).collect();
+    String::from_utf8(bare).ok().filter(|name| !name.is_empty())
+}
+
+pub(crate) fn set_quickack(socket: &Socket, quickack: bool) -> io::Result<()> {
+    socket.set_tcp_quickack(quickack)
+}
+
+pub(crate) fn set_notsent_lowat(socket: &Socket, bytes: u32) -> io::Result<()> {
+    socket.set_tcp_notsent_lowat(bytes)
+}
+
+pub(crate) fn set_window_clamp(socket: &Socket, bytes: u32) -> io::Result<()> {
+    let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+    sockopt::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+pub(crate) fn set_tx_delay(socket: &Socket, micros: u32) -> io::Result<()> {
+    let micros = c_int::try_from(micros).unwrap_or(c_int::MAX);
+    sockopt::set(socket, libc::IPPROTO_TCP, TCP_TX_DELAY, micros)
+}
+
+pub(crate) fn set_pacing_rate(socket: &Socket, bytes_per_second: u64) -> io::Result<()> {
+    // 64-bit rates since Linux 4.20; older kernels and 32-bit ones take a 32-bit value.
+    sockopt::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes_per_second).or_else(
+        |_| {
+            let rate = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
+            sockopt::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
+        },
+    )
+}
+
+pub(crate) fn set_dont_fragment(socket: &Socket, is_v6: bool, forbid: bool) -> io::Result<()> {
+    let v4 = if forbid { libc::IP_PMTUDISC_DO } else { libc::IP_PMTUDISC_DONT };
+    if !is_v6 {
+        return sockopt::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
+    }
+    // A dual-stack socket sends IPv4 too; the IPv6 answer decides.
+    let _ = sockopt::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
+    let v6 = if forbid { libc::IPV6_PMTUDISC_DO } else { libc::IPV6_PMTUDISC_DONT };
+    sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, v6)
+}

@@ -1,0 +1,280 @@
+//! Socket options that a caller may ask for, applied in one fixed order.
+
+use std::fmt;
+use std::io;
+
+use socket2::{Socket, Type};
+use tapeline_base::Tos;
+
+use crate::error::reason;
+use crate::platform::options as system;
+
+/// What to set on a socket before it is bound, connected or made to listen.
+/// `None` and `false` leave the system's default untouched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// Send buffer, bytes (Linux doubles it and counts overhead in it).
+    pub send_buffer: Option<u64>,
+    /// Receive buffer, bytes (as above).
+    pub receive_buffer: Option<u64>,
+    /// TCP congestion control algorithm.
+    pub congestion: Option<String>,
+    /// Allow binding to an address in a closing state.
+    pub reuse_address: bool,
+    /// Allow several sockets on the same address.
+    pub reuse_port: bool,
+    /// IPv4 time to live or IPv6 hop limit of unicast packets.
+    pub ttl: Option<u8>,
+    /// Type-of-service byte or traffic class.
+    pub tos: Option<Tos>,
+    /// TCP maximum segment size, bytes.
+    pub mss: Option<u32>,
+    /// Send small TCP segments at once.
+    pub nodelay: bool,
+    /// TCP: report writable only below so many unsent bytes.
+    pub notsent_lowat: Option<u32>,
+    /// TCP: upper bound of the receive window, bytes.
+    pub window_clamp: Option<u32>,
+    /// TCP: delay of each sent packet, microseconds.
+    pub tx_delay_us: Option<u32>,
+    /// Upper bound of the sending rate, bytes per second. TCP is paced by the kernel
+    /// itself; UDP only under an `fq` queueing discipline.
+    pub pacing_rate: Option<u64>,
+    /// Send only to hosts on directly attached networks.
+    pub dont_route: bool,
+    /// Send and receive through this interface only.
+    pub device: Option<String>,
+    /// IPv6 sockets: refuse (`true`) or also take (`false`) IPv4.
+    pub only_v6: Option<bool>,
+    /// Allow sending to broadcast addresses.
+    pub broadcast: bool,
+    /// IPv4 and IPv6: forbid (`true`) or allow (`false`) fragmentation on the way.
+    pub dont_fragment: Option<bool>,
+}
+
+/// The name of one option, as in [`SocketOptions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each is described at the field of the same name")]
+pub enum SocketOption {
+    SendBuffer,
+    ReceiveBuffer,
+    Congestion,
+    ReuseAddress,
+    ReusePort,
+    Ttl,
+    Tos,
+    Mss,
+    Nodelay,
+    NotsentLowat,
+    WindowClamp,
+    TxDelay,
+    PacingRate,
+    DontRoute,
+    Device,
+    OnlyV6,
+    Broadcast,
+    DontFragment,
+}
+
+impl fmt::Display for SocketOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SendBuffer => "send buffer",
+            Self::ReceiveBuffer => "receive buffer",
+            Self::Congestion => "congestion control",
+            Self::ReuseAddress => "address reuse",
+            Self::ReusePort => "port reuse",
+            Self::Ttl => "time to live",
+            Self::Tos => "type of service",
+            Self::Mss => "maximum segment size",
+            Self::Nodelay => "no delay",
+            Self::NotsentLowat => "unsent low-water mark",
+            Self::WindowClamp => "receive window clamp",
+            Self::TxDelay => "transmit delay",
+            Self::PacingRate => "pacing rate",
+            Self::DontRoute => "no routing",
+            Self::Device => "device",
+            Self::OnlyV6 => "IPv6 only",
+            Self::Broadcast => "broadcast",
+            Self::DontFragment => "no fragmentation",
+        })
+    }
+}
+
+/// An option that the system refused. The socket is usable without it; the caller decides
+/// whether to warn or to give up.
+#[derive(Debug)]
+pub struct OptionFailure {
+    /// Which option.
+    pub option: SocketOption,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl OptionFailure {
+    /// The bare system text, e.g. `No such file or directory`.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        reason(&self.error)
+    }
+}
+
+impl fmt::Display for OptionFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.option, self.reason())
+    }
+}
+
+impl SocketOptions {
+    /// Sets every wanted option on `socket` (of the family that `is_v6` tells), in the order
+    /// in which iperf 2.2.1 sets its own; returns those that the system refused.
+    pub(crate) fn apply(&self, socket: &Socket, is_v6: bool) -> Vec<OptionFailure> {
+        use SocketOption as Opt;
+        let is_tcp = socket.r#type().is_ok_and(|kind| kind == Type::STREAM);
+        let mut refused = Vec::new();
+        let mut note = |option, result: io::Result<()>| {
+            if let Err(error) = result {
+                refused.push(OptionFailure { option, error });
+            }
+        };
+        if let (Some(only), true) = (self.only_v6, is_v6) {
+            note(Opt::OnlyV6, socket.set_only_v6(only));
+        }
+        if let Some(bytes) = self.send_buffer {
+            note(Opt::SendBuffer, socket.set_send_buffer_size(buffer_size(bytes)));
+        }
+        if let Some(bytes) = self.receive_buffer {
+            note(Opt::ReceiveBuffer, socket.set_recv_buffer_size(buffer_size(bytes)));
+        }
+        if self.reuse_address {
+            note(Opt::ReuseAddress, socket.set_reuse_address(true));
+        }
+        if self.reuse_port {
+            note(Opt::ReusePort, system::set_reuse_port(socket));
+        }
+        if let Some(hops) = self.ttl {
+            note(Opt::Ttl, set_ttl(socket, is_v6, hops));
+        }
+        if let Some(tos) = self.tos {
+            note(Opt::Tos, set_tos(socket, is_v6, tos));
+        }
+        if let Some(rate) = self.pacing_rate {
+            note(Opt::PacingRate, system::set_pacing_rate(socket, rate));
+        }
+        if self.dont_route {
+            note(Opt::DontRoute, system::set_dont_route(socket));
+        }
+        if let Some(device) = &self.device {
+            note(Opt::Device, system::bind_device(socket, is_v6, device));
+        }
+        if self.broadcast {
+            note(Opt::Broadcast, socket.set_broadcast(true));
+        }
+        if let Some(forbid) = self.dont_fragment {
+            note(Opt::DontFragment, system::set_dont_fragment(socket, is_v6, forbid));
+        }
+        if is_tcp {
+            self.apply_tcp(socket, &mut note);
+        }
+        refused
+    }
+
+    fn apply_tcp(&self, socket: &Socket, note: &mut impl FnMut(SocketOption, io::Result<()>)) {
+        use SocketOption as Opt;
+        if let Some(name) = &self.congestion {
+            note(Opt::Congestion, system::set_congestion(socket, name));
+        }
+        if let Some(mss) = self.mss {
+            note(Opt::Mss, system::set_mss(socket, mss));
+        }
+        if self.nodelay {
+            note(Opt::Nodelay, socket.set_tcp_nodelay(true));
+        }
+        if let Some(bytes) = self.notsent_lowat {
+            note(Opt::NotsentLowat, system::set_notsent_lowat(socket, bytes));
+        }
+        if let Some(bytes) = self.window_clamp {
+            note(Opt::WindowClamp, system::set_window_clamp(socket, bytes));
+        }
+        if let Some(micros) = self.tx_delay_us {
+            note(Opt::TxDelay, system::set_tx_delay(socket, micros));
+        }
+    }
+}
+
+/// The system takes buffer sizes as a positive C `int`.
+fn buffer_size(bytes: u64) -> usize {
+    bytes.min(i32::MAX as u64) as usize
+}
+
+/// Sets the type-of-service byte; a dual-stack socket needs it for both families.
+pub(crate) fn set_tos(socket: &Socket, is_v6: bool, tos: Tos) -> io::Result<()> {
+    if is_v6 {
+        // Only dual-stack sockets of some systems take the IPv4 option.
+        let _ = socket.set_tos_v4(u32::from(tos.0));
+        system::set_tclass_v6(socket, u32::from(tos.0))
+    } else {
+        socket.set_tos_v4(u32::from(tos.0))
+    }
+}
+
+/// Reads the type-of-service byte back. `is_v4_traffic`: the packets are IPv4.
+pub(crate) fn tos(socket: &Socket, is_v4_traffic: bool) -> io::Result<Tos> {
+    let value = if is_v4_traffic { socket.tos_v4()? } else { system::tclass_v6(socket)? };
+    Ok(Tos((value & 0xff) as u8))
+}
+
+/// Sets the unicast time to live or hop limit; for both families on a dual-stack socket.
+pub(crate) fn set_ttl(socket: &Socket, is_v6: bool, hops: u8) -> io::Result<()> {
+    if is_v6 {
+        let _ = socket.set_ttl_v4(u32::from(hops));
+        socket.set_unicast_hops_v6(u32::from(hops))
+    } else {
+        socket.set_ttl_v4(u32::from(hops))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use socket2::Domain;
+
+    #[test]
+    fn a_refused_option_is_reported_and_the_others_still_hold() {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let options = SocketOptions {
+            congestion: Some("no-such-algorithm".into()),
+            nodelay: true,
+            tos: Some(Tos(0xb8)),
+            ttl: Some(7),
+            ..SocketOptions::default()
+        };
+        let refused = options.apply(&socket, false);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert_eq!(refused[0].option, SocketOption::Congestion);
+        assert!(refused[0].to_string().starts_with("congestion control: "));
+        assert!(socket.tcp_nodelay().unwrap());
+        assert_eq!(socket.ttl_v4().unwrap(), 7);
+        assert_eq!(tos(&socket, true).unwrap(), Tos(0xb8));
+    }
+
+    #[test]
+    fn tcp_options_are_not_tried_on_udp() {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        let options = SocketOptions {
+            congestion: Some("cubic".into()),
+            mss: Some(1000),
+            nodelay: true,
+            receive_buffer: Some(70_000),
+            ..SocketOptions::default()
+        };
+        assert!(options.apply(&socket, false).is_empty());
+        assert!(socket.recv_buffer_size().unwrap() >= 70_000);
+    }
+
+    #[test]
+    fn an_oversized_buffer_request_is_clamped_not_wrapped() {
+        assert_eq!(buffer_size(u64::MAX), i32::MAX as usize);
+        assert_eq!(buffer_size(4096), 4096);
+    }
+}

@@ -1,0 +1,88 @@
+//! Resources of this process and of its threads.
+
+use std::time::Duration;
+
+use tapeline_base::Bytes;
+
+use crate::platform::process;
+
+/// Processor time used by the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In the program's own code.
+    pub user: Duration,
+    /// In the kernel on its behalf.
+    pub system: Duration,
+}
+
+impl CpuTime {
+    /// Both together.
+    #[must_use]
+    pub fn total(self) -> Duration {
+        self.user.saturating_add(self.system)
+    }
+}
+
+/// Raises the limit of open descriptors to the most that this user may have and returns
+/// the limit now in force; `u64::MAX` where there is none.
+pub fn raise_descriptor_limit() -> u64 {
+    process::raise_descriptor_limit()
+}
+
+/// Processor time that the calling thread has used.
+#[must_use]
+pub fn thread_cpu_time() -> Duration {
+    process::thread_cpu_time()
+}
+
+/// Time that the calling thread was runnable but waited for a processor
+/// (Linux: second field of `/proc/thread-self/schedstat`).
+#[must_use]
+pub fn thread_run_delay() -> Option<Duration> {
+    process::thread_run_delay()
+}
+
+/// Processor time that the whole process has used.
+#[must_use]
+pub fn process_cpu_time() -> CpuTime {
+    process::process_cpu_time()
+}
+
+/// The most memory that the process ever had resident (Linux: `VmHWM`).
+#[must_use]
+pub fn peak_memory() -> Option<Bytes> {
+    process::peak_memory().map(Bytes)
+}
+
+/// Ends the process at once: no destructors, no flushing. For a second interrupt.
+pub fn exit_now(code: i32) -> ! {
+    process::exit_now(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_costs_thread_and_process_time() {
+        let (thread, process) = (thread_cpu_time(), process_cpu_time());
+        let mut sum = 0_u64;
+        while thread_cpu_time() < thread + Duration::from_millis(20) {
+            for step in 0..10_000_u64 {
+                sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(step));
+            }
+        }
+        let used = process_cpu_time().total().saturating_sub(process.total());
+        assert!(used >= Duration::from_millis(10), "{used:?} {sum}");
+    }
+
+    #[test]
+    fn limits_and_memory_are_plausible() {
+        let limit = raise_descriptor_limit();
+        assert!(limit >= 64, "{limit}");
+        assert_eq!(raise_descriptor_limit(), limit);
+        if let Some(peak) = peak_memory() {
+            assert!(peak.0 > 100_000 && peak.0 < 1 << 40, "{peak:?}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Receiving many datagrams with one call, into memory that is allocated once.
+
+use std::io;
+
+use crate::datagram::Datagram;
+use crate::platform::receive_batch as system;
+use crate::poller::{Interest, Wait};
+use crate::udp_socket::UdpSocket;
+
+/// A set of receive slots, reused by every call. Owned by one thread; usable with any socket.
+///
+/// Linux: `recvmmsg(MSG_WAITFORONE)`; elsewhere one datagram per system call.
+#[derive(Debug)]
+pub struct ReceiveBatch {
+    slots: system::Slots,
+}
+
+impl ReceiveBatch {
+    /// Slot size for coalescing sockets: the largest joined buffer.
+    pub const COALESCED_SLOT: usize = 65_536;
+
+    /// `slots` (1 to 1024) slots of `slot_size` bytes (1 to 65536) each.
+    #[must_use]
+    pub fn new(slots: usize, slot_size: usize) -> Self {
+        let slots = slots.clamp(1, 1024);
+        let slot_size = slot_size.clamp(1, Self::COALESCED_SLOT);
+        Self { slots: system::Slots::new(slots, slot_size) }
+    }
+
+    /// Slots that hold whatever a coalescing socket delivers. Memory is touched only when used.
+    #[must_use]
+    pub fn coalescing(slots: usize) -> Self {
+        Self::new(slots, Self::COALESCED_SLOT)
+    }
+
+    /// Replaces the contents by what has arrived; returns the number of filled slots, 0 when
+    /// nothing arrived within `wait`.
+    ///
+    /// [`Wait::Forever`] waits as long as the socket's receive timeout lets it; it costs the
+    /// fewest system calls. [`Wait::AtMost`] costs an additional `poll(2)` when idle.
+    ///
+    /// # Errors
+    /// `ConnectionRefused` when an earlier datagram met a closed port; others of `recvmsg(2)`.
+    pub fn receive(&mut self, socket: &UdpSocket, wait: Wait) -> io::Result<usize> {
+        match wait {
+            Wait::Forever => self.fill(socket, true),
+            Wait::Never => self.fill(socket, false),
+            Wait::AtMost(_) => {
+                let count = self.fill(socket, false)?;
+                if count == 0 && socket.wait_ready(Interest::READ, wait)? {
+                    return self.fill(socket, false);
+                }
+                Ok(count)
+            }
+        }
+    }
+
+    fn fill(&mut self, socket: &UdpSocket, blocking: bool) -> io::Result<usize> {
+        self.slots.clear();
+        loop {
+            match self.slots.fill(socket.inner(), blocking) {
+                Ok(count) => return Ok(count),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return Ok(0),
+                    io::ErrorKind::Interrupted => {}
+                    _ if crate::platform::stream::is_timeout(&error) => return Ok(0),
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Filled slots of the last [`ReceiveBatch::receive`].
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether the last receive brought nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the last receive brought, in order of arrival.
+    #[inline]
+    pub fn datagrams(&self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
+        (0..self.slots.len()).map(|index| self.slots.datagram(index))
+    }
+
+    /// Datagrams that the socket had dropped for want of buffer space when the newest one
+    /// arrived: cumulative, modulo 2^32. 0 until the kernel reports any; the socket must
+    /// have been asked for [`crate::ReceiveFeatures::drops`].
+    #[must_use]
+    pub fn drops(&self) -> u32 {
+        self.slots.drops()
+    }
+}

@@ -1,0 +1,477 @@
+//! An established TCP connection.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{Shutdown, SocketAddr};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use tapeline_base::Tos;
+
+use crate::address;
+use crate::error::{Operation, SocketError};
+use crate::options::{self, OptionFailure, SocketOptions};
+use crate::platform::{options as system, stream, tcp_info};
+use crate::poller::{self, Handle, Interest, Pollable, Wait};
+use crate::tcp_info::TcpInfo;
+use crate::waker::Waker;
+
+/// A connected stream. Every method takes `&self`: one thread may send while another
+/// receives and a third shuts the connection down, which wakes both.
+///
+/// Calls that were interrupted by a signal are repeated. Timeouts are reported as
+/// [`io::ErrorKind::WouldBlock`] on every platform.
+#[derive(Debug)]
+pub struct TcpConn {
+    socket: Socket,
+    is_v6: bool,
+}
+
+/// The outcome of [`TcpConn::connect`].
+#[derive(Debug)]
+pub struct Connected {
+    /// The connection.
+    pub conn: TcpConn,
+    /// From the call of `connect` to the completed handshake.
+    pub connect_time: Duration,
+    /// Options that the system refused.
+    pub refused: Vec<OptionFailure>,
+}
+
+impl TcpConn {
+    /// Connects to `peer`, from `local` where given, within `timeout` (`None`: the system's own,
+    /// minutes long).
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Open`, `Bind` or `Connect`; a passed timeout is
+    /// [`io::ErrorKind::TimedOut`].
+    pub fn connect(
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        options: &SocketOptions,
+        timeout: Option<Duration>,
+    ) -> Result<Connected, SocketError> {
+        Self::establish(peer, local, options, timeout, None)
+    }
+
+    /// As [`TcpConn::connect`], but gives up as soon as `cancel` is woken.
+    ///
+    /// # Errors
+    /// As `connect`; a cancelled attempt is [`io::ErrorKind::Interrupted`].
+    pub fn connect_or_cancel(
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        options: &SocketOptions,
+        timeout: Option<Duration>,
+        cancel: &Waker,
+    ) -> Result<Connected, SocketError> {
+        Self::establish(peer, local, options, timeout, Some(cancel))
+    }
+
+    fn establish(
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        options: &SocketOptions,
+        timeout: Option<Duration>,
+        cancel: Option<&Waker>,
+    ) -> Result<Connected, SocketError> {
+        // A socket of the local address's family reaches IPv4 peers as mapped addresses.
+        let is_v6 = peer.is_ipv6() || local.is_some_and(|address| address.is_ipv6());
+        let domain = if is_v6 { Domain::IPV6 } else { Domain::IPV4 };
+        let open = |error| SocketError::new(Operation::Open, peer, error);
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(open)?;
+        let refused = options.apply(&socket, is_v6);
+        if let Some(local) = local {
+            let address = SockAddr::from(address::for_socket(is_v6, local));
+            socket
+                .bind(&address)
+                .map_err(|error| SocketError::new(Operation::Bind, local, error))?;
+        }
+        let fail = |error| SocketError::new(Operation::Connect, peer, error);
+        socket.set_nonblocking(true).map_err(fail)?;
+        let started = Instant::now();
+        let address = SockAddr::from(address::for_socket(is_v6, peer));
+        match socket.connect(&address) {
+            Ok(()) => {}
+            Err(error) if stream::connect_is_pending(&error) => {
+                await_connection(&socket, timeout, cancel).map_err(fail)?;
+            }
+            Err(error) => return Err(fail(error)),
+        }
+        let connect_time = started.elapsed();
+        socket.set_nonblocking(false).map_err(fail)?;
+        let conn = Self { socket, is_v6 };
+        Ok(Connected { conn, connect_time, refused })
+    }
+
+    /// Wraps an accepted socket, made blocking.
+    pub(crate) fn from_accepted(socket: Socket) -> io::Result<Self> {
+        if stream::ACCEPTED_INHERITS_NONBLOCKING {
+            socket.set_nonblocking(false)?;
+        }
+        let is_v6 = address::is_v6(&socket);
+        Ok(Self { socket, is_v6 })
+    }
+
+    /// Sends what fits, at least one byte, waiting for room at most the send timeout.
+    ///
+    /// # Errors
+    /// `WouldBlock` after the send timeout; `BrokenPipe`, `ConnectionReset` and others of `send(2)`.
+    #[inline]
+    pub fn send(&self, data: &[u8]) -> io::Result<usize> {
+        retry(|| self.socket.send_with_flags(data, stream::SEND_FLAGS))
+    }
+
+    /// Sends all of `data`.
+    ///
+    /// # Errors
+    /// As [`TcpConn::send`]; what was sent before the error is not told.
+    pub fn send_all(&self, mut data: &[u8]) -> io::Result<()> {
+        while !data.is_empty() {
+            let sent = self.send(data)?;
+            if sent == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            data = data.get(sent..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Sends what fits at once.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing fits; others as [`TcpConn::send`].
+    #[inline]
+    pub fn send_nonblocking(&self, data: &[u8]) -> io::Result<usize> {
+        retry(|| stream::send_nonblocking(&self.socket, data))
+    }
+
+    /// Receives at least one byte, waiting at most the receive timeout; 0 at the peer's end.
+    ///
+    /// # Errors
+    /// `WouldBlock` after the receive timeout; `ConnectionReset` and others of `recv(2)`.
+    #[inline]
+    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let buffer = as_uninit(buffer);
+        retry(|| self.socket.recv_with_flags(buffer, 0))
+    }
+
+    /// Receives exactly `buffer.len()` bytes.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the peer ends before; others as [`TcpConn::recv`].
+    pub fn recv_exact(&self, buffer: &mut [u8]) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.recv(&mut buffer[filled..])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => filled += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives what has arrived; 0 at the peer's end.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing has arrived; others as [`TcpConn::recv`].
+    #[inline]
+    pub fn recv_nonblocking(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        retry(|| stream::recv_nonblocking(&self.socket, as_uninit(buffer)))
+    }
+
+    /// Receives up to `max` bytes and drops them, without copying them out of the kernel
+    /// where that is possible (Linux: `MSG_TRUNC`); 0 at the peer's end.
+    ///
+    /// # Errors
+    /// As [`TcpConn::recv`].
+    #[inline]
+    pub fn recv_discard(&self, max: usize) -> io::Result<usize> {
+        retry(|| stream::recv_discard(&self.socket, max, false))
+    }
+
+    /// As [`TcpConn::recv_discard`], without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing has arrived; others as [`TcpConn::recv`].
+    #[inline]
+    pub fn recv_discard_nonblocking(&self, max: usize) -> io::Result<usize> {
+        retry(|| stream::recv_discard(&self.socket, max, true))
+    }
+
+    /// Receives without taking: the same bytes come again.
+    ///
+    /// # Errors
+    /// As [`TcpConn::recv`].
+    pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let buffer = as_uninit(buffer);
+        retry(|| self.socket.peek(buffer))
+    }
+
+    /// Waits until the connection is ready; `false` when the time passed.
+    ///
+    /// # Errors
+    /// Those of `poll(2)`.
+    pub fn wait_ready(&self, interest: Interest, wait: Wait) -> io::Result<bool> {
+        poller::wait_one(self.handle(), interest, wait)
+    }
+
+    /// Makes every call return at once instead of waiting (for use with a poller).
+    ///
+    /// # Errors
+    /// Those of `fcntl(2)`.
+    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.socket.set_nonblocking(nonblocking)
+    }
+
+    /// Longest wait of [`TcpConn::send`]; `None` waits without end. At least one microsecond.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_write_timeout(at_least_a_microsecond(timeout))
+    }
+
+    /// Longest wait of [`TcpConn::recv`]; `None` waits without end. At least one microsecond.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_read_timeout(at_least_a_microsecond(timeout))
+    }
+
+    /// Ends the own direction: the peer reads the end after all data. Wakes a blocked sender.
+    ///
+    /// # Errors
+    /// Those of `shutdown(2)`, e.g. `NotConnected`.
+    pub fn shutdown_write(&self) -> io::Result<()> {
+        self.socket.shutdown(Shutdown::Write)
+    }
+
+    /// Receives nothing more. Wakes a blocked receiver.
+    ///
+    /// # Errors
+    /// Those of `shutdown(2)`, e.g. `NotConnected`.
+    pub fn shutdown_read(&self) -> io::Result<()> {
+        self.socket.shutdown(Shutdown::Read)
+    }
+
+    /// Ends both directions. Wakes blocked senders and receivers.
+    ///
+    /// # Errors
+    /// Those of `shutdown(2)`, e.g. `NotConnected`.
+    pub fn shutdown_both(&self) -> io::Result<()> {
+        self.socket.shutdown(Shutdown::Both)
+    }
+
+    /// Makes the close abort the connection (RST) instead of ending it in order.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_linger_zero(&self) -> io::Result<()> {
+        self.socket.set_linger(Some(Duration::ZERO))
+    }
+
+    /// Sends small segments at once (`true`) or gathers them (`false`).
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.socket.set_tcp_nodelay(nodelay)
+    }
+
+    /// Acknowledges at once until the kernel falls back by itself.
+    ///
+    /// # Errors
+    /// `Unsupported` where the platform lacks it.
+    pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
+        system::set_quickack(&self.socket, quickack)
+    }
+
+    /// Sets the type-of-service byte of sent packets.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_tos(&self, tos: Tos) -> io::Result<()> {
+        options::set_tos(&self.socket, self.is_v6, tos)
+    }
+
+    /// The type-of-service byte of sent packets.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn tos(&self) -> io::Result<Tos> {
+        let is_v4_traffic = !self.is_v6 || self.peer_addr().is_ok_and(|peer| peer.is_ipv4());
+        options::tos(&self.socket, is_v4_traffic)
+    }
+
+    /// Changes the congestion control algorithm.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown algorithm; `Unsupported` where the platform has one only.
+    pub fn set_congestion(&self, name: &str) -> io::Result<()> {
+        system::set_congestion(&self.socket, name)
+    }
+
+    /// The congestion control algorithm in force.
+    #[must_use]
+    pub fn congestion(&self) -> Option<String> {
+        system::congestion(&self.socket)
+    }
+
+    /// Maximum segment size in bytes.
+    #[must_use]
+    pub fn mss(&self) -> Option<u32> {
+        system::mss(&self.socket)
+    }
+
+    /// Size of the send buffer in bytes, as the system counts it.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn send_buffer(&self) -> io::Result<u64> {
+        self.socket.send_buffer_size().map(|bytes| bytes as u64)
+    }
+
+    /// Size of the receive buffer in bytes, as the system counts it.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn receive_buffer(&self) -> io::Result<u64> {
+        self.socket.recv_buffer_size().map(|bytes| bytes as u64)
+    }
+
+    /// Reports writable only below `bytes` unsent bytes.
+    ///
+    /// # Errors
+    /// `Unsupported` where the platform lacks it.
+    pub fn set_notsent_lowat(&self, bytes: u32) -> io::Result<()> {
+        system::set_notsent_lowat(&self.socket, bytes)
+    }
+
+    /// Wakes a receiver only when so many bytes have arrived (or the connection ends).
+    ///
+    /// # Errors
+    /// `Unsupported` where the platform lacks it.
+    pub fn set_receive_lowat(&self, bytes: u32) -> io::Result<()> {
+        system::set_receive_lowat(&self.socket, bytes)
+    }
+
+    /// Limits the sending rate to `bytes_per_second`; `u64::MAX` removes the limit.
+    ///
+    /// # Errors
+    /// `Unsupported` where the platform lacks it.
+    pub fn set_pacing_rate(&self, bytes_per_second: u64) -> io::Result<()> {
+        system::set_pacing_rate(&self.socket, bytes_per_second)
+    }
+
+    /// The connection's state as the kernel sees it.
+    #[must_use]
+    pub fn tcp_info(&self) -> Option<TcpInfo> {
+        tcp_info::read(&self.socket)
+    }
+
+    /// Bytes that wait in the send buffer, unacknowledged ones included (Linux: `SIOCOUTQ`).
+    #[must_use]
+    pub fn unacknowledged_bytes(&self) -> Option<u64> {
+        stream::unacknowledged_bytes(&self.socket)
+    }
+
+    /// The own address; IPv4 inside IPv6 is shown as IPv4.
+    ///
+    /// # Errors
+    /// Those of `getsockname(2)`.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        address::to_ip(&self.socket.local_addr()?)
+    }
+
+    /// The peer's address; IPv4 inside IPv6 is shown as IPv4.
+    ///
+    /// # Errors
+    /// Those of `getpeername(2)`, e.g. `NotConnected`.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        address::to_ip(&self.socket.peer_addr()?)
+    }
+
+    /// Takes the error that an asynchronous event left on the socket.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket.take_error()
+    }
+}
+
+impl Pollable for TcpConn {
+    fn handle(&self) -> Handle<'_> {
+        Handle::of(&self.socket)
+    }
+}
+
+impl io::Read for &TcpConn {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.recv(buffer)
+    }
+}
+
+impl io::Write for &TcpConn {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.send(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Waits for the handshake of a non-blocking `connect`.
+fn await_connection(
+    socket: &Socket,
+    timeout: Option<Duration>,
+    cancel: Option<&Waker>,
+) -> io::Result<()> {
+    let wait = timeout.map_or(Wait::Forever, Wait::AtMost);
+    let (connected, cancelled) = match cancel {
+        None => (poller::wait_one(Handle::of(socket), Interest::WRITE, wait)?, false),
+        Some(waker) => poller::wait_two(
+            (Handle::of(socket), Interest::WRITE),
+            (waker.handle(), Interest::READ),
+            wait,
+        )?,
+    };
+    if connected {
+        return socket.take_error()?.map_or(Ok(()), Err);
+    }
+    if cancelled {
+        return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
+    }
+    Err(stream::timed_out())
+}
+
+/// A timeout of zero would mean "for ever" to the system.
+pub(crate) fn at_least_a_microsecond(timeout: Option<Duration>) -> Option<Duration> {
+    timeout.map(|span| span.max(Duration::from_micros(1)))
+}
+
+/// Repeats a call that a signal interrupted, and unifies the error of a passed timeout.
+#[inline]
+pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if stream::is_timeout(&error) => {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            other => return other,
+        }
+    }
+}
+
+/// The same bytes as memory that a receive call may fill.
+#[inline]
+pub(crate) fn as_uninit(buffer: &mut [u8]) -> &mut [MaybeUninit<u8>] {
+    let (start, length) = (buffer.as_mut_ptr(), buffer.len());
+    // SAFETY: same address, length and lifetime; `MaybeUninit<u8>` has the layout of `u8`.
+    // The callers pass it only to system calls, which write initialised bytes or nothing.
+    unsafe { std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), length) }
+}

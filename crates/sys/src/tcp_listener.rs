@@ -1,0 +1,110 @@
+//! A listening TCP socket.
+
+use std::io;
+use std::net::SocketAddr;
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::address;
+use crate::error::{Operation, SocketError};
+use crate::options::SocketOptions;
+use crate::platform::options as system;
+use crate::poller::{self, Handle, Interest, Pollable, Wait};
+use crate::tcp_conn::TcpConn;
+use crate::udp_socket::Opened;
+
+/// Takes connections without ever waiting; wait with a poller or [`TcpListener::wait_ready`].
+#[derive(Debug)]
+pub struct TcpListener {
+    socket: Socket,
+}
+
+impl TcpListener {
+    /// The longest queue of connections that the system permits.
+    pub const MAX_BACKLOG: i32 = i32::MAX;
+
+    /// Listens on `local`. With `only_v6: Some(false)` an IPv6 wildcard also takes IPv4.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Open`, `Bind` or `Listen`.
+    pub fn bind(
+        local: SocketAddr,
+        options: &SocketOptions,
+        backlog: i32,
+    ) -> Result<Opened<Self>, SocketError> {
+        let fail = |operation| move |error| SocketError::new(operation, local, error);
+        let domain = Domain::for_address(local);
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
+            .map_err(fail(Operation::Open))?;
+        let refused = options.apply(&socket, local.is_ipv6());
+        socket.bind(&SockAddr::from(local)).map_err(fail(Operation::Bind))?;
+        socket.listen(backlog).map_err(fail(Operation::Listen))?;
+        socket.set_nonblocking(true).map_err(fail(Operation::Listen))?;
+        Ok(Opened { socket: Self { socket }, refused })
+    }
+
+    /// The next connection in the queue (in blocking mode) and its peer; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Accept`: running out of descriptors or memory. A connection that
+    /// the peer aborted in the queue is no error, it is skipped.
+    pub fn accept(&self) -> Result<Option<(TcpConn, SocketAddr)>, SocketError> {
+        let fail = |error| SocketError::new(Operation::Accept, self.local_addr().ok(), error);
+        loop {
+            match self.socket.accept() {
+                Ok((socket, peer)) => {
+                    let peer = address::to_ip(&peer).map_err(fail)?;
+                    let conn = TcpConn::from_accepted(socket).map_err(fail)?;
+                    return Ok(Some((conn, peer)));
+                }
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return Ok(None),
+                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
+                    _ => return Err(fail(error)),
+                },
+            }
+        }
+    }
+
+    /// Waits for a connection; `false` when the time passed.
+    ///
+    /// # Errors
+    /// Those of `poll(2)`.
+    pub fn wait_ready(&self, wait: Wait) -> io::Result<bool> {
+        poller::wait_one(self.handle(), Interest::READ, wait)
+    }
+
+    /// The address listened on.
+    ///
+    /// # Errors
+    /// Those of `getsockname(2)`.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        address::to_ip(&self.socket.local_addr()?)
+    }
+
+    /// Size of the receive buffer that accepted connections start with, bytes.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn receive_buffer(&self) -> io::Result<u64> {
+        self.socket.recv_buffer_size().map(|bytes| bytes as u64)
+    }
+
+    /// Maximum segment size in bytes.
+    #[must_use]
+    pub fn mss(&self) -> Option<u32> {
+        system::mss(&self.socket)
+    }
+
+    /// The congestion control algorithm that accepted connections start with.
+    #[must_use]
+    pub fn congestion(&self) -> Option<String> {
+        system::congestion(&self.socket)
+    }
+}
+
+impl Pollable for TcpListener {
+    fn handle(&self) -> Handle<'_> {
+        Handle::of(&self.socket)
+    }
+}

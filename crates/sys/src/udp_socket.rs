@@ -1,0 +1,387 @@
+//! A UDP socket.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use tapeline_base::Tos;
+
+use crate::address;
+use crate::error::{Operation, SocketError};
+use crate::multicast::MulticastGroup;
+use crate::options::{self, OptionFailure, SocketOptions};
+use crate::platform::{datagrams, segments, stream};
+use crate::poller::{self, Handle, Interest, Pollable, Wait};
+use crate::tcp_conn::{as_uninit, at_least_a_microsecond, retry};
+
+/// A socket, and the options that the system refused on it.
+#[derive(Debug)]
+pub struct Opened<T> {
+    /// The usable socket.
+    pub socket: T,
+    /// What it lacks.
+    pub refused: Vec<OptionFailure>,
+}
+
+/// What a UDP socket tells about each received datagram, and whether it may coalesce.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiveFeatures {
+    /// Equal-sized datagrams of one flow may arrive joined (Linux: `UDP_GRO`).
+    /// Receive slots must then hold 65535 bytes.
+    pub coalescing: bool,
+    /// Arrival times are the kernel's (Linux: `SO_TIMESTAMPNS`).
+    pub timestamps: bool,
+    /// The type-of-service byte is reported.
+    pub tos: bool,
+    /// The socket's drop counter is reported (Linux: `SO_RXQ_OVFL`).
+    pub drops: bool,
+}
+
+impl ReceiveFeatures {
+    /// Everything that helps a measurement: coalescing, timestamps and drops.
+    pub const MEASURE: Self = Self { coalescing: true, timestamps: true, tos: false, drops: true };
+}
+
+/// A bound, possibly connected, datagram socket. Every method takes `&self`.
+///
+/// Interrupted calls are repeated; timeouts are [`io::ErrorKind::WouldBlock`]. An error that an
+/// earlier datagram caused (`ConnectionRefused` from a connected peer) is returned by the next call.
+#[derive(Debug)]
+pub struct UdpSocket {
+    socket: Socket,
+    is_v6: bool,
+    segmentation: AtomicBool,
+}
+
+impl UdpSocket {
+    /// The largest datagram payload over IPv4, bytes.
+    pub const MAX_PAYLOAD: usize = 65_507;
+
+    /// A socket bound to `local` (port 0: any).
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Open` or `Bind`.
+    pub fn bind(local: SocketAddr, options: &SocketOptions) -> Result<Opened<Self>, SocketError> {
+        let fail = |operation| move |error| SocketError::new(operation, local, error);
+        let is_v6 = local.is_ipv6();
+        let domain = Domain::for_address(local);
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))
+            .map_err(fail(Operation::Open))?;
+        let refused = options.apply(&socket, is_v6);
+        socket.bind(&SockAddr::from(local)).map_err(fail(Operation::Bind))?;
+        let segmentation = AtomicBool::new(segments::is_available(&socket));
+        Ok(Opened { socket: Self { socket, is_v6, segmentation }, refused })
+    }
+
+    /// A socket connected to `peer`, from `local` where given.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Open`, `Bind` or `Connect`.
+    pub fn connected(
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        options: &SocketOptions,
+    ) -> Result<Opened<Self>, SocketError> {
+        let local = local.unwrap_or_else(|| address::wildcard_like(&peer));
+        let opened = Self::bind(local, options)?;
+        opened.socket.connect(peer)?;
+        Ok(opened)
+    }
+
+    /// Fixes the peer: sends go to it, datagrams from others are not received.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Connect`.
+    pub fn connect(&self, peer: SocketAddr) -> Result<(), SocketError> {
+        self.socket
+            .connect(&self.system_address(peer))
+            .map_err(|error| SocketError::new(Operation::Connect, peer, error))
+    }
+
+    /// Sends one datagram to the connected peer.
+    ///
+    /// # Errors
+    /// `WouldBlock` after the send timeout, `ConnectionRefused` when the peer's port is
+    /// closed, and others of `send(2)`.
+    #[inline]
+    pub fn send(&self, data: &[u8]) -> io::Result<usize> {
+        retry(|| self.socket.send_with_flags(data, stream::SEND_FLAGS))
+    }
+
+    /// Sends one datagram to the connected peer if the send buffer has room.
+    ///
+    /// # Errors
+    /// `WouldBlock` when it has not; others as [`UdpSocket::send`].
+    #[inline]
+    pub fn send_nonblocking(&self, data: &[u8]) -> io::Result<usize> {
+        retry(|| stream::send_nonblocking(&self.socket, data))
+    }
+
+    /// Sends one datagram to `peer`.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send`].
+    #[inline]
+    pub fn send_to(&self, data: &[u8], peer: SocketAddr) -> io::Result<usize> {
+        let peer = self.system_address(peer);
+        retry(|| self.socket.send_to_with_flags(data, &peer, stream::SEND_FLAGS))
+    }
+
+    /// Sends `data` as datagrams of `segment_size` bytes (the last may be shorter) to the
+    /// connected peer or to `peer`, in one call where the system can segment (Linux:
+    /// `UDP_SEGMENT`), else one by one. Returns the bytes sent: all of them, or fewer when
+    /// the one-by-one path failed midway. At most [`UdpSocket::segments_per_call`] datagrams.
+    ///
+    /// A refusal of the segmenting call (`EINVAL`, `EIO`, `EMSGSIZE`, `EOPNOTSUPP`) is
+    /// remembered for the socket's life and `data` goes out one by one.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send`], when nothing was sent; `InvalidInput` for a segment size of 0.
+    pub fn send_segments(
+        &self,
+        data: &[u8],
+        segment_size: usize,
+        peer: Option<SocketAddr>,
+    ) -> io::Result<usize> {
+        if segment_size == 0 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let peer = peer.map(|peer| self.system_address(peer));
+        if data.len() > segment_size && self.supports_segmentation() {
+            match retry(|| segments::send(&self.socket, data, segment_size, peer.as_ref())) {
+                Err(error) if segments::is_refusal(&error) => {
+                    self.segmentation.store(false, Ordering::Relaxed);
+                }
+                other => return other,
+            }
+        }
+        self.send_one_by_one(data, segment_size, peer.as_ref())
+    }
+
+    fn send_one_by_one(
+        &self,
+        data: &[u8],
+        segment_size: usize,
+        peer: Option<&SockAddr>,
+    ) -> io::Result<usize> {
+        let mut sent = 0;
+        for datagram in data.chunks(segment_size) {
+            let result = retry(|| match peer {
+                Some(peer) => self.socket.send_to_with_flags(datagram, peer, stream::SEND_FLAGS),
+                None => self.socket.send_with_flags(datagram, stream::SEND_FLAGS),
+            });
+            match result {
+                Ok(count) => sent += count,
+                Err(error) if sent == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Whether [`UdpSocket::send_segments`] uses the system's segmentation.
+    #[must_use]
+    pub fn supports_segmentation(&self) -> bool {
+        self.segmentation.load(Ordering::Relaxed)
+    }
+
+    /// Sends one by one from now on, e.g. because the caller was asked to.
+    pub fn disable_segmentation(&self) {
+        self.segmentation.store(false, Ordering::Relaxed);
+    }
+
+    /// The most datagrams of `segment_size` bytes that one [`UdpSocket::send_segments`] call
+    /// takes: min(64, 65507 / size), and at least 1.
+    #[must_use]
+    pub fn segments_per_call(segment_size: usize) -> usize {
+        (Self::MAX_PAYLOAD / segment_size.max(1)).clamp(1, 64)
+    }
+
+    /// Receives one datagram, waiting at most the receive timeout. A longer datagram is cut.
+    ///
+    /// # Errors
+    /// `WouldBlock` after the receive timeout; `ConnectionRefused` when an earlier datagram
+    /// met a closed port; others of `recv(2)`.
+    #[inline]
+    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let buffer = as_uninit(buffer);
+        retry(|| datagrams::recv(&self.socket, buffer))
+    }
+
+    /// Receives one datagram if one has arrived.
+    ///
+    /// # Errors
+    /// `WouldBlock` when none has; others as [`UdpSocket::recv`].
+    #[inline]
+    pub fn recv_nonblocking(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        retry(|| stream::recv_nonblocking(&self.socket, as_uninit(buffer)))
+    }
+
+    /// As [`UdpSocket::recv`], with the sender.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::recv`].
+    pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let buffer = as_uninit(buffer);
+        let (count, source) = retry(|| datagrams::recv_from(&self.socket, buffer))?;
+        Ok((count, address::to_ip(&source)?))
+    }
+
+    /// Waits until the socket is ready; `false` when the time passed.
+    ///
+    /// # Errors
+    /// Those of `poll(2)`.
+    pub fn wait_ready(&self, interest: Interest, wait: Wait) -> io::Result<bool> {
+        poller::wait_one(self.handle(), interest, wait)
+    }
+
+    /// Makes every call return at once instead of waiting (for use with a poller).
+    ///
+    /// # Errors
+    /// Those of `fcntl(2)`.
+    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.socket.set_nonblocking(nonblocking)
+    }
+
+    /// Longest wait of a receive; `None` waits without end. At least one microsecond.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_read_timeout(at_least_a_microsecond(timeout))
+    }
+
+    /// Longest wait of a send; `None` waits without end. At least one microsecond.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_write_timeout(at_least_a_microsecond(timeout))
+    }
+
+    /// Asks for `wanted` and returns what the system granted.
+    pub fn request(&self, wanted: ReceiveFeatures) -> ReceiveFeatures {
+        datagrams::request(&self.socket, self.is_v6, wanted)
+    }
+
+    /// Makes the receive buffer as large as this user may and returns its size in bytes, as the
+    /// system counts it. Never makes it smaller.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn maximise_receive_buffer(&self) -> io::Result<u64> {
+        datagrams::maximise_receive_buffer(&self.socket)?;
+        self.receive_buffer()
+    }
+
+    /// Datagrams that this socket dropped since it was opened because its receive buffer was full,
+    /// up to now (Linux: `SO_MEMINFO`). A coalesced group that is dropped counts once.
+    #[must_use]
+    pub fn dropped(&self) -> Option<u64> {
+        datagrams::dropped(&self.socket)
+    }
+
+    /// Size of the send buffer in bytes, as the system counts it.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn send_buffer(&self) -> io::Result<u64> {
+        self.socket.send_buffer_size().map(|bytes| bytes as u64)
+    }
+
+    /// Size of the receive buffer in bytes, as the system counts it.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn receive_buffer(&self) -> io::Result<u64> {
+        self.socket.recv_buffer_size().map(|bytes| bytes as u64)
+    }
+
+    /// Sets the type-of-service byte of sent packets.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_tos(&self, tos: Tos) -> io::Result<()> {
+        options::set_tos(&self.socket, self.is_v6, tos)
+    }
+
+    /// The type-of-service byte of sent packets.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn tos(&self) -> io::Result<Tos> {
+        let is_v4_traffic = !self.is_v6 || self.peer_addr().is_ok_and(|peer| peer.is_ipv4());
+        options::tos(&self.socket, is_v4_traffic)
+    }
+
+    /// Sets the unicast time to live or hop limit.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_ttl(&self, hops: u8) -> io::Result<()> {
+        options::set_ttl(&self.socket, self.is_v6, hops)
+    }
+
+    /// Sets the multicast time to live or hop limit.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_multicast_ttl(&self, hops: u8) -> io::Result<()> {
+        if self.is_v6 {
+            self.socket.set_multicast_hops_v6(u32::from(hops))
+        } else {
+            self.socket.set_multicast_ttl_v4(u32::from(hops))
+        }
+    }
+
+    /// Receives what is sent to `group`.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Join`.
+    pub fn join(&self, group: &MulticastGroup) -> Result<(), SocketError> {
+        let address = SocketAddr::new(group.address, 0);
+        group
+            .join(&self.socket)
+            .map_err(|error| SocketError::new(Operation::Join, address, error))
+    }
+
+    /// The own address; IPv4 inside IPv6 is shown as IPv4.
+    ///
+    /// # Errors
+    /// Those of `getsockname(2)`.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        address::to_ip(&self.socket.local_addr()?)
+    }
+
+    /// The connected peer's address; IPv4 inside IPv6 is shown as IPv4.
+    ///
+    /// # Errors
+    /// Those of `getpeername(2)`, e.g. `NotConnected`.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        address::to_ip(&self.socket.peer_addr()?)
+    }
+
+    /// Takes the error that an earlier datagram left on the socket, e.g. `ConnectionRefused`.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket.take_error()
+    }
+
+    pub(crate) fn inner(&self) -> &Socket {
+        &self.socket
+    }
+
+    fn system_address(&self, peer: SocketAddr) -> SockAddr {
+        SockAddr::from(address::for_socket(self.is_v6, peer))
+    }
+}
+
+impl Pollable for UdpSocket {
+    fn handle(&self) -> Handle<'_> {
+        Handle::of(&self.socket)
+    }
+}
