@@ -6,10 +6,24 @@
 //! only in a text.
 //!
 //! ```text
-//! sampler ─► Event ─► Renderer ─► text │ CSV
-//!                       (one per output)
+//! sampler ─► Event ─► Renderer ─► Output { stdout, stderr } ─► the binary writes it
+//!                       │
+//!                       ├─ Iperf2Text   iperf 2.2.1's text, basic and enhanced
+//!                       ├─ Iperf2Csv    iperf 2.2.1's -y C
+//!                       └─ NativeText   tapeline's own
 //! ```
+//!
+//! [`layout`] is the grammar of iperf 2.2.1's lines: it names the kind of a line and
+//! finds its fields, so that output can be compared with recorded runs.
 
+mod calendar;
+mod iperf2;
+pub mod layout;
 mod model;
+mod render;
+mod style;
 
+pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use model::*;
+pub use render::{Output, Renderer};
+pub use style::{Exclude, Style, Terminal};

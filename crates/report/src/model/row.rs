@@ -86,10 +86,19 @@ pub struct TcpSend {
 }
 
 /// A TCP receiver's numbers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpReceive {
     /// Reads and their sizes.
     pub reads: ReadSizes,
+}
+
+impl Default for TcpReceive {
+    /// No reads.
+    fn default() -> Self {
+        Self {
+            reads: ReadSizes::new(0),
+        }
+    }
 }
 
 /// A UDP sender's numbers.

@@ -1,0 +1,111 @@
+//! Dates as people read them.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tapeline_base::WallTime;
+
+/// Prints wall times in one time zone.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar {
+    zone: TimeZone,
+    /// Name that replaces the zone's abbreviation.
+    name: Option<&'static str>,
+}
+
+impl Calendar {
+    /// Local time, or UTC under the name that iperf 2 gives it with `--utc`.
+    pub(crate) fn new(utc: bool) -> Self {
+        if utc {
+            return Self {
+                zone: TimeZone::UTC,
+                name: Some("GMT"),
+            };
+        }
+        let zone = TimeZone::system();
+        if zone.is_unknown() {
+            return Self {
+                zone: TimeZone::UTC,
+                name: Some("UTC"),
+            };
+        }
+        Self { zone, name: None }
+    }
+
+    /// A calendar of a zone that a test names.
+    #[cfg(test)]
+    pub(crate) fn in_zone(zone: TimeZone) -> Self {
+        Self { zone, name: None }
+    }
+
+    /// `2026-11-20 23:05:56 (UTC)`, with `.108` after the seconds when `millis`.
+    pub(crate) fn date(&self, at: WallTime, millis: bool) -> String {
+        let zoned = self.zoned(at);
+        let date = zoned.strftime(if millis {
+            "%Y-%m-%d %H:%M:%S%.3f"
+        } else {
+            "%Y-%m-%d %H:%M:%S"
+        });
+        match self.name {
+            Some(name) => format!("{date} ({name})"),
+            None => format!("{date} ({})", zoned.strftime("%Z")),
+        }
+    }
+
+    /// `23:05:56`.
+    pub(crate) fn time_of_day(&self, at: WallTime) -> String {
+        self.zoned(at).strftime("%H:%M:%S").to_string()
+    }
+
+    /// `20261120231132`, or with zone and microseconds
+    /// `+0000:20261120231221.088775`.
+    pub(crate) fn compact(&self, at: WallTime, precise: bool) -> String {
+        let zoned = self.zoned(at);
+        zoned
+            .strftime(if precise {
+                "%z:%Y%m%d%H%M%S%.6f"
+            } else {
+                "%Y%m%d%H%M%S"
+            })
+            .to_string()
+    }
+
+    fn zoned(&self, at: WallTime) -> jiff::Zoned {
+        // Every 64-bit count of nanoseconds lies within the years 1677 to 2262.
+        Timestamp::from_nanosecond(i128::from(at.as_nanos()))
+            .unwrap_or(Timestamp::UNIX_EPOCH)
+            .to_zoned(self.zone.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: WallTime = WallTime::from_nanos(1_795_215_956_108_899_000);
+
+    #[test]
+    fn utc_is_called_gmt() {
+        let calendar = Calendar::new(true);
+        assert_eq!(calendar.date(AT, true), "2026-11-20 23:05:56.108 (GMT)");
+        assert_eq!(calendar.date(AT, false), "2026-11-20 23:05:56 (GMT)");
+        assert_eq!(calendar.compact(AT, false), "20261120230556");
+        assert_eq!(calendar.compact(AT, true), "+0000:20261120230556.108899");
+    }
+
+    #[test]
+    fn other_zones_show_their_own_name_and_offset() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a POSIX zone");
+        let calendar = Calendar::in_zone(zone);
+        assert_eq!(calendar.date(AT, false), "2026-11-21 00:05:56 (CET)");
+        assert_eq!(calendar.compact(AT, true), "+0100:20261121000556.108899");
+        assert_eq!(calendar.time_of_day(AT), "00:05:56");
+    }
+
+    #[test]
+    fn the_ends_of_time_do_not_panic() {
+        let calendar = Calendar::new(true);
+        for nanos in [i64::MIN, -1, 0, i64::MAX] {
+            assert!(!calendar.date(WallTime::from_nanos(nanos), true).is_empty());
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Figures as iperf 2.2.1 prints them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, FormatLetter, format_quantity};
+use tapeline_stats::Moments;
+
+use crate::model::Span;
+
+/// A span that ends before this has no rate (iperf 2.2.1's rule against divisions by
+/// next to nothing).
+const SHORTEST_END: Duration = Duration::from_millis(5);
+
+/// Delays outside these bounds, in seconds, come from clocks that disagree.
+const PLAUSIBLE_TRANSIT: std::ops::RangeInclusive<f64> = -1e4..=6e7;
+
+/// `[  1] `, or `[ *1] ` for data that flows against the connection.
+pub(super) fn flow_id(tag: FlowTag) -> String {
+    match (tag.reversed, tag.id.0) {
+        (false, id) => format!("[{id:>3}] "),
+        (true, id) if id < 10 => format!("[ *{id}] "),
+        (true, id) => format!("[*{id}] "),
+    }
+}
+
+/// `[  1] ` whatever the direction: some lines show no star.
+pub(super) fn plain_id(tag: FlowTag) -> String {
+    format!("[{:>3}] ", tag.id.0)
+}
+
+/// `0.00-1.00 sec`.
+pub(super) fn interval(span: Span) -> String {
+    format!(
+        "{:4.2}-{:4.2} sec",
+        span.start.as_secs_f64(),
+        span.end.as_secs_f64()
+    )
+}
+
+/// `1.26 GBytes`.
+pub(super) fn transfer(bytes: u64, format: FormatLetter) -> String {
+    format_quantity(bytes as f64, format.in_bytes()) + "s"
+}
+
+/// Bytes per second of a row; 0 for one that ends at once.
+pub(super) fn bytes_per_second(bytes: u64, span: Span) -> f64 {
+    let seconds = span.length().as_secs_f64();
+    if span.end < SHORTEST_END || seconds <= 0.0 {
+        return 0.0;
+    }
+    bytes as f64 / seconds
+}
+
+/// `10.9 Gbits/sec`.
+pub(super) fn rate(bytes: u64, span: Span, format: FormatLetter) -> String {
+    format_quantity(bytes_per_second(bytes, span), format) + "s/sec"
+}
+
+/// Adaptive bytes without plural: `1.95 KByte`.
+pub(super) fn size(bytes: u64) -> String {
+    format_quantity(bytes as f64, FormatLetter::BYTES)
+}
+
+/// Packets per second over a span.
+pub(super) fn packets_per_second(packets: u64, span: Span) -> f64 {
+    bytes_per_second(packets, span)
+}
+
+/// Lost share in percent with two significant digits, as C's `%.2g`.
+pub(super) fn percent(lost: u64, total: u64) -> String {
+    if total == 0 {
+        return "0".to_owned();
+    }
+    two_digits(100.0 * lost as f64 / total as f64)
+}
+
+/// C's `%.2g`.
+fn two_digits(value: f64) -> String {
+    let scientific = format!("{value:.1e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..2).contains(&exponent) {
+        let decimals = usize::try_from(1 - exponent).unwrap_or(0);
+        let fixed = format!("{value:.decimals$}");
+        return trim_zeros(&fixed).to_owned();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.abs())
+}
+
+fn trim_zeros(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+/// Network power: 10⁻⁶ · (bytes per second) / (delay in seconds).
+pub(super) fn network_power(bytes_per_second: f64, delay: f64) -> String {
+    if delay == 0.0 || !delay.is_finite() {
+        return "NAN".to_owned();
+    }
+    let power = 1e-6 * bytes_per_second / delay;
+    if power < -1e7 {
+        "OBL".to_owned()
+    } else if power > 100.0 {
+        format!("{power:.0}")
+    } else if power > 10.0 {
+        format!("{power:.2}")
+    } else {
+        format!("{power:.6}")
+    }
+}
+
+/// `avg/min/max/stdev` in milliseconds with three decimals.
+pub(super) fn latency(moments: &Moments) -> String {
+    let [mean, min, max] = average_minimum_maximum(moments);
+    let deviation = moments.stdev() * 1e3;
+    format!("{mean:.3}/{min:.3}/{max:.3}/{deviation:.3}")
+}
+
+/// Mean, smallest and largest in milliseconds; zeros without a sample.
+pub(super) fn average_minimum_maximum(moments: &Moments) -> [f64; 3] {
+    if moments.count == 0 {
+        return [0.0; 3];
+    }
+    [moments.mean, moments.min, moments.max].map(|seconds| seconds * 1e3)
+}
+
+/// Whether receive time minus send stamp may be shown as a delay.
+pub(super) fn plausible_transit(transit: &Moments) -> bool {
+    transit.count > 0 && PLAUSIBLE_TRANSIT.contains(&transit.min)
+}
+
+/// An address; hidden, IPv4 keeps its last byte only.
+pub(super) fn address(address: IpAddr, hide: bool) -> String {
+    match address {
+        IpAddr::V4(v4) if hide => format!("*.*.*.{}", v4.octets()[3]),
+        _ => address.to_string(),
+    }
+}
+
+/// Text that came from a peer, without characters that could move a cursor.
+pub(super) fn tame(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tapeline_base::FlowId;
+
+    #[test]
+    fn shares_have_two_significant_digits() {
+        for (lost, total, text) in [
+            (0, 0, "0"),
+            (0, 181, "0"),
+            (1, 181, "0.55"),
+            (1, 91, "1.1"),
+            (1, 98, "1"),
+            (90, 181, "50"),
+            (834, 836, "1e+02"),
+            (1, 1, "1e+02"),
+            (77057, 162_788, "47"),
+            (9996, 10_000, "1e+02"),
+            (994, 1000, "99"),
+            (1, 1_000_000, "0.0001"),
+            (1, 10_000_000, "1e-05"),
+        ] {
+            assert_eq!(percent(lost, total), text, "{lost}/{total}");
+        }
+    }
+
+    #[test]
+    fn ids_keep_their_width_until_they_cannot() {
+        let id = |id, reversed| {
+            flow_id(FlowTag {
+                id: FlowId(id),
+                reversed,
+            })
+        };
+        assert_eq!(id(1, false), "[  1] ");
+        assert_eq!(id(12, false), "[ 12] ");
+        assert_eq!(id(1, true), "[ *1] ");
+        assert_eq!(id(12, true), "[*12] ");
+        assert_eq!(id(1234, false), "[1234] ");
+    }
+
+    #[test]
+    fn power_changes_its_precision_with_its_size() {
+        assert_eq!(network_power(1e9, 1e-3), "1000000");
+        assert_eq!(network_power(1.3e6, 29_690e-6), "43.79");
+        assert_eq!(network_power(56_270.0, 29_690e-6), "1.895251");
+        assert_eq!(network_power(1e9, 0.0), "NAN");
+        assert_eq!(network_power(1e9, -1e-6), "OBL");
+    }
+
+    #[test]
+    fn a_row_that_ends_at_once_has_no_rate() {
+        let span = Span {
+            start: Duration::ZERO,
+            end: Duration::from_millis(4),
+        };
+        assert_eq!(rate(1 << 20, span, FormatLetter::BITS), "0.000 bits/sec");
+    }
+
+    #[test]
+    fn hidden_addresses_show_their_last_byte() {
+        let hidden = |text: &str| address(text.parse().expect("an address"), true);
+        assert_eq!(hidden("192.168.77.11"), "*.*.*.11");
+        assert_eq!(hidden("2001:db8::1"), "2001:db8::1");
+    }
+
+    #[test]
+    fn text_of_a_peer_cannot_move_the_cursor() {
+        assert_eq!(tame("2.2.1\u{1b}[2J\n"), "2.2.1?[2J?");
+    }
+}

@@ -1,0 +1,12 @@
+//! What iperf 2.2.1 prints.
+
+mod banner;
+mod connection;
+mod csv;
+mod figure;
+mod notice;
+mod row;
+mod text;
+
+pub use csv::Iperf2Csv;
+pub use text::Iperf2Text;

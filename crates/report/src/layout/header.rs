@@ -1,0 +1,110 @@
+//! Column headers of iperf 2.2.1.
+
+/// A kind of rows, named by the header that stands above the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Header {
+    /// Any row without further columns.
+    Plain,
+    /// UDP receiver.
+    UdpReceive,
+    /// TCP receiver, enhanced.
+    TcpReceiveEnhanced,
+    /// TCP sender, enhanced.
+    TcpSendEnhanced,
+    /// Request/response client.
+    RequestResponse,
+    /// UDP sender, enhanced.
+    UdpSendEnhanced,
+    /// UDP receiver, enhanced.
+    UdpReceiveEnhanced,
+    /// UDP receiver with delays from stamps, and a server's enhanced report.
+    UdpReceiveTripTimes,
+    /// Both directions of a UDP flow, enhanced.
+    UdpDuplex,
+    /// Sum without further columns that names its member count.
+    SumPlain,
+    /// Sum of TCP senders, enhanced.
+    SumTcpSend,
+    /// Sum of TCP receivers, enhanced.
+    SumTcpReceive,
+    /// Sum of UDP senders, enhanced.
+    SumUdpSend,
+    /// Sum of UDP receivers, enhanced.
+    SumUdpReceive,
+    /// Sum of UDP receivers with delays from stamps.
+    SumUdpTripTimes,
+}
+
+impl Header {
+    /// Every kind, in the order of the declaration.
+    pub const ALL: [Self; 15] = [
+        Self::Plain,
+        Self::UdpReceive,
+        Self::TcpReceiveEnhanced,
+        Self::TcpSendEnhanced,
+        Self::RequestResponse,
+        Self::UdpSendEnhanced,
+        Self::UdpReceiveEnhanced,
+        Self::UdpReceiveTripTimes,
+        Self::UdpDuplex,
+        Self::SumPlain,
+        Self::SumTcpSend,
+        Self::SumTcpReceive,
+        Self::SumUdpSend,
+        Self::SumUdpReceive,
+        Self::SumUdpTripTimes,
+    ];
+
+    /// The line.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Plain => "[ ID] Interval       Transfer     Bandwidth",
+            Self::UdpReceive => {
+                "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams"
+            }
+            Self::TcpReceiveEnhanced => {
+                "[ ID] Interval        Transfer    Bandwidth       Reads=Dist"
+            }
+            Self::TcpSendEnhanced => {
+                "[ ID] Interval        Transfer    Bandwidth       Write/Err  Rtry     \
+                 InF(pkts)/Cwnd(pkts)/RTT(var)        NetPwr"
+            }
+            Self::RequestResponse => {
+                "[ ID] Interval        Transfer    Bandwidth         \
+                 BB cnt=avg/min/max/stdev         Rtry  Cwnd(pkts)/RTT(var)   \
+                 Tx/Rx bytes  RPS(avg)"
+            }
+            Self::UdpSendEnhanced => {
+                "[ ID] Interval        Transfer     Bandwidth      Write/Err/Timeo  PPS"
+            }
+            Self::UdpReceiveEnhanced => {
+                "[ ID] Interval        Transfer     Bandwidth        Jitter   Lost/Total  \
+                 Latency avg/min/max/stdev PPS Read/Timeo/NA NetPwr"
+            }
+            Self::UdpReceiveTripTimes => {
+                "[ ID] Interval        Transfer     Bandwidth        Jitter   Lost/Total  \
+                 Latency avg/min/max/stdev PPS  Rx/inP  Read/Timeo/Trunc  NetPwr"
+            }
+            Self::UdpDuplex => "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS",
+            Self::SumPlain => "[SUM-cnt] Interval       Transfer     Bandwidth",
+            Self::SumTcpSend => {
+                "[SUM-cnt] Interval        Transfer    Bandwidth       Write/Err  Rtry"
+            }
+            Self::SumTcpReceive => {
+                "[SUM-cnt] Interval        Transfer    Bandwidth       Reads=Dist"
+            }
+            Self::SumUdpSend => {
+                "[SUM-cnt] Interval        Transfer     Bandwidth      Write/Err  PPS"
+            }
+            Self::SumUdpReceive => {
+                "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total  \
+                 Latency avg/min/max  PPS"
+            }
+            Self::SumUdpTripTimes => {
+                "[SUM-cnt] Interval        Transfer     Bandwidth      Lost/Total  \
+                 Latency avg/min/max  Rx/inP PPS"
+            }
+        }
+    }
+}

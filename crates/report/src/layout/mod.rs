@@ -1,0 +1,17 @@
+//! The grammar of iperf 2.2.1's text, line by line.
+//!
+//! [`classify`] names the [`LineKind`] of a line, to the blank: a row with one column
+//! shifted is no row. [`parse`] also yields the variable parts. With them a run of this
+//! program can be compared with a recorded run of iperf 2.2.1: same kinds in the same
+//! order, whatever the numbers.
+//!
+//! Covered are the modes that [`Iperf2Text`](crate::Iperf2Text) and
+//! [`Iperf2Csv`](crate::Iperf2Csv) render.
+
+mod connection;
+mod header;
+mod line;
+mod template;
+
+pub use header::Header;
+pub use line::{Columns, Complaint, LineKind, Remark, Setting, Who, classify, parse};

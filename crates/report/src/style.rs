@@ -1,0 +1,59 @@
+//! Choices of the reader: what is shown, and how.
+
+use tapeline_base::FormatLetter;
+
+/// Kinds of lines left out (`-x`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exclude {
+    /// `C`: connection lines.
+    pub connection: bool,
+    /// `S`: settings banners.
+    pub settings: bool,
+    /// `D`: rows of single flows.
+    pub data: bool,
+    /// `M`: rows of sums.
+    pub sums: bool,
+    /// `V`: the server report of a UDP client.
+    pub server_report: bool,
+}
+
+/// How a test is told. Renderers of fixed formats ignore what does not concern them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// `-e`: enhanced rows.
+    pub enhanced: bool,
+    /// `-f`: units of transfer and rate.
+    pub format: FormatLetter,
+    /// `--hide-ips`: IPv4 addresses keep their last byte only.
+    pub hide_addresses: bool,
+    /// `--utc`: dates in UTC instead of local time.
+    pub utc: bool,
+    /// `-x`: kinds of lines left out.
+    pub exclude: Exclude,
+    /// `--sum-only`: sums, banners and server reports only.
+    pub sum_only: bool,
+    /// `-i` was given: interval rows will come.
+    pub interval: bool,
+}
+
+/// The device that shows the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// It understands ANSI colours and the user wants them.
+    pub colour: bool,
+    /// Columns.
+    pub width: usize,
+    /// It shows characters beyond ASCII.
+    pub unicode: bool,
+}
+
+impl Default for Terminal {
+    /// A pipe or a file: no colour, no width limit to speak of, ASCII.
+    fn default() -> Self {
+        Self {
+            colour: false,
+            width: 120,
+            unicode: false,
+        }
+    }
+}
