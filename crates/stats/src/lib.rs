@@ -1,1 +1,51 @@
-//! Measurement mathematics: loss, jitter, delay, histograms.
+//! Measurement mathematics: loss, jitter, delay, histograms, clock error, confidence.
+//!
+//! Nothing here reads a clock, does IO or formats text. A worker owns its
+//! accumulators and feeds them per packet; a sampler takes copies and subtracts:
+//!
+//! ```text
+//!  packet ─► SequenceTracker ─► Arrival ─► Jitter, Transit, DelayHistogram
+//!                 │ counts()                  │ (plain Copy values)
+//!                 ▼                           ▼
+//!     snapshot n ──────────── later.since(&earlier) = interval n
+//!     flow a ──────────────── a.merge(&b)           = sum of flows
+//!     end of test ─────────── finish(sent)          = Loss
+//! ```
+//!
+//! Merging is associative and `since` undoes `merge`; both are property-tested.
+//! Where a peer computes a number differently, the peer's number has a method of
+//! its own, named after the peer.
+
+mod clock_offset;
+mod confidence;
+mod delay_histogram;
+mod derived;
+mod gap_history;
+mod jitter;
+mod linear_histogram;
+mod loss;
+mod moments;
+mod read_sizes;
+mod sequence;
+mod silence;
+mod skew;
+mod transit;
+
+pub use clock_offset::{ClockExchange, ClockState, OffsetEstimate, OffsetEstimator};
+pub use confidence::{
+    Comparison, Confidence, ConfidenceInterval, Verdict, compare_means, student_t, trimmed_mean,
+};
+pub use delay_histogram::{Bucket, DelayHistogram, PUBLISHED_PERCENTILES, bucket_index};
+pub use derived::{
+    PacketsInProgress, little_in_progress, little_packets_in_progress, network_power,
+    responses_per_second,
+};
+pub use jitter::{Jitter, JitterTotals};
+pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary};
+pub use loss::{Loss, LossRuns};
+pub use moments::Moments;
+pub use read_sizes::ReadSizes;
+pub use sequence::{Arrival, SequenceCounts, SequenceTracker};
+pub use silence::{LongestSilence, Silence};
+pub use skew::{ClockStep, Skew, SkewHull, find_clock_step};
+pub use transit::Transit;
