@@ -71,14 +71,7 @@ mod tests {
 
     #[test]
     fn pattern_zero_and_short_lengths_are_payload() {
-        for word in [
-            0,
-            0x3031_3233,
-            0x3637_3839,
-            0x4001_0000,
-            0x4001_002e,
-            0xa5a5_a5a5 & !0x8400_0000,
-        ] {
+        for word in [0, 0x3031_3233, 0x4001_0000, 0x4001_002e, 0x21a5_a5a5] {
             assert_eq!(inspect(word), FirstWord::Headerless, "{word:#010x}");
         }
     }
