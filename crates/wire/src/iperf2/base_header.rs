@@ -87,7 +87,7 @@ impl BaseHeader {
     /// Dual or tradeoff, if the flags really mean it.
     pub(super) fn legacy_mode(&self) -> Option<TestMode> {
         let legacy = self.flags.contains(Flags::VERSION1)
-            && !self.flags.contains(Flags::VERSION2)
+            && !self.flags.intersects(Flags::VERSION2 | Flags::PEER_DETECT)
             && self.transfer_id.is_none();
         legacy.then(|| {
             if self.flags.contains(Flags::RUN_NOW) {

@@ -238,3 +238,6 @@ fn legacy_is_plausible(datagram: &[u8]) -> bool {
         && micros_fit(28)
         && micros_fit(48)
 }
+
+#[cfg(test)]
+mod tests;

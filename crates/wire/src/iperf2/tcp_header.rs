@@ -34,7 +34,7 @@ const CONGESTION_CONTROL_AT: usize = 112;
 /// | 80 | 32 | isochronous or burst settings | 2.1 |
 /// | 112 | 2 + n | congestion control: length, name | 2.1 |
 /// | last 2 | 2 + k | permit key: length, then the key behind the header | 2.1 |
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpClientHeader {
     /// Base header alone, or with which extended header. Fields of the extended header
     /// are only sent with one.
@@ -83,6 +83,36 @@ pub struct TcpClientHeader {
     pub congestion_control: Option<CongestionControl>,
     /// Permit key (`--permit-key`).
     pub permit_key: Option<PermitKey>,
+}
+
+/// A plain test of a 2.2.1 client without any option.
+impl Default for TcpClientHeader {
+    fn default() -> Self {
+        Self {
+            form: HeaderForm::default(),
+            threads: 1,
+            transfer_id: None,
+            port: limits::DEFAULT_PORT,
+            buffer_length: None,
+            window: 0,
+            amount: Amount::default(),
+            mode: TestMode::default(),
+            peer_detect: false,
+            version: Some(PeerVersion::IPERF_2_2_1),
+            tos: Tos::default(),
+            rate: None,
+            write_prefetch: None,
+            barrier_micros: None,
+            start_time: None,
+            epoch_start: false,
+            trip_times: false,
+            fq_rate: None,
+            workload: Workload::default(),
+            quickack: false,
+            congestion_control: None,
+            permit_key: None,
+        }
+    }
 }
 
 impl TcpClientHeader {
@@ -183,6 +213,7 @@ impl TcpClientHeader {
             amount: base.amount,
             mode: base.legacy_mode().unwrap_or_default(),
             peer_detect: flags.contains(Flags::PEER_DETECT),
+            version: None,
             ..Self::default()
         }
     }
@@ -405,3 +436,6 @@ fn read_congestion_control(blocks: &[u8]) -> Result<CongestionControl, DecodeErr
         .and_then(|rest| rest.get(..length));
     CongestionControl::new(name.ok_or(DecodeError::CongestionControl)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,6 +89,7 @@ pub struct UdpClientHeader {
     pub l4s: bool,
 }
 
+/// A plain test of a 2.2.1 client without any option.
 impl Default for UdpClientHeader {
     fn default() -> Self {
         Self {
@@ -187,7 +188,7 @@ impl UdpClientHeader {
                 .contains(UpperFlags::FQ_RATE_SET)
                 .then(|| read_fq_rate(datagram)),
             workload: read_workload(datagram, upper),
-            no_fin: upper.contains(UpperFlags::NO_UDP_FIN),
+            no_fin: upper.intersects(UpperFlags::NO_UDP_FIN | UpperFlags::FULL_DUPLEX),
             l2_length_check: upper.contains(UpperFlags::L2_LENGTH_CHECK),
             l2_ipv6: upper.contains(UpperFlags::L2_IPV6),
             l4s: upper.contains(UpperFlags::UDP_L4S),
@@ -366,3 +367,6 @@ fn read_workload(datagram: &[u8], upper: UpperFlags) -> Workload {
         Workload::Stream
     }
 }
+
+#[cfg(test)]
+mod tests;
