@@ -29,10 +29,10 @@ pub type Segments<'a> = Chunks<'a, u8>;
 impl<'a> Datagram<'a> {
     /// The single datagrams. An empty datagram has no segments; see [`Datagram::count`].
     #[inline]
-    #[must_use]
     pub fn segments(&self) -> Segments<'a> {
         let whole = self.payload.len().max(1);
-        self.payload.chunks(self.segment_size.unwrap_or(whole).max(1))
+        self.payload
+            .chunks(self.segment_size.unwrap_or(whole).max(1))
     }
 
     /// How many datagrams these are; an empty one counts too.

@@ -99,7 +99,10 @@ mod tests {
 
     #[test]
     fn differences_need_both_readings() {
-        let earlier = HostCounters { softnet_drops: Some(3), ..HostCounters::default() };
+        let earlier = HostCounters {
+            softnet_drops: Some(3),
+            ..HostCounters::default()
+        };
         let later = HostCounters {
             softnet_drops: Some(5),
             udp_in_errors: Some(9),

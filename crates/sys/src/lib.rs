@@ -32,6 +32,7 @@ mod resolve;
 mod tcp_conn;
 mod tcp_info;
 mod tcp_listener;
+mod tcp_probe;
 mod udp_socket;
 mod waker;
 
@@ -53,5 +54,6 @@ pub use resolve::{ResolveError, ResolveFailure, resolve};
 pub use tcp_conn::{Connected, TcpConn};
 pub use tcp_info::TcpInfo;
 pub use tcp_listener::TcpListener;
+pub use tcp_probe::TcpProbe;
 pub use udp_socket::{Opened, ReceiveFeatures, UdpSocket};
 pub use waker::Waker;

@@ -20,7 +20,11 @@ impl MulticastGroup {
     /// `address` on the interface that the system chooses.
     #[must_use]
     pub const fn any_interface(address: IpAddr) -> Self {
-        Self { address, interface_v4: Ipv4Addr::UNSPECIFIED, interface_v6: 0 }
+        Self {
+            address,
+            interface_v4: Ipv4Addr::UNSPECIFIED,
+            interface_v6: 0,
+        }
     }
 
     pub(crate) fn join(&self, socket: &Socket) -> io::Result<()> {

@@ -54,7 +54,10 @@ pub struct SocketOptions {
 
 /// The name of one option, as in [`SocketOptions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "each is described at the field of the same name")]
+#[allow(
+    missing_docs,
+    reason = "each is described at the field of the same name"
+)]
 pub enum SocketOption {
     SendBuffer,
     ReceiveBuffer,
@@ -141,13 +144,19 @@ impl SocketOptions {
             note(Opt::OnlyV6, socket.set_only_v6(only));
         }
         if let Some(bytes) = self.send_buffer {
-            note(Opt::SendBuffer, socket.set_send_buffer_size(buffer_size(bytes)));
+            note(
+                Opt::SendBuffer,
+                socket.set_send_buffer_size(buffer_size(bytes)),
+            );
         }
         if let Some(bytes) = self.receive_buffer {
-            note(Opt::ReceiveBuffer, socket.set_recv_buffer_size(buffer_size(bytes)));
+            note(
+                Opt::ReceiveBuffer,
+                socket.set_recv_buffer_size(buffer_size(bytes)),
+            );
         }
         if self.reuse_address {
-            note(Opt::ReuseAddress, socket.set_reuse_address(true));
+            note(Opt::ReuseAddress, system::set_reuse_address(socket));
         }
         if self.reuse_port {
             note(Opt::ReusePort, system::set_reuse_port(socket));
@@ -171,7 +180,10 @@ impl SocketOptions {
             note(Opt::Broadcast, socket.set_broadcast(true));
         }
         if let Some(forbid) = self.dont_fragment {
-            note(Opt::DontFragment, system::set_dont_fragment(socket, is_v6, forbid));
+            note(
+                Opt::DontFragment,
+                system::set_dont_fragment(socket, is_v6, forbid),
+            );
         }
         if is_tcp {
             self.apply_tcp(socket, &mut note);
@@ -220,7 +232,11 @@ pub(crate) fn set_tos(socket: &Socket, is_v6: bool, tos: Tos) -> io::Result<()> 
 
 /// Reads the type-of-service byte back. `is_v4_traffic`: the packets are IPv4.
 pub(crate) fn tos(socket: &Socket, is_v4_traffic: bool) -> io::Result<Tos> {
-    let value = if is_v4_traffic { socket.tos_v4()? } else { system::tclass_v6(socket)? };
+    let value = if is_v4_traffic {
+        socket.tos_v4()?
+    } else {
+        system::tclass_v6(socket)?
+    };
     Ok(Tos((value & 0xff) as u8))
 }
 

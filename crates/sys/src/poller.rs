@@ -31,13 +31,25 @@ pub struct Interest {
 
 impl Interest {
     /// Nothing but errors.
-    pub const NONE: Self = Self { read: false, write: false };
+    pub const NONE: Self = Self {
+        read: false,
+        write: false,
+    };
     /// Reading only.
-    pub const READ: Self = Self { read: true, write: false };
+    pub const READ: Self = Self {
+        read: true,
+        write: false,
+    };
     /// Writing only.
-    pub const WRITE: Self = Self { read: false, write: true };
+    pub const WRITE: Self = Self {
+        read: false,
+        write: true,
+    };
     /// Both.
-    pub const BOTH: Self = Self { read: true, write: true };
+    pub const BOTH: Self = Self {
+        read: true,
+        write: true,
+    };
 }
 
 /// A ready source.
@@ -67,7 +79,10 @@ impl<'a> Handle<'a> {
 
     /// The caller vouches by the lifetime that `raw` stays open.
     pub(crate) fn from_raw(raw: readiness::RawHandle) -> Self {
-        Self { raw, owner: PhantomData }
+        Self {
+            raw,
+            owner: PhantomData,
+        }
     }
 
     pub(crate) fn raw(self) -> readiness::RawHandle {
@@ -114,7 +129,9 @@ impl Poller {
     /// # Errors
     /// Running out of descriptors.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { system: system::SystemPoller::new()? })
+        Ok(Self {
+            system: system::SystemPoller::new()?,
+        })
     }
 
     /// Adds `source`; its events carry `token`. A source must be deregistered before it is closed.
@@ -177,7 +194,10 @@ impl Events {
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         let capacity = capacity.max(1);
-        Self { ready: Vec::with_capacity(capacity), capacity }
+        Self {
+            ready: Vec::with_capacity(capacity),
+            capacity,
+        }
     }
 
     /// The events of the last wait.
@@ -202,7 +222,7 @@ impl Events {
 pub(crate) fn wait_one(handle: Handle<'_>, interest: Interest, wait: Wait) -> io::Result<bool> {
     let mut entries = [readiness::entry(handle, interest)];
     readiness::wait(&mut entries, wait)?;
-    Ok(readiness::is_ready(&entries[0]))
+    Ok(readiness::outcome(&entries[0]).is_some())
 }
 
 /// Waits for the first of two sources; tells which are ready.
@@ -211,8 +231,13 @@ pub(crate) fn wait_two(
     second: (Handle<'_>, Interest),
     wait: Wait,
 ) -> io::Result<(bool, bool)> {
-    let mut entries =
-        [readiness::entry(first.0, first.1), readiness::entry(second.0, second.1)];
+    let mut entries = [
+        readiness::entry(first.0, first.1),
+        readiness::entry(second.0, second.1),
+    ];
     readiness::wait(&mut entries, wait)?;
-    Ok((readiness::is_ready(&entries[0]), readiness::is_ready(&entries[1])))
+    Ok((
+        readiness::outcome(&entries[0]).is_some(),
+        readiness::outcome(&entries[1]).is_some(),
+    ))
 }

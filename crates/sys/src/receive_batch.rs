@@ -24,7 +24,9 @@ impl ReceiveBatch {
     pub fn new(slots: usize, slot_size: usize) -> Self {
         let slots = slots.clamp(1, 1024);
         let slot_size = slot_size.clamp(1, Self::COALESCED_SLOT);
-        Self { slots: system::Slots::new(slots, slot_size) }
+        Self {
+            slots: system::Slots::new(slots, slot_size),
+        }
     }
 
     /// Slots that hold whatever a coalescing socket delivers. Memory is touched only when used.

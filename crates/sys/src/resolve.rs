@@ -39,7 +39,11 @@ pub struct ResolveError {
 
 impl ResolveError {
     pub(crate) fn new(host: &str, failure: ResolveFailure, text: impl Into<String>) -> Self {
-        Self { host: host.to_owned(), failure, text: text.into() }
+        Self {
+            host: host.to_owned(),
+            failure,
+            text: text.into(),
+        }
     }
 }
 
@@ -59,7 +63,11 @@ impl std::error::Error for ResolveError {}
 /// [`ResolveError`] with the resolver's class and text.
 pub fn resolve(host: &str, port: u16, family: Family) -> Result<Vec<SocketAddr>, ResolveError> {
     if host.is_empty() || host.contains('\0') {
-        return Err(ResolveError::new(host, ResolveFailure::InvalidName, "Invalid host name"));
+        return Err(ResolveError::new(
+            host,
+            ResolveFailure::InvalidName,
+            "Invalid host name",
+        ));
     }
     let found = match literal(host, port)? {
         Some(address) => vec![address],
@@ -82,7 +90,10 @@ pub fn resolve(host: &str, port: u16, family: Family) -> Result<Vec<SocketAddr>,
 
 /// `host` as a literal address, with or without zone or brackets.
 fn literal(host: &str, port: u16) -> Result<Option<SocketAddr>, ResolveError> {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(host);
     if let Ok(address) = bare.parse::<IpAddr>() {
         return Ok(Some(SocketAddr::new(address, port)));
     }
@@ -92,9 +103,14 @@ fn literal(host: &str, port: u16) -> Result<Option<SocketAddr>, ResolveError> {
     let Ok(address) = address.parse::<Ipv6Addr>() else {
         return Ok(None);
     };
-    let scope = zone.parse().ok().or_else(|| crate::platform::interfaces::index_of(zone));
+    let scope = zone
+        .parse()
+        .ok()
+        .or_else(|| crate::platform::interfaces::index_of(zone));
     match scope {
-        Some(scope) => Ok(Some(SocketAddr::V6(SocketAddrV6::new(address, port, 0, scope)))),
+        Some(scope) => Ok(Some(SocketAddr::V6(SocketAddrV6::new(
+            address, port, 0, scope,
+        )))),
         None => {
             let text = format!("no such interface: {zone}");
             Err(ResolveError::new(host, ResolveFailure::UnknownZone, text))
@@ -108,12 +124,17 @@ mod tests {
 
     #[test]
     fn literals_need_no_resolver() {
-        let one = |host: &str, family| {
-            resolve(host, 5001, family).map(|found| found[0].to_string())
-        };
+        let one =
+            |host: &str, family| resolve(host, 5001, family).map(|found| found[0].to_string());
         assert_eq!(one("192.0.2.1", Family::Any).unwrap(), "192.0.2.1:5001");
-        assert_eq!(one("2001:db8::1", Family::V6).unwrap(), "[2001:db8::1]:5001");
-        assert_eq!(one("[2001:db8::1]", Family::Any).unwrap(), "[2001:db8::1]:5001");
+        assert_eq!(
+            one("2001:db8::1", Family::V6).unwrap(),
+            "[2001:db8::1]:5001"
+        );
+        assert_eq!(
+            one("[2001:db8::1]", Family::Any).unwrap(),
+            "[2001:db8::1]:5001"
+        );
         assert_eq!(one("fe80::1%7", Family::Any).unwrap(), "[fe80::1%7]:5001");
         let error = one("192.0.2.1", Family::V6).unwrap_err();
         assert_eq!(error.failure, ResolveFailure::NoAddress);
@@ -129,7 +150,10 @@ mod tests {
     #[test]
     fn the_local_host_resolves_in_each_family() {
         let v4 = resolve("localhost", 7, Family::V4).unwrap();
-        assert!(v4.iter().all(|address| address.ip().is_loopback() && address.port() == 7));
+        assert!(
+            v4.iter()
+                .all(|address| address.ip().is_loopback() && address.port() == 7)
+        );
         assert_eq!(v4.len(), 1, "one entry per address: {v4:?}");
     }
 

@@ -101,7 +101,11 @@ impl TcpConn {
         let connect_time = started.elapsed();
         socket.set_nonblocking(false).map_err(fail)?;
         let conn = Self { socket, is_v6 };
-        Ok(Connected { conn, connect_time, refused })
+        Ok(Connected {
+            conn,
+            connect_time,
+            refused,
+        })
     }
 
     /// Wraps an accepted socket, made blocking.
@@ -229,7 +233,8 @@ impl TcpConn {
     /// # Errors
     /// Those of `setsockopt(2)`.
     pub fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.socket.set_write_timeout(at_least_a_microsecond(timeout))
+        self.socket
+            .set_write_timeout(at_least_a_microsecond(timeout))
     }
 
     /// Longest wait of [`TcpConn::recv`]; `None` waits without end. At least one microsecond.
@@ -237,7 +242,8 @@ impl TcpConn {
     /// # Errors
     /// Those of `setsockopt(2)`.
     pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.socket.set_read_timeout(at_least_a_microsecond(timeout))
+        self.socket
+            .set_read_timeout(at_least_a_microsecond(timeout))
     }
 
     /// Ends the own direction: the peer reads the end after all data. Wakes a blocked sender.
@@ -432,7 +438,10 @@ fn await_connection(
 ) -> io::Result<()> {
     let wait = timeout.map_or(Wait::Forever, Wait::AtMost);
     let (connected, cancelled) = match cancel {
-        None => (poller::wait_one(Handle::of(socket), Interest::WRITE, wait)?, false),
+        None => (
+            poller::wait_one(Handle::of(socket), Interest::WRITE, wait)?,
+            false,
+        ),
         Some(waker) => poller::wait_two(
             (Handle::of(socket), Interest::WRITE),
             (waker.handle(), Interest::READ),

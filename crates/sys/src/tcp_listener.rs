@@ -37,10 +37,17 @@ impl TcpListener {
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
             .map_err(fail(Operation::Open))?;
         let refused = options.apply(&socket, local.is_ipv6());
-        socket.bind(&SockAddr::from(local)).map_err(fail(Operation::Bind))?;
+        socket
+            .bind(&SockAddr::from(local))
+            .map_err(fail(Operation::Bind))?;
         socket.listen(backlog).map_err(fail(Operation::Listen))?;
-        socket.set_nonblocking(true).map_err(fail(Operation::Listen))?;
-        Ok(Opened { socket: Self { socket }, refused })
+        socket
+            .set_nonblocking(true)
+            .map_err(fail(Operation::Listen))?;
+        Ok(Opened {
+            socket: Self { socket },
+            refused,
+        })
     }
 
     /// The next connection in the queue (in blocking mode) and its peer; `None` when there is none.

@@ -41,7 +41,12 @@ pub struct ReceiveFeatures {
 
 impl ReceiveFeatures {
     /// Everything that helps a measurement: coalescing, timestamps and drops.
-    pub const MEASURE: Self = Self { coalescing: true, timestamps: true, tos: false, drops: true };
+    pub const MEASURE: Self = Self {
+        coalescing: true,
+        timestamps: true,
+        tos: false,
+        drops: true,
+    };
 }
 
 /// A bound, possibly connected, datagram socket. Every method takes `&self`.
@@ -67,12 +72,21 @@ impl UdpSocket {
         let fail = |operation| move |error| SocketError::new(operation, local, error);
         let is_v6 = local.is_ipv6();
         let domain = Domain::for_address(local);
-        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))
-            .map_err(fail(Operation::Open))?;
+        let socket =
+            Socket::new(domain, Type::DGRAM, Some(Protocol::UDP)).map_err(fail(Operation::Open))?;
         let refused = options.apply(&socket, is_v6);
-        socket.bind(&SockAddr::from(local)).map_err(fail(Operation::Bind))?;
+        socket
+            .bind(&SockAddr::from(local))
+            .map_err(fail(Operation::Bind))?;
         let segmentation = AtomicBool::new(segments::is_available(&socket));
-        Ok(Opened { socket: Self { socket, is_v6, segmentation }, refused })
+        Ok(Opened {
+            socket: Self {
+                socket,
+                is_v6,
+                segmentation,
+            },
+            refused,
+        })
     }
 
     /// A socket connected to `peer`, from `local` where given.
@@ -126,7 +140,10 @@ impl UdpSocket {
     #[inline]
     pub fn send_to(&self, data: &[u8], peer: SocketAddr) -> io::Result<usize> {
         let peer = self.system_address(peer);
-        retry(|| self.socket.send_to_with_flags(data, &peer, stream::SEND_FLAGS))
+        retry(|| {
+            self.socket
+                .send_to_with_flags(data, &peer, stream::SEND_FLAGS)
+        })
     }
 
     /// Sends `data` as datagrams of `segment_size` bytes (the last may be shorter) to the
@@ -169,7 +186,9 @@ impl UdpSocket {
         let mut sent = 0;
         for datagram in data.chunks(segment_size) {
             let result = retry(|| match peer {
-                Some(peer) => self.socket.send_to_with_flags(datagram, peer, stream::SEND_FLAGS),
+                Some(peer) => self
+                    .socket
+                    .send_to_with_flags(datagram, peer, stream::SEND_FLAGS),
                 None => self.socket.send_with_flags(datagram, stream::SEND_FLAGS),
             });
             match result {
@@ -250,7 +269,8 @@ impl UdpSocket {
     /// # Errors
     /// Those of `setsockopt(2)`.
     pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.socket.set_read_timeout(at_least_a_microsecond(timeout))
+        self.socket
+            .set_read_timeout(at_least_a_microsecond(timeout))
     }
 
     /// Longest wait of a send; `None` waits without end. At least one microsecond.
@@ -258,7 +278,8 @@ impl UdpSocket {
     /// # Errors
     /// Those of `setsockopt(2)`.
     pub fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.socket.set_write_timeout(at_least_a_microsecond(timeout))
+        self.socket
+            .set_write_timeout(at_least_a_microsecond(timeout))
     }
 
     /// Asks for `wanted` and returns what the system granted.

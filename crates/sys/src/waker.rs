@@ -20,7 +20,9 @@ impl Waker {
     /// # Errors
     /// Running out of descriptors.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { system: SystemWaker::new()? })
+        Ok(Self {
+            system: SystemWaker::new()?,
+        })
     }
 
     /// Makes the waker ready; it stays so until it is drained.

@@ -66,7 +66,9 @@ pub(crate) fn messages(bytes: &[u8]) -> impl Iterator<Item = ControlMessage<'_>>
         let level = i32::from_ne_bytes(rest.get(WORD..WORD + 4)?.try_into().ok()?);
         let kind = i32::from_ne_bytes(rest.get(WORD + 4..HEADER)?.try_into().ok()?);
         let data = rest.get(HEADER..length)?;
-        rest = rest.get(length.checked_next_multiple_of(WORD)?..).unwrap_or_default();
+        rest = rest
+            .get(length.checked_next_multiple_of(WORD)?..)
+            .unwrap_or_default();
         Some(ControlMessage { level, kind, data })
     })
 }
@@ -99,16 +101,28 @@ mod tests {
         let (length, space) = unsafe { (libc::CMSG_LEN(2), libc::CMSG_SPACE(2)) };
         let message = ShortMessage::new(17, 103, 0x0203);
         assert_eq!(message.bytes().len(), space as usize);
-        assert_eq!(usize::from_ne_bytes(*message.bytes().first_chunk().unwrap()), length as usize);
+        assert_eq!(
+            usize::from_ne_bytes(*message.bytes().first_chunk().unwrap()),
+            length as usize
+        );
         let read: Vec<_> = messages(message.bytes()).collect();
-        assert_eq!(read, [ControlMessage { level: 17, kind: 103, data: &0x0203_u16.to_ne_bytes() }]);
+        assert_eq!(
+            read,
+            [ControlMessage {
+                level: 17,
+                kind: 103,
+                data: &0x0203_u16.to_ne_bytes()
+            }]
+        );
     }
 
     #[test]
     fn several_messages_follow_each_other() {
         let mut bytes = ShortMessage::new(1, 2, 3).bytes().to_vec();
         bytes.extend_from_slice(ShortMessage::new(4, 5, 6).bytes());
-        let kinds: Vec<_> = messages(&bytes).map(|message| (message.level, message.kind)).collect();
+        let kinds: Vec<_> = messages(&bytes)
+            .map(|message| (message.level, message.kind))
+            .collect();
         assert_eq!(kinds, [(1, 2), (4, 5)]);
     }
 
@@ -125,13 +139,39 @@ mod tests {
 
     #[test]
     fn stamps_of_both_widths_are_read() {
-        let wide: Vec<u8> = [3_i64, 4].iter().flat_map(|part| part.to_ne_bytes()).collect();
-        let narrow: Vec<u8> = [3_i32, 4].iter().flat_map(|part| part.to_ne_bytes()).collect();
+        let wide: Vec<u8> = [3_i64, 4]
+            .iter()
+            .flat_map(|part| part.to_ne_bytes())
+            .collect();
+        let narrow: Vec<u8> = [3_i32, 4]
+            .iter()
+            .flat_map(|part| part.to_ne_bytes())
+            .collect();
         for data in [&wide[..], &narrow] {
-            let message = ControlMessage { level: 1, kind: 35, data };
+            let message = ControlMessage {
+                level: 1,
+                kind: 35,
+                data,
+            };
             assert_eq!(message.as_nanos(), Some(3_000_000_004));
         }
-        assert_eq!(ControlMessage { level: 1, kind: 35, data: &[1] }.as_nanos(), None);
-        assert_eq!(ControlMessage { level: 0, kind: 1, data: &[0xb8] }.as_byte(), Some(0xb8));
+        assert_eq!(
+            ControlMessage {
+                level: 1,
+                kind: 35,
+                data: &[1]
+            }
+            .as_nanos(),
+            None
+        );
+        assert_eq!(
+            ControlMessage {
+                level: 0,
+                kind: 1,
+                data: &[0xb8]
+            }
+            .as_byte(),
+            Some(0xb8)
+        );
     }
 }

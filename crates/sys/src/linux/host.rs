@@ -28,7 +28,10 @@ pub(crate) fn counters() -> HostCounters {
 /// The value of column `name` in the pair of lines that begin with `group`.
 fn snmp_value(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
-    let column = lines.next()?.split_whitespace().position(|title| title == name)?;
+    let column = lines
+        .next()?
+        .split_whitespace()
+        .position(|title| title == name)?;
     lines.next()?.split_whitespace().nth(column)?.parse().ok()
 }
 
@@ -50,7 +53,10 @@ fn softnet_sum(text: &str, column: usize) -> Option<u64> {
 /// Stolen and total ticks of the `cpu` line. The guest columns are part of user time already.
 fn processor_ticks(text: &str) -> Option<(u64, u64)> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let ticks: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|word| word.parse().ok())
+        .collect();
     let steal = *ticks.get(7)?;
     Some((steal, ticks.iter().take(8).sum()))
 }

@@ -12,10 +12,19 @@ pub(crate) mod interrupts;
 mod ip_options;
 pub(crate) mod options;
 pub(crate) mod poller;
+#[cfg(test)]
+#[path = "../portable/poller.rs"]
+mod portable_poller;
+#[cfg(test)]
+#[path = "../portable/receive_batch.rs"]
+mod portable_receive_batch;
 pub(crate) mod process;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
 pub(crate) mod receive_batch;
+#[cfg(test)]
+#[path = "../posix/receive_one.rs"]
+mod receive_one;
 #[path = "../posix/resolver.rs"]
 pub(crate) mod resolver;
 pub(crate) mod segments;

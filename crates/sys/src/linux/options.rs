@@ -13,6 +13,10 @@ use super::sockopt;
 /// Delay of sent packets in microseconds (`linux/tcp.h`, since 4.20).
 const TCP_TX_DELAY: c_int = 37;
 
+pub(crate) fn set_reuse_address(socket: &Socket) -> io::Result<()> {
+    socket.set_reuse_address(true)
+}
+
 pub(crate) fn bind_device(socket: &Socket, _is_v6: bool, name: &str) -> io::Result<()> {
     socket.bind_device(Some(name.as_bytes()))
 }
@@ -47,21 +51,33 @@ pub(crate) fn set_tx_delay(socket: &Socket, micros: u32) -> io::Result<()> {
 
 pub(crate) fn set_pacing_rate(socket: &Socket, bytes_per_second: u64) -> io::Result<()> {
     // 64-bit rates since Linux 4.20; older kernels and 32-bit ones take a 32-bit value.
-    sockopt::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes_per_second).or_else(
-        |_| {
-            let rate = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
-            sockopt::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
-        },
+    sockopt::set(
+        socket,
+        libc::SOL_SOCKET,
+        libc::SO_MAX_PACING_RATE,
+        bytes_per_second,
     )
+    .or_else(|_| {
+        let rate = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
+        sockopt::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
+    })
 }
 
 pub(crate) fn set_dont_fragment(socket: &Socket, is_v6: bool, forbid: bool) -> io::Result<()> {
-    let v4 = if forbid { libc::IP_PMTUDISC_DO } else { libc::IP_PMTUDISC_DONT };
+    let v4 = if forbid {
+        libc::IP_PMTUDISC_DO
+    } else {
+        libc::IP_PMTUDISC_DONT
+    };
     if !is_v6 {
         return sockopt::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
     }
     // A dual-stack socket sends IPv4 too; the IPv6 answer decides.
     let _ = sockopt::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
-    let v6 = if forbid { libc::IPV6_PMTUDISC_DO } else { libc::IPV6_PMTUDISC_DONT };
+    let v6 = if forbid {
+        libc::IPV6_PMTUDISC_DO
+    } else {
+        libc::IPV6_PMTUDISC_DONT
+    };
     sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, v6)
 }

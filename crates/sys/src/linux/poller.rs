@@ -18,13 +18,18 @@ pub(crate) struct SystemPoller {
 
 impl std::fmt::Debug for SystemPoller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SystemPoller").field("epoll", &self.epoll).finish_non_exhaustive()
+        f.debug_struct("SystemPoller")
+            .field("epoll", &self.epoll)
+            .finish_non_exhaustive()
     }
 }
 
 impl SystemPoller {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, buffer: Vec::new() })
+        Ok(Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            buffer: Vec::new(),
+        })
     }
 
     pub(crate) fn register(
@@ -34,7 +39,12 @@ impl SystemPoller {
         interest: Interest,
     ) -> io::Result<()> {
         let source = borrowed(Handle::from_raw(raw));
-        Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), flags(interest))?)
+        Ok(epoll::add(
+            &self.epoll,
+            source,
+            EventData::new_u64(token),
+            flags(interest),
+        )?)
     }
 
     pub(crate) fn modify(
@@ -44,7 +54,12 @@ impl SystemPoller {
         interest: Interest,
     ) -> io::Result<()> {
         let source = borrowed(Handle::from_raw(raw));
-        Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), flags(interest))?)
+        Ok(epoll::modify(
+            &self.epoll,
+            source,
+            EventData::new_u64(token),
+            flags(interest),
+        )?)
     }
 
     pub(crate) fn deregister(&mut self, raw: RawHandle) -> io::Result<()> {
@@ -66,7 +81,11 @@ impl SystemPoller {
         let timeout = timeout.and_then(|span| Timespec::try_from(span).ok());
         self.buffer.clear();
         self.buffer.reserve(capacity);
-        epoll::wait(&self.epoll, spare_capacity(&mut self.buffer), timeout.as_ref())?;
+        epoll::wait(
+            &self.epoll,
+            spare_capacity(&mut self.buffer),
+            timeout.as_ref(),
+        )?;
         ready.extend(self.buffer.iter().take(capacity).map(|event| {
             let flags = event.flags;
             let error = flags.intersects(EventFlags::ERR | EventFlags::HUP);
@@ -89,7 +108,10 @@ impl SystemPoller {
         let Ok(timeout) = Timespec::try_from(span) else {
             return Ok(span);
         };
-        poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout))?;
+        poll(
+            &mut [PollFd::new(&self.epoll, PollFlags::IN)],
+            Some(&timeout),
+        )?;
         Ok(Duration::ZERO)
     }
 }

@@ -50,7 +50,10 @@ impl Slots {
         let mut addresses = vec![unsafe { zeroed::<libc::sockaddr_storage>() }; slots];
         let mut vectors: Vec<libc::iovec> = payload
             .chunks_exact_mut(slot_size)
-            .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot_size })
+            .map(|slot| libc::iovec {
+                iov_base: slot.as_mut_ptr().cast(),
+                iov_len: slot_size,
+            })
             .collect();
         let headers = (0..slots)
             .map(|index| {
@@ -88,7 +91,11 @@ impl Slots {
 
     /// One `recvmmsg` call on cleared slots.
     pub(crate) fn fill(&mut self, socket: &Socket, blocking: bool) -> io::Result<usize> {
-        let flags = if blocking { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
+        let flags = if blocking {
+            libc::MSG_WAITFORONE
+        } else {
+            libc::MSG_DONTWAIT
+        };
         // SAFETY: every header describes memory that `self` owns and that nothing borrows while
         // `self` is borrowed mutably; the count is the number of headers.
         let count = unsafe {
@@ -108,7 +115,9 @@ impl Slots {
 
     /// The newest datagram carries the newest count; the kernel leaves it out while it is 0.
     fn note_drops(&mut self) {
-        let Some(last) = self.filled.checked_sub(1) else { return };
+        let Some(last) = self.filled.checked_sub(1) else {
+            return;
+        };
         let newest = messages(self.control(last))
             .find(|message| (message.level, message.kind) == (libc::SOL_SOCKET, libc::SO_RXQ_OVFL))
             .and_then(|message| message.as_int());
@@ -128,6 +137,10 @@ impl Slots {
     /// The control bytes that the kernel wrote to a slot.
     #[inline]
     fn control(&self, index: usize) -> &[u8] {
+        #[allow(
+            clippy::unnecessary_cast,
+            reason = "the width depends on the C library"
+        )]
         let written = self.headers[index].msg_hdr.msg_controllen as usize;
         &self.controls[index].0[..written.min(RECEIVE_SPACE)]
     }

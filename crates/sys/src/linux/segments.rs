@@ -19,11 +19,13 @@ pub(crate) fn send(
     segment_size: usize,
     peer: Option<&SockAddr>,
 ) -> io::Result<usize> {
-    let size = u16::try_from(segment_size)
-        .map_err(|_| io::Error::from_raw_os_error(libc::EMSGSIZE))?;
+    let size =
+        u16::try_from(segment_size).map_err(|_| io::Error::from_raw_os_error(libc::EMSGSIZE))?;
     let control = ShortMessage::new(libc::SOL_UDP, libc::UDP_SEGMENT, size);
     let buffers = [IoSlice::new(data)];
-    let message = MsgHdr::new().with_buffers(&buffers).with_control(control.bytes());
+    let message = MsgHdr::new()
+        .with_buffers(&buffers)
+        .with_control(control.bytes());
     match peer {
         Some(peer) => socket.sendmsg(&message.with_addr(peer), SEND_FLAGS),
         None => socket.sendmsg(&message, SEND_FLAGS),

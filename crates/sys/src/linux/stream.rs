@@ -22,8 +22,14 @@ pub(crate) const ACCEPTED_INHERITS_NONBLOCKING: bool = false;
 pub(crate) fn recv_discard(socket: &Socket, max: usize, nonblocking: bool) -> io::Result<usize> {
     let wait = if nonblocking { libc::MSG_DONTWAIT } else { 0 };
     // SAFETY: on a stream socket `MSG_TRUNC` makes the kernel write nothing to the buffer.
-    let count =
-        unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), max, libc::MSG_TRUNC | wait) };
+    let count = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            ptr::null_mut(),
+            max,
+            libc::MSG_TRUNC | wait,
+        )
+    };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 

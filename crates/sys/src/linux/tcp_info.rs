@@ -75,11 +75,14 @@ unsafe impl Plain for Kernel {}
 
 /// The bit of an application-limited delivery rate; bit fields fill bytes from the end that
 /// the machine's byte order begins with.
-const APP_LIMITED: u8 = if cfg!(target_endian = "big") { 0x80 } else { 0x01 };
+const APP_LIMITED: u8 = if cfg!(target_endian = "big") {
+    0x80
+} else {
+    0x01
+};
 
 pub(crate) fn read(socket: &Socket) -> Option<TcpInfo> {
-    let (raw, length) =
-        sockopt::get::<Kernel>(socket, libc::IPPROTO_TCP, libc::TCP_INFO).ok()?;
+    let (raw, length) = sockopt::get::<Kernel>(socket, libc::IPPROTO_TCP, libc::TCP_INFO).ok()?;
     Some(decode(&raw, length))
 }
 
@@ -148,8 +151,14 @@ mod tests {
         assert_eq!(offset_of!(Kernel, pacing_rate), 104);
         assert_eq!(offset_of!(Kernel, delivery_rate), 160);
         assert_eq!(offset_of!(Kernel, snd_wnd), 228);
-        assert_eq!(offset_of!(Kernel, rcv_ooopack), offset_of!(libc::tcp_info, tcpi_rcv_ooopack));
-        assert_eq!(offset_of!(Kernel, rehash), offset_of!(libc::tcp_info, tcpi_rehash));
+        assert_eq!(
+            offset_of!(Kernel, rcv_ooopack),
+            offset_of!(libc::tcp_info, tcpi_rcv_ooopack)
+        );
+        assert_eq!(
+            offset_of!(Kernel, rehash),
+            offset_of!(libc::tcp_info, tcpi_rehash)
+        );
     }
 
     #[test]
@@ -160,7 +169,10 @@ mod tests {
         raw.rate_flags = APP_LIMITED;
         let old = decode(&raw, 104);
         assert_eq!(old.total_retrans, Some(0));
-        assert_eq!((old.pacing_rate, old.delivery_rate_app_limited), (None, None));
+        assert_eq!(
+            (old.pacing_rate, old.delivery_rate_app_limited),
+            (None, None)
+        );
         let new = decode(&raw, size_of::<Kernel>());
         assert_eq!(new.delivery_rate_app_limited, Some(true));
         assert_eq!((new.min_rtt_us, new.rcv_wnd), (None, Some(0)));

@@ -4,8 +4,8 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 #[inline]
 pub(crate) fn monotonic_nanos() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    // The monotonic clock is never negative.
+    nanos(clock_gettime(ClockId::Monotonic)).unsigned_abs()
 }
 
 #[inline]
@@ -15,5 +15,7 @@ pub(crate) fn wall_nanos() -> i64 {
 
 #[inline]
 fn nanos(time: Timespec) -> i64 {
-    (time.tv_sec as i64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as i64)
+    #[allow(clippy::useless_conversion, reason = "the widths depend on the system")]
+    let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }

@@ -52,7 +52,11 @@ fn set_action(signal: c_int, handler: libc::sighandler_t) -> io::Result<()> {
         action.sa_flags = libc::SA_RESTART;
         libc::sigaction(signal, action, std::ptr::null_mut())
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 pub(crate) fn count() -> u32 {
@@ -61,7 +65,10 @@ pub(crate) fn count() -> u32 {
 
 pub(crate) fn latest() -> Option<Signal> {
     let number = LATEST.load(Ordering::Relaxed);
-    SIGNALS.iter().find(|(signal, _)| *signal == number).map(|(_, name)| *name)
+    SIGNALS
+        .iter()
+        .find(|(signal, _)| *signal == number)
+        .map(|(_, name)| *name)
 }
 
 pub(crate) fn ignore_sigpipe() {
@@ -81,7 +88,9 @@ mod tests {
     fn signals_are_counted_and_end_a_wait() {
         let interrupts = Interrupts::install().unwrap();
         let seen = interrupts.count();
-        let quiet = interrupts.wait(seen, Wait::AtMost(Duration::from_millis(5))).unwrap();
+        let quiet = interrupts
+            .wait(seen, Wait::AtMost(Duration::from_millis(5)))
+            .unwrap();
         assert_eq!(quiet, seen);
 
         let waiting = std::thread::spawn(move || interrupts.wait(seen, Wait::Forever).unwrap());

@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::Socket;
 
-use crate::poller::{Handle, Interest, Wait};
+use crate::poller::{Event, Handle, Interest, Wait};
 
 /// The system's name of an open socket or descriptor.
 pub(crate) type RawHandle = RawFd;
@@ -31,16 +31,15 @@ pub(crate) fn entry(handle: Handle<'_>, interest: Interest) -> Entry<'_> {
     PollFd::from_borrowed_fd(borrowed(handle), flags)
 }
 
-pub(crate) fn is_ready(entry: &Entry<'_>) -> bool {
-    !entry.revents().is_empty()
-}
-
 /// Waits until an entry is ready or the time has passed; a signal does not end it.
 pub(crate) fn wait(entries: &mut [Entry<'_>], wait: Wait) -> io::Result<()> {
     let started = Instant::now();
     loop {
         let timeout = match wait {
-            Wait::Never => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
+            Wait::Never => Some(Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            }),
             // A span beyond the system's range is for ever.
             Wait::AtMost(span) => Timespec::try_from(span.saturating_sub(started.elapsed())).ok(),
             Wait::Forever => None,
@@ -51,4 +50,19 @@ pub(crate) fn wait(entries: &mut [Entry<'_>], wait: Wait) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// What a waited-for entry reports; `None` when it is not ready. The token is the caller's.
+pub(crate) fn outcome(entry: &Entry<'_>) -> Option<Event> {
+    let flags = entry.revents();
+    if flags.is_empty() {
+        return None;
+    }
+    let error = flags.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL);
+    Some(Event {
+        token: 0,
+        readable: error || flags.contains(PollFlags::IN),
+        writable: error || flags.contains(PollFlags::OUT),
+        error,
+    })
 }

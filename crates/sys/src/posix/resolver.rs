@@ -16,7 +16,11 @@ pub(crate) fn look_up(
     family: Family,
 ) -> Result<Vec<SocketAddr>, ResolveError> {
     let Ok(name) = CString::new(host) else {
-        return Err(ResolveError::new(host, ResolveFailure::InvalidName, "Invalid host name"));
+        return Err(ResolveError::new(
+            host,
+            ResolveFailure::InvalidName,
+            "Invalid host name",
+        ));
     };
     // SAFETY: all-zero hints mean "no restriction".
     let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use libc::{c_int, socklen_t};
 use socket2::Socket;
 
-/// Plain old data: any bit pattern is a value, and there is no padding.
+/// Plain old data: any bit pattern is a value.
 ///
 /// # Safety
 /// The implementor must be so.
@@ -39,7 +39,11 @@ pub(crate) fn set<T: Plain>(
             size_of::<T>() as socklen_t,
         )
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Reads one option and the number of bytes that the kernel filled in; the rest is zero.

@@ -10,7 +10,10 @@ use crate::process::CpuTime;
 pub(crate) fn raise_descriptor_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
-        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
         // A refusal leaves the old limit, which is read below.
         let _ = setrlimit(Resource::Nofile, raised);
     }
@@ -32,7 +35,10 @@ pub(crate) fn process_cpu_time() -> CpuTime {
         Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0))
             + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
     };
-    CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
+    CpuTime {
+        user: span(usage.ru_utime),
+        system: span(usage.ru_stime),
+    }
 }
 
 pub(crate) fn thread_cpu_time() -> Duration {

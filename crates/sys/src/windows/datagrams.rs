@@ -1,0 +1,40 @@
+//! Datagrams without kernel help.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use socket2::{SockAddr, Socket};
+use windows_sys::Win32::Networking::WinSock::WSAEMSGSIZE;
+
+use crate::udp_socket::ReceiveFeatures;
+
+#[path = "../portable/largest_buffer.rs"]
+mod largest_buffer;
+pub(crate) use largest_buffer::maximise_receive_buffer;
+
+/// Windows reports a datagram that was cut as an error; the bytes are there.
+pub(crate) fn recv(socket: &Socket, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    match socket.recv_with_flags(buffer, 0) {
+        Err(error) if is_truncation(&error) => Ok(buffer.len()),
+        other => other,
+    }
+}
+
+pub(crate) fn recv_from(
+    socket: &Socket,
+    buffer: &mut [MaybeUninit<u8>],
+) -> io::Result<(usize, SockAddr)> {
+    socket.recv_from_with_flags(buffer, 0)
+}
+
+pub(crate) fn is_truncation(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(WSAEMSGSIZE)
+}
+
+pub(crate) fn request(_socket: &Socket, _is_v6: bool, _wanted: ReceiveFeatures) -> ReceiveFeatures {
+    ReceiveFeatures::default()
+}
+
+pub(crate) fn dropped(_socket: &Socket) -> Option<u64> {
+    None
+}

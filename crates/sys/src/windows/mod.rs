@@ -1,0 +1,22 @@
+//! Windows.
+
+pub(crate) mod clock;
+pub(crate) mod datagrams;
+#[path = "../portable/host.rs"]
+pub(crate) mod host;
+pub(crate) mod interfaces;
+pub(crate) mod interrupts;
+pub(crate) mod options;
+#[path = "../portable/poller.rs"]
+pub(crate) mod poller;
+pub(crate) mod process;
+pub(crate) mod readiness;
+#[path = "../portable/receive_batch.rs"]
+pub(crate) mod receive_batch;
+pub(crate) mod receive_one;
+pub(crate) mod resolver;
+#[path = "../portable/segments.rs"]
+pub(crate) mod segments;
+pub(crate) mod stream;
+pub(crate) mod tcp_info;
+pub(crate) mod waker;

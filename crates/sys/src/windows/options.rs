@@ -1,0 +1,106 @@
+//! Windows's options; what it lacks is `Unsupported`.
+
+use std::io;
+use std::os::windows::io::AsRawSocket;
+
+use socket2::Socket;
+use windows_sys::Win32::Networking::WinSock::{
+    IP_DONTFRAGMENT, IPPROTO_IP, IPPROTO_IPV6, IPV6_DONTFRAG, SO_DONTROUTE, SOL_SOCKET, setsockopt,
+};
+
+fn unsupported() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn set_flag(socket: &Socket, level: i32, name: i32, on: bool) -> io::Result<()> {
+    let value = u32::from(on).to_ne_bytes();
+    // SAFETY: pointer and length describe `value`, which outlives the call.
+    let result = unsafe {
+        setsockopt(
+            socket.as_raw_socket() as usize,
+            level,
+            name,
+            value.as_ptr(),
+            value.len() as i32,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// A new socket may always take a closing address; the option of that name would let others
+/// steal a live one.
+pub(crate) fn set_reuse_address(_socket: &Socket) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn set_reuse_port(_socket: &Socket) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_dont_route(socket: &Socket) -> io::Result<()> {
+    set_flag(socket, SOL_SOCKET, SO_DONTROUTE, true)
+}
+
+pub(crate) fn set_dont_fragment(socket: &Socket, is_v6: bool, forbid: bool) -> io::Result<()> {
+    if is_v6 {
+        set_flag(socket, IPPROTO_IPV6, IPV6_DONTFRAG, forbid)
+    } else {
+        set_flag(socket, IPPROTO_IP, IP_DONTFRAGMENT, forbid)
+    }
+}
+
+pub(crate) fn bind_device(_socket: &Socket, _is_v6: bool, _name: &str) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_tclass_v6(_socket: &Socket, _class: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn tclass_v6(_socket: &Socket) -> io::Result<u32> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn set_mss(_socket: &Socket, _mss: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn mss(_socket: &Socket) -> Option<u32> {
+    None
+}
+
+pub(crate) fn set_congestion(_socket: &Socket, _name: &str) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn congestion(_socket: &Socket) -> Option<String> {
+    None
+}
+
+pub(crate) fn set_quickack(_socket: &Socket, _quickack: bool) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_notsent_lowat(_socket: &Socket, _bytes: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_receive_lowat(_socket: &Socket, _bytes: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_window_clamp(_socket: &Socket, _bytes: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_tx_delay(_socket: &Socket, _micros: u32) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn set_pacing_rate(_socket: &Socket, _bytes_per_second: u64) -> io::Result<()> {
+    unsupported()
+}

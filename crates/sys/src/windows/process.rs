@@ -1,0 +1,77 @@
+//! Process facts from the Windows API.
+
+use std::mem::size_of;
+use std::time::Duration;
+
+use windows_sys::Win32::Foundation::FILETIME;
+use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
+use windows_sys::Win32::System::Threading::{
+    ExitProcess, GetCurrentProcess, GetCurrentThread, GetProcessTimes, GetThreadTimes,
+};
+
+use crate::process::CpuTime;
+
+const NEVER: FILETIME = FILETIME {
+    dwLowDateTime: 0,
+    dwHighDateTime: 0,
+};
+
+/// A count of 100-nanosecond steps.
+fn span(time: FILETIME) -> Duration {
+    let steps = u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    Duration::from_nanos(steps.saturating_mul(100))
+}
+
+pub(crate) fn raise_descriptor_limit() -> u64 {
+    u64::MAX
+}
+
+pub(crate) fn thread_cpu_time() -> Duration {
+    let [mut created, mut ended, mut kernel, mut user] = [NEVER; 4];
+    // SAFETY: the pseudo handle is always valid; all pointers are to live variables.
+    unsafe {
+        GetThreadTimes(
+            GetCurrentThread(),
+            &raw mut created,
+            &raw mut ended,
+            &raw mut kernel,
+            &raw mut user,
+        );
+    }
+    span(kernel) + span(user)
+}
+
+pub(crate) fn thread_run_delay() -> Option<Duration> {
+    None
+}
+
+pub(crate) fn process_cpu_time() -> CpuTime {
+    let [mut created, mut ended, mut kernel, mut user] = [NEVER; 4];
+    // SAFETY: as above.
+    unsafe {
+        GetProcessTimes(
+            GetCurrentProcess(),
+            &raw mut created,
+            &raw mut ended,
+            &raw mut kernel,
+            &raw mut user,
+        );
+    }
+    CpuTime {
+        user: span(user),
+        system: span(kernel),
+    }
+}
+
+pub(crate) fn peak_memory() -> Option<u64> {
+    let mut counters = PROCESS_MEMORY_COUNTERS::default();
+    let size = size_of::<PROCESS_MEMORY_COUNTERS>() as u32;
+    // SAFETY: the pseudo handle is always valid; the size is that of the structure.
+    let done = unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut counters, size) };
+    (done != 0).then_some(counters.PeakWorkingSetSize as u64)
+}
+
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { ExitProcess(code as u32) }
+}
