@@ -130,6 +130,3 @@ pub(super) fn say(sentence: Option<(Stream, String)>, out: &mut Output) {
         None => {}
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,13 @@
+//! Conformance with recorded runs of iperf 2.2.1.
+//!
+//! Every recorded line must be known to the grammar, and every recorded run, read back
+//! into model values, must be rendered as it was recorded, byte for byte, but for the
+//! listed numbers that iperf 2.2.1 is known to print wrongly.
+
+mod csv;
+mod layout;
+mod recorded;
+mod setup;
+mod solve;
+mod text;
+mod values;

@@ -1,0 +1,284 @@
+//! Text runs: read back, rendered, compared.
+
+use std::iter::Peekable;
+use std::slice::Iter;
+
+use tapeline_base::FormatLetter;
+use tapeline_report::layout::{self, Columns, Complaint, Header, LineKind, Who};
+use tapeline_report::{
+    Event, Iperf2Text, Measure, Notice, Output, Phase, Renderer, Row, Style, Subject,
+    TrafficOperation,
+};
+
+use crate::recorded::{Transcript, transcripts};
+use crate::setup;
+use crate::values::{self, Context, integer, tag};
+
+/// Reads a transcript back into events and renders them one by one.
+struct Replay<'a> {
+    context: Context,
+    renderer: Iperf2Text,
+    lines: Peekable<Iter<'a, String>>,
+    headers: Vec<Header>,
+    expected: Vec<String>,
+    out: Output,
+}
+
+fn style(transcript: &Transcript) -> Style {
+    Style {
+        enhanced: transcript.has("-e")
+            || transcript.has("--bounceback")
+            || is_bounceback(transcript),
+        format: transcript
+            .value("-f")
+            .and_then(|value| value.chars().next())
+            .map_or(FormatLetter::BITS, FormatLetter::new),
+        hide_addresses: transcript.has("--hide-ips"),
+        utc: true,
+        sum_only: transcript.has("--sum-only"),
+        interval: transcript.has("-i"),
+        ..Style::default()
+    }
+}
+
+fn is_bounceback(transcript: &Transcript) -> bool {
+    transcript
+        .options
+        .iter()
+        .any(|option| option.starts_with("--bounceback="))
+}
+
+impl<'a> Replay<'a> {
+    fn new(transcript: &'a Transcript) -> Self {
+        let style = style(transcript);
+        let server = transcript.has("-s");
+        let full_duplex = transcript.has("--full-duplex") || transcript.name.contains("fullduplex");
+        Self {
+            context: Context {
+                format: style.format,
+                udp: transcript.has("-u"),
+                receives: server != (transcript.has("-R") || transcript.name.contains("_R")),
+                full_duplex,
+                enhanced: style.enhanced,
+            },
+            renderer: Iperf2Text::new(style),
+            lines: transcript.lines.iter().peekable(),
+            headers: Vec::new(),
+            expected: Vec::new(),
+            out: Output::default(),
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(line) = self.lines.next() {
+            self.line(line);
+        }
+    }
+
+    fn line(&mut self, line: &'a str) {
+        let Some((kind, fields)) = layout::parse(line) else {
+            return;
+        };
+        self.expected.push(line.to_owned());
+        match kind {
+            LineKind::Rule => self.banner(),
+            LineKind::Setting(_) => panic!("'{line}' stands outside of a banner"),
+            LineKind::Connection(_, remarks) => self.tell(&setup::connected(&fields, &remarks)),
+            LineKind::Header(header) => self.header(header),
+            LineKind::Row(who, columns) => {
+                let event = Event::Row(self.row(line, who, columns, &fields));
+                self.tell(&event);
+            }
+            LineKind::OutOfOrder(_) => panic!("'{line}' without a row before it"),
+            LineKind::Sent(who) => {
+                let flow = matches!(who, Who::Flow | Who::Reversed);
+                self.tell(&Event::Sent {
+                    tag: flow.then(|| tag(fields[0])),
+                    flows: if flow {
+                        1
+                    } else {
+                        integer(&fields[0]["SUM-".len()..]) as usize
+                    },
+                    datagrams: integer(fields[1]),
+                });
+            }
+            LineKind::ServerReport => self.server_report(),
+            LineKind::Complaint(complaint) => {
+                if let Some(notice) = notice(complaint, line, &fields) {
+                    self.tell(&Event::Notice(notice));
+                } else {
+                    self.expected.pop();
+                }
+            }
+            LineKind::CsvHeader(_) | LineKind::CsvRow(_) => panic!("'{line}' is CSV"),
+        }
+    }
+
+    /// A header that stands already means that the process was idle in between.
+    fn header(&mut self, header: Header) {
+        if self.headers.contains(&header) {
+            self.headers.clear();
+            self.tell(&Event::Idle);
+        }
+        self.headers.push(header);
+    }
+
+    fn banner(&mut self) {
+        let mut lines = Vec::new();
+        for line in self.lines.by_ref() {
+            self.expected.push(line.clone());
+            if line.starts_with("-----") {
+                break;
+            }
+            lines.push(line.as_str());
+        }
+        self.tell(&setup::banner(&lines));
+    }
+
+    fn row(&mut self, line: &str, who: Who, columns: Columns, fields: &[&str]) -> Row {
+        let mut row = values::row(who, columns, fields, self.context)
+            .unwrap_or_else(|| panic!("no values print as\n{line}"));
+        let late = self.lines.peek().and_then(|next| layout::parse(next));
+        if let Some((LineKind::OutOfOrder(_), more)) = late {
+            self.expected
+                .push(self.lines.next().expect("peeked").clone());
+            row.phase = if matches!(row.subject, Subject::Sum { .. }) {
+                Phase::Total
+            } else {
+                row.phase
+            };
+            if let Measure::UdpReceive(receive) = &mut row.measure {
+                receive.out_of_order = integer(more[3]);
+            }
+        }
+        row
+    }
+
+    fn server_report(&mut self) {
+        let mut line = self.lines.next().expect("a row follows");
+        if let Some(LineKind::Header(header)) = layout::classify(line) {
+            self.expected.push(line.clone());
+            if header != Header::UdpReceive {
+                self.headers.push(header);
+            }
+            line = self.lines.next().expect("a row follows");
+        }
+        self.expected.push(line.clone());
+        let Some((LineKind::Row(who, columns), fields)) = layout::parse(line) else {
+            panic!("'{line}' is no row");
+        };
+        let row = self.row(line, who, columns, &fields);
+        self.tell(&Event::ServerReport {
+            row,
+            enhanced: columns == Columns::DelayInFlight,
+        });
+    }
+
+    fn tell(&mut self, event: &Event) {
+        self.renderer.render(event, &mut self.out);
+    }
+}
+
+/// The condition behind a complaint, where its words tell enough.
+fn notice(complaint: Complaint, line: &str, fields: &[&str]) -> Option<Notice> {
+    use tapeline_base::Transport::{Tcp, Udp};
+    let failed = |operation, transport| {
+        Some(Notice::TrafficFailed {
+            tag: tag(fields[0]),
+            operation,
+            transport,
+            reason: fields
+                .get(1)
+                .map_or(String::new(), |reason| (*reason).to_owned()),
+        })
+    };
+    match complaint {
+        Complaint::WriteFailed => failed(TrafficOperation::Write, Tcp),
+        Complaint::ReceiveFailed if line.contains("tcp") => failed(TrafficOperation::Receive, Tcp),
+        Complaint::ShutdownFailed => failed(TrafficOperation::Shutdown, Tcp),
+        Complaint::ReadFinFailed => failed(TrafficOperation::ReadFin, Udp),
+        Complaint::NoServerReport => Some(Notice::NoServerReport {
+            tag: tag(fields[0]),
+            tries: integer(fields[1]) as u32,
+        }),
+        Complaint::ReportUnacknowledged => Some(Notice::ReportUnacknowledged {
+            tag: tag(fields[0]),
+        }),
+        Complaint::WaitingForTests => Some(Notice::WaitingForTests),
+        _ => None,
+    }
+}
+
+/// Numbers that iperf 2.2.1 prints wrongly: what is left of the line without them.
+fn without_known_errors(line: &str) -> String {
+    let Some((LineKind::Row(_, columns), fields)) = layout::parse(line) else {
+        return line.to_owned();
+    };
+    match columns {
+        // Packets per second of a sender: totals divide by one interval too much (and
+        // print -0 without -i); reverse intervals can be halved.
+        Columns::Datagrams | Columns::Duplex | Columns::SumDatagrams => {
+            line[..line.len() - "       1 pps".len()].to_owned()
+        }
+        // The share of losses in a basic server report is always 0.
+        Columns::JitterLoss => line[..line.rfind('(').unwrap_or(0)].to_owned(),
+        // The packets in flight of an enhanced server report are always 0.
+        Columns::DelayInFlight => {
+            line.replace(&format!("/{}({}) pkts", fields[15], fields[16]), "")
+        }
+        // The least delay of a silent interval is the largest number that there is.
+        Columns::SumDelay if line.contains("340282346638528") => {
+            line[..line.rfind("  0.000/").unwrap_or(0)].to_owned()
+        }
+        _ => line.to_owned(),
+    }
+}
+
+#[test]
+fn recorded_runs_are_rendered_as_recorded() {
+    let mut lines = 0;
+    let mut excused = Vec::new();
+    let mut wrong = Vec::new();
+    for transcript in transcripts() {
+        if transcript.has("-y") {
+            continue;
+        }
+        let mut replay = Replay::new(&transcript);
+        replay.run();
+        let text = replay.out.stdout.clone() + &replay.out.stderr;
+        let rendered: Vec<&str> = text.lines().collect();
+        // The zone is the calendar's; the recordings were made in UTC.
+        let expected: Vec<String> = replay
+            .expected
+            .iter()
+            .map(|line| line.replace("(UTC)", "(GMT)"))
+            .collect();
+        if rendered.len() != expected.len() {
+            wrong.push(format!("{}: {text}", transcript.name));
+        }
+        for (expected, rendered) in expected.iter().zip(rendered) {
+            lines += 1;
+            if expected == rendered {
+                continue;
+            }
+            if without_known_errors(expected) == without_known_errors(rendered) {
+                excused.push(format!("{expected}\n{rendered}"));
+            } else {
+                wrong.push(format!("{}:\n{expected}\n{rendered}", transcript.name));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(lines > 2000, "{lines} lines compared");
+    assert!(
+        excused.len() < 60,
+        "{} excused:\n{}",
+        excused.len(),
+        excused.join("\n")
+    );
+}
