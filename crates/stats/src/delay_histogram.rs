@@ -143,6 +143,25 @@ impl DelayHistogram {
         interval
     }
 
+    /// The same samples, each longer by `nanos`. Negative ones stay apart.
+    #[must_use]
+    pub(crate) fn shifted(&self, nanos: u64) -> Self {
+        let mut shifted = Self {
+            clamped: self.clamped,
+            negative: self.negative,
+            most_negative: self.most_negative,
+            ..Self::new()
+        };
+        for bucket in self.buckets() {
+            let middle = bucket.low + (bucket.high - bucket.low) / 2;
+            shifted.record_many(middle.saturating_add(nanos), bucket.count);
+        }
+        shifted.extremes = self
+            .extremes
+            .map(|(min, max)| (min.saturating_add(nanos), max.saturating_add(nanos)));
+        shifted
+    }
+
     /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
         self.counts.reset();
@@ -321,6 +340,9 @@ mod tests {
     }
 
     proptest! {
+        // Walking a histogram is slow without optimisation.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn every_delay_is_in_its_bucket(nanos in 0_u64..=LARGEST) {
             let (low, high) = bucket_range(bucket_index(nanos)).unwrap();

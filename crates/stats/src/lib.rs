@@ -19,6 +19,7 @@
 mod clock_offset;
 mod confidence;
 mod delay_histogram;
+mod delay_variation;
 mod derived;
 mod gap_history;
 mod jitter;
@@ -36,6 +37,7 @@ pub use confidence::{
     Comparison, Confidence, ConfidenceInterval, Verdict, compare_means, student_t, trimmed_mean,
 };
 pub use delay_histogram::{Bucket, DelayHistogram, PUBLISHED_PERCENTILES, bucket_index};
+pub use delay_variation::DelayVariation;
 pub use derived::{
     PacketsInProgress, little_in_progress, little_packets_in_progress, network_power,
     responses_per_second,

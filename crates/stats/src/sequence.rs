@@ -132,9 +132,9 @@ impl SequenceTracker {
     fn reorder(&mut self, sequence: u64, opened_by: u64) -> Arrival {
         let received = self.counts.received;
         let extent = received - opened_by;
-        for (distance, count) in (1..).zip(&mut self.counts.n_reordered) {
-            let index = received.checked_sub(distance);
-            if !index.is_some_and(|index| self.recent[index as usize % RECENT] > sequence) {
+        let before = (1..).map_while(|distance| received.checked_sub(distance));
+        for (index, count) in before.zip(&mut self.counts.n_reordered) {
+            if self.recent[index as usize % RECENT] < sequence {
                 break;
             }
             *count += 1;

@@ -1,5 +1,7 @@
 //! Skew between two clocks: the slope of the fastest packets' transit times.
 
+use std::collections::VecDeque;
+
 /// Shortest run whose skew is worth removing, seconds.
 const SHORTEST_RUN: f64 = 10.0;
 /// Fewest packets on the hull that make a skew credible.
@@ -103,13 +105,18 @@ impl SkewHull {
         self.mean_time += (time - self.mean_time) / self.count as f64;
     }
 
-    /// Drops every other corner between the first and the last.
+    /// Keeps about half of the corners, spread evenly over the time.
     fn thin(&mut self) {
-        let last = self.corners.len() - 1;
-        let mut index = 0;
-        self.corners.retain(|_| {
-            let keep = index % 2 == 0 || index == last;
-            index += 1;
+        let [first, .., last] = self.corners[..] else {
+            return;
+        };
+        let spacing = (last.0 - first.0) / (MAX_CORNERS / 2) as f64;
+        let mut due = first.0;
+        self.corners.retain(|corner| {
+            let keep = corner.0 >= due || corner.0 == last.0;
+            if keep {
+                due = corner.0 + spacing;
+            }
             keep
         });
     }
@@ -184,19 +191,49 @@ fn skew_of(points: &[(f64, f64)]) -> Option<Skew> {
     hull.skew()
 }
 
-/// The index, away from the ends, where the minimum of the points before and the
-/// minimum of the points after differ most; each taken over a tenth of the series.
+/// The index at which the lower envelope jumps most: the minimum over a tenth of the
+/// series after it against that before it.
 fn largest_jump(points: &[(f64, f64)]) -> Option<usize> {
     let reach = (points.len() / 10).max(FEWEST_CANDIDATES);
-    let lowest = |part: &[(f64, f64)]| {
-        part.iter()
-            .map(|point| point.1)
-            .fold(f64::INFINITY, f64::min)
-    };
-    let jump =
-        |cut: usize| (lowest(&points[cut..cut + reach]) - lowest(&points[cut - reach..cut])).abs();
-    let last = points.len().checked_sub(reach)?;
-    (reach..=last).max_by(|left, right| jump(*left).total_cmp(&jump(*right)))
+    let lowest = lowest_ahead(points, reach);
+    let jump = |cut: usize| lowest[cut] - lowest[cut - reach];
+    let cuts = reach..=points.len().checked_sub(reach)?;
+    let most = cuts
+        .clone()
+        .map(jump)
+        .max_by(|left, right| left.abs().total_cmp(&right.abs()))?;
+    // A step upwards shows as soon as no point ahead is from before it, one downwards
+    // as long as no point behind is from after it.
+    if most > 0.0 {
+        cuts.clone().find(|cut| jump(*cut) > most / 2.0)
+    } else {
+        cuts.clone().rfind(|cut| jump(*cut) < most / 2.0)
+    }
+}
+
+/// For each index the smallest transit among it and the points after it, `reach` in
+/// all.
+fn lowest_ahead(points: &[(f64, f64)], reach: usize) -> Vec<f64> {
+    let mut lowest = vec![0.0; points.len()];
+    // Indices whose transits rise towards the back: the front is the lowest ahead.
+    let mut candidates: VecDeque<usize> = VecDeque::new();
+    for index in (0..points.len()).rev() {
+        while candidates
+            .back()
+            .is_some_and(|last| points[*last].1 >= points[index].1)
+        {
+            candidates.pop_back();
+        }
+        candidates.push_back(index);
+        if candidates
+            .front()
+            .is_some_and(|first| *first >= index + reach)
+        {
+            candidates.pop_front();
+        }
+        lowest[index] = points[candidates[0]].1;
+    }
+    lowest
 }
 
 #[cfg(test)]
@@ -282,6 +319,9 @@ mod tests {
         let step = find_clock_step(&run(20, 20e-6, 12.0, 0.002)).unwrap();
         assert!((step.at - 12.0).abs() < 0.1, "{}", step.at);
         assert!((step.size - 0.002).abs() < 1e-4, "{}", step.size);
+        let back = find_clock_step(&run(20, 20e-6, 5.0, -0.001)).unwrap();
+        assert!((back.at - 5.0).abs() < 0.1, "{}", back.at);
+        assert!((back.size + 0.001).abs() < 1e-4, "{}", back.size);
         assert_eq!(find_clock_step(&run(20, 100e-6, 99.0, 0.0)), None);
         assert_eq!(find_clock_step(&[]), None);
     }
