@@ -135,7 +135,9 @@ prop_compose! {
             amount: base.amount,
             mode: base.mode,
             no_fin: no_fin || base.mode == TestMode::FullDuplex,
-            buffer_length, rate, wide_ids, version, tos, start_time, epoch_start, trip_times,
+            version: version.filter(|_| !l4s),
+            tos: if l4s { Tos::default() } else { tos },
+            buffer_length, rate, wide_ids, start_time, epoch_start, trip_times,
             fq_rate, workload, l2_length_check, l2_ipv6, l4s,
         }
     }

@@ -12,7 +12,9 @@ use super::flags::{Flags, LowerFlags, UpperFlags};
 use super::isochronous::IsochronousSettings;
 use super::limits;
 use super::permit_key::PermitKey;
-use super::settings::{Amount, ByteRate, HeaderForm, TestMode, Timestamp, TransferId, Workload};
+use super::settings::{
+    Amount, ByteRate, HeaderForm, Millionths, TestMode, Timestamp, TransferId, Workload,
+};
 use super::version::PeerVersion;
 
 const EXTENDED_AT: usize = 24;
@@ -67,7 +69,8 @@ pub struct TcpClientHeader {
     pub write_prefetch: Option<u32>,
     /// How long this stream waited for its siblings, in microseconds (2.2).
     pub barrier_micros: Option<u32>,
-    /// Header write time, or the start time of `--txstart-time`.
+    /// Header write time, or the start time of `--txstart-time`. Clients send it with
+    /// trip-times, a fair-queue rate, isochronous traffic, a start time or a congestion control.
     pub start_time: Option<Timestamp>,
     /// The start time is absolute: traffic begins then.
     pub epoch_start: bool,
@@ -273,6 +276,47 @@ impl TcpClientHeader {
         }
     }
 
+    /// The header that a server puts in front of its own stream when it answers this one: with
+    /// trip-times or periodic bursts, as 2.1 and 2.2 servers do, and for reverse isochronous
+    /// traffic towards clients since 2.2, which find the frames only behind a header. `None` when
+    /// the stream begins with data. `start` is when the server's traffic begins.
+    #[must_use]
+    pub fn answer(&self, version: PeerVersion, start: Timestamp) -> Option<Self> {
+        let mode = match self.mode {
+            TestMode::Reverse => TestMode::Normal,
+            TestMode::FullDuplex => TestMode::FullDuplex,
+            TestMode::Normal | TestMode::Dual | TestMode::Tradeoff => return None,
+        };
+        let knows_frames = self
+            .version
+            .is_some_and(|version| version.number() >= (2, 2, 0));
+        let workload = match self.workload {
+            Workload::PeriodicBurst(settings) => Workload::PeriodicBurst(IsochronousSettings {
+                mean: Millionths(0),
+                ..settings
+            }),
+            Workload::Isochronous(_)
+                if self.trip_times || (mode == TestMode::Normal && knows_frames) =>
+            {
+                Workload::Isochronous(None)
+            }
+            Workload::Stream if self.trip_times => Workload::Stream,
+            Workload::Isochronous(_) | Workload::Stream => return None,
+        };
+        Some(Self {
+            threads: self.threads,
+            port: self.port,
+            buffer_length: self.buffer_length,
+            amount: self.amount,
+            version: Some(version),
+            start_time: self.trip_times.then_some(start),
+            trip_times: self.trip_times,
+            mode,
+            workload,
+            ..Self::default()
+        })
+    }
+
     /// Bytes that the client counts as transferred for this header: all but the permit key.
     #[must_use]
     pub fn counted_length(&self) -> usize {
@@ -309,10 +353,7 @@ impl TcpClientHeader {
         if self.congestion_control.is_some() {
             return CONGESTION_CONTROL_AT;
         }
-        let with_start = self.start_time.is_some()
-            || self.trip_times
-            || self.fq_rate.is_some()
-            || matches!(self.workload, Workload::Isochronous(_));
+        let with_start = self.start_time.is_some() || self.trip_times || self.fq_rate.is_some();
         let with_settings = self.isochronous_settings().is_some();
         let plain = if self.form == HeaderForm::Extended36 && !with_start && !with_settings {
             limits::TCP_HEADER_2_1

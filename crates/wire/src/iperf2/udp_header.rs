@@ -65,9 +65,9 @@ pub struct UdpClientHeader {
     pub rate: Rate,
     /// Ids have 64 bits.
     pub wide_ids: bool,
-    /// The client's version; meaningless in L4S datagrams.
+    /// The client's version; L4S datagrams carry none.
     pub version: Option<PeerVersion>,
-    /// Type of service for the server's packets; meaningless in L4S datagrams.
+    /// Type of service for the server's packets; L4S datagrams carry none.
     pub tos: Tos,
     /// Start time of trip-times, or of `--txstart-time`.
     pub start_time: Option<Timestamp>,
@@ -164,6 +164,7 @@ impl UdpClientHeader {
         } else {
             UpperFlags::NONE
         };
+        let l4s = upper.contains(UpperFlags::UDP_L4S);
         let settled = Self::from_base(&base);
         let announced = base.flags.header_length().unwrap_or(0);
         Self {
@@ -179,8 +180,9 @@ impl UdpClientHeader {
                 Rate::Bits(BitRate(extended.rate))
             },
             wide_ids: base.flags.contains(Flags::SEQUENCE_64),
-            version: extended.version,
-            tos: extended.tos,
+            // An L4S stamp overlays version and type of service.
+            version: extended.version.filter(|_| !l4s),
+            tos: if l4s { Tos::default() } else { extended.tos },
             start_time: Timestamp::read(datagram, START_AT).present(),
             epoch_start: upper.contains(UpperFlags::EPOCH_START),
             trip_times: upper.contains(UpperFlags::TRIP_TIMES),
@@ -191,7 +193,7 @@ impl UdpClientHeader {
             no_fin: upper.intersects(UpperFlags::NO_UDP_FIN | UpperFlags::FULL_DUPLEX),
             l2_length_check: upper.contains(UpperFlags::L2_LENGTH_CHECK),
             l2_ipv6: upper.contains(UpperFlags::L2_IPV6),
-            l4s: upper.contains(UpperFlags::UDP_L4S),
+            l4s,
             ..settled
         }
     }
@@ -242,6 +244,30 @@ impl UdpClientHeader {
         if let Some(settings) = self.isochronous_settings() {
             settings.write(datagram, ISOCHRONOUS_AT);
         }
+    }
+
+    /// The settings that a server puts into its own datagrams when it answers these: with
+    /// trip-times, as 2.1 and 2.2 servers do. `None` when its datagrams carry none. `start` is
+    /// when the server's traffic begins.
+    #[must_use]
+    pub fn answer(&self, version: PeerVersion, start: Timestamp) -> Option<Self> {
+        let mode = match self.mode {
+            TestMode::Reverse => TestMode::Normal,
+            TestMode::FullDuplex => TestMode::FullDuplex,
+            TestMode::Normal | TestMode::Dual | TestMode::Tradeoff => return None,
+        };
+        self.trip_times.then(|| Self {
+            threads: self.threads,
+            port: self.port,
+            buffer_length: self.buffer_length,
+            amount: self.amount,
+            version: Some(version),
+            start_time: Some(start),
+            trip_times: true,
+            no_fin: true,
+            mode,
+            ..Self::default()
+        })
     }
 
     /// Bytes that the first datagram must have at least, stamp included: the announced header.
