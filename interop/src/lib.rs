@@ -1,1 +1,36 @@
-//! Tests of the real binary against real peers and networks.
+//! The test kit: real programs on real networks.
+//!
+//! ```text
+//! Program ──► Invocation ──► Running ──► Finished ──► Transcript (rows, either side)
+//!                 │             ▲
+//!             Namespace ◄── NamespacePair ── shaping (tbf, htb) ── PacketFilter (counters)
+//!                                        └── Capture (a third party's timestamps)
+//! ```
+//!
+//! A [`Program`] is something that speaks iperf 2: tapeline under either name, or one of the peers.
+//! Every process has a deadline and dies with its handle, every namespace is deleted with its
+//! handle, and a test that cannot run says so through [`skip`], which the test command counts.
+
+mod capture;
+mod csv;
+mod namespace;
+mod packet_filter;
+mod port;
+mod process;
+mod program;
+mod server;
+mod shaping;
+mod skip;
+mod transcript;
+
+pub use capture::{Capture, Packet};
+pub use csv::{CsvRow, parse_csv};
+pub use namespace::{Namespace, NamespacePair};
+pub use packet_filter::{PacketFilter, Places};
+pub use port::free_port;
+pub use process::{Finished, Invocation, Running, Usage};
+pub use program::Program;
+pub use server::{Family, Server, ServerSpec, Transport};
+pub use shaping::{Bottleneck, SlowLane};
+pub use skip::{SKIP_LOG, skip};
+pub use transcript::{DatagramCounts, Row, RowId, Transcript};

@@ -1,0 +1,172 @@
+//! A third party's view: packets with the kernel's timestamps.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{Invocation, Namespace, Running};
+
+/// Bytes kept of each packet: Ethernet, IPv6 and UDP headers and the datagram's first words.
+const SNAP: usize = 96;
+/// Ethernet, IPv4 without options and UDP headers.
+const IPV4_HEADERS: usize = 14 + 20 + 8;
+/// Magic number of a capture file with nanosecond timestamps, in the writer's byte order.
+const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
+
+/// A packet as it arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet {
+    /// Kernel receive time in nanoseconds since 1970.
+    pub time: u64,
+    /// Length on the wire in bytes, with the Ethernet header.
+    pub length: u32,
+    /// The first bytes, from the Ethernet header on.
+    pub bytes: Vec<u8>,
+}
+
+impl Packet {
+    /// The first four bytes of an IPv4 UDP payload: iperf's datagram number, negative at the end.
+    #[must_use]
+    pub fn datagram_id(&self) -> Option<i32> {
+        let id = self.bytes.get(IPV4_HEADERS..IPV4_HEADERS + 4)?;
+        Some(i32::from_be_bytes(id.try_into().ok()?))
+    }
+}
+
+/// A running capture on the interface of a namespace.
+#[derive(Debug)]
+pub struct Capture {
+    process: Running,
+    file: PathBuf,
+}
+
+impl Capture {
+    /// Why nothing can be captured here, or nothing when it can.
+    #[must_use]
+    pub fn unavailable() -> Option<String> {
+        let version = Invocation::of("tcpdump", "tcpdump")
+            .args(["--version"])
+            .run();
+        version
+            .err()
+            .map(|error| format!("tcpdump does not run ({error}): apt-get install tcpdump"))
+    }
+
+    /// Captures the UDP datagrams to `port` that arrive at `interface`, in `namespace` or, without
+    /// one, in the caller's network; returns when the capture has begun.
+    ///
+    /// # Errors
+    /// The capture cannot begin.
+    pub fn udp_to(namespace: Option<&Namespace>, interface: &str, port: u16) -> io::Result<Self> {
+        let file =
+            std::env::temp_dir().join(format!("tapeline-{}-{port}.pcap", std::process::id()));
+        let mut invocation = Invocation::of("tcpdump", "tcpdump")
+            .args(["-i", interface, "-Q", "in", "-w"])
+            .args([file.to_string_lossy()])
+            .args([
+                "--time-stamp-precision=nano",
+                "--immediate-mode",
+                "-U",
+                "-n",
+                "-B",
+                "16384",
+            ])
+            .args([
+                "-Z",
+                "root",
+                "-s",
+                &SNAP.to_string(),
+                "udp",
+                "dst",
+                "port",
+                &port.to_string(),
+            ])
+            .deadline(Duration::from_secs(120));
+        if let Some(namespace) = namespace {
+            invocation = invocation.within(namespace);
+        }
+        let process = invocation.spawn()?;
+        let capture = Self { process, file };
+        let end = std::time::Instant::now() + Duration::from_secs(10);
+        while !capture.process.stderr().contains("listening on") {
+            if !capture.process.is_alive() || std::time::Instant::now() > end {
+                let message = format!("no capture: {}", capture.process.stderr());
+                return Err(io::Error::other(message));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(capture)
+    }
+
+    /// Ends the capture and returns what it saw.
+    ///
+    /// # Errors
+    /// The kernel dropped packets of the capture, or its file cannot be read.
+    pub fn finish(self) -> io::Result<Vec<Packet>> {
+        let Self { process, file } = self;
+        process.interrupt();
+        let finished = process.wait()?;
+        let packets = std::fs::read(&file).and_then(|bytes| parse(&bytes));
+        let _ = std::fs::remove_file(&file);
+        if !finished.stderr.contains("0 packets dropped by kernel") {
+            let message = format!("the capture is incomplete: {}", finished.stderr);
+            return Err(io::Error::other(message));
+        }
+        packets
+    }
+}
+
+/// Reads a capture file with nanosecond timestamps, written on this machine.
+fn parse(file: &[u8]) -> io::Result<Vec<Packet>> {
+    const FILE_HEADER: usize = 24;
+    const PACKET_HEADER: usize = 16;
+    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not a capture file");
+    let word = |bytes: &[u8], index: usize| -> Option<u32> {
+        let bytes = bytes.get(index * 4..index * 4 + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    if word(file, 0) != Some(NANOSECOND_MAGIC) {
+        return Err(invalid());
+    }
+    let mut rest = file.get(FILE_HEADER..).ok_or_else(invalid)?;
+    let mut packets = Vec::new();
+    while !rest.is_empty() {
+        let field = |index| word(rest, index).ok_or_else(invalid);
+        let (seconds, nanoseconds) = (field(0)?, field(1)?);
+        let (kept, length) = (field(2)? as usize, field(3)?);
+        let bytes = rest
+            .get(PACKET_HEADER..PACKET_HEADER + kept)
+            .ok_or_else(invalid)?;
+        packets.push(Packet {
+            time: u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds),
+            length,
+            bytes: bytes.to_vec(),
+        });
+        rest = &rest[PACKET_HEADER + kept..];
+    }
+    Ok(packets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_file_is_read() {
+        let mut file = NANOSECOND_MAGIC.to_ne_bytes().to_vec();
+        file.extend([0; 20]);
+        for (nanoseconds, id) in [(5_u32, 7_i32), (9, -8)] {
+            for word in [1, nanoseconds, 46, 1512] {
+                file.extend(u32::to_ne_bytes(word));
+            }
+            file.extend([0; IPV4_HEADERS]);
+            file.extend(id.to_be_bytes());
+        }
+        let packets = parse(&file).expect("a good file");
+        assert_eq!(packets[0].time, 1_000_000_005);
+        assert_eq!(packets[1].datagram_id(), Some(-8));
+        assert_eq!(packets[1].length, 1512);
+        assert!(parse(&file[..file.len() - 1]).is_err());
+        assert!(parse(b"something else").is_err());
+    }
+}

@@ -1,0 +1,206 @@
+//! Two hosts on one machine: network namespaces joined by a virtual cable.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::Family;
+
+/// What the names of our namespaces begin with; the process id follows.
+const PREFIX: &str = "tapeline-";
+
+static SWEEP: Once = Once::new();
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// One network namespace; deleted when dropped.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// Name of the interface in each namespace of a pair.
+    pub const INTERFACE: &str = "eth0";
+
+    fn new(role: &str) -> io::Result<Self> {
+        SWEEP.call_once(sweep);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}{role}", std::process::id());
+        tool("ip", &["netns", "add", &name])?;
+        let namespace = Self { name };
+        namespace.ip("link set lo up")?;
+        Ok(namespace)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs `ip` with the arguments of a line inside.
+    ///
+    /// # Errors
+    /// It fails; the error holds what it said.
+    pub fn ip(&self, line: &str) -> io::Result<String> {
+        self.tool("ip", line)
+    }
+
+    /// Runs `tc` with the arguments of a line inside.
+    ///
+    /// # Errors
+    /// As [`Namespace::ip`].
+    pub fn tc(&self, line: &str) -> io::Result<String> {
+        self.tool("tc", line)
+    }
+
+    /// Feeds a script to `nft` inside.
+    ///
+    /// # Errors
+    /// As [`Namespace::ip`].
+    pub fn nft(&self, script: &str) -> io::Result<String> {
+        feed(
+            "ip",
+            &["netns", "exec", &self.name, "nft", "-f", "-"],
+            script,
+        )
+    }
+
+    fn tool(&self, name: &str, line: &str) -> io::Result<String> {
+        let mut arguments = vec!["-n", &self.name];
+        arguments.extend(line.split_whitespace());
+        tool(name, &arguments)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = tool("ip", &["netns", "del", &self.name]);
+    }
+}
+
+/// A client's and a server's host, each with the interface `eth0`, joined by a cable.
+#[derive(Debug)]
+pub struct NamespacePair {
+    /// Where clients run.
+    pub client: Namespace,
+    /// Where servers run.
+    pub server: Namespace,
+}
+
+impl NamespacePair {
+    /// Makes the pair.
+    ///
+    /// # Errors
+    /// The system refuses, which usually means missing privileges or tools.
+    pub fn new() -> io::Result<Self> {
+        let pair = Self {
+            client: Namespace::new("c")?,
+            server: Namespace::new("s")?,
+        };
+        let (client, server) = (&pair.client, &pair.server);
+        let interface = Namespace::INTERFACE;
+        tool(
+            "ip",
+            &[
+                "link",
+                "add",
+                interface,
+                "netns",
+                client.name(),
+                "type",
+                "veth",
+                "peer",
+                "name",
+                interface,
+                "netns",
+                server.name(),
+            ],
+        )?;
+        for (namespace, host) in [(client, 1), (server, 2)] {
+            for family in Family::ALL {
+                let (address, length, flags) = match family {
+                    Family::V4 => (address(family, host), 24, ""),
+                    // Without duplicate address detection the address is usable at once.
+                    Family::V6 => (address(family, host), 64, " nodad"),
+                };
+                namespace.ip(&format!(
+                    "address add {address}/{length} dev {interface}{flags}"
+                ))?;
+            }
+        }
+        for namespace in [client, server] {
+            namespace.ip(&format!("link set {interface} up"))?;
+        }
+        Ok(pair)
+    }
+
+    /// Why no pair can be made here, or nothing when one can.
+    #[must_use]
+    pub fn unavailable() -> Option<String> {
+        Self::new()
+            .err()
+            .map(|error| format!("network namespaces are not available: {error}"))
+    }
+
+    /// The server's address.
+    #[must_use]
+    pub const fn server_address(&self, family: Family) -> IpAddr {
+        address(family, 2)
+    }
+
+    /// The client's address.
+    #[must_use]
+    pub const fn client_address(&self, family: Family) -> IpAddr {
+        address(family, 1)
+    }
+}
+
+const fn address(family: Family, host: u8) -> IpAddr {
+    match family {
+        Family::V4 => IpAddr::V4(Ipv4Addr::new(10, 77, 0, host)),
+        Family::V6 => IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host as u16)),
+    }
+}
+
+/// Deletes the namespaces of processes that exist no more.
+fn sweep() {
+    for name in tool("ip", &["netns", "list"]).unwrap_or_default().lines() {
+        let name = name.split_whitespace().next().unwrap_or_default();
+        let Some(rest) = name.strip_prefix(PREFIX) else {
+            continue;
+        };
+        let pid = rest.split('-').next().unwrap_or_default();
+        if !pid.is_empty() && !Path::new("/proc").join(pid).exists() {
+            let _ = tool("ip", &["netns", "del", name]);
+        }
+    }
+}
+
+fn tool(name: &str, arguments: &[&str]) -> io::Result<String> {
+    feed(name, arguments, "")
+}
+
+/// Runs a system tool with `input` and returns its standard output.
+fn feed(name: &str, arguments: &[&str], input: &str) -> io::Result<String> {
+    let shown = || format!("{name} {}", arguments.join(" "));
+    let mut child = Command::new(name)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", shown())))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let error = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{}: {}", shown(), error.trim())))
+}

@@ -1,0 +1,139 @@
+//! The programs under test.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// A program that speaks iperf 2's protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Program {
+    /// tapeline under its own name.
+    Tapeline,
+    /// tapeline called through a link named `iperf`.
+    TapelineAsIperf,
+    /// iperf 2.2.1, the reference.
+    Iperf221,
+    /// iperf 2.1.8, the version of Debian 12.
+    Iperf218,
+    /// iperf 2.0.14a, the version of Debian 11.
+    Iperf2014a,
+}
+
+impl Program {
+    /// The programs of other projects.
+    pub const PEERS: [Self; 3] = [Self::Iperf221, Self::Iperf218, Self::Iperf2014a];
+
+    /// Whether this is one of our own names.
+    #[must_use]
+    pub const fn is_tapeline(self) -> bool {
+        matches!(self, Self::Tapeline | Self::TapelineAsIperf)
+    }
+
+    /// A name that is unique among the programs and usable in test names.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Tapeline => "tapeline",
+            Self::TapelineAsIperf => "tapeline-as-iperf",
+            Self::Iperf221 => "iperf-2.2.1",
+            Self::Iperf218 => "iperf-2.1.8",
+            Self::Iperf2014a => "iperf-2.0.14a",
+        }
+    }
+
+    /// Where the program is.
+    #[must_use]
+    pub fn path(self) -> &'static Path {
+        match self {
+            Self::Tapeline => &TAPELINE,
+            Self::TapelineAsIperf => &TAPELINE_AS_IPERF,
+            Self::Iperf221 => &PEER_221,
+            Self::Iperf218 => &PEER_218,
+            Self::Iperf2014a => &PEER_2014A,
+        }
+    }
+
+    /// Why the program cannot be run here, or nothing when it can.
+    #[must_use]
+    pub fn missing(self) -> Option<String> {
+        let path = self.path();
+        if path.exists() {
+            return None;
+        }
+        let remedy = if self.is_tapeline() {
+            "build it with `cargo build -p tapeline`"
+        } else {
+            "install it with peers/install"
+        };
+        Some(format!("{self} is not at {}: {remedy}", path.display()))
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+static TAPELINE: LazyLock<PathBuf> = LazyLock::new(tapeline);
+static TAPELINE_AS_IPERF: LazyLock<PathBuf> = LazyLock::new(|| link_named_iperf(&TAPELINE));
+static PEER_221: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.2.1"));
+static PEER_218: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.1.8"));
+static PEER_2014A: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.0.14a"));
+
+/// `$PEERS_PREFIX/bin/NAME`, by default below `/opt/peers`.
+fn peer(name: &str) -> PathBuf {
+    let prefix = std::env::var_os("PEERS_PREFIX").unwrap_or_else(|| "/opt/peers".into());
+    PathBuf::from(prefix).join("bin").join(name)
+}
+
+fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
+        PathBuf::from,
+    )
+}
+
+/// `$TAPELINE_BIN`, or the binary that was built last.
+fn tapeline() -> PathBuf {
+    if let Some(path) = std::env::var_os("TAPELINE_BIN") {
+        return path.into();
+    }
+    let target = target_directory();
+    let modified = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
+    ["release", "debug"]
+        .map(|profile| target.join(profile).join("tapeline"))
+        .into_iter()
+        .max_by_key(modified)
+        .unwrap_or_default()
+}
+
+/// Makes a link named `iperf` to `binary` in the target directory.
+fn link_named_iperf(binary: &Path) -> PathBuf {
+    // One folder per binary, because tests of a debug and a release build may run side by side.
+    let profile = binary
+        .parent()
+        .and_then(Path::file_name)
+        .unwrap_or(OsStr::new("other"));
+    let folder = target_directory().join("interop").join(profile);
+    let link = folder.join("iperf");
+    let binary = std::path::absolute(binary).unwrap_or_else(|_| binary.to_owned());
+    if std::fs::read_link(&link).is_ok_and(|target| target == binary) {
+        return link;
+    }
+    // Renaming makes the replacement atomic for test processes that start at the same time.
+    let draft = folder.join(format!("iperf.{}", std::process::id()));
+    let made = std::fs::create_dir_all(&folder)
+        .and_then(|()| symlink(&binary, &draft))
+        .and_then(|()| std::fs::rename(&draft, &link));
+    if let Err(error) = made {
+        panic!(
+            "cannot link {} to {}: {error}",
+            link.display(),
+            binary.display()
+        );
+    }
+    link
+}

@@ -1,0 +1,292 @@
+//! Servers that listen before anybody calls them.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::{Duration, Instant};
+
+use crate::{Finished, Invocation, Namespace, Program, Running, Transcript};
+
+/// Time that a server may take until it listens.
+const START: Duration = Duration::from_secs(10);
+/// Pause between two looks at the kernel's socket tables.
+const POLL: Duration = Duration::from_millis(2);
+
+/// What carries the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    /// A TCP connection.
+    Tcp,
+    /// UDP datagrams.
+    Udp,
+}
+
+impl Transport {
+    /// The options that select it.
+    #[must_use]
+    pub const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Tcp => &[],
+            Self::Udp => &["-u"],
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        })
+    }
+}
+
+/// Address family of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl Family {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::V4, Self::V6];
+
+    /// The options that select it.
+    #[must_use]
+    pub const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::V4 => &[],
+            Self::V6 => &["-V"],
+        }
+    }
+
+    /// The loopback address.
+    #[must_use]
+    pub const fn loopback(self) -> IpAddr {
+        match self {
+            Self::V4 => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Self::V6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "v4",
+            Self::V6 => "v6",
+        })
+    }
+}
+
+/// How a server is to be started.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerSpec {
+    /// The program.
+    pub program: Program,
+    /// What it listens for.
+    pub transport: Transport,
+    /// Address family of its socket.
+    pub family: Family,
+    /// Further options, for example `-f b`.
+    pub options: Vec<String>,
+}
+
+impl ServerSpec {
+    /// A server that prints exact byte counts.
+    #[must_use]
+    pub fn new(program: Program, transport: Transport, family: Family) -> Self {
+        Self {
+            program,
+            transport,
+            family,
+            options: vec!["-f".to_owned(), "b".to_owned()],
+        }
+    }
+
+    /// Adds the options of a line, split at blanks.
+    #[must_use]
+    pub fn options(mut self, line: &str) -> Self {
+        self.options
+            .extend(line.split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// Starts the server and waits until it listens on a free port.
+    ///
+    /// # Errors
+    /// The server does not start or ends before it listens.
+    pub fn start(&self) -> io::Result<Server> {
+        self.start_in(None, crate::free_port())
+    }
+
+    /// Starts the server in a namespace.
+    ///
+    /// # Errors
+    /// As [`ServerSpec::start`].
+    pub fn start_within(&self, namespace: &Namespace) -> io::Result<Server> {
+        self.start_in(Some(namespace), crate::free_port())
+    }
+
+    fn start_in(&self, namespace: Option<&Namespace>, port: u16) -> io::Result<Server> {
+        let mut invocation = Invocation::new(self.program)
+            .args(["-s", "-p", &port.to_string()])
+            .args(self.transport.options().iter().copied())
+            .args(self.family.options().iter().copied())
+            .args(self.options.iter().cloned());
+        if let Some(namespace) = namespace {
+            invocation = invocation.within(namespace);
+        }
+        let server = Server {
+            process: invocation.spawn()?,
+            spec: self.clone(),
+            port,
+            seen: 0,
+        };
+        server.await_listening()?;
+        Ok(server)
+    }
+}
+
+/// A server that listens; killed when dropped.
+#[derive(Debug)]
+pub struct Server {
+    process: Running,
+    spec: ServerSpec,
+    port: u16,
+    /// Length of the output that earlier tests have read.
+    seen: usize,
+}
+
+impl Server {
+    /// Its port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// How it was started.
+    #[must_use]
+    pub const fn spec(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    /// Its process.
+    pub const fn process(&mut self) -> &mut Running {
+        &mut self.process
+    }
+
+    /// Whether it still runs.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.process.is_alive()
+    }
+
+    /// A client of `program` for this server at `address`, with exact byte counts.
+    #[must_use]
+    pub fn client_to(&self, program: Program, address: impl fmt::Display) -> Invocation {
+        Invocation::new(program)
+            .args([
+                "-c",
+                &address.to_string(),
+                "-p",
+                &self.port.to_string(),
+                "-f",
+                "b",
+            ])
+            .args(self.spec.transport.options().iter().copied())
+            .args(self.spec.family.options().iter().copied())
+    }
+
+    /// A client of `program` for this server over loopback.
+    #[must_use]
+    pub fn client(&self, program: Program) -> Invocation {
+        self.client_to(program, self.spec.family.loopback())
+    }
+
+    /// Begins a test: what the server prints from here on belongs to it.
+    pub fn begin(&mut self) {
+        self.seen = self.process.stdout().len();
+    }
+
+    /// What the server has printed since [`Server::begin`].
+    #[must_use]
+    pub fn output(&self) -> String {
+        self.process
+            .stdout()
+            .get(self.seen..)
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// Waits until the server's part of the test satisfies `enough`, at most `patience`, and
+    /// returns it in either case.
+    pub fn await_output(
+        &self,
+        patience: Duration,
+        enough: impl Fn(&Transcript) -> bool,
+    ) -> Transcript {
+        self.process.wait_for(patience, |all| {
+            enough(&Transcript::parse(all.get(self.seen..).unwrap_or_default()))
+        });
+        Transcript::parse(&self.output())
+    }
+
+    /// Ends the server at once.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn kill(self) -> io::Result<Finished> {
+        self.process.kill()
+    }
+
+    /// Interrupts the server and waits for its end.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn interrupt(self) -> io::Result<Finished> {
+        self.process.interrupt();
+        self.process.wait()
+    }
+
+    fn await_listening(&self) -> io::Result<()> {
+        let end = Instant::now() + START;
+        while !self.listens() {
+            if !self.is_alive() || Instant::now() >= end {
+                let message = format!(
+                    "{} does not listen\n--- stdout\n{}--- stderr\n{}",
+                    self.process.shown(),
+                    self.process.stdout(),
+                    self.process.stderr()
+                );
+                return Err(io::Error::other(message));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// Looks for the port in the socket tables of the server's own network.
+    fn listens(&self) -> bool {
+        /// `TCP_LISTEN` in the kernel's `tcp_states.h`; an unconnected UDP socket shows `TCP_CLOSE`.
+        const LISTEN: &str = "0A";
+        const UNCONNECTED: &str = "07";
+        let (tables, state) = match self.spec.transport {
+            Transport::Tcp => (["tcp", "tcp6"], LISTEN),
+            Transport::Udp => (["udp", "udp6"], UNCONNECTED),
+        };
+        let port = format!(":{:04X}", self.port);
+        tables.iter().any(|table| {
+            let path = format!("/proc/{}/net/{table}", self.process.id());
+            let table = std::fs::read_to_string(path).unwrap_or_default();
+            table.lines().any(|line| {
+                let mut fields = line.split_whitespace().skip(1);
+                let local = fields.next().unwrap_or_default();
+                local.ends_with(&port) && fields.nth(1) == Some(state)
+            })
+        })
+    }
+}
