@@ -1,2 +1,5 @@
 //! A tape measure for networks.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    tapeline::main()
+}

@@ -1,0 +1,79 @@
+//! Environment variables that stand for options.
+
+use std::ffi::OsString;
+
+use crate::options::{Arity, OptionSpec, all};
+use crate::raw::{Given, Origin};
+
+/// The options set by variables, in iperf 2's order of reading. A switch counts as given
+/// whenever its variable is defined, even if empty.
+pub(crate) fn read(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Given> {
+    variables()
+        .into_iter()
+        .filter_map(|(name, spec)| {
+            let value = variable(name)?;
+            Some(Given {
+                spec,
+                spelled: name.to_owned(),
+                value: (spec.arity == Arity::Required).then_some(value),
+                origin: Origin::Environment(name),
+                letter_with_equals: false,
+            })
+        })
+        .collect()
+}
+
+/// Every variable and its option, in the order of reading.
+pub(crate) fn variables() -> Vec<(&'static str, &'static OptionSpec)> {
+    let mut ranked: Vec<_> = all()
+        .filter_map(|spec| spec.variable.map(|(rank, name)| (rank, name, spec)))
+        .collect();
+    ranked.sort_unstable_by_key(|(rank, ..)| *rank);
+    ranked
+        .into_iter()
+        .map(|(_, name, spec)| (name, spec))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// iperf 2.2.1's variables in its order, with the letters that they stand for.
+    const ORDER: &str = "\
+        IPERF_IPV6_DOMAIN IPERF_SINGLECLIENT IPERF_BANDWIDTH IPERF_CLIENT IPERF_DUALTEST \
+        IPERF_ENHANCEDREPORTS IPERF_FORMAT IPERF_INTERVAL IPERF_LEN IPERF_PRINT_MSS IPERF_NUM \
+        IPERF_PORT IPERF_TRADEOFF IPERF_SERVER IPERF_TIME IPERF_UDP TCP_WINDOW_SIZE \
+        IPERF_REPORTEXCLUDE IPERF_REPORTSTYLE IPERF_BIND IPERF_COMPAT IPERF_DAEMON \
+        IPERF_FILE_INPUT IPERF_STDIN_INPUT IPERF_MSS IPERF_NODELAY IPERF_LISTENPORT \
+        IPERF_PARALLEL IPERF_TOS IPERF_TTL IPERF_SINGLE_UDP IPERF_SUGGEST_WIN_SIZE \
+        IPERF_PEER_DETECT IPERF_CONGESTION_CONTROL";
+    const LETTERS: &str = "V1bcdefilmnprstuwxyBCDFIMNLPSTUWXZ";
+
+    #[test]
+    fn variables_are_read_in_the_order_of_the_reference() {
+        let ours: Vec<_> = variables();
+        let names: Vec<_> = ours.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ORDER.split_whitespace().collect::<Vec<_>>());
+        let letters: String = ours.iter().filter_map(|(_, spec)| spec.short).collect();
+        assert_eq!(letters, LETTERS);
+    }
+
+    #[test]
+    fn an_empty_variable_sets_its_switch() {
+        let given = read(&|name| match name {
+            "IPERF_UDP" => Some(OsString::new()),
+            "IPERF_PORT" => Some("7".into()),
+            _ => None,
+        });
+        assert_eq!(given.len(), 2);
+        assert_eq!(
+            (given[0].spelled.as_str(), given[0].text()),
+            ("IPERF_PORT", "7".into())
+        );
+        assert_eq!(
+            (given[1].spelled.as_str(), &given[1].value),
+            ("IPERF_UDP", &None)
+        );
+    }
+}

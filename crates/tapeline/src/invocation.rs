@@ -1,0 +1,164 @@
+//! Under which name the program was called, with which words and variables.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use tapeline_base::ExitCode;
+use tapeline_dialect::Personality;
+
+use crate::message::CliMessage;
+use crate::raw::RawArgs;
+use crate::resolve::{Resolution, Resolver, resolve};
+use crate::{environment, raw};
+
+/// Everything that a command line depends on.
+pub struct Invocation<'a> {
+    /// `argv[0]`, verbatim.
+    pub program: OsString,
+    /// The words behind it.
+    pub arguments: Vec<OsString>,
+    /// Reads an environment variable.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Finds the addresses of a name (only for `-s -c NAME`).
+    pub resolver: Resolver,
+}
+
+/// A name that chooses whose habits apply.
+enum Name {
+    Known(Personality),
+    Iperf3,
+    Unknown(String),
+}
+
+/// Understands an invocation: whose habits apply, and what is to be done.
+///
+/// The habits follow from the file name of the program (`iperf`, else tapeline's own) or
+/// from `--as NAME`, which must be the first word.
+#[must_use]
+pub fn understand(invocation: &Invocation<'_>) -> (Personality, Resolution) {
+    let (name, program, arguments) = chosen_name(invocation);
+    match name {
+        Name::Known(personality) => {
+            let raw = RawArgs {
+                environment: environment::read(invocation.variable),
+                line: raw::parse(arguments.iter().cloned(), personality),
+            };
+            (
+                personality,
+                resolve(&raw, personality, &program, invocation.resolver),
+            )
+        }
+        Name::Iperf3 => (
+            Personality::Native,
+            refusal("the name iperf3 is not served yet: this version speaks iperf 2".into()),
+        ),
+        Name::Unknown(name) => (
+            Personality::Native,
+            refusal(format!(
+                "option --as: '{name}' is none of tapeline, iperf, iperf3"
+            )),
+        ),
+    }
+}
+
+/// The name, the program name for iperf's messages, and the words that are left.
+fn chosen_name<'a>(invocation: &'a Invocation<'_>) -> (Name, String, &'a [OsString]) {
+    let arguments = invocation.arguments.as_slice();
+    let first = arguments.first().and_then(|word| word.to_str());
+    if let Some(name) = first.and_then(|word| word.strip_prefix("--as=")) {
+        return (by_word(name), name.to_owned(), &arguments[1..]);
+    }
+    if first == Some("--as") {
+        let name = arguments
+            .get(1)
+            .map_or_else(String::new, |word| word.to_string_lossy().into());
+        return (by_word(&name), name, arguments.get(2..).unwrap_or_default());
+    }
+    let program = invocation.program.to_string_lossy().into_owned();
+    (by_file_name(&invocation.program), program, arguments)
+}
+
+fn by_word(name: &str) -> Name {
+    match name {
+        "tapeline" => Name::Known(Personality::Native),
+        "iperf" => Name::Known(Personality::Iperf2),
+        "iperf3" => Name::Iperf3,
+        other => Name::Unknown(other.to_owned()),
+    }
+}
+
+fn by_file_name(program: &OsStr) -> Name {
+    match Path::new(program).file_stem().and_then(OsStr::to_str) {
+        Some("iperf") => Name::Known(Personality::Iperf2),
+        Some("iperf3") => Name::Iperf3,
+        _ => Name::Known(Personality::Native),
+    }
+}
+
+fn refusal(sentence: String) -> Resolution {
+    Resolution {
+        messages: vec![CliMessage::err(format!("tapeline: {sentence}"))],
+        outcome: Err(ExitCode::Usage),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{HelpPage, Plan};
+
+    fn call(program: &str, line: &str) -> (Personality, Resolution) {
+        understand(&Invocation {
+            program: program.into(),
+            arguments: line.split_whitespace().map(OsString::from).collect(),
+            variable: &|_| None,
+            resolver: |_| Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_file_name_chooses_the_habits() {
+        assert_eq!(call("/usr/bin/iperf", "-v").0, Personality::Iperf2);
+        assert_eq!(call("iperf.exe", "-v").0, Personality::Iperf2);
+        assert_eq!(call("/usr/bin/tapeline", "-v").0, Personality::Native);
+        assert_eq!(call("whatever", "-v").0, Personality::Native);
+    }
+
+    #[test]
+    fn as_chooses_the_habits_when_it_comes_first() {
+        assert_eq!(
+            call("tapeline", "--as iperf -h").1.outcome,
+            Ok(Plan::Help(HelpPage::Iperf2))
+        );
+        assert_eq!(call("tapeline", "--as=iperf -v").0, Personality::Iperf2);
+        assert_eq!(call("iperf", "--as tapeline -v").0, Personality::Native);
+        let (_, late) = call("tapeline", "-u --as iperf");
+        assert_eq!(late.outcome, Err(ExitCode::Usage));
+    }
+
+    #[test]
+    fn iperf3_is_refused_clearly() {
+        for (program, line) in [("iperf3", "-s"), ("tapeline", "--as iperf3 -s")] {
+            let (_, resolution) = call(program, line);
+            assert_eq!(resolution.outcome, Err(ExitCode::Usage));
+            assert!(
+                resolution.messages[0]
+                    .text
+                    .contains("iperf3 is not served yet")
+            );
+        }
+        let (_, unknown) = call("tapeline", "--as netperf");
+        assert!(unknown.messages[0].text.contains("'netperf' is none of"));
+    }
+
+    #[test]
+    fn messages_begin_with_the_program_as_called() {
+        let (_, resolution) = call("/opt/iperf", "-c h -q");
+        assert_eq!(
+            resolution.messages[0].text,
+            "/opt/iperf: invalid option -- q"
+        );
+        let (_, resolution) = call("tapeline", "--as iperf -c h -q");
+        assert_eq!(resolution.messages[0].text, "iperf: invalid option -- q");
+    }
+}

@@ -1,0 +1,34 @@
+//! The command line of tapeline: from words to a plan, and from the plan to the run.
+//!
+//! ```text
+//! argv[0], --as ─► personality
+//! environment ─┐
+//! argv ────────┴► raw ─► resolve ─► Plan ─► run::{client, server, trial}
+//!                  ▲        ▲               help, version
+//!                  └ options┘ (one table)
+//! ```
+//!
+//! Messages are data ([`CliMessage`]) until [`main`] prints them once. Exit codes: 0 the
+//! test ran, 1 it could not, 2 the command line cannot be carried out (under the name
+//! iperf this is 1 too).
+
+mod environment;
+mod help;
+mod invocation;
+mod main_entry;
+mod message;
+mod options;
+mod plan;
+mod presentation;
+mod raw;
+mod resolve;
+mod run;
+mod values;
+mod version;
+
+pub use invocation::{Invocation, understand};
+pub use main_entry::main;
+pub use message::{CliMessage, Stream};
+pub use plan::{HelpPage, Plan, TryPlan};
+pub use presentation::{Exclusions, Presentation, TextStyle};
+pub use resolve::Resolution;

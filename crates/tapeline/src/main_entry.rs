@@ -1,0 +1,67 @@
+//! The way of the program.
+
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+
+use tapeline_base::ExitCode;
+use tapeline_dialect::Personality;
+
+use crate::invocation::{Invocation, understand};
+use crate::message::{CliMessage, print};
+use crate::plan::Plan;
+use crate::{help, run, version};
+
+/// Reads the process's command line, does the job, returns the exit code.
+///
+/// Standard output is written line by line; when its reader has gone away the program
+/// ends quietly.
+#[must_use]
+pub fn main() -> std::process::ExitCode {
+    let mut words = std::env::args_os();
+    let program = words.next().unwrap_or_else(|| "tapeline".into());
+    let (personality, resolution) = understand(&Invocation {
+        program,
+        arguments: words.collect(),
+        variable: &|name| std::env::var_os(name),
+        resolver: addresses,
+    });
+    let code = match print(&resolution.messages) {
+        Ok(()) => resolution
+            .outcome
+            .map_or_else(|code| code, |plan| carry_out(&plan, personality)),
+        Err(error) => code_of(&error),
+    };
+    std::process::ExitCode::from(code.code())
+}
+
+fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
+    match plan {
+        Plan::Client(plan, presentation) => run::client(plan, presentation),
+        Plan::Server(plan, presentation) => run::server(plan, presentation),
+        Plan::Try(plan, presentation) => run::trial(plan, presentation),
+        Plan::Help(page) => show(help::page(*page, help::terminal_width())),
+        Plan::Version => show(version::line(personality)),
+    }
+}
+
+fn show(text: String) -> ExitCode {
+    match print(&[CliMessage::out(text)]) {
+        Ok(()) => ExitCode::Success,
+        Err(error) => code_of(&error),
+    }
+}
+
+/// A reader that went away (`| head`) is no failure.
+fn code_of(error: &io::Error) -> ExitCode {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => ExitCode::Success,
+        _ => ExitCode::Failure,
+    }
+}
+
+fn addresses(name: &str) -> Vec<IpAddr> {
+    (name, 0)
+        .to_socket_addrs()
+        .map(|found| found.map(|address| address.ip()).collect())
+        .unwrap_or_default()
+}

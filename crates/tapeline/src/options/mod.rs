@@ -1,0 +1,20 @@
+//! The one table of options: parsing, help and environment all read it.
+//!
+//! Every option of iperf 2.2.1 is in it, so that abbreviations are ambiguous exactly
+//! where they are ambiguous there. An option that tapeline cannot carry out yet is
+//! [`Availability::Later`] and is refused when used.
+
+mod amount;
+mod lookup;
+mod mode;
+mod output;
+mod socket;
+mod spec;
+mod table;
+mod traffic;
+
+pub(crate) use lookup::{LongMatch, find_long, find_short, nearest};
+pub(crate) use spec::{
+    Arity, Availability, Group, OptionId, OptionSpec, Personalities, Section, Sides,
+};
+pub(crate) use table::all;

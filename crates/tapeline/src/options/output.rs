@@ -1,0 +1,87 @@
+//! Options for the output, and the rest.
+
+use super::Arity::{Required, Switch};
+use super::Section::{Both, Misc};
+use super::{Group, OptionId as Id, OptionSpec, Sides};
+
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(Id::Enhanced, Some('e'), "enhanced")
+        .variable(6, "IPERF_ENHANCEDREPORTS")
+        .help(
+            Group::Output,
+            "more columns: retries, round-trip times, packet rates",
+        )
+        .listed(&[(
+            Both,
+            "",
+            "enhanced reports: more about TCP, UDP and the traffic",
+        )]),
+    OptionSpec::new(Id::Format, Some('f'), "format")
+        .value("LETTER")
+        .sides(Sides::ANY)
+        .variable(7, "IPERF_FORMAT")
+        .help(
+            Group::Output,
+            "unit: b k m g t bits, B K M G T bytes, a or A by size (default a)",
+        )
+        .listed(&[(
+            Both,
+            "[kmgKMG]",
+            "unit of rates: Kbits, Mbits, Gbits, KBytes, ...",
+        )]),
+    OptionSpec::new(Id::SumOnly, None, "sum-only")
+        .help(Group::Output, "show sums only")
+        .listed(&[(Both, "", "show sum reports only")]),
+    OptionSpec::new(Id::HideIps, None, "hide-ips")
+        .sides(Sides::ANY)
+        .help(Group::Output, "hide all but the last part of addresses")
+        .listed(&[(Both, "", "hide addresses and host names in the output")]),
+    OptionSpec::new(Id::Utc, None, "utc")
+        .sides(Sides::ANY)
+        .help(Group::Output, "dates in universal time")
+        .listed(&[(Both, "", "dates in universal time (UTC)")]),
+    OptionSpec::new(Id::Output, Some('o'), "output")
+        .value("FILE")
+        .sides(Sides::ANY)
+        .help(Group::Output, "append the report to a file")
+        .listed(&[(Both, "<filename>", "append the report to this file")]),
+    OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
+        .value("LETTERS")
+        .variable(18, "IPERF_REPORTEXCLUDE")
+        .help(
+            Group::Output,
+            "leave out: C connections D data M sums S settings V server reports",
+        )
+        .listed(&[(
+            Misc,
+            "[CDMSV]",
+            "leave out C(connection) D(data) M(multicast) S(settings) V(server) reports",
+        )]),
+    OptionSpec::new(Id::ReportStyle, Some('y'), "reportstyle")
+        .value("C")
+        .variable(19, "IPERF_REPORTSTYLE")
+        .help(Group::Output, "C: comma-separated values")
+        .listed(&[(Misc, "C", "report as comma-separated values")]),
+    OptionSpec::later(
+        Id::SumDstIp,
+        None,
+        "sum-dstip",
+        Switch,
+        "sums by destination",
+    ),
+    OptionSpec::later(
+        Id::ReportStructs,
+        None,
+        "NUM_REPORT_STRUCTS",
+        Required,
+        "tapeline has no ring of reports whose size could be set",
+    ),
+    OptionSpec::new(Id::Help, Some('h'), "help")
+        .sides(Sides::ANY)
+        .help(Group::Misc, "show help: -h in short, --help in full")
+        .listed(&[(Misc, "", "show this and quit")]),
+    OptionSpec::new(Id::Version, Some('v'), "version")
+        .sides(Sides::ANY)
+        .help(Group::Misc, "show the version")
+        .listed(&[(Misc, "", "show the version and quit")]),
+];

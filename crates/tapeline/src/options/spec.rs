@@ -1,0 +1,260 @@
+//! What the table says about one option.
+
+use tapeline_dialect::Personality;
+
+/// Identity of an option; one per row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[rustfmt::skip]
+pub(crate) enum OptionId {
+    // mode and addressing
+    Server, Client, Udp, Ipv6Domain, V4, V6, Port, Bind, SsmHost, ListenPort, Daemon,
+    SingleClient, SingleUdp, Awdl, Remove,
+    // amount, rate, timing
+    Time, Num, Bandwidth, Interval, Parallel, Len, Ipg, TxStartTime, TxDelayTime,
+    BouncebackTxDelay, NoConnectSync, ConnectRetryTime, ConnectRetryTimer, IgnoreShutdown,
+    NoUdpFin, ConnectOnly, NearCongestion, RandomSeed,
+    // sockets
+    Window, Mss, PrintMss, NoDelay, Tos, Dscp, TosOverride, TcpCongestion, TcpCca,
+    WorkingLoadCca, Ttl, LocalOnly, FqRate, FqRateStep, FqRateStepInterval, RxWindowClamp,
+    WritePrefetch, QuickAck, TxDelay, SkipRxCopy, TapDevice, TunDevice, Realtime,
+    SuggestWindowSize,
+    // traffic
+    Reverse, FullDuplex, DualTest, Tradeoff, PeerDetect, Compatibility, Bounceback,
+    BouncebackPeriod, BouncebackHold, BouncebackRequest, BouncebackReply,
+    BouncebackNoQuickAck, BurstPeriod, BurstSize, Isochronous, WorkingLoad, TripTimes,
+    WriteTimes, Histograms, JitterHistograms, L2Checks, IncrDstIp, IncrDstPort, IncrSrcIp,
+    IncrSrcPort, FileInput, StdinInput, UdpL4s, UdpL4sVideo, PermitKey, PermitKeyTimeout,
+    TestExchangeTimeout, SyncTransferId,
+    // output
+    Enhanced, Format, ReportStyle, ReportExclude, SumOnly, SumDstIp, HideIps, Utc, Output,
+    ReportStructs, Help, Version,
+}
+
+/// Whether an option takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arity {
+    /// No value.
+    Switch,
+    /// A value, attached or in the next word.
+    Required,
+    /// A value only behind `=`.
+    Optional,
+}
+
+/// Under which names the option is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Personalities {
+    /// All.
+    All,
+    /// Only under the name iperf (no use anywhere else).
+    Iperf2,
+    /// Only under the name tapeline.
+    Native,
+}
+
+impl Personalities {
+    /// Whether the option is known to `personality`.
+    pub(crate) fn include(self, personality: Personality) -> bool {
+        match self {
+            Self::All => true,
+            Self::Iperf2 => personality == Personality::Iperf2,
+            Self::Native => personality == Personality::Native,
+        }
+    }
+}
+
+/// Whether this version carries the option out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Availability {
+    /// With full effect.
+    Available,
+    /// Refused when used; the text names what is missing.
+    Later(&'static str),
+}
+
+/// Which jobs an option applies to; under the name tapeline it is refused elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sides {
+    pub(crate) client: bool,
+    pub(crate) server: bool,
+    pub(crate) trial: bool,
+}
+
+impl Sides {
+    /// Clients.
+    pub(crate) const CLIENT: Self = Self {
+        client: true,
+        server: false,
+        trial: false,
+    };
+    /// Servers.
+    pub(crate) const SERVER: Self = Self {
+        client: false,
+        server: true,
+        trial: false,
+    };
+    /// Clients and servers.
+    pub(crate) const BOTH: Self = Self {
+        client: true,
+        server: true,
+        trial: false,
+    };
+    /// Clients, servers and `try`.
+    pub(crate) const ANY: Self = Self {
+        client: true,
+        server: true,
+        trial: true,
+    };
+}
+
+/// Groups of tapeline's own help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    Mode,
+    Addressing,
+    Amount,
+    Direction,
+    Socket,
+    Output,
+    Misc,
+}
+
+/// Sections of iperf 2's help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    Both,
+    Server,
+    Client,
+    Misc,
+}
+
+/// One line of iperf 2's help: section, argument, text.
+pub(crate) type Listing = (Section, &'static str, &'static str);
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OptionSpec {
+    pub(crate) id: OptionId,
+    pub(crate) short: Option<char>,
+    /// Name after `--`; empty for the few that have only a letter.
+    pub(crate) long: &'static str,
+    /// Second name with the same rights (it may be abbreviated).
+    pub(crate) alias: Option<&'static str>,
+    /// Names that manuals mention although iperf 2.2.1 does not know them. Only the whole
+    /// word is accepted, so that no abbreviation changes its meaning.
+    pub(crate) manual_names: &'static [&'static str],
+    pub(crate) arity: Arity,
+    pub(crate) personalities: Personalities,
+    pub(crate) availability: Availability,
+    pub(crate) sides: Sides,
+    /// Environment variable and its place in the order of reading.
+    pub(crate) variable: Option<(u8, &'static str)>,
+    pub(crate) group: Group,
+    /// Value as shown in tapeline's help.
+    pub(crate) value_name: &'static str,
+    /// One line of help.
+    pub(crate) help: &'static str,
+    /// What `--help` adds.
+    pub(crate) details: &'static str,
+    /// Lines of iperf 2's help.
+    pub(crate) listings: &'static [Listing],
+}
+
+impl OptionSpec {
+    /// A switch that is available everywhere.
+    pub(crate) const fn new(id: OptionId, short: Option<char>, long: &'static str) -> Self {
+        Self {
+            id,
+            short,
+            long,
+            alias: None,
+            manual_names: &[],
+            arity: Arity::Switch,
+            personalities: Personalities::All,
+            availability: Availability::Available,
+            sides: Sides::BOTH,
+            variable: None,
+            group: Group::Misc,
+            value_name: "",
+            help: "",
+            details: "",
+            listings: &[],
+        }
+    }
+
+    /// A row for an option that this version refuses; `missing` names what it needs.
+    pub(crate) const fn later(
+        id: OptionId,
+        short: Option<char>,
+        long: &'static str,
+        arity: Arity,
+        missing: &'static str,
+    ) -> Self {
+        let mut spec = Self::new(id, short, long);
+        spec.arity = arity;
+        spec.availability = Availability::Later(missing);
+        spec
+    }
+
+    /// Takes a value.
+    pub(crate) const fn value(mut self, value_name: &'static str) -> Self {
+        self.arity = Arity::Required;
+        self.value_name = value_name;
+        self
+    }
+
+    /// Has a second name.
+    pub(crate) const fn alias(mut self, alias: &'static str) -> Self {
+        self.alias = Some(alias);
+        self
+    }
+
+    /// Is called so in manuals.
+    pub(crate) const fn manual_names(mut self, names: &'static [&'static str]) -> Self {
+        self.manual_names = names;
+        self
+    }
+
+    /// Is known only under some names of the program.
+    pub(crate) const fn only(mut self, personalities: Personalities) -> Self {
+        self.personalities = personalities;
+        self
+    }
+
+    /// Applies to these jobs.
+    pub(crate) const fn sides(mut self, sides: Sides) -> Self {
+        self.sides = sides;
+        self
+    }
+
+    /// Can be set by an environment variable, the `rank`-th that is read.
+    pub(crate) const fn variable(mut self, rank: u8, name: &'static str) -> Self {
+        self.variable = Some((rank, name));
+        self
+    }
+
+    /// Help under the name tapeline.
+    pub(crate) const fn help(mut self, group: Group, help: &'static str) -> Self {
+        self.group = group;
+        self.help = help;
+        self
+    }
+
+    /// What `--help` adds.
+    pub(crate) const fn details(mut self, details: &'static str) -> Self {
+        self.details = details;
+        self
+    }
+
+    /// Help under the name iperf.
+    pub(crate) const fn listed(mut self, listings: &'static [Listing]) -> Self {
+        self.listings = listings;
+        self
+    }
+
+    /// `-l` or, without a letter, `--name`.
+    pub(crate) fn shortest_name(&self) -> String {
+        self.short
+            .map_or_else(|| format!("--{}", self.long), |letter| format!("-{letter}"))
+    }
+}

@@ -1,0 +1,252 @@
+//! The last step: settings that passed every rule become a plan.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tapeline_base::{Bytes, Family};
+use tapeline_dialect::{
+    Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, RetryPlan, ServedTransports,
+    ServerPlan, SocketPlan,
+};
+
+use crate::plan::TryPlan;
+
+use super::log::{Log, Stop};
+use super::settings::{AskedLimit, AskedPorts, SecondConnection, Settings};
+
+/// iperf 2's port.
+const DEFAULT_PORT: u16 = 5001;
+/// A client's time without `-t` and `-n`.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// Times beyond this (300 years) are no limit: clocks could not express their end.
+const LONGEST_SECONDS: f64 = 1e10;
+
+/// Finds the addresses of a name.
+pub(crate) type Resolver = fn(&str) -> Vec<IpAddr>;
+
+/// A client's plan.
+///
+/// # Errors
+/// [`Stop`] when `-c HOST:PORT` carries no usable port.
+pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, Stop> {
+    let target = settings.target();
+    let ports = match target.port {
+        None => client_ports(settings),
+        Some(text) => match (text.parse::<u16>(), settings.ports) {
+            (Ok(port @ 1..), None) => (port, port),
+            (Ok(1..), Some(_)) => {
+                return Err(log.fatal("", "the port is given twice: behind the host and with -p"));
+            }
+            _ => return Err(log.fatal("", format!("option -c: '{text}' is no port (1..65535)"))),
+        },
+    };
+    Ok(ClientPlan {
+        personality: settings.personality,
+        host: target.host,
+        device: target.device,
+        family: family(settings),
+        ports,
+        transport: settings.transport(),
+        bind: bind(settings, log)?,
+        workload: ClientWorkload::Stream(arrangement(settings, ports.0)),
+        limit: client_limit(settings),
+        length: settings.length,
+        pace: settings.pace(),
+        parallel: settings.parallel.unwrap_or(1),
+        interval: settings.interval,
+        socket: socket(settings),
+        connect_sync: !settings.no_connect_sync,
+        retry: settings
+            .retry_total
+            .zip(settings.retry_every)
+            .map(|(total, every)| RetryPlan { total, every }),
+        ignore_shutdown: settings.ignore_shutdown,
+        udp_fin: !settings.no_udp_fin && !settings.full_duplex,
+        peer_detect: settings.peer_detect,
+        compatibility: settings.compatibility,
+        enhanced: settings.presentation.enhanced,
+    })
+}
+
+/// A server's plan.
+///
+/// # Errors
+/// [`Stop`] when the host of `-s -c HOST` has no address.
+pub(super) fn server(
+    settings: &Settings,
+    resolver: Resolver,
+    log: &mut Log,
+) -> Result<ServerPlan, Stop> {
+    let AskedPorts { first, last } = settings.ports.unwrap_or(AskedPorts {
+        first: DEFAULT_PORT,
+        last: None,
+    });
+    Ok(ServerPlan {
+        personality: settings.personality,
+        transports: match (settings.udp, settings.iperf()) {
+            (true, _) => ServedTransports::Udp,
+            (false, true) => ServedTransports::Tcp,
+            (false, false) => ServedTransports::Both,
+        },
+        ports: (first, last.unwrap_or(first)),
+        family: server_family(settings),
+        bind: bind(settings, log)?,
+        only_from: only_from(settings, resolver, log)?,
+        length: settings.length,
+        interval: settings.interval,
+        time: server_time(settings),
+        connections: settings.parallel,
+        single_client: settings.single_client,
+        single_udp: settings.single_udp,
+        pace: settings.pace(),
+        socket: socket(settings),
+        reflected_tos: settings.reflected_tos,
+        enhanced: settings.presentation.enhanced,
+    })
+}
+
+/// The plan of `try`.
+///
+/// # Errors
+/// [`Stop`] for a port range.
+pub(super) fn trial(settings: &Settings, log: &mut Log) -> Result<TryPlan, Stop> {
+    let port = match settings.ports {
+        None => DEFAULT_PORT,
+        Some(AskedPorts {
+            first: port @ 1..,
+            last: None,
+        }) => port,
+        Some(_) => return Err(log.fatal("", "option -p: try takes one port (1..65535)")),
+    };
+    let time = match settings.limit {
+        Some(AskedLimit::Seconds(seconds)) => match bounded(seconds) {
+            Some(time) => Some(time),
+            None => return Err(log.fatal("", "option -t: try needs an end")),
+        },
+        _ => None,
+    };
+    Ok(TryPlan {
+        host: settings.trial_host.clone(),
+        port,
+        family: family(settings),
+        time,
+    })
+}
+
+fn client_ports(settings: &Settings) -> (u16, u16) {
+    match settings.ports {
+        None => (DEFAULT_PORT, DEFAULT_PORT),
+        Some(AskedPorts { first, last }) => (first, last.unwrap_or(first)),
+    }
+}
+
+fn family(settings: &Settings) -> Family {
+    match (settings.v4, settings.v6) {
+        (true, false) => Family::V4,
+        (false, true) => Family::V6,
+        _ => Family::Any,
+    }
+}
+
+/// Without `-V` an iperf server listens on IPv4, unless an IPv6 address is bound.
+fn server_family(settings: &Settings) -> Family {
+    let bound_to_v6 = settings
+        .bind
+        .as_ref()
+        .is_some_and(|bind| bind.host.contains(':'));
+    match family(settings) {
+        Family::Any if settings.iperf() && !bound_to_v6 => Family::V4,
+        family => family,
+    }
+}
+
+fn bind(settings: &Settings, log: &mut Log) -> Result<Option<BindPlan>, Stop> {
+    let Some(bind) = &settings.bind else {
+        return Ok(None);
+    };
+    if !settings.iperf()
+        && let Some(text) = &bind.port
+        && !matches!(text.parse::<u16>(), Ok(1..))
+    {
+        return Err(log.fatal("", format!("option -B: '{text}' is no port (1..65535)")));
+    }
+    Ok(Some(BindPlan {
+        host: bind.host.clone(),
+        port: settings.source_port(),
+        device: bind.device.clone(),
+    }))
+}
+
+fn arrangement(settings: &Settings, port: u16) -> Arrangement {
+    let listen_port = settings.listen_port.unwrap_or(port);
+    match settings.second_connection {
+        Some(SecondConnection::Dual) => Arrangement::Dual { listen_port },
+        Some(SecondConnection::Tradeoff) => Arrangement::Tradeoff { listen_port },
+        None if settings.reverse => Arrangement::Reverse,
+        None if settings.full_duplex => Arrangement::FullDuplex,
+        None => Arrangement::Forward,
+    }
+}
+
+fn client_limit(settings: &Settings) -> Limit {
+    match settings.limit {
+        None => Limit::Time(DEFAULT_TIME),
+        Some(AskedLimit::Bytes(bytes)) => Limit::Bytes(Bytes(bytes)),
+        Some(AskedLimit::Seconds(seconds)) => bounded(seconds).map_or(Limit::Never, Limit::Time),
+    }
+}
+
+/// `-t` of a server; 0 is no limit.
+fn server_time(settings: &Settings) -> Option<Duration> {
+    match settings.limit {
+        Some(AskedLimit::Seconds(seconds)) => bounded(seconds),
+        _ => None,
+    }
+}
+
+/// A time that ends: positive, to the microsecond and at least one.
+fn bounded(seconds: f64) -> Option<Duration> {
+    (seconds > 0.0 && seconds < LONGEST_SECONDS)
+        .then(|| Duration::from_micros(((seconds * 1e6).round() as u64).max(1)))
+}
+
+fn socket(settings: &Settings) -> SocketPlan {
+    SocketPlan {
+        window: settings.window,
+        segment_size: settings.segment_size,
+        show_segment_size: settings.show_segment_size,
+        nodelay: settings.nodelay,
+        tos: settings.tos,
+        tos_by_user: settings.tos_by_user,
+        congestion: settings.congestion.clone(),
+        ttl: settings
+            .ttl
+            .and_then(|ttl| u8::try_from(ttl).ok())
+            .filter(|ttl| *ttl > 0),
+    }
+}
+
+/// iperf 1.7's `-s -c HOST`, under the name tapeline; iperf 2 ignores the host. A name
+/// stands for its first address of the server's family.
+fn only_from(
+    settings: &Settings,
+    resolver: Resolver,
+    log: &mut Log,
+) -> Result<Option<IpAddr>, Stop> {
+    let Some(host) = settings.host.as_deref().filter(|_| !settings.iperf()) else {
+        return Ok(None);
+    };
+    let addresses = match host.parse() {
+        Ok(address) => vec![address],
+        Err(_) => resolver(host),
+    };
+    let family = family(settings);
+    let found = addresses.into_iter().find(|address| match family {
+        Family::V4 => address.is_ipv4(),
+        Family::Any | Family::V6 => true,
+    });
+    match found {
+        Some(address) => Ok(Some(address)),
+        None => Err(log.fatal("", format!("option -c: '{host}' has no address to admit"))),
+    }
+}

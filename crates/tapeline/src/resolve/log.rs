@@ -1,0 +1,87 @@
+//! Messages of the second stage, worded for the name under which the program was called.
+
+use tapeline_base::ExitCode;
+use tapeline_dialect::Personality;
+
+use crate::message::CliMessage;
+use crate::plan::Plan;
+
+/// Why the second stage ends early.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// Everything is said; the process ends.
+    Exit(ExitCode),
+    /// Help or version was asked for.
+    Show(Plan),
+}
+
+/// Collects messages. Every message has two wordings: iperf 2.2.1's and tapeline's.
+#[derive(Debug)]
+pub(crate) struct Log {
+    personality: Personality,
+    messages: Vec<CliMessage>,
+    failed: bool,
+}
+
+impl Log {
+    pub(crate) fn new(personality: Personality) -> Self {
+        Self {
+            personality,
+            messages: Vec::new(),
+            failed: false,
+        }
+    }
+
+    /// Whose wording is used.
+    pub(crate) fn personality(&self) -> Personality {
+        self.personality
+    }
+
+    /// Whether an error was reported.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// The exit code of a command line that cannot be carried out.
+    pub(crate) fn refusal(&self) -> ExitCode {
+        match self.personality {
+            Personality::Iperf2 => ExitCode::Failure,
+            Personality::Native => ExitCode::Usage,
+        }
+    }
+
+    /// Everything said so far.
+    pub(crate) fn into_messages(self) -> Vec<CliMessage> {
+        self.messages
+    }
+
+    /// A message as it stands.
+    pub(crate) fn say(&mut self, message: CliMessage) {
+        self.messages.push(message);
+    }
+
+    /// A warning: the run goes on.
+    pub(crate) fn warn(&mut self, iperf: impl Into<String>, native: impl Into<String>) {
+        let text = match self.personality {
+            Personality::Iperf2 => iperf.into(),
+            Personality::Native => format!("tapeline: warning: {}", native.into()),
+        };
+        self.messages.push(CliMessage::err(text));
+    }
+
+    /// An error: the run will not start, further rules are still looked at under iperf.
+    pub(crate) fn error(&mut self, iperf: impl Into<String>, native: impl Into<String>) {
+        let text = match self.personality {
+            Personality::Iperf2 => iperf.into(),
+            Personality::Native => format!("tapeline: {}", native.into()),
+        };
+        self.messages.push(CliMessage::err(text));
+        self.failed = true;
+    }
+
+    /// An error after which nothing more is looked at.
+    pub(crate) fn fatal(&mut self, iperf: impl Into<String>, native: impl Into<String>) -> Stop {
+        self.error(iperf, native);
+        Stop::Exit(self.refusal())
+    }
+}

@@ -1,0 +1,273 @@
+//! Second stage: from what was typed to what is to be done.
+//!
+//! ```text
+//! RawArgs ─► apply, option by option ─► Settings ─► rules ─► build ─► Plan
+//!             (order matters here)                 (not here)
+//! ```
+//!
+//! Under the name iperf this stage says what iperf 2.2.1 says, in its words and order,
+//! and goes on where it goes on. It differs where 2.2.1 crashes, hangs or pretends to
+//! have measured something; then one line on standard error says why, and the exit
+//! status is 1:
+//!
+//! | Given | iperf 2.2.1 | tapeline as iperf |
+//! |---|---|---|
+//! | `-p -5`, `-p 5-` | crashes | refused |
+//! | `-l -5`, `-l 2G` | crashes | refused |
+//! | `-l 0`, `-l abc` | sends one header and reports success | refused |
+//! | `-u -l 65508` | 43 error lines, exit status 0 | refused |
+//! | `-n -5` | never ends | refused, with the words for `-n 0` |
+//! | `-u -b abc`, `-u -b -1`, `-b 0.5pps` | sends without limit | refused |
+//! | `-x D` on a client | hangs | interval rows are left out |
+//! | `-s -t 0` | ends after 10 s | no limit |
+//! | `-t 0.005` | is taken for 0: never ends | ends after 5 ms |
+//! | `-P 3 -p 5001-5002` | names a range that ends one port too high | names the range used |
+//! | `-c HOST -D` | says that it cannot, exit status 0 | says so, exit status 1 |
+//! | a multicast address without `-u` | says that it cannot, exit status 0 | says so, exit status 1 |
+//! | an option that tapeline lacks | carries it out | refused, by name |
+
+mod apply;
+mod build;
+mod log;
+mod quantity;
+mod rules;
+mod rules_addresses;
+mod rules_client;
+mod rules_server;
+mod settings;
+mod shown;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
+
+use tapeline_base::ExitCode;
+use tapeline_dialect::Personality;
+
+use crate::message::CliMessage;
+use crate::options::{OptionId, nearest};
+use crate::plan::Plan;
+use crate::raw::{RawArgs, RawItem, SyntaxFault};
+
+pub(crate) use build::Resolver;
+use log::{Log, Stop};
+use settings::{Mode, Settings};
+
+/// What the second stage has to say and what comes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolution {
+    /// To be printed before anything else happens.
+    pub messages: Vec<CliMessage>,
+    /// The job, or the exit code when there is none.
+    pub outcome: Result<Plan, ExitCode>,
+}
+
+/// Resolves a command line. `program` is the name that iperf's messages begin with.
+pub(crate) fn resolve(
+    raw: &RawArgs,
+    personality: Personality,
+    program: &str,
+    resolver: Resolver,
+) -> Resolution {
+    let mut log = Log::new(personality);
+    let outcome = match plan(raw, personality, program, resolver, &mut log) {
+        Ok(plan) | Err(Stop::Show(plan)) => Ok(plan),
+        Err(Stop::Exit(code)) => Err(code),
+    };
+    Resolution {
+        messages: log.into_messages(),
+        outcome,
+    }
+}
+
+fn plan(
+    raw: &RawArgs,
+    personality: Personality,
+    program: &str,
+    resolver: Resolver,
+    log: &mut Log,
+) -> Result<Plan, Stop> {
+    let mut settings = Settings::new(personality);
+    if personality == Personality::Native {
+        settings.mode = native_mode(raw);
+    }
+    apply_all(&mut settings, raw, program, log)?;
+    rules::run(rules::CONFLICTS, &mut settings, log)?;
+    if settings.mode == Mode::Undecided {
+        return Err(usage(program, log));
+    }
+    rules::run(rules::ADDRESSES, &mut settings, log)?;
+    announce_output(&settings, log);
+    let plan = match settings.mode {
+        Mode::Server => Plan::Server(
+            build::server(&settings, resolver, log)?,
+            settings.presentation,
+        ),
+        Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
+        Mode::Client | Mode::Undecided => {
+            Plan::Client(build::client(&settings, log)?, settings.presentation)
+        }
+    };
+    Ok(plan)
+}
+
+/// Environment first, then the line from left to right, then the words left over.
+fn apply_all(
+    settings: &mut Settings,
+    raw: &RawArgs,
+    program: &str,
+    log: &mut Log,
+) -> Result<(), Stop> {
+    let personality = settings.personality;
+    let job_is_typed = personality == Personality::Native
+        && (operands(raw).next().is_some() || ids(raw).any(chooses_job));
+    for given in &raw.environment {
+        let superseded = job_is_typed && chooses_job(given.spec.id);
+        if given.spec.personalities.include(personality) && !superseded {
+            apply::apply(settings, given, log)?;
+        }
+    }
+    let mut words = Vec::new();
+    for item in &raw.line {
+        match item {
+            RawItem::Option(given) => apply::apply(settings, given, log)?,
+            RawItem::Operand(word) => words.push(word),
+            RawItem::Fault(fault) => report(fault, program, log)?,
+        }
+    }
+    match personality {
+        Personality::Iperf2 => {
+            for word in words {
+                let word = word.to_string_lossy();
+                log.say(CliMessage::err(format!(
+                    "{program}: ignoring extra argument -- {word}"
+                )));
+            }
+            Ok(())
+        }
+        Personality::Native => operands_of_try(settings, &words, log),
+    }
+}
+
+/// Under tapeline the job does not depend on the order of the options.
+fn native_mode(raw: &RawArgs) -> Mode {
+    let from = |server: bool, client: bool| match (server, client) {
+        (true, _) => Mode::Server,
+        (false, true) => Mode::Client,
+        (false, false) => Mode::Undecided,
+    };
+    if operands(raw).next().is_some_and(|word| word == "try") {
+        return Mode::Trial;
+    }
+    let typed = |wanted| ids(raw).any(|id| id == wanted);
+    match from(typed(OptionId::Server), typed(OptionId::Client)) {
+        Mode::Undecided => {
+            let set = |wanted| raw.environment.iter().any(|given| given.spec.id == wanted);
+            from(set(OptionId::Server), set(OptionId::Client))
+        }
+        mode => mode,
+    }
+}
+
+fn chooses_job(id: OptionId) -> bool {
+    matches!(id, OptionId::Server | OptionId::Client)
+}
+
+fn ids(raw: &RawArgs) -> impl Iterator<Item = OptionId> {
+    raw.line.iter().filter_map(|item| match item {
+        RawItem::Option(given) => Some(given.spec.id),
+        _ => None,
+    })
+}
+
+fn operands(raw: &RawArgs) -> impl Iterator<Item = &OsStr> {
+    raw.line.iter().filter_map(|item| match item {
+        RawItem::Operand(word) => Some(word.as_os_str()),
+        _ => None,
+    })
+}
+
+/// `try [HOST]` is the only thing that words may say.
+fn operands_of_try(
+    settings: &mut Settings,
+    words: &[&std::ffi::OsString],
+    log: &mut Log,
+) -> Result<(), Stop> {
+    let is_trial = settings.mode == Mode::Trial;
+    if let [_, host, ..] = words
+        && is_trial
+    {
+        settings.trial_host = Some(host.to_string_lossy().into_owned());
+    }
+    match words.get(if is_trial { 2 } else { 0 }) {
+        None => Ok(()),
+        Some(word) => {
+            let word = word.to_string_lossy();
+            Err(log.fatal(
+                "",
+                format!("'{word}' is not understood (a server to test towards: -c {word})"),
+            ))
+        }
+    }
+}
+
+/// iperf reports a faulty piece and goes on; tapeline stops.
+fn report(fault: &SyntaxFault, program: &str, log: &mut Log) -> Result<(), Stop> {
+    if log.personality() == Personality::Iperf2 {
+        let sentence = match fault {
+            SyntaxFault::UnknownLetter(letter) => format!("invalid option -- {letter}"),
+            SyntaxFault::UnknownName(word) => format!("unrecognized option `--{word}'"),
+            SyntaxFault::Ambiguous { word, .. } => format!("option `--{word}' is ambiguous"),
+            SyntaxFault::MissingValue(spelled) => match spelled.strip_prefix("--") {
+                Some(name) => format!("option `--{name}' requires an argument"),
+                None => format!("option requires an argument -- {}", &spelled[1..]),
+            },
+            SyntaxFault::UnexpectedValue(name) => {
+                format!("option `--{name}' doesn't allow an argument")
+            }
+        };
+        log.say(CliMessage::err(format!("{program}: {sentence}")));
+        return Ok(());
+    }
+    let sentence = match fault {
+        SyntaxFault::UnknownLetter(letter) => format!("there is no option -{letter}"),
+        SyntaxFault::UnknownName(word) => unknown_name(word),
+        SyntaxFault::Ambiguous { word, candidates } => {
+            format!("--{word} is the beginning of --{}", candidates.join(", --"))
+        }
+        SyntaxFault::MissingValue(spelled) => format!("option {spelled} needs a value"),
+        SyntaxFault::UnexpectedValue(name) => format!("option --{name} takes no value"),
+    };
+    Err(log.fatal("", sentence))
+}
+
+fn unknown_name(word: &str) -> String {
+    let name = word.split('=').next().unwrap_or_default();
+    match nearest(name, Personality::Native) {
+        Some(near) => format!("there is no option --{name}; did you mean --{near}?"),
+        None => format!("there is no option --{name}"),
+    }
+}
+
+/// iperf's answer to a line without `-s` and `-c`.
+fn usage(program: &str, log: &mut Log) -> Stop {
+    log.say(CliMessage::err(format!(
+        "Usage: {program} [-s|-c host] [options]\nTry `{program} --help' for more information."
+    )));
+    Stop::Exit(ExitCode::Success)
+}
+
+/// iperf says on standard output where its output goes.
+fn announce_output(settings: &Settings, log: &mut Log) {
+    if let Some(file) = settings
+        .presentation
+        .output_file
+        .as_ref()
+        .filter(|_| settings.iperf())
+    {
+        log.say(CliMessage::out(format!(
+            "Output from stdout (but not from stderr) will be redirected to file {}",
+            file.display()
+        )));
+    }
+}

@@ -1,0 +1,81 @@
+//! Options of the output that carry a value.
+
+use tapeline_base::FormatLetter;
+
+use crate::presentation::TextStyle;
+use crate::raw::Given;
+
+use super::log::{Log, Stop};
+use super::settings::Settings;
+
+/// `-f`: the first letter counts; unknown letters mean adaptive under iperf.
+pub(super) fn format(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    let text = given.text();
+    let letter = text.chars().next().unwrap_or('a');
+    if !settings.iperf() && (text.len() != 1 || !"abkmgtpABKMGTP".contains(letter)) {
+        return Err(log.fatal(
+            "",
+            format!(
+                "{}: '{text}' is none of a b k m g t p A B K M G T P",
+                given.named()
+            ),
+        ));
+    }
+    settings.presentation.format = FormatLetter::new(letter);
+    Ok(())
+}
+
+/// `-y`: anything that begins with `c` or `C` is CSV, without connection lines and banner.
+pub(super) fn report_style(
+    settings: &mut Settings,
+    given: &Given,
+    log: &mut Log,
+) -> Result<(), Stop> {
+    let text = given.text();
+    if text.starts_with(['c', 'C']) {
+        let presentation = &mut settings.presentation;
+        presentation.style = TextStyle::Csv;
+        presentation.exclude.connections = true;
+        presentation.exclude.settings = true;
+        return Ok(());
+    }
+    if !settings.iperf() {
+        let option = given.named();
+        return Err(log.fatal("", format!("{option}: '{text}' is no style (C is CSV)")));
+    }
+    log.warn(
+        format!("WARNING: unknown reporting style \"{text}\", switching to default"),
+        "",
+    );
+    Ok(())
+}
+
+/// `-x`: one letter per part, in either case.
+pub(super) fn report_exclude(
+    settings: &mut Settings,
+    given: &Given,
+    log: &mut Log,
+) -> Result<(), Stop> {
+    for letter in given.text().chars() {
+        let exclude = &mut settings.presentation.exclude;
+        match letter.to_ascii_uppercase() {
+            'C' => exclude.connections = true,
+            'D' => exclude.data = true,
+            'M' => exclude.sums = true,
+            'S' => exclude.settings = true,
+            'V' => exclude.server_reports = true,
+            _ if settings.iperf() => log.warn(
+                format!(
+                    "WARNING: unknown reporting type \"{letter}\", ignored\n valid options are:\n\
+                     \t exclude: C(connection) D(data) M(multicast) S(settings) V(server) report\n"
+                ),
+                "",
+            ),
+            _ => {
+                let option = given.named();
+                return Err(log.fatal("", format!("{option}: '{letter}' is none of C D M S V")));
+            }
+        }
+    }
+    Ok(())
+}
