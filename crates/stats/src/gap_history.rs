@@ -205,6 +205,8 @@ fn chunks(start: u64, end: u64, words: usize) -> impl Iterator<Item = Chunk> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_filled_gap_is_no_loss_and_then_a_duplicate() {
@@ -271,6 +273,48 @@ mod tests {
         match history.fill(10, next) {
             Late::Filled { opened_by } => assert!(opened_by >= 5),
             other => panic!("{other:?}"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_sliding_window_agrees_with_sets(
+            delays in prop::collection::vec(prop_oneof![3 => 0_u64..4, 1 => 0_u64..200, 1 => Just(1_000)], 1..600),
+        ) {
+            const WINDOW: u64 = 64;
+            let mut order: Vec<(u64, u64)> = (0..).zip(&delays).map(|(n, delay)| (n + delay, n)).collect();
+            order.sort_unstable();
+            let mut history = GapHistory::new(WINDOW);
+            let (mut received, mut next) = (BTreeSet::new(), 0);
+            for (arrival, (due, number)) in (0..).zip(order) {
+                if due >= 1_000 {
+                    break;
+                }
+                if number >= next {
+                    if number > next {
+                        history.open(next, number, arrival);
+                    }
+                    next = number + 1;
+                    received.insert(number);
+                } else if number + WINDOW < next {
+                    prop_assert_eq!(history.fill(number, next), Late::TooOld);
+                } else {
+                    let filled = matches!(history.fill(number, next), Late::Filled { .. });
+                    prop_assert!(filled);
+                    received.insert(number);
+                    prop_assert_eq!(history.fill(number, next), Late::Duplicate);
+                }
+            }
+            let mut runs = LossRuns::default();
+            let mut run = 0;
+            for number in 0..next {
+                if received.contains(&number) {
+                    runs.add(std::mem::take(&mut run));
+                } else {
+                    run += 1;
+                }
+            }
+            prop_assert_eq!(history.loss_runs(), runs);
         }
     }
 }
