@@ -1,2 +1,68 @@
-//! A tape measure for networks.
-fn main() {}
+//! The project's chores.
+//!
+//! ```text
+//! cargo xtask test [PACKAGES-LEVEL ...]   set up, build, run every level of tests
+//! cargo xtask ci                          everything a change must pass
+//! cargo xtask bench [--out docs/FILE.md]  compare speed with the peers
+//! ```
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program talks to its caller"
+)]
+
+mod bench;
+mod ci;
+mod levels;
+mod licences;
+mod line_limits;
+mod portability;
+mod readme;
+mod setup;
+mod shell;
+mod tally;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test [LEVEL ...]   install what the tests need, build, and run the levels
+                     pure, loopback, namespaces, interop (all without arguments)
+  ci                 formatting, lints, tests, documentation, licences, line
+                     limits, portability, the README's commands
+  bench [OPTIONS]    compare with the peers over loopback and a veth pair
+                       --rounds N     alternated rounds (5)
+                       --seconds S    length of one run (1)
+                       --only WORD    only the benchmarks whose name holds WORD
+                       --out FILE.md  write the table there, and FILE.json beside it
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Err(error) = std::env::set_current_dir(shell::root()) {
+        eprintln!("xtask: {}: {error}", shell::root().display());
+        return ExitCode::FAILURE;
+    }
+    let tally = match words.split_first() {
+        Some((&"test", levels)) => levels::test(levels),
+        Some((&"ci", [])) => Ok(ci::check()),
+        Some((&"bench", options)) => bench::run(options),
+        _ => Err(USAGE.to_owned()),
+    };
+    match tally {
+        Ok(tally) => {
+            tally.print_details();
+            println!("{tally}");
+            ExitCode::from(u8::from(tally.failed() > 0))
+        }
+        Err(message) => {
+            eprint!("{message}");
+            if !message.ends_with('\n') {
+                eprintln!();
+            }
+            ExitCode::from(2)
+        }
+    }
+}

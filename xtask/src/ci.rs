@@ -1,0 +1,82 @@
+//! Everything a change must pass.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::shell::{self, Result, cargo};
+use crate::tally::Tally;
+use crate::{levels, licences, line_limits, portability, readme};
+
+/// Runs all checks, the quick ones first, and goes on after a failure.
+pub(crate) fn check() -> Tally {
+    let mut tally = Tally::default();
+    step(&mut tally, "formatting", || one("formatting", format()));
+    step(&mut tally, "line limits", || {
+        one("line limits", line_limits::check())
+    });
+    step(&mut tally, "dependencies", licences::check);
+    step(&mut tally, "lints", || one("lints", lint()));
+    step(&mut tally, "documentation", || {
+        one("documentation", document())
+    });
+    step(&mut tally, "portability", portability::check);
+    step(&mut tally, "tests", || match levels::test(&[]) {
+        Ok(tests) => tests,
+        Err(error) => one("tests", Err(error)),
+    });
+    step(&mut tally, "README", || one("README", readme::check()));
+    tally
+}
+
+fn step(tally: &mut Tally, name: &str, check: impl FnOnce() -> Tally) {
+    println!("\n==== {name}");
+    let begin = Instant::now();
+    let result = check();
+    let verdict = if result.failed() == 0 {
+        "good"
+    } else {
+        "FAILED"
+    };
+    println!("==== {name}: {verdict} ({:.0?})", begin.elapsed());
+    tally.add(result);
+}
+
+/// A check that is one thing to count.
+fn one(name: &str, result: Result<()>) -> Tally {
+    let mut tally = Tally::default();
+    match result {
+        Ok(()) => tally.pass(),
+        Err(error) => {
+            println!("{error}");
+            tally.fail(format!("{name}: {error}"));
+        }
+    }
+    tally
+}
+
+fn format() -> Result<()> {
+    shell::run(cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn lint() -> Result<()> {
+    let deny = ["--", "-D", "warnings"];
+    shell::run(
+        cargo()
+            .args(["clippy", "--quiet", "--workspace", "--all-targets"])
+            .args(deny),
+    )
+}
+
+fn document() -> Result<()> {
+    let mut command: Command = cargo();
+    command
+        .args([
+            "doc",
+            "--quiet",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    shell::run(&mut command)
+}

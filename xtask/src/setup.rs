@@ -1,0 +1,96 @@
+//! What the tests need and a fresh machine does not have.
+
+use std::process::Command;
+
+use interop::Program;
+
+use crate::shell::{self, on_path};
+
+/// Programs that the tests call, each with the Debian package that has it.
+const TOOLS: [(&str, &str); 4] = [
+    ("ip", "iproute2"),
+    ("tc", "iproute2"),
+    ("nft", "nftables"),
+    ("tcpdump", "tcpdump"),
+];
+
+/// Installs what is missing where that is possible; says what is not.
+///
+/// Nothing here is fatal: a test whose needs are not met skips itself with the reason.
+pub(crate) fn prepare() {
+    install_tools();
+    install_peers();
+}
+
+fn may_install() -> bool {
+    let root = shell::read(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    root && on_path("apt-get")
+}
+
+fn install_tools() {
+    let mut packages: Vec<&str> = TOOLS
+        .iter()
+        .filter(|(tool, _)| !on_path(tool))
+        .map(|(_, package)| *package)
+        .collect();
+    packages.dedup();
+    if packages.is_empty() {
+        return;
+    }
+    if !may_install() {
+        println!(
+            "setup: without {} the tests in network namespaces are skipped (installing them needs root and Debian)",
+            packages.join(", ")
+        );
+        return;
+    }
+    println!("setup: installing {}", packages.join(", "));
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command
+            .args([
+                "-q",
+                "-o",
+                "DPkg::Lock::Timeout=300",
+                "-o",
+                "Acquire::Retries=3",
+            ])
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        shell::read(&mut command)
+    };
+    let mut install = vec!["install", "-y", "--no-install-recommends"];
+    install.extend(packages);
+    // The package lists may be missing or old.
+    let installed = apt(&install).or_else(|_| apt(&["update"]).and_then(|_| apt(&install)));
+    if let Err(error) = installed {
+        println!("setup: {error}");
+    }
+}
+
+fn install_peers() {
+    let missing: Vec<Program> = Program::PEERS
+        .into_iter()
+        .filter(|peer| peer.missing().is_some())
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = missing.iter().map(|peer| peer.label()).collect();
+    let names = names.join(", ");
+    if !may_install() {
+        println!(
+            "setup: {names} missing: the tests with them are skipped (peers/install needs root and Debian)"
+        );
+        return;
+    }
+    println!("setup: installing the peers {names}");
+    let mut command = Command::new("sh");
+    command.arg("peers/install");
+    if let Some(prefix) = std::env::var_os("PEERS_PREFIX") {
+        command.env("PREFIX", prefix);
+    }
+    if let Err(error) = shell::run(&mut command) {
+        println!("setup: {error}");
+    }
+}

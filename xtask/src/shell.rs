@@ -1,0 +1,111 @@
+//! Running other programs.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A result whose error is a message for people.
+pub(crate) type Result<T> = std::result::Result<T, String>;
+
+/// The workspace's folder.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
+}
+
+/// The cargo that runs us.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The command as a person would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or_default();
+    let mut line = program.to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        line.push(' ');
+        line.push_str(&argument.to_string_lossy());
+    }
+    line
+}
+
+/// Runs a command whose output goes to ours.
+///
+/// # Errors
+/// It cannot be started or does not succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    println!("$ {}", shown(command));
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| format!("{}: {error}", shown(command)))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("`{}` ended with {status}", shown(command)))
+}
+
+/// Runs a command and returns what it printed to its standard output.
+///
+/// # Errors
+/// As [`run`]; the error holds what it said.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", shown(command)))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "`{}` ended with {}: {}",
+        shown(command),
+        output.status,
+        said.trim()
+    ))
+}
+
+/// Runs a command, shows its standard output and hands over each line of it.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_reading(command: &mut Command, mut line_read: impl FnMut(&str)) -> Result<()> {
+    println!("$ {}", shown(command));
+    let failed = |error| format!("{}: {error}", shown(command));
+    let mut spawn = Command::new(command.get_program());
+    spawn.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => spawn.env(name, value),
+            None => spawn.env_remove(name),
+        };
+    }
+    let mut child = spawn
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.map_err(failed)?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            line_read(&line);
+        }
+    }
+    let status = child.wait().map_err(failed)?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("`{}` ended with {status}", shown(command)))
+}
+
+/// Whether a program of that name is on the search path.
+pub(crate) fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
