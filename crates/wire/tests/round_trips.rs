@@ -84,19 +84,22 @@ prop_compose! {
         rate in option::of((1..=limits::MAX_RATE).prop_map(BitRate)),
         write_prefetch in option::of(0..=limits::MAX_WRITE_PREFETCH),
         barrier_micros in option::of(0..=limits::MAX_BARRIER_MICROS),
-        start_time in timestamp(),
+        start_time in option::of(timestamp()),
         fq_rate in option::of((0..=limits::MAX_FQ_RATE).prop_map(ByteRate)),
         workload in prop_oneof![
             Just(Workload::Stream),
             option::of(settings()).prop_map(Workload::Isochronous),
-            settings().prop_map(Workload::PeriodicBurst),
+            [millionths(), millionths()].prop_map(|[frames_per_second, mean]| {
+                let unused = IsochronousSettings::default();
+                Workload::PeriodicBurst(IsochronousSettings { frames_per_second, mean, ..unused })
+            }),
         ],
         congestion_control in option::of("[a-z0-9_-]{1,31}"),
         permit_key in option::of(vec(any::<u8>(), 4..=128)),
     ) -> TcpClientHeader {
         TcpClientHeader {
             peer_detect: peer_detect && !is_legacy(base.mode),
-            start_time: Some(start_time),
+            start_time,
             congestion_control: congestion_control
                 .map(|name| CongestionControl::new(name.as_bytes()).unwrap()),
             permit_key: permit_key.map(|key| PermitKey::new(&key).unwrap()),

@@ -232,8 +232,8 @@ pub enum Workload {
     /// Frames at a fixed frequency (`--isochronous`). Settings are sent only where the
     /// server has to produce the frames.
     Isochronous(Option<IsochronousSettings>),
-    /// TCP: bursts at a fixed period (`--burst-period`, `--burst-size`); the settings'
-    /// rate counts bursts per second, their mean the bytes of a burst.
+    /// TCP: bursts at a fixed period (`--burst-period`, `--burst-size`). The settings' rate counts
+    /// bursts per second, their mean the bytes of a burst; variance and gap are zero.
     PeriodicBurst(IsochronousSettings),
 }
 

@@ -353,7 +353,11 @@ impl TcpClientHeader {
         if self.congestion_control.is_some() {
             return CONGESTION_CONTROL_AT;
         }
-        let with_start = self.start_time.is_some() || self.trip_times || self.fq_rate.is_some();
+        // A burst's settings may be cut, an isochronous frame's may not.
+        let with_start = self.start_time.is_some()
+            || self.trip_times
+            || self.fq_rate.is_some()
+            || matches!(self.workload, Workload::Isochronous(Some(_)));
         let with_settings = self.isochronous_settings().is_some();
         let plain = if self.form == HeaderForm::Extended36 && !with_start && !with_settings {
             limits::TCP_HEADER_2_1
@@ -464,7 +468,12 @@ fn read_workload(blocks: &[u8], upper: UpperFlags) -> Workload {
     if upper.contains(UpperFlags::ISOCHRONOUS) {
         Workload::Isochronous((settings != IsochronousSettings::default()).then_some(settings))
     } else if upper.contains(UpperFlags::PERIODIC_BURST) {
-        Workload::PeriodicBurst(settings)
+        let unused = Millionths(0);
+        Workload::PeriodicBurst(IsochronousSettings {
+            variance: unused,
+            burst_gap: unused,
+            ..settings
+        })
     } else {
         Workload::Stream
     }

@@ -83,10 +83,13 @@ impl PeerVersion {
         state: ReleaseState::Candidate,
     };
 
-    /// From the two version words; `None` when either is zero (version unknown).
+    /// The bits of the second word that say something: third number and state.
+    const LOWER_BITS: u32 = 0xffff_000f;
+
+    /// From the two version words; `None` when either is empty (version unknown).
     #[must_use]
     pub const fn from_words(upper: u32, lower: u32) -> Option<Self> {
-        if upper == 0 || lower == 0 {
+        if upper == 0 || lower & Self::LOWER_BITS == 0 {
             return None;
         }
         Some(Self {
@@ -150,6 +153,7 @@ mod tests {
     fn a_zero_word_means_unknown() {
         assert_eq!(PeerVersion::from_words(0, 0x0001_0001), None);
         assert_eq!(PeerVersion::from_words(0x0002_0002, 0), None);
+        assert_eq!(PeerVersion::from_words(0x0002_0002, 0x0000_fff0), None);
     }
 
     #[test]

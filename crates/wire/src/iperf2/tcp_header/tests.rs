@@ -165,25 +165,37 @@ fn a_transfer_id_or_reverse_test_is_never_dual() {
 }
 
 #[test]
-fn bursts_with_a_start_time_keep_their_settings_whole() {
+fn bursts_are_whole_even_where_their_block_is_cut() {
     let settings = IsochronousSettings {
         frames_per_second: Millionths::from_f64(2.5),
         mean: Millionths::from_whole(20_480),
-        variance: Millionths(3),
-        burst_gap: Millionths(4),
+        ..IsochronousSettings::default()
     };
     let mut header = TcpClientHeader {
         workload: Workload::PeriodicBurst(settings),
         ..TcpClientHeader::default()
     };
-    let cut = TcpClientHeader::parse(&encoded(&header)).unwrap();
-    let front = IsochronousSettings {
-        variance: Millionths(0),
-        burst_gap: Millionths(0),
-        ..settings
+    for (trip_times, length) in [(false, 96), (true, 112)] {
+        header.trip_times = trip_times;
+        let bytes = encoded(&header);
+        assert_eq!(bytes.len(), length);
+        assert_eq!(TcpClientHeader::parse(&bytes), Ok(header.clone()));
+    }
+}
+
+/// Found by fuzzing: a zero start time used to cut the settings when encoded again.
+#[test]
+fn isochronous_settings_without_start_time_stay_whole() {
+    let settings = IsochronousSettings {
+        frames_per_second: Millionths::from_whole(10),
+        mean: Millionths::from_whole(100_000),
+        variance: Millionths::from_whole(10_000),
+        burst_gap: Millionths(5),
     };
-    assert_eq!(cut.workload, Workload::PeriodicBurst(front));
-    header.trip_times = true;
+    let header = TcpClientHeader {
+        workload: Workload::Isochronous(Some(settings)),
+        ..TcpClientHeader::default()
+    };
     assert_eq!(TcpClientHeader::parse(&encoded(&header)), Ok(header));
 }
 
