@@ -46,7 +46,7 @@ fn iperf2() -> String {
 }
 
 const IPERF2_NOTES: &str = "
-[kmgKMG] marks options that take a suffix k, m, g, K, M or G:
+[kmgKMG] marks options that take a suffix k, m, g, K, M or G;
 lowercase multiplies by powers of 1000, uppercase by powers of 1024
 (1k = 1000, 1K = 1024, 1m = 1,000,000, 1M = 1,048,576)
 
@@ -193,4 +193,101 @@ fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use tapeline_dialect::Personality;
+
+    use super::*;
+    use crate::options::{LongMatch, find_long};
+
+    const REFERENCE: &str = include_str!("../tests/golden/bad/help_short.stdout");
+
+    /// Section and option names of each line: `Server specific:`, `-t, --time`.
+    fn entries(page: &str) -> Vec<(String, String)> {
+        let mut section = String::new();
+        let mut entries = Vec::new();
+        for line in page.lines() {
+            if line.ends_with(':') && !line.starts_with(' ') {
+                section = line.to_owned();
+            } else if line.starts_with(' ') && line.trim_start().starts_with('-') {
+                let words = line.split_whitespace();
+                let names: Vec<_> = words.take_while(|word| word.starts_with('-')).collect();
+                // An option's value may stand behind `=`.
+                let names = names.join(" ");
+                entries.push((
+                    section.clone(),
+                    names.split('=').next().unwrap_or("").to_owned(),
+                ));
+            }
+        }
+        entries
+    }
+
+    #[test]
+    fn iperf_help_has_the_layout_of_the_reference() {
+        let page = page(HelpPage::Iperf2, 80);
+        assert_eq!(page.lines().next(), REFERENCE.lines().next());
+        assert_eq!(page.lines().nth(1), REFERENCE.lines().nth(1));
+        let titles = |page: &str| -> Vec<String> {
+            let titles = page
+                .lines()
+                .filter(|line| line.ends_with(':') && !line.starts_with(' '));
+            titles.map(str::to_owned).collect()
+        };
+        assert_eq!(titles(&page), titles(REFERENCE));
+        let ours = entries(&page);
+        for (section, names) in &ours {
+            let listed = entries(REFERENCE).contains(&(section.clone(), names.clone()));
+            assert!(listed, "{names} is not under {section}");
+        }
+    }
+
+    #[test]
+    fn iperf_help_lists_what_the_reference_lists_and_this_version_has() {
+        let ours = entries(&page(HelpPage::Iperf2, 80));
+        for (section, names) in entries(REFERENCE) {
+            let name = names.rsplit("--").next().unwrap_or_default();
+            let spec = match find_long(name, Personality::Iperf2) {
+                LongMatch::One(spec, _) => spec,
+                other => panic!("{names}: {other:?}"),
+            };
+            let available = spec.availability == Availability::Available;
+            assert_eq!(
+                ours.contains(&(section.clone(), names.clone())),
+                available,
+                "{names}"
+            );
+        }
+    }
+
+    #[test]
+    fn own_help_names_every_option_and_fits_the_width() {
+        for width in [60, 80, 100] {
+            for page in [page(HelpPage::Short, width), page(HelpPage::Full, width)] {
+                for spec in all().filter(|spec| spec.availability == Availability::Available) {
+                    let native = spec.personalities.include(Personality::Native);
+                    let row = match spec.long {
+                        "" => format!("  {}  ", spec.shortest_name()),
+                        long => format!("--{long} "),
+                    };
+                    let named = page
+                        .lines()
+                        .any(|line| line.starts_with("  ") && format!("{line} ").contains(&row));
+                    assert_eq!(named, native, "{row} at {width}");
+                }
+                let usage = 6;
+                let too_wide = page.lines().skip(usage).find(|line| line.len() > width);
+                assert_eq!(too_wide, None, "at {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn full_help_names_what_comes_later() {
+        let text = page(HelpPage::Full, 80);
+        assert!(text.contains("--trip-times") && text.contains("--daemon"));
+        assert!(!page(HelpPage::Short, 80).contains("--trip-times"));
+    }
 }

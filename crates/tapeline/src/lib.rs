@@ -18,6 +18,7 @@ mod invocation;
 mod main_entry;
 mod message;
 mod options;
+mod output;
 mod plan;
 mod presentation;
 mod raw;

@@ -2,7 +2,7 @@
 
 use crate::message::CliMessage;
 use crate::options::{Availability, OptionId as Id, Sides};
-use crate::plan::{HelpPage, Plan};
+use crate::plan::HelpPage;
 use crate::raw::{Given, Origin};
 use crate::values::Endpoint;
 
@@ -89,8 +89,8 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
                 "The -W option is not available in this release",
             ));
         }
-        Id::Help => return Err(Stop::Show(Plan::Help(help_page(settings, given)))),
-        Id::Version => return Err(Stop::Show(Plan::Version)),
+        Id::Help => return Err(Stop::Help(help_page(settings, given))),
+        Id::Version => return Err(Stop::Version),
         // Accepted without effect, as in the reference; everything else was refused above.
         _ => {}
     }

@@ -4,15 +4,17 @@ use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
 use crate::message::CliMessage;
-use crate::plan::Plan;
+use crate::plan::HelpPage;
 
 /// Why the second stage ends early.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Everything is said; the process ends.
     Exit(ExitCode),
-    /// Help or version was asked for.
-    Show(Plan),
+    /// Help was asked for.
+    Help(HelpPage),
+    /// The version was asked for.
+    Version,
 }
 
 /// Collects messages. Every message has two wordings: iperf 2.2.1's and tapeline's.

@@ -71,7 +71,9 @@ pub(crate) fn resolve(
 ) -> Resolution {
     let mut log = Log::new(personality);
     let outcome = match plan(raw, personality, program, resolver, &mut log) {
-        Ok(plan) | Err(Stop::Show(plan)) => Ok(plan),
+        Ok(plan) => Ok(plan),
+        Err(Stop::Help(page)) => Ok(Plan::Help(page)),
+        Err(Stop::Version) => Ok(Plan::Version),
         Err(Stop::Exit(code)) => Err(code),
     };
     Resolution {

@@ -152,6 +152,14 @@ fn lenient_pace(text: &str) -> Option<Pace> {
 
 /// `-l`. iperf crashes on negative and huge lengths and does nothing useful with 0.
 pub(super) fn len(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    if given.text().trim_start().starts_with('<') {
+        let version = env!("CARGO_PKG_VERSION");
+        let sentence = format!("{}: chains of lengths are not available in", given.named());
+        return Err(log.fatal(
+            format!("ERROR: {sentence} tapeline {version}"),
+            format!("{sentence} version {version}"),
+        ));
+    }
     let bytes = if settings.iperf() {
         lenient_amount(&given.text())
             .and_then(|bytes| u64::try_from(bytes).ok())

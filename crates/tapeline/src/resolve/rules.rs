@@ -65,6 +65,7 @@ pub(super) static CONFLICTS: &[Rule] = &[
 /// Rules about addresses and what belongs to them.
 #[rustfmt::skip]
 pub(super) static ADDRESSES: &[Rule] = &[
+    rule("host_has_a_name", Job::Client, addresses::host_has_a_name),
     rule("source_is_unicast", Job::Client, addresses::source_is_unicast),
     rule("source_has_no_device", Job::Client, addresses::source_has_no_device),
     rule("listener_has_no_bind_port", Job::Server, addresses::listener_has_no_bind_port),

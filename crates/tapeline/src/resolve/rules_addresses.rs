@@ -22,6 +22,16 @@ pub(super) fn one_family(settings: &mut Settings, log: &mut Log) {
     }
 }
 
+/// No resolver is needed to find nothing under an empty name.
+pub(super) fn host_has_a_name(settings: &mut Settings, log: &mut Log) {
+    if settings.target().host.is_empty() {
+        log.error(
+            ": Unknown server error",
+            "option -c needs the name or address of a server",
+        );
+    }
+}
+
 /// Nobody sends from a group's address.
 pub(super) fn source_is_unicast(settings: &mut Settings, log: &mut Log) {
     if bound_address(settings).is_some_and(|address| address.is_multicast()) {
