@@ -1,8 +1,26 @@
 //! Protocol personalities: how a test is agreed, run and ended with a peer.
+//!
+//! ```text
+//!  plan ─► run_client / Server ─► iperf2 (sessions) ─► engine (workers)
+//!               │                                         │ cells
+//!               └────────────► Reporter ◄─────────────────┘
+//!                                 │ Event, in order
+//!                                 ▼ sink (the binary's renderer)
+//! ```
+//!
+//! A dialect holds the protocol's decisions as pure state machines and binds them to
+//! sockets and workers with thin drivers. Nothing here prints: whatever a reader should
+//! know is an event.
 
+mod context;
+mod iperf2;
 mod plan;
+mod reporter;
 
+pub use context::Interruption;
+pub use iperf2::{Server, ServerError, ServerStopper, run_client};
 pub use plan::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, Personality, RetryPlan,
     ServedTransports, ServerPlan, SocketPlan,
 };
+pub use reporter::{Reporter, ReporterHandle, ReporterSettings};

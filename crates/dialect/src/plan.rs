@@ -196,3 +196,35 @@ pub struct ServerPlan {
     /// `-e`: UDP reports carry the latency extension.
     pub enhanced: bool,
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A plan for `-c 127.0.0.1`.
+    pub(crate) fn client_plan() -> ClientPlan {
+        ClientPlan {
+            personality: Personality::Iperf2,
+            host: "127.0.0.1".into(),
+            device: None,
+            family: Family::Any,
+            ports: (5001, 5001),
+            transport: Transport::Tcp,
+            bind: None,
+            workload: ClientWorkload::Stream(Arrangement::Forward),
+            limit: Limit::Time(Duration::from_secs(10)),
+            length: None,
+            pace: None,
+            parallel: 1,
+            interval: None,
+            socket: SocketPlan::default(),
+            connect_sync: true,
+            retry: None,
+            ignore_shutdown: false,
+            udp_fin: true,
+            peer_detect: false,
+            compatibility: false,
+            enhanced: false,
+        }
+    }
+}

@@ -1,1 +1,49 @@
 //! Traffic: workers, pacing, workloads, published counters.
+//!
+//! ```text
+//!  plan ─► TcpSender / TcpReceiver / Requester / Responder ─┐ TcpWork: one call a step
+//!                                                          ▼
+//!                       Pool: a thread each, or polled workers above 64 flows
+//!                                                          │ owned counters
+//!  plan ─► run_udp_sender ── Schedule, Pacer ──────────────┤
+//!  datagrams ─► DatagramReceiver ──────────────────────────┤
+//!                                                          ▼
+//!                                   FlowCell (sequence lock) ─► sampler, elsewhere
+//! ```
+//!
+//! A worker owns its counters and publishes them; whoever reads never makes it wait.
+//! The packet loops allocate, lock and format nothing. Nothing here knows a wire
+//! format: the protocol supplies stamps as type parameters.
+
+mod cell;
+mod counters;
+mod pacer;
+mod pool;
+mod request_response;
+mod schedule;
+mod stop;
+mod tcp_receive;
+mod tcp_send;
+mod udp_receive;
+mod udp_send;
+mod work;
+
+pub use cell::SnapshotCell;
+pub use counters::{
+    DatagramCell, DatagramCounters, DatagramPublisher, ExchangeCell, ExchangeCounters,
+    ExchangePublisher, FlowCell, ReceiveCell, ReceiveCounters, SendCell, SendCounters,
+};
+pub use pacer::{Pacer, Precision};
+pub use pool::{OnEnd, Pool, THREADED_FLOWS};
+pub use request_response::{
+    Answer, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan,
+};
+pub use schedule::Schedule;
+pub use stop::{Stop, WeakStop};
+pub use tcp_receive::{TcpReceivePlan, TcpReceiver};
+pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender};
+pub use udp_receive::{ArrivedDatagram, DatagramReceiver};
+pub use udp_send::{DatagramStamp, UdpSendEnd, UdpSendPlan, run_udp_sender};
+pub use work::{
+    Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, Stage, Step, TcpWork, run_blocking,
+};

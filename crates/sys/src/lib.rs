@@ -22,6 +22,8 @@ mod datagram;
 mod error;
 mod host;
 mod interrupts;
+#[cfg(test)]
+mod loopback;
 mod multicast;
 mod options;
 mod platform;

@@ -1,0 +1,292 @@
+//! Gathers what banners and connection lines show.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Pace, Tos, Transport};
+use tapeline_report::{
+    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, InitialTcp, Notice,
+    RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
+};
+use tapeline_sys::{OptionFailure, SocketOption, SocketOptions, TcpConn, outgoing_device};
+
+use crate::plan::{ClientPlan, ClientWorkload, ServerPlan, SocketPlan};
+
+/// Socket options of a client's flow. Its window is the send buffer.
+pub(super) fn client_options(plan: &ClientPlan) -> SocketOptions {
+    SocketOptions {
+        send_buffer: plan.socket.window,
+        device: plan.device.clone(),
+        ..socket_options(&plan.socket)
+    }
+}
+
+/// Socket options of a listener. Its window is the receive buffer.
+pub(super) fn server_options(plan: &ServerPlan, ipv6: bool) -> SocketOptions {
+    SocketOptions {
+        receive_buffer: plan.socket.window,
+        device: plan.bind.as_ref().and_then(|bind| bind.device.clone()),
+        only_v6: ipv6.then_some(false),
+        ..socket_options(&plan.socket)
+    }
+}
+
+fn socket_options(plan: &SocketPlan) -> SocketOptions {
+    SocketOptions {
+        congestion: plan.congestion.clone(),
+        reuse_address: true,
+        ttl: plan.ttl,
+        tos: plan.tos,
+        mss: plan.segment_size,
+        nodelay: plan.nodelay,
+        ..SocketOptions::default()
+    }
+}
+
+/// Sentences for options that the system refused.
+pub(super) fn refusals(refused: &[OptionFailure], options: &SocketOptions) -> Vec<Notice> {
+    refused
+        .iter()
+        .map(|failure| match failure.option {
+            SocketOption::Congestion => Notice::CongestionFailed {
+                name: options.congestion.clone().unwrap_or_default(),
+                reason: failure.reason(),
+            },
+            SocketOption::Mss => Notice::SegmentSizeFailed {
+                wanted: options.mss.unwrap_or_default(),
+            },
+            SocketOption::Device => Notice::DeviceFailed {
+                device: options.device.clone().unwrap_or_default(),
+                reason: failure.reason(),
+            },
+            SocketOption::Tos => Notice::TosFailed {
+                wanted: options.tos.unwrap_or_default(),
+                actual: Tos::default(),
+            },
+            _ => Notice::Text(format!("warning: {failure}")),
+        })
+        .collect()
+}
+
+/// Whether a flow cannot be what was asked for without the refused option.
+pub(super) fn is_fatal(refused: &[OptionFailure]) -> bool {
+    refused
+        .iter()
+        .any(|failure| failure.option == SocketOption::Congestion)
+}
+
+fn segment_size(plan: &SocketPlan, measured: Option<u32>) -> Option<SegmentSize> {
+    match plan.segment_size {
+        Some(wanted) => Some(SegmentSize::Requested(wanted)),
+        None => measured
+            .filter(|_| plan.show_segment_size)
+            .map(SegmentSize::Measured),
+    }
+}
+
+fn congestion(plan: &SocketPlan, in_force: Option<String>) -> Option<CongestionControl> {
+    in_force.map(|name| CongestionControl {
+        name,
+        requested: plan.congestion.clone(),
+    })
+}
+
+/// What a socket showed before its first packet.
+pub(super) struct SocketFacts {
+    pub(super) buffer: u64,
+    pub(super) mss: Option<u32>,
+    pub(super) congestion: Option<String>,
+}
+
+/// The banner of a client.
+pub(super) fn client_banner(
+    plan: &ClientPlan,
+    bound: Option<IpAddr>,
+    ipv6: bool,
+    facts: SocketFacts,
+) -> ClientBanner {
+    let udp = plan.transport == Transport::Udp;
+    let length = if udp {
+        plan.udp_length(ipv6)
+    } else if plan.enhanced {
+        plan.length.unwrap_or_else(|| plan.tcp_write_length())
+    } else {
+        plan.tcp_write_length()
+    };
+    let pace = if udp {
+        Some(plan.udp_pace())
+    } else {
+        plan.pace
+    };
+    let rate = pace.map(|pace| match pace {
+        Pace::Bits(rate) => rate.0,
+        Pace::Packets(packets) => packets.bits(u64::from(length)).0,
+    });
+    let gap = match rate {
+        Some(rate) if udp && rate > 0 => TargetGap::Every(Duration::from_nanos(
+            (u64::from(length) * 8).saturating_mul(1_000_000_000) / rate,
+        )),
+        _ => TargetGap::None,
+    };
+    let request_response = match plan.workload {
+        ClientWorkload::RequestResponse { size } => Some(RequestPlan {
+            request: size,
+            response: size,
+            hold_micros: 0,
+            quickack: false,
+            burst: None,
+        }),
+        ClientWorkload::Stream(_) => None,
+    };
+    ClientBanner {
+        host: plan.host.clone(),
+        port: plan.ports.0,
+        transport: plan.transport,
+        pid: std::process::id(),
+        device: plan.device.clone(),
+        flows: plan.parallel,
+        bound,
+        write_length: u64::from(length),
+        rate: rate.filter(|rate| *rate > 0),
+        gap,
+        congestion: congestion(&plan.socket, facts.congestion),
+        segment_size: segment_size(&plan.socket, facts.mss),
+        tos: plan.socket.tos.unwrap_or_default(),
+        tos_by_user: plan.socket.tos_by_user,
+        nodelay: plan.socket.nodelay,
+        buffer: BufferSize {
+            actual: facts.buffer,
+            requested: plan.socket.window,
+        },
+        request_response,
+        connect_back: false,
+    }
+}
+
+/// The banner of a server that connects back on a client's order.
+pub(super) fn connect_back_banner(
+    peer: SocketAddr,
+    transport: Transport,
+    length: u64,
+    gap: TargetGap,
+    facts: SocketFacts,
+) -> ClientBanner {
+    ClientBanner {
+        host: peer.ip().to_string(),
+        port: peer.port(),
+        transport,
+        pid: std::process::id(),
+        device: None,
+        flows: 1,
+        bound: None,
+        write_length: length,
+        rate: None,
+        gap,
+        congestion: facts.congestion.map(|name| CongestionControl {
+            name,
+            requested: None,
+        }),
+        segment_size: None,
+        tos: Tos::default(),
+        tos_by_user: false,
+        nodelay: false,
+        buffer: BufferSize {
+            actual: facts.buffer,
+            requested: None,
+        },
+        request_response: None,
+        connect_back: true,
+    }
+}
+
+/// The banner of a listener.
+pub(super) fn server_banner(
+    plan: &ServerPlan,
+    transport: Transport,
+    local: SocketAddr,
+    ports: (u16, u16),
+    facts: SocketFacts,
+    of_client: bool,
+) -> ServerBanner {
+    let bound = plan.bind.is_some().then(|| local.ip());
+    let default_length = match transport {
+        Transport::Tcp => 131_072,
+        Transport::Udp => 1470,
+    };
+    ServerBanner {
+        transport,
+        ipv6: local.is_ipv6(),
+        ports,
+        pid: std::process::id(),
+        bound: bound.filter(|address| !address.is_multicast()),
+        device: plan.bind.as_ref().and_then(|bind| bind.device.clone()),
+        group: bound.filter(IpAddr::is_multicast),
+        read_length: plan.length.map_or(default_length, u64::from),
+        congestion: congestion(&plan.socket, facts.congestion),
+        segment_size: segment_size(&plan.socket, facts.mss),
+        tos: plan.socket.tos.filter(|tos| tos.0 != 0),
+        reflected_tos: plan.reflected_tos,
+        single_client: plan.single_client,
+        single_udp: plan.single_udp,
+        buffer: BufferSize {
+            actual: facts.buffer,
+            requested: plan.socket.window,
+        },
+        of_client,
+    }
+}
+
+/// A connection line with what every flow has; the caller fills in the rest.
+pub(super) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Connected {
+    Connected {
+        tag,
+        local,
+        device: outgoing_device(&local),
+        peer,
+        flavour: ConnectionFlavour::Plain,
+        no_udp_fin: false,
+        trip_times: false,
+        congestion: None,
+        congestion_by_user: false,
+        tos: None,
+        peer_version: None,
+        peer_detected: false,
+        initial: None,
+        connect_time: None,
+        at: None,
+    }
+}
+
+/// TCP state right after the handshake.
+pub(super) fn initial_tcp(conn: &TcpConn) -> Option<InitialTcp> {
+    let info = conn.tcp_info()?;
+    let mss = info.snd_mss?;
+    Some(InitialTcp {
+        cwnd_kib: info.snd_cwnd?.saturating_mul(mss) / 1024,
+        mss,
+        rtt_micros: info.rtt_us?,
+    })
+}
+
+/// The TOS suffix for a flow of this kind; none for zero.
+pub(super) fn tos_note(
+    flavour: ConnectionFlavour,
+    client: bool,
+    tos: Tos,
+    reflected: Option<Tos>,
+) -> Option<TosNote> {
+    let answer = reflected.unwrap_or(tos);
+    if tos.0 == 0 && answer.0 == 0 {
+        return None;
+    }
+    Some(match flavour {
+        ConnectionFlavour::Plain if client => TosNote::Transmit(tos),
+        ConnectionFlavour::Plain | ConnectionFlavour::Reverse => TosNote::Receive(tos),
+        ConnectionFlavour::FullDuplex | ConnectionFlavour::RequestResponse { .. } => {
+            TosNote::Both {
+                receive: tos,
+                transmit: answer,
+            }
+        }
+    })
+}

@@ -1,0 +1,378 @@
+//! The second connection of dual (`-d`) and tradeoff (`-r`) tests: a server connects back,
+//! a client listens for it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Pace, Transport};
+use tapeline_engine::{SendEnd, Stop};
+use tapeline_report::{ConnectionFlavour, Event, Notice, TargetGap};
+use tapeline_sys::{SocketOptions, TcpConn, UdpSocket, Waker};
+use tapeline_wire::iperf2::limits;
+
+use super::banner::{self, SocketFacts};
+use super::client::{SharedContext, Target, expected_from};
+use super::flows::{SendPart, TcpFlow, payload};
+use super::groups::TestGroups;
+use super::order::{SLACK, SendOrder, patience};
+use super::server::{ListenRequest, open_tcp, open_udp};
+use super::stamps::StampForm;
+use super::tcp_server::{Admission, TcpService};
+use super::udp_client::{Fin, UdpSending};
+use super::udp_server::UdpService;
+use crate::context::Tally;
+use crate::plan::{Arrangement, ClientPlan, Personality, ServedTransports, ServerPlan};
+use crate::reporter::GroupKey;
+
+/// Time for the connect-back to be established.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Time after its own traffic for which a client waits for the server's connection.
+const BACK_LIMIT: Duration = Duration::from_secs(3);
+
+/// A server's order to itself: connect to the client that asked, and send.
+pub(super) struct ConnectBack {
+    pub(super) context: SharedContext,
+    /// The client's own address, with the port it named.
+    pub(super) peer: SocketAddr,
+    /// Address that the client reached; the flow leaves from there.
+    pub(super) local_ip: IpAddr,
+    pub(super) transport: Transport,
+    pub(super) order: SendOrder,
+    pub(super) interval: Option<Duration>,
+    pub(super) group: GroupKey,
+    pub(super) tally: Arc<Tally>,
+    pub(super) waker: Arc<Waker>,
+    /// 12-byte datagrams, for clients up to 2.0.5.
+    pub(super) narrow: bool,
+    pub(super) congestion: Option<String>,
+}
+
+/// Runs a connect-back on a thread of its own. With `counted` the tally already holds it.
+pub(super) fn spawn(back: ConnectBack, counted: bool) {
+    let tally = Arc::clone(&back.tally);
+    let waker = Arc::clone(&back.waker);
+    if !counted {
+        tally.begin();
+    }
+    let context = Arc::clone(&back.context);
+    let own_tally = Arc::clone(&tally);
+    let spawned = std::thread::Builder::new()
+        .name("connect-back".into())
+        .spawn(move || {
+            let failed = match back.transport {
+                Transport::Tcp => back.tcp(),
+                Transport::Udp => back.udp(),
+            };
+            own_tally.end(failed);
+            waker.wake();
+        });
+    if let Err(error) = spawned {
+        context.notice(Notice::Text(format!(
+            "no thread for a connect-back: {error}"
+        )));
+        tally.end(true);
+    }
+}
+
+impl ConnectBack {
+    fn tag(&self) -> FlowTag {
+        FlowTag {
+            id: self.context.next_id(),
+            reversed: true,
+        }
+    }
+
+    fn options(&self) -> SocketOptions {
+        SocketOptions {
+            tos: Some(self.order.tos).filter(|tos| tos.0 != 0),
+            congestion: self.congestion.clone(),
+            ..SocketOptions::default()
+        }
+    }
+
+    fn show(&self, tag: FlowTag, local: SocketAddr, conn: Option<&TcpConn>) {
+        let mut line = banner::connected(tag, local, self.peer);
+        line.flavour = ConnectionFlavour::Reverse;
+        line.congestion = conn.and_then(TcpConn::congestion);
+        line.initial = conn.and_then(banner::initial_tcp);
+        self.context.reporter.event(Event::Connected(line));
+    }
+
+    /// Connects and starts the flow; returns whether that failed.
+    fn tcp(self) -> bool {
+        let tag = self.tag();
+        let local = SocketAddr::new(self.local_ip, 0);
+        let connected =
+            match TcpConn::connect(self.peer, Some(local), &self.options(), Some(CONNECT_LIMIT)) {
+                Ok(connected) => connected,
+                Err(error) => {
+                    self.context.notice(Notice::ConnectFailed {
+                        tag,
+                        peer: self.peer,
+                        reason: error.reason(),
+                        at: self.context.wall(),
+                        retrying: false,
+                    });
+                    return true;
+                }
+            };
+        let conn = Arc::new(connected.conn);
+        let Ok(local) = conn.local_addr() else {
+            return true;
+        };
+        self.show(tag, local, Some(&conn));
+        let facts = SocketFacts {
+            buffer: conn.send_buffer().unwrap_or(0),
+            mss: None,
+            congestion: conn.congestion(),
+        };
+        let length = u64::from(self.order.length);
+        self.context
+            .reporter
+            .event(Event::Connecting(banner::connect_back_banner(
+                self.peer,
+                Transport::Tcp,
+                length,
+                TargetGap::None,
+                facts,
+            )));
+        let start = self.context.now();
+        let waker = Arc::clone(&self.waker);
+        let flow = TcpFlow {
+            tag,
+            conn,
+            local,
+            peer: self.peer,
+            start,
+            interval: self.interval,
+            groups: vec![self.group],
+            stop: self.context.stop().clone(),
+            patience: patience(self.interval, None),
+            many: false,
+            tally: Arc::clone(&self.tally),
+            after: Some(Box::new(move || waker.wake())),
+        };
+        flow.send(
+            &self.context,
+            SendPart {
+                payload: payload(self.order.length.min(limits::MAX_TCP_LENGTH)),
+                deadline: self.order.time.map(|time| start + time),
+                bytes: self.order.bytes,
+                already: 0,
+                rate: self.order.rate.map(|rate| rate.0),
+                end: SendEnd::ShutdownAndDrain(self.order.time.unwrap_or_default().max(SLACK)),
+            },
+        );
+        false
+    }
+
+    /// Sends and asks for the report; returns whether that failed.
+    fn udp(self) -> bool {
+        let tag = self.tag();
+        let local = SocketAddr::new(self.local_ip, 0);
+        let socket = match UdpSocket::connected(self.peer, Some(local), &self.options()) {
+            Ok(opened) => opened.socket,
+            Err(error) => {
+                self.context.notice(Notice::Text(error.to_string()));
+                return true;
+            }
+        };
+        let length = self
+            .order
+            .length
+            .clamp(limits::MIN_UDP_LENGTH as u32, limits::MAX_UDP_LENGTH);
+        let rate = self.order.rate.unwrap_or_default();
+        let gap = rate
+            .gap(u64::from(length))
+            .map_or(TargetGap::None, TargetGap::Every);
+        let facts = SocketFacts {
+            buffer: socket.send_buffer().unwrap_or(0),
+            mss: None,
+            congestion: None,
+        };
+        self.context
+            .reporter
+            .event(Event::Connecting(banner::connect_back_banner(
+                self.peer,
+                Transport::Udp,
+                u64::from(length),
+                gap,
+                facts,
+            )));
+        let Ok(local) = socket.local_addr() else {
+            return true;
+        };
+        self.show(tag, local, None);
+        let start = self.context.now();
+        UdpSending {
+            context: Arc::clone(&self.context),
+            tag,
+            socket: Arc::new(socket),
+            to: None,
+            form: if self.narrow {
+                StampForm::Narrow
+            } else {
+                StampForm::Wide
+            },
+            header: None,
+            length,
+            start,
+            deadline: self.order.time.map(|time| start + time),
+            bytes: self.order.bytes,
+            pace: Pace::Bits(rate),
+            interval: self.interval,
+            groups: vec![self.group],
+            local,
+            peer: self.peer,
+            stop: self.context.stop().clone(),
+            fin: Fin::Exchange,
+        }
+        .run()
+    }
+}
+
+/// A client's listener for the server's connections.
+pub(super) struct ClientListener {
+    done: mpsc::Receiver<()>,
+    close: Stop,
+    waker: Arc<Waker>,
+    tally: Arc<Tally>,
+    /// Time that the server may take to begin once our own traffic has ended.
+    patience: Duration,
+}
+
+impl ClientListener {
+    /// Opens the listener where the arrangement needs one, before anything is sent:
+    /// the server may connect before our own first message is acknowledged.
+    pub(super) fn open(
+        plan: &ClientPlan,
+        target: &Target,
+        context: &SharedContext,
+        group: GroupKey,
+    ) -> Result<Option<Self>, Notice> {
+        let (port, slack) = match plan.arrangement() {
+            Arrangement::Dual { listen_port } => (listen_port, SLACK),
+            Arrangement::Tradeoff { listen_port } => (listen_port, SLACK + Duration::from_secs(1)),
+            Arrangement::Forward | Arrangement::Reverse | Arrangement::FullDuplex => {
+                return Ok(None);
+            }
+        };
+        let server = Arc::new(server_plan(plan, port));
+        let request = ListenRequest {
+            plan: &server,
+            ip: target.bound(),
+            ipv6: target.is_ipv6(),
+            port,
+            of_client: true,
+        };
+        let deadline = plan
+            .time_limit()
+            .map(|time| time.max(Duration::from_secs(1)) + slack);
+        let admission = Admission::ConnectBack {
+            from: expected_from(target),
+            limit: deadline,
+            group,
+        };
+        let close = Stop::new();
+        let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
+        let tally = Tally::new();
+        let (report, done) = mpsc::sync_channel(1);
+        let groups = Arc::new(TestGroups::default());
+        let most = Some(plan.parallel);
+        let body: Box<dyn FnOnce() + Send> = match plan.transport {
+            Transport::Tcp => {
+                let (listener, banner) = open_tcp(&request, context)?;
+                context.reporter.event(Event::Listening(banner));
+                let service = TcpService {
+                    plan: server,
+                    context: Arc::clone(context),
+                    listener,
+                    admission,
+                    groups,
+                    tally: Arc::clone(&tally),
+                    waker: Arc::clone(&waker),
+                    close: close.clone(),
+                    until: None,
+                    most,
+                };
+                Box::new(move || service.run())
+            }
+            Transport::Udp => {
+                let (socket, banner) = open_udp(&request, context)?;
+                context.reporter.event(Event::Listening(banner));
+                let service = UdpService {
+                    plan: server,
+                    context: Arc::clone(context),
+                    socket: Arc::new(socket),
+                    admission,
+                    groups,
+                    tally: Arc::clone(&tally),
+                    waker: Arc::clone(&waker),
+                    close: close.clone(),
+                    until: None,
+                    most,
+                };
+                Box::new(move || service.run())
+            }
+        };
+        std::thread::Builder::new()
+            .name("listener".into())
+            .spawn(move || {
+                body();
+                let _ = report.send(());
+            })
+            .map_err(|error| Notice::Text(error.to_string()))?;
+        // A tradeoff's UDP service ends with its flows, so it may take the whole time.
+        let udp_time = match plan.transport {
+            Transport::Udp => deadline.unwrap_or(Duration::from_secs(3600)),
+            Transport::Tcp => Duration::ZERO,
+        };
+        Ok(Some(Self {
+            done,
+            close,
+            waker,
+            tally,
+            patience: BACK_LIMIT + udp_time,
+        }))
+    }
+
+    /// Waits for the server's connections and their ends; returns whether anything failed.
+    pub(super) fn wait(self) -> bool {
+        let came = self.done.recv_timeout(self.patience).is_ok();
+        if !came {
+            self.close.raise();
+            self.waker.wake();
+            let _ = self.done.recv();
+        }
+        self.tally.wait() || !came
+    }
+}
+
+/// The listener's half of a client's plan.
+fn server_plan(plan: &ClientPlan, port: u16) -> ServerPlan {
+    ServerPlan {
+        personality: Personality::Iperf2,
+        transports: match plan.transport {
+            Transport::Tcp => ServedTransports::Tcp,
+            Transport::Udp => ServedTransports::Udp,
+        },
+        ports: (port, port),
+        family: plan.family,
+        bind: None,
+        only_from: None,
+        length: plan.length,
+        interval: plan.interval,
+        time: None,
+        connections: None,
+        single_client: false,
+        single_udp: false,
+        pace: None,
+        socket: crate::plan::SocketPlan {
+            window: None,
+            ..plan.socket.clone()
+        },
+        reflected_tos: None,
+        enhanced: plan.enhanced,
+    }
+}

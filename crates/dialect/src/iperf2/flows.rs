@@ -1,0 +1,276 @@
+//! Starting flows: the counters, the reporter's rows and the worker in one step.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, MonoTime, Transport};
+use tapeline_engine::{
+    Cause, Ending, ExchangeCell, ReceiveCell, RequestPlan, Requester, Responder, ResponsePlan,
+    Schedule, SendCell, SendEnd, Stage, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender,
+    TcpWork,
+};
+use tapeline_report::{Endpoints, Notice, TrafficOperation};
+use tapeline_sys::{TcpConn, reason};
+
+use super::stamps::{BouncebackAnswer, BouncebackStamp};
+use crate::context::{Context, Tally};
+use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
+
+/// Share of a processor above which a traffic thread counts as its limit.
+const SATURATED: f64 = 0.9;
+/// Shortest flow whose processor share means something.
+const SATURATION_SPAN: Duration = Duration::from_millis(500);
+
+/// Called when a flow has ended and was reported.
+pub(super) type AfterEnd = Box<dyn FnOnce() + Send>;
+
+/// One direction of a connection that is about to run.
+pub(super) struct TcpFlow {
+    pub(super) tag: FlowTag,
+    pub(super) conn: Arc<TcpConn>,
+    pub(super) local: SocketAddr,
+    pub(super) peer: SocketAddr,
+    pub(super) start: MonoTime,
+    pub(super) interval: Option<Duration>,
+    pub(super) groups: Vec<GroupKey>,
+    pub(super) stop: Stop,
+    pub(super) patience: Duration,
+    /// The test has more flows than threads are good for.
+    pub(super) many: bool,
+    pub(super) tally: Arc<Tally>,
+    pub(super) after: Option<AfterEnd>,
+}
+
+/// What a sender sends.
+pub(super) struct SendPart {
+    /// One block; flows of a test share it.
+    pub(super) payload: Arc<[u8]>,
+    pub(super) deadline: Option<MonoTime>,
+    pub(super) bytes: Option<u64>,
+    pub(super) already: u64,
+    /// Bits per second.
+    pub(super) rate: Option<u64>,
+    pub(super) end: SendEnd,
+}
+
+/// A block of digits for [`SendPart::payload`].
+pub(super) fn payload(length: u32) -> Arc<[u8]> {
+    let mut block = vec![0; length.max(1) as usize];
+    tapeline_wire::iperf2::fill_pattern(&mut block);
+    block.into()
+}
+
+/// What a receiver reads.
+pub(super) struct ReceivePart {
+    pub(super) length: u32,
+    pub(super) deadline: Option<MonoTime>,
+    pub(super) bytes: Option<u64>,
+    pub(super) already: u64,
+    pub(super) rate: Option<u64>,
+    pub(super) shutdown: bool,
+}
+
+impl TcpFlow {
+    /// Sends on the connection.
+    pub(super) fn send(self, context: &Arc<Context>, part: SendPart) {
+        let cell = Arc::<SendCell>::default();
+        let bits = part.payload.len() as u64 * 8;
+        let schedule = part
+            .rate
+            .and_then(|rate| Schedule::at_bit_rate(self.start, bits, rate));
+        let gap = schedule.as_ref().map(Schedule::gap);
+        let work = TcpSender::new(
+            TcpSendPlan {
+                conn: Arc::clone(&self.conn),
+                payload: part.payload,
+                deadline: part.deadline,
+                bytes: part.bytes,
+                already: part.already,
+                schedule,
+                end: part.end,
+                patience: super::order::patience(Some(self.patience / 3), gap),
+                cell: Arc::clone(&cell),
+                stop: self.stop.clone(),
+            },
+            self.start,
+        );
+        self.run(context, CounterCell::TcpSend(cell), true, Box::new(work));
+    }
+
+    /// Receives from the connection.
+    pub(super) fn receive(self, context: &Arc<Context>, part: ReceivePart) {
+        let cell = Arc::<ReceiveCell>::default();
+        let schedule = part
+            .rate
+            .and_then(|rate| Schedule::at_bit_rate(self.start, u64::from(part.length) * 8, rate));
+        let work = TcpReceiver::new(
+            TcpReceivePlan {
+                conn: Arc::clone(&self.conn),
+                length: part.length.max(1) as usize,
+                deadline: part.deadline,
+                bytes: part.bytes,
+                already: part.already,
+                schedule,
+                shutdown: part.shutdown,
+                patience: self.patience,
+                cell: Arc::clone(&cell),
+                stop: self.stop.clone(),
+            },
+            self.start,
+        );
+        self.run(
+            context,
+            CounterCell::TcpReceive(cell),
+            false,
+            Box::new(work),
+        );
+    }
+
+    /// Asks and waits for answers.
+    pub(super) fn request(
+        self,
+        context: &Arc<Context>,
+        size: u32,
+        deadline: Option<MonoTime>,
+        requests: Option<u64>,
+    ) {
+        let cell = Arc::<ExchangeCell>::default();
+        let mut request = vec![0; size as usize];
+        tapeline_wire::iperf2::fill_pattern(&mut request);
+        let settings = tapeline_wire::iperf2::Bounceback {
+            request_size: size,
+            ..tapeline_wire::iperf2::Bounceback::default()
+        };
+        let work = Requester::new(
+            RequestPlan {
+                conn: Arc::clone(&self.conn),
+                request,
+                response_length: size as usize,
+                deadline,
+                requests,
+                patience: self.patience,
+                cell: Arc::clone(&cell),
+                stop: self.stop.clone(),
+                stamp: BouncebackStamp { settings },
+            },
+            self.start,
+        );
+        self.run(context, CounterCell::Exchange(cell), true, Box::new(work));
+    }
+
+    /// Answers requests; a server shows bytes only, as a receiver.
+    pub(super) fn respond(
+        self,
+        context: &Arc<Context>,
+        request: usize,
+        reply: usize,
+        already: Vec<u8>,
+    ) {
+        let cell = Arc::<ExchangeCell>::default();
+        let work = Responder::new(
+            ResponsePlan {
+                conn: Arc::clone(&self.conn),
+                request_length: request,
+                buffer_length: request.max(reply),
+                already,
+                patience: self.patience,
+                cell: Arc::clone(&cell),
+                stop: self.stop.clone(),
+                respond: BouncebackAnswer {
+                    reply_length: reply,
+                },
+            },
+            self.start,
+        );
+        self.run(context, CounterCell::Answer(cell), false, Box::new(work));
+    }
+
+    fn run(self, context: &Arc<Context>, cell: CounterCell, sends: bool, work: Box<dyn TcpWork>) {
+        context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell,
+            start: self.start,
+            interval: self.interval,
+            endpoints: Endpoints {
+                local: self.local,
+                peer: self.peer,
+                local_sends: sends,
+            },
+            groups: self.groups,
+            conn: sends.then_some(self.conn),
+        });
+        self.tally.begin();
+        let (tag, start, after, tally) = (self.tag, self.start, self.after, self.tally);
+        let shared = Arc::clone(context);
+        let failure_tally = Arc::clone(&tally);
+        let on_end = Box::new(move |ending: Ending| {
+            let failed = tell_ending(&shared, tag, Transport::Tcp, start, &ending);
+            shared.reporter.end(FlowEnd {
+                tag,
+                at: ending.at,
+                sent: None,
+                dropped: None,
+            });
+            if let Some(after) = after {
+                after();
+            }
+            tally.end(failed);
+        });
+        if let Err(error) = context.pool.run(work, &self.stop, self.many, on_end) {
+            context.notice(Notice::Text(format!(
+                "flow {}: no thread to run it: {error}",
+                tag.id
+            )));
+            context.reporter.end(FlowEnd {
+                tag,
+                at: start,
+                sent: None,
+                dropped: None,
+            });
+            failure_tally.end(true);
+        }
+    }
+}
+
+/// Says in words why a flow ended, when that is worth a word; returns whether it failed.
+pub(super) fn tell_ending(
+    context: &Context,
+    tag: FlowTag,
+    transport: Transport,
+    start: MonoTime,
+    ending: &Ending,
+) -> bool {
+    let span = ending.at.since(start);
+    if let Some(cpu) = ending.cpu
+        && span > SATURATION_SPAN
+    {
+        let share = cpu.as_secs_f64() / span.as_secs_f64();
+        if share > SATURATED {
+            context.notice(Notice::CpuSaturated { tag, share });
+        }
+    }
+    match &ending.cause {
+        Cause::Complete | Cause::Stopped => false,
+        Cause::Vanished(silent_for) => {
+            context.notice(Notice::PeerVanished {
+                tag,
+                silent_for: *silent_for,
+            });
+            true
+        }
+        Cause::Failed(stage, error) => {
+            context.notice(Notice::TrafficFailed {
+                tag,
+                operation: match stage {
+                    Stage::Send => TrafficOperation::Write,
+                    Stage::Receive => TrafficOperation::Receive,
+                    Stage::Shutdown => TrafficOperation::Shutdown,
+                },
+                transport,
+                reason: reason(error),
+            });
+            true
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! iperf 2, from 1.7 to 2.2.1, in both roles.
+//!
+//! ```text
+//!  ClientPlan ─► order ─► tcp_client / udp_client ─► flows ─► engine
+//!                                ▲ closing (FIN and report)
+//!  ServerPlan ─► tcp_server (opening) / udp_server (udp_flow) ─► flows ─► engine
+//!                                │ connect_back (-d, -r)
+//! ```
+//!
+//! `order`, `opening`, `closing` and `udp_flow` hold the protocol's decisions and do no
+//! IO; the others bind them to sockets and threads.
+
+mod banner;
+mod client;
+mod closing;
+mod connect_back;
+mod flows;
+mod groups;
+mod opening;
+mod order;
+mod server;
+mod stamps;
+mod tcp_client;
+mod tcp_server;
+mod udp_client;
+mod udp_flow;
+mod udp_receive;
+mod udp_server;
+
+pub use client::run_client;
+pub use server::{Server, ServerError, ServerStopper};

@@ -1,0 +1,283 @@
+//! What a client orders and what a server makes of it: pure translations between plans
+//! and headers.
+
+use std::time::Duration;
+
+use tapeline_base::{BitRate, Bytes, Pace, Tos};
+use tapeline_wire::iperf2::{
+    Amount, CongestionControl, PeerVersion, Rate, TcpClientHeader, TestMode, Ticks,
+    UdpClientHeader, limits,
+};
+
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Limit, Personality};
+
+/// Time by which the end that receives outlasts the one that sends.
+pub(super) const SLACK: Duration = Duration::from_secs(2);
+/// Smallest time after which a silent peer counts as gone.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for a peer's first message or acknowledgement.
+pub(super) const FIRST_MESSAGE: Duration = Duration::from_secs(10);
+/// Bulk write length where nothing else decides: fewer, larger trips through the kernel.
+const BULK_WRITE: u32 = 1 << 20;
+
+impl ClientPlan {
+    /// How the directions are arranged; request/response is forward.
+    pub(super) fn arrangement(&self) -> Arrangement {
+        match self.workload {
+            ClientWorkload::Stream(arrangement) => arrangement,
+            ClientWorkload::RequestResponse { .. } => Arrangement::Forward,
+        }
+    }
+
+    /// Length of a TCP write, bytes. Where the count of writes is shown or the rate
+    /// depends on it, iperf 2's own default.
+    pub(super) fn tcp_write_length(&self) -> u32 {
+        let plain =
+            self.pace.is_none() && !(self.enhanced && self.personality == Personality::Iperf2);
+        self.length
+            .unwrap_or(if plain {
+                BULK_WRITE
+            } else {
+                limits::DEFAULT_TCP_LENGTH
+            })
+            .clamp(1, limits::MAX_TCP_LENGTH)
+    }
+
+    /// Length of a TCP read, bytes.
+    pub(super) fn tcp_read_length(&self) -> u32 {
+        self.length
+            .unwrap_or(limits::DEFAULT_TCP_LENGTH)
+            .clamp(1, limits::MAX_TCP_LENGTH)
+    }
+
+    /// Payload of a datagram, bytes.
+    pub(super) fn udp_length(&self, ipv6: bool) -> u32 {
+        self.length
+            .unwrap_or(if ipv6 {
+                limits::DEFAULT_UDP_LENGTH_IPV6
+            } else {
+                limits::DEFAULT_UDP_LENGTH
+            })
+            .clamp(limits::MIN_UDP_LENGTH as u32, limits::MAX_UDP_LENGTH)
+    }
+
+    /// Target of a UDP sender: `-b`, or iperf 2's default of 1 Mibit/s.
+    pub(super) fn udp_pace(&self) -> Pace {
+        self.pace
+            .unwrap_or(Pace::Bits(BitRate(limits::DEFAULT_UDP_RATE)))
+    }
+
+    fn mode(&self) -> TestMode {
+        match self.arrangement() {
+            Arrangement::Forward => TestMode::Normal,
+            Arrangement::Reverse => TestMode::Reverse,
+            Arrangement::FullDuplex => TestMode::FullDuplex,
+            Arrangement::Dual { .. } => TestMode::Dual,
+            Arrangement::Tradeoff { .. } => TestMode::Tradeoff,
+        }
+    }
+
+    /// Port that the server is to use for a connect-back; else its own.
+    fn header_port(&self) -> u16 {
+        match self.arrangement() {
+            Arrangement::Dual { listen_port } | Arrangement::Tradeoff { listen_port } => {
+                listen_port
+            }
+            Arrangement::Forward | Arrangement::Reverse | Arrangement::FullDuplex => self.ports.0,
+        }
+    }
+
+    /// The amount as the 32-bit field can say it. More bytes than fit become a long time:
+    /// the client itself stops then.
+    fn amount(&self) -> Amount {
+        match self.limit {
+            Limit::Time(time) => match Ticks::from_duration(time) {
+                Ticks(0) => Amount::Time(Ticks(1)),
+                ticks => Amount::Time(ticks),
+            },
+            Limit::Bytes(Bytes(bytes)) => match u32::try_from(bytes) {
+                Ok(0) => Amount::Bytes(1),
+                Ok(bytes) if bytes <= limits::MAX_AMOUNT_BYTES => Amount::Bytes(bytes),
+                _ => Amount::Time(Ticks(limits::MAX_TICKS - 1)),
+            },
+            Limit::Never => Amount::Time(Ticks(limits::MAX_TICKS - 1)),
+        }
+    }
+
+    /// A peer that sends may die of a block larger than its own buffer, so such a wish
+    /// stays unsaid.
+    fn ordered_length(&self, safe: u32) -> Option<u32> {
+        let peer_sends = !matches!(self.mode(), TestMode::Normal);
+        self.length.filter(|length| !peer_sends || *length <= safe)
+    }
+
+    /// The TCP header of this test.
+    pub(super) fn tcp_header(&self) -> TcpClientHeader {
+        let rate = match self.pace {
+            Some(Pace::Bits(BitRate(0))) | None => None,
+            Some(Pace::Bits(rate)) => Some(rate),
+            Some(Pace::Packets(packets)) => Some(packets.bits(u64::from(self.tcp_write_length()))),
+        };
+        TcpClientHeader {
+            threads: u32::try_from(self.parallel).unwrap_or(u32::MAX),
+            port: self.header_port(),
+            buffer_length: self.ordered_length(limits::SAFE_TCP_SENDER_LENGTH),
+            amount: self.amount(),
+            mode: self.mode(),
+            peer_detect: self.peer_detect,
+            version: Some(PeerVersion::IPERF_2_2_1),
+            tos: self.socket.tos.unwrap_or_default(),
+            rate,
+            congestion_control: self
+                .socket
+                .congestion
+                .as_ref()
+                .and_then(|name| CongestionControl::new(name.as_bytes()).ok()),
+            ..TcpClientHeader::default()
+        }
+    }
+
+    /// The UDP header of this test.
+    pub(super) fn udp_header(&self, ipv6: bool) -> UdpClientHeader {
+        let length = u64::from(self.udp_length(ipv6));
+        let rate = match self.udp_pace() {
+            Pace::Bits(rate) => rate,
+            Pace::Packets(packets) => packets.bits(length),
+        };
+        UdpClientHeader {
+            threads: u32::try_from(self.parallel).unwrap_or(u32::MAX),
+            port: self.header_port(),
+            buffer_length: self.ordered_length(limits::SAFE_UDP_SENDER_LENGTH),
+            amount: self.amount(),
+            mode: self.mode(),
+            rate: Rate::Bits(rate),
+            tos: self.socket.tos.unwrap_or_default(),
+            no_fin: !self.udp_fin || self.arrangement() == Arrangement::FullDuplex,
+            ..UdpClientHeader::default()
+        }
+    }
+
+    /// How long the client's own sender runs; `None` without a time limit.
+    pub(super) fn time_limit(&self) -> Option<Duration> {
+        match self.limit {
+            Limit::Time(time) => Some(time),
+            Limit::Bytes(_) | Limit::Never => None,
+        }
+    }
+
+    /// Bytes after which a flow ends; `None` without.
+    pub(super) fn byte_limit(&self) -> Option<u64> {
+        match self.limit {
+            Limit::Bytes(Bytes(bytes)) => Some(bytes),
+            Limit::Time(_) | Limit::Never => None,
+        }
+    }
+}
+
+/// After how much silence a peer is gone: ten seconds, three intervals, or three sends of
+/// a slow sender.
+pub(super) fn patience(interval: Option<Duration>, gap: Option<Duration>) -> Duration {
+    PATIENCE
+        .max(interval.unwrap_or_default().saturating_mul(3))
+        .max(gap.unwrap_or_default().saturating_mul(3))
+}
+
+/// What a server's sender does on a client's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SendOrder {
+    /// Send for this long; a client that says nothing gets ten seconds.
+    pub(super) time: Option<Duration>,
+    /// Or so many bytes.
+    pub(super) bytes: Option<u64>,
+    /// Block or datagram length, bytes.
+    pub(super) length: u32,
+    /// Target rate; `None` is unlimited.
+    pub(super) rate: Option<BitRate>,
+    /// Type of service of the data.
+    pub(super) tos: Tos,
+}
+
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+
+fn amount_limits(amount: Amount) -> (Option<Duration>, Option<u64>) {
+    match amount {
+        Amount::Time(ticks) => (Some(ticks.duration()), None),
+        Amount::Bytes(bytes) => (None, Some(u64::from(bytes))),
+        Amount::Unspecified => (Some(DEFAULT_TIME), None),
+    }
+}
+
+impl SendOrder {
+    /// From a TCP header.
+    pub(super) fn from_tcp(header: &TcpClientHeader, reflected: Option<Tos>) -> Self {
+        let (time, bytes) = amount_limits(header.amount);
+        Self {
+            time,
+            bytes,
+            length: header
+                .buffer_length
+                .unwrap_or(limits::DEFAULT_TCP_LENGTH)
+                .max(1),
+            rate: header.rate.filter(|rate| rate.0 > 0),
+            tos: reflected.unwrap_or(header.tos),
+        }
+    }
+
+    /// From a UDP header.
+    pub(super) fn from_udp(header: &UdpClientHeader, reflected: Option<Tos>) -> Self {
+        let (time, bytes) = amount_limits(header.amount);
+        let length = header
+            .buffer_length
+            .unwrap_or(limits::DEFAULT_UDP_LENGTH)
+            .max(limits::MIN_UDP_LENGTH as u32);
+        Self {
+            time,
+            bytes,
+            length,
+            rate: Some(header.rate.bits(length)).filter(|rate| rate.0 > 0),
+            tos: reflected.unwrap_or(header.tos),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::client_plan;
+
+    #[test]
+    fn long_reverse_blocks_are_not_ordered_from_old_peers() {
+        let mut plan = client_plan();
+        plan.length = Some(1 << 20);
+        assert_eq!(plan.tcp_header().buffer_length, Some(1 << 20));
+        plan.workload = ClientWorkload::Stream(Arrangement::Reverse);
+        assert_eq!(plan.tcp_header().buffer_length, None);
+        plan.length = Some(1000);
+        assert_eq!(plan.tcp_header().buffer_length, Some(1000));
+    }
+
+    #[test]
+    fn amounts_beyond_the_field_become_time() {
+        let mut plan = client_plan();
+        plan.limit = Limit::Bytes(Bytes(4 << 30));
+        assert!(matches!(plan.tcp_header().amount, Amount::Time(_)));
+        plan.limit = Limit::Bytes(Bytes(20 << 10));
+        assert_eq!(plan.tcp_header().amount, Amount::Bytes(20 << 10));
+        plan.limit = Limit::Time(Duration::from_secs(1));
+        assert_eq!(plan.tcp_header().amount, Amount::Time(Ticks(100)));
+    }
+
+    #[test]
+    fn a_silent_amount_means_ten_seconds_not_none() {
+        let order = SendOrder::from_tcp(&TcpClientHeader::default(), None);
+        assert_eq!(order.time, Some(Duration::from_secs(10)));
+        assert_eq!(order.length, 131_072);
+    }
+
+    #[test]
+    fn full_duplex_udp_never_asks_for_a_report() {
+        let mut plan = client_plan();
+        plan.workload = ClientWorkload::Stream(Arrangement::FullDuplex);
+        assert!(plan.udp_header(false).no_fin);
+    }
+}

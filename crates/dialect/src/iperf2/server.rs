@@ -1,0 +1,370 @@
+//! A server's run: open the sockets, announce them, serve until told to stop.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tapeline_base::{ExitCode, Family, Transport};
+use tapeline_engine::Stop;
+use tapeline_report::{Event, Notice, ServerBanner};
+use tapeline_sys::{
+    MulticastGroup, Operation, ReceiveFeatures, SocketError, TcpListener, UdpSocket, Waker,
+    raise_descriptor_limit,
+};
+
+use super::banner::{self, SocketFacts};
+use super::client::{SharedContext, look_up};
+use super::groups::TestGroups;
+use super::tcp_server::{Admission, TcpService};
+use super::udp_server::UdpService;
+use crate::context::{Context, Interruption, Tally};
+use crate::plan::{Personality, ServedTransports, ServerPlan};
+use crate::reporter::ReporterHandle;
+
+/// Why a server could not start. The sentence has been told already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the server could not listen")]
+pub struct ServerError;
+
+/// A listening socket that is to be opened.
+pub(super) struct ListenRequest<'a> {
+    pub(super) plan: &'a ServerPlan,
+    /// Own address; any when absent.
+    pub(super) ip: Option<IpAddr>,
+    pub(super) ipv6: bool,
+    pub(super) port: u16,
+    /// It belongs to the client of a dual test.
+    pub(super) of_client: bool,
+}
+
+impl ListenRequest<'_> {
+    fn address(&self) -> SocketAddr {
+        let any = if self.ipv6 {
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+        } else {
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+        };
+        SocketAddr::new(self.ip.unwrap_or(any), self.port)
+    }
+
+    fn failed(&self, transport: Transport, error: &SocketError) -> Notice {
+        let reason = match error.operation {
+            Operation::Bind | Operation::Listen => error.reason(),
+            _ => error.to_string(),
+        };
+        Notice::ListenFailed {
+            transport,
+            address: self.address(),
+            reason,
+        }
+    }
+}
+
+/// Opens a TCP listener and its banner.
+pub(super) fn open_tcp(
+    request: &ListenRequest<'_>,
+    context: &SharedContext,
+) -> Result<(TcpListener, ServerBanner), Notice> {
+    let options = banner::server_options(request.plan, request.ipv6);
+    let opened = TcpListener::bind(request.address(), &options, TcpListener::MAX_BACKLOG)
+        .map_err(|error| request.failed(Transport::Tcp, &error))?;
+    for notice in banner::refusals(&opened.refused, &options) {
+        context.notice(notice);
+    }
+    let listener = opened.socket;
+    let local = listener.local_addr().unwrap_or(request.address());
+    let facts = SocketFacts {
+        buffer: listener.receive_buffer().unwrap_or(0),
+        mss: listener.mss(),
+        congestion: listener.congestion(),
+    };
+    let ports = (local.port(), local.port());
+    let banner = banner::server_banner(
+        request.plan,
+        Transport::Tcp,
+        local,
+        ports,
+        facts,
+        request.of_client,
+    );
+    Ok((listener, banner))
+}
+
+/// Opens a UDP socket for many flows and its banner.
+pub(super) fn open_udp(
+    request: &ListenRequest<'_>,
+    context: &SharedContext,
+) -> Result<(UdpSocket, ServerBanner), Notice> {
+    let mut options = banner::server_options(request.plan, request.ipv6);
+    // Two servers on one UDP port would steal each other's datagrams, silently.
+    options.reuse_address = request.ip.is_some_and(|ip| ip.is_multicast());
+    let opened = UdpSocket::bind(request.address(), &options)
+        .map_err(|error| request.failed(Transport::Udp, &error))?;
+    for notice in banner::refusals(&opened.refused, &options) {
+        context.notice(notice);
+    }
+    let socket = opened.socket;
+    if let Some(group) = request.ip.filter(IpAddr::is_multicast) {
+        socket
+            .join(&MulticastGroup::any_interface(group))
+            .map_err(|error| request.failed(Transport::Udp, &error))?;
+    }
+    let shown = socket.receive_buffer().unwrap_or(0);
+    socket.request(ReceiveFeatures::MEASURE);
+    if request.plan.socket.window.is_none() {
+        // The default lasts for milliseconds at speed; what it drops is not the network's.
+        let _ = socket.maximise_receive_buffer();
+    }
+    let buffer = match request.plan.personality {
+        Personality::Iperf2 if request.plan.socket.window.is_none() => shown,
+        _ => socket.receive_buffer().unwrap_or(shown),
+    };
+    let local = socket.local_addr().unwrap_or(request.address());
+    let facts = SocketFacts {
+        buffer,
+        mss: None,
+        congestion: None,
+    };
+    let ports = (local.port(), local.port());
+    let banner = banner::server_banner(
+        request.plan,
+        Transport::Udp,
+        local,
+        ports,
+        facts,
+        request.of_client,
+    );
+    Ok((socket, banner))
+}
+
+/// A server with its sockets open.
+pub struct Server {
+    context: SharedContext,
+    threads: Vec<JoinHandle<()>>,
+    tally: Arc<Tally>,
+    wakers: Vec<Arc<Waker>>,
+    ports: Vec<(Transport, u16)>,
+}
+
+impl Server {
+    /// Opens all sockets of the plan and begins to serve.
+    ///
+    /// # Errors
+    /// [`ServerError`] when a socket cannot be had; the reason has gone to `reporter`.
+    pub fn start(
+        plan: &ServerPlan,
+        reporter: &ReporterHandle,
+        interruption: &Interruption,
+    ) -> Result<Self, ServerError> {
+        raise_descriptor_limit();
+        let context = Context::new(reporter.clone(), interruption.clone());
+        let mut server = Self {
+            tally: Tally::new(),
+            threads: Vec::new(),
+            wakers: Vec::new(),
+            ports: Vec::new(),
+            context,
+        };
+        match server.open(plan) {
+            Ok(()) => Ok(server),
+            Err(notice) => {
+                server.context.notice(notice);
+                server.context.interruption.interrupt();
+                for waker in &server.wakers {
+                    waker.wake();
+                }
+                Err(ServerError)
+            }
+        }
+    }
+
+    fn open(&mut self, plan: &ServerPlan) -> Result<(), Notice> {
+        let ip = match &plan.bind {
+            None => None,
+            Some(bind) => {
+                // The failure has been told by the look-up.
+                let address = look_up(&bind.host, 0, plan.family, &self.context)
+                    .ok_or_else(|| Notice::Text(format!("{}: cannot listen there", bind.host)))?;
+                Some(address.ip())
+            }
+        };
+        let ipv6 = match (ip, plan.family) {
+            (Some(ip), _) => ip.is_ipv6(),
+            (None, Family::V6) => true,
+            (None, Family::V4) => false,
+            // Under its own name the server takes both families where the host has both.
+            (None, Family::Any) => plan.personality == Personality::Native && has_ipv6(),
+        };
+        let plan = Arc::new(plan.clone());
+        let groups = Arc::new(TestGroups::default());
+        for port in plan.ports.0..=plan.ports.1.max(plan.ports.0) {
+            let mut port = port;
+            if plan.transports != ServedTransports::Udp {
+                port = self.open_tcp(&plan, &groups, ip, ipv6, port)?;
+            }
+            if plan.transports != ServedTransports::Tcp {
+                self.open_udp(&plan, &groups, ip, ipv6, port)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_tcp(
+        &mut self,
+        plan: &Arc<ServerPlan>,
+        groups: &Arc<TestGroups>,
+        ip: Option<IpAddr>,
+        ipv6: bool,
+        port: u16,
+    ) -> Result<u16, Notice> {
+        if ip.is_some_and(|ip| ip.is_multicast()) {
+            return Err(Notice::Text("Multicast requires -u option".into()));
+        }
+        let request = ListenRequest {
+            plan,
+            ip,
+            ipv6,
+            port,
+            of_client: false,
+        };
+        let (listener, mut banner) = open_tcp(&request, &self.context)?;
+        let actual = banner.ports.0;
+        self.announce(plan, &mut banner, Transport::Tcp);
+        let service = TcpService {
+            listener,
+            plan: Arc::clone(plan),
+            context: Arc::clone(&self.context),
+            admission: Admission::Server {
+                only_from: plan.only_from,
+            },
+            groups: Arc::clone(groups),
+            tally: Arc::clone(&self.tally),
+            waker: self.waker()?,
+            close: Stop::new(),
+            until: plan.time.map(|time| self.context.now() + time),
+            most: plan.connections,
+        };
+        self.spawn(move || service.run())?;
+        Ok(actual)
+    }
+
+    fn open_udp(
+        &mut self,
+        plan: &Arc<ServerPlan>,
+        groups: &Arc<TestGroups>,
+        ip: Option<IpAddr>,
+        ipv6: bool,
+        port: u16,
+    ) -> Result<(), Notice> {
+        let request = ListenRequest {
+            plan,
+            ip,
+            ipv6,
+            port,
+            of_client: false,
+        };
+        let (socket, mut banner) = open_udp(&request, &self.context)?;
+        self.announce(plan, &mut banner, Transport::Udp);
+        let service = UdpService {
+            socket: Arc::new(socket),
+            plan: Arc::clone(plan),
+            context: Arc::clone(&self.context),
+            admission: Admission::Server {
+                only_from: plan.only_from,
+            },
+            groups: Arc::clone(groups),
+            tally: Arc::clone(&self.tally),
+            waker: self.waker()?,
+            close: Stop::new(),
+            until: plan.time.map(|time| self.context.now() + time),
+            most: plan.connections,
+        };
+        self.spawn(move || service.run())
+    }
+
+    /// One banner for a whole port range.
+    fn announce(&mut self, plan: &ServerPlan, banner: &mut ServerBanner, transport: Transport) {
+        let port = banner.ports.0;
+        self.ports.push((transport, port));
+        let range = plan.ports.1 > plan.ports.0;
+        if !range || port == plan.ports.0 {
+            if range {
+                banner.ports = plan.ports;
+            }
+            self.context
+                .reporter
+                .event(Event::Listening(banner.clone()));
+        }
+    }
+
+    fn waker(&mut self) -> Result<Arc<Waker>, Notice> {
+        let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
+        self.wakers.push(Arc::clone(&waker));
+        Ok(waker)
+    }
+
+    fn spawn(&mut self, body: impl FnOnce() + Send + 'static) -> Result<(), Notice> {
+        let thread = std::thread::Builder::new()
+            .name("server".into())
+            .spawn(body)
+            .map_err(|error| Notice::Text(error.to_string()))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Transports and ports that are served, as bound.
+    #[must_use]
+    pub fn ports(&self) -> &[(Transport, u16)] {
+        &self.ports
+    }
+
+    /// A handle that stops the server from another thread.
+    #[must_use]
+    pub fn stopper(&self) -> ServerStopper {
+        ServerStopper {
+            interruption: self.context.interruption.clone(),
+            wakers: self.wakers.clone(),
+            tally: Arc::clone(&self.tally),
+        }
+    }
+
+    /// Waits until the server has ended by its own limits or was stopped, and its running
+    /// tests with it.
+    #[must_use]
+    pub fn wait(self) -> ExitCode {
+        for thread in self.threads {
+            if thread.join().is_err() {
+                self.tally.fail();
+            }
+        }
+        // A client that failed is its own affair: a server that served is a success.
+        let _ = self.tally.wait();
+        ExitCode::Success
+    }
+}
+
+/// Stops a server.
+#[derive(Clone, Debug)]
+pub struct ServerStopper {
+    interruption: Interruption,
+    wakers: Vec<Arc<Waker>>,
+    tally: Arc<Tally>,
+}
+
+impl ServerStopper {
+    /// Stops listening, ends running tests with their totals. Returns how many ran.
+    pub fn stop(&self) -> usize {
+        let running = self.tally.pending();
+        self.interruption.interrupt();
+        for waker in &self.wakers {
+            waker.wake();
+        }
+        running
+    }
+}
+
+/// Whether an IPv6 socket can be had here.
+fn has_ipv6() -> bool {
+    let any = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
+    UdpSocket::bind(any, &tapeline_sys::SocketOptions::default()).is_ok()
+}

@@ -1,0 +1,148 @@
+//! Stamps for the engine's packet loops.
+
+use tapeline_base::WallTime;
+use tapeline_engine::{Answer, DatagramStamp as EngineStamp, RequestStamp, Respond};
+use tapeline_wire::iperf2::{Bounceback, DatagramStamp, Timestamp, UdpClientHeader};
+
+/// Number and time of a 16-byte datagram header; settings stay as in the template.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp16;
+
+impl EngineStamp for Stamp16 {
+    #[inline]
+    fn stamp(&mut self, datagram: &mut [u8], sequence: u64, wall: WallTime) {
+        data_stamp(sequence, wall).write_16(datagram);
+    }
+}
+
+/// Number and time of a 12-byte datagram header, for peers up to 2.0.5.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp12;
+
+impl EngineStamp for Stamp12 {
+    #[inline]
+    fn stamp(&mut self, datagram: &mut [u8], sequence: u64, wall: WallTime) {
+        data_stamp(sequence, wall).write_12(datagram);
+    }
+}
+
+/// Either header, chosen per flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StampForm {
+    /// 12 bytes.
+    Narrow,
+    /// 16 bytes.
+    Wide,
+}
+
+impl StampForm {
+    /// Writes the final datagram's stamp: the negative of the next number.
+    pub(super) fn write_final(self, datagram: &mut [u8], next: u64, wall: WallTime) {
+        let (seconds, micros) = wall.to_wire();
+        let stamp = DatagramStamp {
+            id: i64::try_from(next).unwrap_or(i64::MAX).wrapping_neg(),
+            seconds,
+            micros,
+        };
+        match self {
+            Self::Narrow => stamp.write_12(datagram),
+            Self::Wide => stamp.write_16(datagram),
+        }
+    }
+
+    /// Number of the first datagram.
+    pub(super) fn first_sequence(self) -> u64 {
+        match self {
+            Self::Narrow => 0,
+            Self::Wide => 1,
+        }
+    }
+}
+
+#[inline]
+fn data_stamp(sequence: u64, wall: WallTime) -> DatagramStamp {
+    let (seconds, micros) = wall.to_wire();
+    DatagramStamp {
+        id: sequence as i64,
+        seconds,
+        micros,
+    }
+}
+
+/// A datagram before it is stamped: digits, and the settings where there are any.
+pub(super) fn datagram_template(length: usize, header: Option<&UdpClientHeader>) -> Vec<u8> {
+    let mut datagram = vec![0; length];
+    tapeline_wire::iperf2::fill_pattern(&mut datagram);
+    match header {
+        Some(header) => {
+            let room = length.min(tapeline_wire::iperf2::limits::UDP_HEADER_ROOM);
+            datagram[..room].fill(0);
+            header.write(&mut datagram);
+        }
+        // A headerless datagram must not look like settings to a 2.2.1 server.
+        None => datagram
+            .iter_mut()
+            .take(20)
+            .skip(16)
+            .for_each(|byte| *byte = 0),
+    }
+    datagram
+}
+
+/// Numbers bounce-back requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BouncebackStamp {
+    pub(super) settings: Bounceback,
+}
+
+impl RequestStamp for BouncebackStamp {
+    fn stamp(&mut self, request: &mut [u8], number: u32, wall: WallTime) {
+        self.settings.id = number;
+        self.settings.client_send = Timestamp::from(wall);
+        self.settings.write(request);
+    }
+}
+
+/// Answers bounce-back requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BouncebackAnswer {
+    pub(super) reply_length: usize,
+}
+
+impl Respond for BouncebackAnswer {
+    fn respond(&mut self, buffer: &mut [u8], received: WallTime) -> Answer {
+        let parsed = buffer
+            .first_chunk::<{ Bounceback::LENGTH }>()
+            .map(Bounceback::parse);
+        match parsed {
+            Some(Ok(request)) if !request.stop => {
+                let stamp = Timestamp::from(received);
+                Bounceback::stamp_reply(buffer, stamp, stamp);
+                Answer::Reply(self.reply_length)
+            }
+            _ => Answer::End,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_final_datagram_has_the_negative_next_number() {
+        let mut datagram = [0; 16];
+        StampForm::Wide.write_final(&mut datagram, 5, WallTime::from_wire(1, 2));
+        let stamp = DatagramStamp::read_16(&datagram, true).expect("long enough");
+        assert_eq!((stamp.id, stamp.seconds, stamp.micros), (-5, 1, 2));
+    }
+
+    #[test]
+    fn a_template_without_settings_reads_as_headerless() {
+        let template = datagram_template(1470, None);
+        assert_eq!(
+            tapeline_wire::iperf2::UdpLayout::detect(&template),
+            tapeline_wire::iperf2::UdpLayout::Headerless
+        );
+    }
+}

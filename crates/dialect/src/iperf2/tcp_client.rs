@@ -1,0 +1,421 @@
+//! The TCP client: connect all flows, send the headers, start the traffic together.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{Clock, FlowTag, MonoTime, Transport};
+use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
+use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
+use tapeline_sys::{SocketOptions, TcpConn, TcpProbe, reason};
+use tapeline_wire::iperf2::{PeerVersion, ServerAck};
+
+use super::banner::{self, SocketFacts};
+use super::client::{SharedContext, Target};
+use super::connect_back::ClientListener;
+use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
+use super::order::{FIRST_MESSAGE, SLACK, patience};
+use crate::context::Tally;
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan};
+use crate::reporter::{GroupKey, GroupKind};
+
+/// Connections that are opened at the same time.
+const CONNECTORS: usize = 16;
+/// Time for a connection to be established.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// One connected flow, before its traffic.
+struct Ready {
+    tag: FlowTag,
+    conn: Arc<TcpConn>,
+    local: SocketAddr,
+    peer: SocketAddr,
+    connect_time: Duration,
+}
+
+/// Runs the test; returns whether anything failed.
+pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
+    if target.first().ip().is_multicast() {
+        context.notice(Notice::Text("Multicast requires -u option".into()));
+        return true;
+    }
+    let options = banner::client_options(plan);
+    let tally = Tally::new();
+    let group = context.reporter.open_group(GroupKind::Sum);
+    let listener = match ClientListener::open(plan, target, context, group) {
+        Ok(listener) => listener,
+        Err(notice) => {
+            context.notice(notice);
+            return true;
+        }
+    };
+    if !announce(plan, target, &options, context) {
+        return true;
+    }
+    let tags: Vec<FlowTag> = (0..plan.parallel)
+        .map(|_| FlowTag {
+            id: context.next_id(),
+            reversed: false,
+        })
+        .collect();
+    let connector = Connector {
+        plan,
+        target,
+        options: &options,
+        context,
+    };
+    let ready = connector.connect_all(&tags);
+    if ready.len() < plan.parallel {
+        tally.fail();
+    }
+    let starter = Starter {
+        plan,
+        context,
+        group,
+        tally: &tally,
+        payload: payload(plan.tcp_write_length()),
+    };
+    starter.start_all(ready);
+    let failed = tally.wait();
+    listener.map_or(failed, |listener| listener.wait() || failed)
+}
+
+/// Shows the banner; returns whether the test can go on.
+fn announce(
+    plan: &ClientPlan,
+    target: &Target,
+    options: &SocketOptions,
+    context: &SharedContext,
+) -> bool {
+    let probe = match TcpProbe::of(target.first(), options) {
+        Ok(probe) => probe,
+        Err(error) => {
+            context.notice(Notice::Text(error.to_string()));
+            return false;
+        }
+    };
+    for notice in banner::refusals(&probe.refused, options) {
+        context.notice(notice);
+    }
+    if banner::is_fatal(&probe.refused) {
+        return false;
+    }
+    let facts = SocketFacts {
+        buffer: probe.send_buffer,
+        mss: probe.mss,
+        congestion: probe.congestion,
+    };
+    let banner = banner::client_banner(plan, target.bound(), target.is_ipv6(), facts);
+    context.reporter.event(Event::Connecting(banner));
+    true
+}
+
+/// Opens connections.
+struct Connector<'a> {
+    plan: &'a ClientPlan,
+    target: &'a Target,
+    options: &'a SocketOptions,
+    context: &'a SharedContext,
+}
+
+impl Connector<'_> {
+    /// Connects every flow, several at a time; those that cannot be had are told and
+    /// left out.
+    fn connect_all(&self, tags: &[FlowTag]) -> Vec<Ready> {
+        if tags.len() == 1 {
+            return self.connect(0, tags[0]).into_iter().collect();
+        }
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let mut ready: Vec<Ready> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..CONNECTORS.min(tags.len()))
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut own = Vec::new();
+                        loop {
+                            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                            let Some(tag) = tags.get(index) else {
+                                return own;
+                            };
+                            own.extend(self.connect(index, *tag));
+                        }
+                    })
+                })
+                .collect();
+            workers
+                .into_iter()
+                .filter_map(|worker| worker.join().ok())
+                .flatten()
+                .collect()
+        });
+        ready.sort_by_key(|flow| flow.tag);
+        ready
+    }
+
+    fn connect(&self, index: usize, tag: FlowTag) -> Option<Ready> {
+        let peer = self.target.peer(index);
+        let mut local = self.target.local(index);
+        let began = self.context.now();
+        loop {
+            let retry = self.retry_at(began);
+            match TcpConn::connect_or_cancel(
+                peer,
+                local,
+                self.options,
+                Some(CONNECT_LIMIT),
+                self.context.interruption.waker(),
+            ) {
+                Ok(connected) => {
+                    let conn = Arc::new(connected.conn);
+                    let local = conn.local_addr().ok()?;
+                    return Some(Ready {
+                        tag,
+                        local,
+                        peer: conn.peer_addr().unwrap_or(peer),
+                        conn,
+                        connect_time: connected.connect_time,
+                    });
+                }
+                Err(error) if error.operation == tapeline_sys::Operation::Bind => {
+                    self.context.notice(Notice::BindFailed {
+                        address: error.address.unwrap_or(peer),
+                        reason: error.reason(),
+                    });
+                    // As iperf 2: go on from any address, but say so by the exit status.
+                    if self.plan.personality == crate::plan::Personality::Native || local.is_none()
+                    {
+                        return None;
+                    }
+                    local = None;
+                }
+                Err(_) if self.context.interruption.is_raised() => return None,
+                Err(error) => {
+                    self.context.notice(Notice::ConnectFailed {
+                        tag,
+                        peer,
+                        reason: error.reason(),
+                        at: self.context.wall(),
+                        retrying: retry.is_some(),
+                    });
+                    let again = retry?;
+                    let mut pacer = Pacer::new(Precision::Economical);
+                    pacer.wait(again, self.context.stop())?;
+                    if self
+                        .plan
+                        .retry
+                        .is_some_and(|plan| again.since(began) >= plan.total)
+                    {
+                        self.context.notice(Notice::ConnectTimedOut {
+                            tag,
+                            at: self.context.wall(),
+                        });
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// When to try again, if at all.
+    fn retry_at(&self, began: MonoTime) -> Option<MonoTime> {
+        let RetryPlan { total, every } = self.plan.retry?;
+        let now = self.context.now();
+        (now.since(began) < total).then(|| (now + every).min(began + total))
+    }
+}
+
+/// Begins the traffic of connected flows.
+struct Starter<'a> {
+    plan: &'a ClientPlan,
+    context: &'a SharedContext,
+    group: GroupKey,
+    tally: &'a Arc<Tally>,
+    payload: Arc<[u8]>,
+}
+
+impl Starter<'_> {
+    fn start_all(&self, ready: Vec<Ready>) {
+        let many = ready.len() > THREADED_FLOWS;
+        let mut started = Vec::with_capacity(ready.len());
+        for flow in ready {
+            match self.open(&flow) {
+                Some(already) => started.push((flow, already)),
+                None => self.tally.fail(),
+            }
+        }
+        let start = self.context.clock.now();
+        for (flow, already) in started {
+            self.start(flow, already, start, many);
+        }
+    }
+
+    /// Sends the header, reads the acknowledgement when it was asked for, and shows the
+    /// connection. Returns the header's bytes, which count as data.
+    fn open(&self, flow: &Ready) -> Option<u64> {
+        let already = match self.send_header(flow) {
+            Ok(already) => already,
+            Err(error) => {
+                self.context.notice(Notice::TrafficFailed {
+                    tag: flow.tag,
+                    operation: TrafficOperation::SendHeader,
+                    transport: Transport::Tcp,
+                    reason: reason(&error),
+                });
+                return None;
+            }
+        };
+        let version = if self.plan.peer_detect && !self.plan.compatibility {
+            self.read_ack(flow)
+        } else {
+            None
+        };
+        self.show(flow, version);
+        Some(already)
+    }
+
+    fn send_header(&self, flow: &Ready) -> std::io::Result<u64> {
+        let bare = matches!(self.plan.workload, ClientWorkload::RequestResponse { .. });
+        if self.plan.compatibility || bare {
+            return Ok(0);
+        }
+        let mut message = Vec::with_capacity(128);
+        let header = self.plan.tcp_header();
+        header.encode(&mut message);
+        flow.conn.set_send_timeout(Some(FIRST_MESSAGE))?;
+        flow.conn.send_all(&message)?;
+        Ok(header.counted_length() as u64)
+    }
+
+    /// The server's acknowledgement, parsed by its own length. A server that never
+    /// answers (2.0.x) costs the time limit, not the test.
+    fn read_ack(&self, flow: &Ready) -> Option<PeerVersion> {
+        let read = || -> std::io::Result<Option<PeerVersion>> {
+            flow.conn.set_receive_timeout(Some(FIRST_MESSAGE))?;
+            let mut front = [0; 8];
+            flow.conn.recv_exact(&mut front)?;
+            let Ok(length) = ServerAck::announced_length(&front) else {
+                return Ok(None);
+            };
+            let mut message = vec![0; length];
+            message[..8].copy_from_slice(&front);
+            flow.conn.recv_exact(&mut message[8..])?;
+            Ok(ServerAck::parse(&message).ok().and_then(|ack| ack.version))
+        };
+        match read() {
+            Ok(version) => version,
+            Err(error) => {
+                self.context.notice(Notice::Text(format!(
+                    "{}: no answer to the version question (-X): {}",
+                    flow.peer,
+                    reason(&error)
+                )));
+                None
+            }
+        }
+    }
+
+    fn show(&self, flow: &Ready, version: Option<PeerVersion>) {
+        let flavour = match self.plan.workload {
+            ClientWorkload::Stream(Arrangement::Reverse) => ConnectionFlavour::Reverse,
+            ClientWorkload::Stream(Arrangement::FullDuplex) => ConnectionFlavour::FullDuplex,
+            ClientWorkload::Stream(_) => ConnectionFlavour::Plain,
+            ClientWorkload::RequestResponse { size } => ConnectionFlavour::RequestResponse {
+                request: size,
+                response: size,
+                hold_micros: 0,
+                quickack: false,
+            },
+        };
+        let mut line = banner::connected(flow.tag, flow.local, flow.peer);
+        line.flavour = flavour;
+        line.congestion = flow.conn.congestion();
+        line.congestion_by_user = self.plan.socket.congestion.is_some();
+        line.tos = banner::tos_note(
+            flavour,
+            true,
+            self.plan.socket.tos.unwrap_or_default(),
+            None,
+        );
+        line.peer_version = version.map(|version| version.to_string());
+        line.peer_detected = self.plan.peer_detect;
+        line.initial = banner::initial_tcp(&flow.conn);
+        line.connect_time = Some(flow.connect_time);
+        line.at = Some(self.context.wall());
+        self.context.reporter.event(Event::Connected(line));
+    }
+
+    fn start(&self, flow: Ready, already: u64, start: MonoTime, many: bool) {
+        let deadline = self.plan.time_limit().map(|time| start + time);
+        let part = |tag: FlowTag, groups: Vec<GroupKey>| TcpFlow {
+            tag,
+            conn: Arc::clone(&flow.conn),
+            local: flow.local,
+            peer: flow.peer,
+            start,
+            interval: self.plan.interval,
+            groups,
+            stop: self.context.stop().clone(),
+            patience: patience(self.plan.interval, None),
+            many,
+            tally: Arc::clone(self.tally),
+            after: None,
+        };
+        let reversed = FlowTag {
+            reversed: true,
+            ..flow.tag
+        };
+        match self.plan.workload {
+            ClientWorkload::RequestResponse { size } => {
+                part(flow.tag, vec![self.group]).request(self.context, size, deadline, None);
+            }
+            ClientWorkload::Stream(Arrangement::Reverse) => {
+                part(reversed, vec![self.group]).receive(self.context, self.receive_part(deadline));
+            }
+            ClientWorkload::Stream(Arrangement::FullDuplex) => {
+                let pair = self
+                    .context
+                    .reporter
+                    .open_group(GroupKind::Duplex(flow.tag));
+                part(reversed, vec![pair, self.group])
+                    .receive(self.context, self.receive_part(deadline));
+                part(flow.tag, vec![pair, self.group]).send(
+                    self.context,
+                    self.send_part(already, deadline, SendEnd::Shutdown),
+                );
+            }
+            ClientWorkload::Stream(
+                Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. },
+            ) => {
+                let end = if self.plan.ignore_shutdown {
+                    SendEnd::Leave
+                } else {
+                    let limit = self.plan.time_limit().unwrap_or_default().max(SLACK);
+                    SendEnd::ShutdownAndDrain(limit)
+                };
+                part(flow.tag, vec![self.group])
+                    .send(self.context, self.send_part(already, deadline, end));
+            }
+        }
+    }
+
+    fn send_part(&self, already: u64, deadline: Option<MonoTime>, end: SendEnd) -> SendPart {
+        SendPart {
+            payload: Arc::clone(&self.payload),
+            deadline,
+            bytes: self.plan.byte_limit(),
+            already,
+            rate: self.plan.tcp_header().rate.map(|rate| rate.0),
+            end,
+        }
+    }
+
+    fn receive_part(&self, deadline: Option<MonoTime>) -> ReceivePart {
+        ReceivePart {
+            length: self.plan.tcp_read_length(),
+            deadline: deadline.map(|deadline| deadline + SLACK),
+            bytes: self.plan.byte_limit(),
+            already: 0,
+            rate: None,
+            shutdown: true,
+        }
+    }
+}

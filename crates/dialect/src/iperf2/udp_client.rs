@@ -1,0 +1,537 @@
+//! The UDP client, and sending with the final exchange, which connect-backs share.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
+use tapeline_engine::{Precision, Schedule, SendCell, Stop, UdpSendPlan, run_udp_sender};
+use tapeline_report::{
+    ConnectionFlavour, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
+    TrafficOperation, UdpReceive,
+};
+use tapeline_stats::Moments;
+use tapeline_sys::{Interest, ReceiveFeatures, UdpSocket, Wait, reason};
+use tapeline_wire::iperf2::{ServerReport, UdpClientHeader};
+
+use super::banner::{self, SocketFacts};
+use super::client::{SharedContext, Target};
+use super::closing::{Closing, ClosingStep};
+use super::connect_back::ClientListener;
+use super::flows::tell_ending;
+use super::order::{SLACK, patience};
+use super::stamps::{Stamp12, Stamp16, StampForm, datagram_template};
+use super::udp_receive::UdpReceiving;
+use crate::context::Tally;
+use crate::plan::{Arrangement, ClientPlan};
+use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey, GroupKind};
+
+/// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
+/// that begin at the same instant (wire document 7.9).
+const STAGGER: Duration = Duration::from_millis(2);
+const STAGGERED: u32 = 50;
+/// Sends with which a reverse test is asked for, as 2.2.1.
+const REVERSE_TRIES: u32 = 100;
+/// Largest datagram that anybody could answer with.
+const MAX_ANSWER: usize = 65_536;
+
+struct Ready {
+    tag: FlowTag,
+    socket: Arc<UdpSocket>,
+    local: SocketAddr,
+    peer: SocketAddr,
+}
+
+/// Runs the test; returns whether anything failed.
+pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
+    let options = banner::client_options(plan);
+    let tally = Tally::new();
+    let group = context.reporter.open_group(GroupKind::Sum);
+    let listener = match ClientListener::open(plan, target, context, group) {
+        Ok(listener) => listener,
+        Err(notice) => {
+            context.notice(notice);
+            return true;
+        }
+    };
+    let mut ready = Vec::with_capacity(plan.parallel);
+    for index in 0..plan.parallel {
+        let tag = FlowTag {
+            id: context.next_id(),
+            reversed: false,
+        };
+        let peer = target.peer(index);
+        let opened = match UdpSocket::connected(peer, target.local(index), &options) {
+            Ok(opened) => opened,
+            Err(error) => {
+                context.notice(match error.operation {
+                    tapeline_sys::Operation::Bind => Notice::BindFailed {
+                        address: error.address.unwrap_or(peer),
+                        reason: error.reason(),
+                    },
+                    _ => Notice::Text(error.to_string()),
+                });
+                tally.fail();
+                continue;
+            }
+        };
+        if index == 0 {
+            for notice in banner::refusals(&opened.refused, &options) {
+                context.notice(notice);
+            }
+            let facts = SocketFacts {
+                buffer: opened.socket.send_buffer().unwrap_or(0),
+                mss: None,
+                congestion: None,
+            };
+            let banner = banner::client_banner(plan, target.bound(), peer.is_ipv6(), facts);
+            context.reporter.event(Event::Connecting(banner));
+        }
+        if peer.ip().is_multicast() {
+            let _ = opened
+                .socket
+                .set_multicast_ttl(plan.socket.ttl.unwrap_or(1));
+        }
+        let local = opened.socket.local_addr().unwrap_or(peer);
+        ready.push(Ready {
+            tag,
+            socket: Arc::new(opened.socket),
+            local,
+            peer,
+        });
+    }
+    for flow in &ready {
+        show(plan, flow, context);
+    }
+    let start = context.now();
+    for (index, flow) in ready.into_iter().enumerate() {
+        let step = u32::try_from(index).unwrap_or(u32::MAX) % STAGGERED;
+        start_flow(plan, flow, start + STAGGER * step, group, context, &tally);
+    }
+    let failed = tally.wait();
+    listener.map_or(failed, |listener| listener.wait() || failed)
+}
+
+fn show(plan: &ClientPlan, flow: &Ready, context: &SharedContext) {
+    let flavour = match plan.arrangement() {
+        Arrangement::Reverse => ConnectionFlavour::Reverse,
+        Arrangement::FullDuplex => ConnectionFlavour::FullDuplex,
+        _ => ConnectionFlavour::Plain,
+    };
+    let mut line = banner::connected(flow.tag, flow.local, flow.peer);
+    line.flavour = flavour;
+    line.no_udp_fin = !plan.udp_fin || plan.arrangement() == Arrangement::FullDuplex;
+    line.tos = banner::tos_note(flavour, true, plan.socket.tos.unwrap_or_default(), None);
+    line.at = Some(context.wall());
+    context.reporter.event(Event::Connected(line));
+}
+
+/// Runs `part` on a thread of its own and counts its end.
+fn spawn(
+    context: &SharedContext,
+    tally: &Arc<Tally>,
+    part: impl FnOnce() -> bool + Send + 'static,
+) {
+    tally.begin();
+    let counted = Arc::clone(tally);
+    let spawned = std::thread::Builder::new()
+        .name("udp".into())
+        .spawn(move || counted.end(part()));
+    if let Err(error) = spawned {
+        context.notice(Notice::Text(format!("no thread for a flow: {error}")));
+        tally.end(true);
+    }
+}
+
+fn start_flow(
+    plan: &ClientPlan,
+    flow: Ready,
+    start: MonoTime,
+    group: GroupKey,
+    context: &SharedContext,
+    tally: &Arc<Tally>,
+) {
+    let arrangement = plan.arrangement();
+    let ipv6 = flow.peer.is_ipv6();
+    let header = plan.udp_header(ipv6);
+    let deadline = plan.time_limit().map(|time| start + time);
+    let reversed = FlowTag {
+        reversed: true,
+        ..flow.tag
+    };
+    let groups = match arrangement {
+        Arrangement::FullDuplex => {
+            let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag));
+            vec![pair, group]
+        }
+        _ => vec![group],
+    };
+    let sends = arrangement != Arrangement::Reverse;
+    let receives = matches!(arrangement, Arrangement::Reverse | Arrangement::FullDuplex);
+    if receives {
+        flow.socket.request(ReceiveFeatures::MEASURE);
+        let _ = flow.socket.maximise_receive_buffer();
+        let receiving = UdpReceiving {
+            context: Arc::clone(context),
+            tag: reversed,
+            socket: Arc::clone(&flow.socket),
+            local: flow.local,
+            peer: flow.peer,
+            start,
+            deadline: deadline.map(|deadline| deadline + SLACK),
+            bytes: plan.byte_limit(),
+            interval: plan.interval,
+            groups: groups.clone(),
+            patience: patience(plan.interval, None),
+            stop: context.stop().clone(),
+        };
+        let asker = Arc::clone(&flow.socket);
+        let stop = context.stop().clone();
+        let first = (!sends).then(|| first_datagram(&header, 0));
+        spawn(context, tally, move || {
+            if let Some(first) = first {
+                ask_for_data(&asker, first, &stop);
+            }
+            receiving.run()
+        });
+    }
+    if sends {
+        let with_header = (!plan.compatibility).then_some(header);
+        let sending = UdpSending {
+            context: Arc::clone(context),
+            tag: flow.tag,
+            socket: flow.socket,
+            to: None,
+            form: StampForm::Wide,
+            header: with_header,
+            length: plan.udp_length(ipv6),
+            start,
+            deadline,
+            bytes: plan.byte_limit(),
+            pace: plan.udp_pace(),
+            interval: plan.interval,
+            groups,
+            local: flow.local,
+            peer: flow.peer,
+            stop: context.stop().clone(),
+            fin: if header.no_fin || flow.peer.ip().is_multicast() {
+                Fin::Once
+            } else {
+                Fin::Exchange
+            },
+        };
+        spawn(context, tally, move || sending.run());
+    }
+}
+
+/// The first datagram of a flow: long enough for its settings.
+fn first_datagram(header: &UdpClientHeader, length: u32) -> Vec<u8> {
+    let length = (length as usize).max(header.announced_length());
+    datagram_template(length, Some(header))
+}
+
+/// Sends the order of a reverse test until the server's data arrives. The server takes
+/// repetitions for what they are: they have the same number.
+fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, stop: &Stop) {
+    use tapeline_engine::DatagramStamp as _;
+    let clock = tapeline_sys::SystemClock;
+    for attempt in 0..REVERSE_TRIES {
+        if stop.is_raised() {
+            return;
+        }
+        let wall = tapeline_base::Clock::wall(&clock);
+        Stamp16.stamp(&mut order, 1, wall);
+        // A refused datagram shows in the receiver's silence.
+        let _ = socket.send(&order);
+        let wait = Duration::from_millis(u64::from(attempt.min(9)) * 2 + 2);
+        if socket
+            .wait_ready(Interest::READ, Wait::AtMost(wait))
+            .unwrap_or(false)
+        {
+            // Readable may only mean an error from the path: that is not data.
+            match socket.take_error() {
+                Ok(Some(_)) => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+/// How a UDP sender ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fin {
+    /// Final datagrams until the report comes.
+    Exchange,
+    /// One final datagram.
+    Once,
+}
+
+/// A UDP sender with its final exchange.
+pub(super) struct UdpSending {
+    pub(super) context: SharedContext,
+    pub(super) tag: FlowTag,
+    pub(super) socket: Arc<UdpSocket>,
+    /// Destination on a socket that is not connected.
+    pub(super) to: Option<SocketAddr>,
+    pub(super) form: StampForm,
+    /// Settings, where the flow carries any.
+    pub(super) header: Option<UdpClientHeader>,
+    pub(super) length: u32,
+    pub(super) start: MonoTime,
+    pub(super) deadline: Option<MonoTime>,
+    pub(super) bytes: Option<u64>,
+    pub(super) pace: Pace,
+    pub(super) interval: Option<Duration>,
+    pub(super) groups: Vec<GroupKey>,
+    pub(super) local: SocketAddr,
+    pub(super) peer: SocketAddr,
+    pub(super) stop: Stop,
+    pub(super) fin: Fin,
+}
+
+/// Share of the wanted rate below which the pacing counts as missed.
+const PACING_MISSED: f64 = 0.99;
+
+impl UdpSending {
+    /// Sends on the calling thread until all is over; returns whether it failed.
+    pub(super) fn run(self) -> bool {
+        let cell = Arc::<SendCell>::default();
+        self.context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell: CounterCell::UdpSend(Arc::clone(&cell)),
+            start: self.start,
+            interval: self.interval,
+            endpoints: Endpoints {
+                local: self.local,
+                peer: self.peer,
+                local_sends: true,
+            },
+            groups: self.groups.clone(),
+            conn: None,
+        });
+        let _ = self
+            .socket
+            .set_send_timeout(Some(tapeline_engine::SEND_LIMIT));
+        let end = match self.form {
+            StampForm::Wide => run_udp_sender(self.send_plan(Arc::clone(&cell), Stamp16)),
+            StampForm::Narrow => run_udp_sender(self.send_plan(Arc::clone(&cell), Stamp12)),
+        };
+        self.tell_pacing(&end.counters, end.ending.at);
+        let mut failed = tell_ending(
+            &self.context,
+            self.tag,
+            Transport::Udp,
+            self.start,
+            &end.ending,
+        );
+
+        // The final datagram counts as one of the flow, on both sides.
+        let mut final_datagram = datagram_template(self.length as usize, self.header.as_ref());
+        let sent = self.send_final(&mut final_datagram, end.next_sequence);
+        let mut counters = end.counters;
+        if sent.is_ok() {
+            counters.bytes += final_datagram.len() as u64;
+            counters.writes += 1;
+        }
+        cell.publish(&counters);
+        self.context.reporter.end(FlowEnd {
+            tag: self.tag,
+            at: self.context.now(),
+            sent: Some(counters.writes),
+            dropped: None,
+        });
+        if let Err(error) = sent {
+            self.failed(TrafficOperation::WriteFin, &error);
+        }
+        if self.fin == Fin::Exchange {
+            failed |= !self.await_report(&final_datagram);
+        }
+        failed
+    }
+
+    fn send_plan<S>(&self, cell: Arc<SendCell>, stamp: S) -> UdpSendPlan<S> {
+        let bits = u64::from(self.length) * 8;
+        let schedule = match self.pace {
+            Pace::Bits(rate) => Schedule::at_bit_rate(self.start, bits, rate.0),
+            Pace::Packets(rate) => Schedule::at_unit_rate(self.start, rate.0),
+        };
+        let first = self
+            .header
+            .as_ref()
+            .filter(|header| (self.length as usize) < header.announced_length())
+            .map(|header| first_datagram(header, self.length));
+        UdpSendPlan {
+            socket: Arc::clone(&self.socket),
+            to: self.to,
+            template: datagram_template(self.length as usize, self.header.as_ref()),
+            first,
+            first_sequence: self.form.first_sequence(),
+            start: self.start,
+            deadline: self.deadline,
+            bytes: self.bytes,
+            schedule,
+            precision: Precision::Precise,
+            segmentation: true,
+            cell,
+            stop: self.stop.clone(),
+            stamp,
+        }
+    }
+
+    fn tell_pacing(&self, counters: &tapeline_engine::SendCounters, at: MonoTime) {
+        let wanted = match self.pace {
+            Pace::Bits(rate) => rate.0,
+            Pace::Packets(rate) => rate.bits(u64::from(self.length)).0,
+        };
+        let span = at.since(self.start);
+        let reached = tapeline_base::BitRate::over(counters.bytes, span);
+        let enough = counters.writes > 100 && span > Duration::from_millis(500);
+        if enough && wanted > 0 && reached < wanted as f64 * PACING_MISSED {
+            self.context.notice(Notice::PacingMissed {
+                tag: self.tag,
+                wanted,
+                reached: reached as u64,
+            });
+        }
+    }
+
+    fn send_final(&self, datagram: &mut [u8], next: u64) -> std::io::Result<usize> {
+        self.form.write_final(datagram, next, self.context.wall());
+        // The first attempt may return the refusal of an earlier datagram.
+        self.send(datagram).or_else(|_| self.send(datagram))
+    }
+
+    fn send(&self, datagram: &[u8]) -> std::io::Result<usize> {
+        match self.to {
+            Some(to) => self.socket.send_to(datagram, to),
+            None => self.socket.send(datagram),
+        }
+    }
+
+    /// Asks for the server's report until it comes; returns whether it came.
+    fn await_report(&self, final_datagram: &[u8]) -> bool {
+        let mut closing = Closing::new(self.context.now());
+        let mut buffer = vec![0; MAX_ANSWER];
+        let mut refusals = 0;
+        // The final datagram is out already.
+        let _ = closing.next(self.context.now());
+        loop {
+            match closing.next(self.context.now()) {
+                ClosingStep::Send { full } => {
+                    let short = final_datagram.len().min(16);
+                    let datagram = if full {
+                        final_datagram
+                    } else {
+                        &final_datagram[..short]
+                    };
+                    let _ = self.send(datagram);
+                }
+                ClosingStep::Wait(until) => {
+                    let wait = Wait::AtMost(until.since(self.context.now()));
+                    if !self
+                        .socket
+                        .wait_ready(Interest::READ, wait)
+                        .unwrap_or(false)
+                    {
+                        continue;
+                    }
+                    match self.socket.recv_nonblocking(&mut buffer) {
+                        Ok(length) => closing.received(&buffer[..length]),
+                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                        Err(error) => {
+                            if refusals < 2 {
+                                self.failed(TrafficOperation::ReadFin, &error);
+                            }
+                            refusals += 1;
+                        }
+                    }
+                }
+                ClosingStep::Reported(report) => {
+                    self.tell_report(&report);
+                    return true;
+                }
+                ClosingStep::Unanswered { tries } => {
+                    self.context.notice(Notice::NoServerReport {
+                        tag: self.tag,
+                        tries,
+                    });
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn failed(&self, operation: TrafficOperation, error: &std::io::Error) {
+        self.context.notice(Notice::TrafficFailed {
+            tag: self.tag,
+            operation,
+            transport: Transport::Udp,
+            reason: reason(error),
+        });
+    }
+
+    fn tell_report(&self, report: &ServerReport) {
+        let end = report.duration.duration().unwrap_or_default();
+        let row = Row {
+            subject: Subject::Flow(self.tag),
+            phase: Phase::Total,
+            span: Span {
+                start: Duration::ZERO,
+                end,
+            },
+            ended: self.context.wall(),
+            bytes: report.bytes.0,
+            endpoints: Some(Endpoints {
+                local: self.local,
+                peer: self.peer,
+                local_sends: true,
+            }),
+            trip_times: false,
+            measure: Measure::UdpReceive(report_numbers(report, end)),
+        };
+        self.context.reporter.event(Event::ServerReport {
+            row,
+            enhanced: report.transit_valid,
+        });
+    }
+}
+
+/// A peer's report in the model's units.
+fn report_numbers(report: &ServerReport, span: Duration) -> UdpReceive {
+    let transit = &report.transit;
+    let seconds = |micros: i64| micros as f64 * 1e-6;
+    let moments = if transit.count == 0 {
+        Moments::EMPTY
+    } else {
+        Moments {
+            count: u64::from(transit.count),
+            mean: seconds(transit.mean.0),
+            m2: transit.m2.as_f64() * 1e-12,
+            min: seconds(transit.min.0),
+            max: seconds(transit.max.0),
+        }
+    };
+    let received = report.datagrams.saturating_sub(report.lost);
+    let jitter = Some(seconds(report.jitter.0));
+    UdpReceive {
+        received,
+        total: report.datagrams,
+        lost: report.lost,
+        reordered: report.out_of_order,
+        duplicates: 0,
+        out_of_order: report.out_of_order,
+        lost_compatible: report.lost,
+        lost_in_host: None,
+        jitter,
+        jitter_mean: jitter,
+        transit: moments,
+        reads: 0,
+        timeouts: 0,
+        truncated: 0,
+        packets_per_second: if span.is_zero() {
+            0.0
+        } else {
+            report.datagrams as f64 / span.as_secs_f64()
+        },
+    }
+}

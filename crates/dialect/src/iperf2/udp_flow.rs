@@ -1,0 +1,165 @@
+//! Reading a UDP flow's datagrams: which layout, which number, data or end.
+
+use tapeline_base::WallTime;
+use tapeline_wire::iperf2::{DatagramStamp, UdpClientHeader, UdpLayout, limits};
+
+/// One datagram of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Its number; of a final datagram, the number after the last data.
+    pub(super) sequence: u64,
+    /// It ends the flow.
+    pub(super) fin: bool,
+    /// The sender's stamp.
+    pub(super) sent: WallTime,
+}
+
+/// Reads the datagrams of one flow in the layout that its first datagram showed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowReader {
+    narrow: bool,
+    wide_ids: bool,
+    first: u64,
+    highest: u64,
+}
+
+impl FlowReader {
+    /// For the datagrams that a 2.1 or later end sends in reverse.
+    pub(super) fn reverse() -> Self {
+        Self {
+            narrow: false,
+            wide_ids: true,
+            first: 1,
+            highest: 0,
+        }
+    }
+
+    /// From the first datagram of a new flow; `None` when it cannot open one.
+    pub(super) fn open(datagram: &[u8]) -> Option<(Self, Option<UdpClientHeader>)> {
+        let layout = UdpLayout::detect(datagram);
+        let header = UdpClientHeader::parse(datagram).ok();
+        let mut reader = Self {
+            narrow: matches!(layout, UdpLayout::Legacy12),
+            wide_ids: header.is_some_and(|header| header.wide_ids),
+            first: 1,
+            highest: 0,
+        };
+        if header.is_none() && layout == UdpLayout::Headerless {
+            // 64-bit numbers show by an upper half of zero.
+            reader.wide_ids = datagram.get(12..16) == Some(&[0; 4]);
+        }
+        let stamp = reader.stamp(datagram)?;
+        if stamp.is_fin() {
+            return None;
+        }
+        if stamp.id == 0 {
+            if !reader.narrow && layout == UdpLayout::Extended16 {
+                return None;
+            }
+            reader.first = 0;
+        } else if reader.narrow {
+            reader.first = 0;
+        }
+        Some((reader, header))
+    }
+
+    /// Number that the flow's first datagram has.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The flow has the 12-byte layout of 2.0.5 and before.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.narrow
+    }
+
+    #[inline]
+    fn stamp(&self, datagram: &[u8]) -> Option<DatagramStamp> {
+        if self.narrow {
+            DatagramStamp::read_12(datagram)
+        } else {
+            DatagramStamp::read_16(datagram, self.wide_ids)
+        }
+    }
+
+    /// Reads a datagram; `None` for one that cannot belong to the flow.
+    #[inline]
+    pub(super) fn read(&mut self, datagram: &[u8]) -> Option<Seen> {
+        let stamp = self.stamp(datagram)?;
+        let sent = WallTime::from_wire(stamp.seconds, stamp.micros);
+        let fin = stamp.is_fin();
+        let sequence = if fin {
+            stamp.fin_number(self.highest)?
+        } else {
+            stamp.id.unsigned_abs()
+        };
+        let jump = sequence.saturating_sub(self.highest);
+        if sequence < self.first || jump > limits::MAX_ID_JUMP {
+            return None;
+        }
+        self.highest = self.highest.max(sequence);
+        Some(Seen {
+            sequence,
+            fin,
+            sent,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stamps::{StampForm, datagram_template};
+    use super::*;
+
+    fn stamped(id: i64) -> Vec<u8> {
+        let mut datagram = datagram_template(100, Some(&UdpClientHeader::default()));
+        DatagramStamp {
+            id,
+            seconds: 7,
+            micros: 8,
+        }
+        .write_16(&mut datagram);
+        datagram
+    }
+
+    #[test]
+    fn a_flow_opens_with_data_only() {
+        assert!(FlowReader::open(&stamped(1)).is_some());
+        assert!(FlowReader::open(&stamped(0)).is_none());
+        assert!(FlowReader::open(&stamped(-3)).is_none());
+        assert!(FlowReader::open(&[]).is_none());
+    }
+
+    #[test]
+    fn data_and_end_have_numbers() {
+        let (mut reader, header) = FlowReader::open(&stamped(1)).expect("a flow");
+        assert!(header.is_some());
+        let seen = reader.read(&stamped(4)).expect("data");
+        assert_eq!((seen.sequence, seen.fin), (4, false));
+        let mut last = stamped(0);
+        StampForm::Wide.write_final(&mut last, 5, WallTime::default());
+        let seen = reader.read(&last).expect("the end");
+        assert_eq!((seen.sequence, seen.fin), (5, true));
+    }
+
+    #[test]
+    fn absurd_jumps_do_not_belong() {
+        let (mut reader, _) = FlowReader::open(&stamped(1)).expect("a flow");
+        assert!(reader.read(&stamped(1 << 40)).is_none());
+        assert!(reader.read(&stamped(2)).is_some());
+    }
+
+    #[test]
+    fn legacy_numbers_start_at_zero() {
+        let header = UdpClientHeader {
+            form: tapeline_wire::iperf2::UdpForm::Legacy12,
+            wide_ids: false,
+            ..UdpClientHeader::default()
+        };
+        let mut datagram = datagram_template(200, Some(&header));
+        DatagramStamp::default().write_12(&mut datagram);
+        let (reader, _) = FlowReader::open(&datagram).expect("a flow");
+        assert!(reader.is_narrow());
+        assert_eq!(reader.first(), 0);
+    }
+}

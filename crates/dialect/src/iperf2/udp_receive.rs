@@ -1,0 +1,139 @@
+//! Receiving on a client's own UDP socket: reverse and full-duplex tests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, MonoTime, Transport};
+use tapeline_engine::{
+    ArrivedDatagram, Cause, DatagramCell, DatagramReceiver, Ending, Stage, Stop,
+};
+use tapeline_report::{Endpoints, Notice};
+use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
+
+use super::client::SharedContext;
+use super::flows::tell_ending;
+use super::udp_flow::FlowReader;
+use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
+
+/// Longest wait between two looks at the stop flag.
+const LOOK: Duration = Duration::from_millis(50);
+const SLOTS: usize = 32;
+
+/// A receiver on a connected socket.
+pub(super) struct UdpReceiving {
+    pub(super) context: SharedContext,
+    pub(super) tag: FlowTag,
+    pub(super) socket: Arc<UdpSocket>,
+    pub(super) local: SocketAddr,
+    pub(super) peer: SocketAddr,
+    pub(super) start: MonoTime,
+    pub(super) deadline: Option<MonoTime>,
+    pub(super) bytes: Option<u64>,
+    pub(super) interval: Option<Duration>,
+    pub(super) groups: Vec<GroupKey>,
+    pub(super) patience: Duration,
+    pub(super) stop: Stop,
+}
+
+impl UdpReceiving {
+    /// Receives on the calling thread until the end; returns whether it failed.
+    pub(super) fn run(self) -> bool {
+        let cell = Arc::<DatagramCell>::default();
+        self.context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell: CounterCell::UdpReceive(Arc::clone(&cell)),
+            start: self.start,
+            interval: self.interval,
+            endpoints: Endpoints {
+                local: self.local,
+                peer: self.peer,
+                local_sends: false,
+            },
+            groups: self.groups.clone(),
+            conn: None,
+        });
+        let dropped_before = self.socket.dropped();
+        let mut reader = FlowReader::reverse();
+        let mut receiver = DatagramReceiver::new(reader.first(), cell, self.start);
+        let cause = self.receive(&mut reader, &mut receiver);
+        receiver.publish();
+        let complete = matches!(cause, Cause::Complete);
+        let last = receiver.counters().last;
+        let at = if complete {
+            last.max(self.start)
+        } else {
+            self.context.now()
+        };
+        let ending = Ending::new(cause, at);
+        let failed = tell_ending(&self.context, self.tag, Transport::Udp, self.start, &ending);
+        let dropped = self
+            .socket
+            .dropped()
+            .zip(dropped_before)
+            .map(|(after, before)| after.saturating_sub(before));
+        if let Some(datagrams) = dropped.filter(|count| *count > 0) {
+            self.context.notice(Notice::ReceiveBufferDrops {
+                tag: Some(self.tag),
+                datagrams,
+            });
+        }
+        self.context.reporter.end(FlowEnd {
+            tag: self.tag,
+            at,
+            sent: None,
+            dropped,
+        });
+        failed
+    }
+
+    fn receive(&self, reader: &mut FlowReader, receiver: &mut DatagramReceiver) -> Cause {
+        let mut batch = ReceiveBatch::coalescing(SLOTS);
+        loop {
+            let now = self.context.now();
+            if self.stop.is_raised() {
+                return Cause::Stopped;
+            }
+            if self.deadline.is_some_and(|deadline| now >= deadline)
+                || self
+                    .bytes
+                    .is_some_and(|bytes| receiver.counters().bytes >= bytes)
+            {
+                return Cause::Complete;
+            }
+            match batch.receive(&self.socket, Wait::AtMost(LOOK)) {
+                Ok(0) => {
+                    let silence = now.since(receiver.counters().last);
+                    if silence > self.patience {
+                        return Cause::Vanished(silence);
+                    }
+                }
+                Ok(_) => {
+                    let now = self.context.now();
+                    for datagram in batch.datagrams() {
+                        for payload in datagram.segments() {
+                            let Some(seen) = reader.read(payload) else {
+                                continue;
+                            };
+                            let arrived = ArrivedDatagram {
+                                sequence: seen.sequence,
+                                sent: seen.sent,
+                                arrival: datagram.arrival,
+                                length: payload.len(),
+                                truncated: datagram.truncated,
+                            };
+                            receiver.observe(&arrived, now);
+                            if seen.fin {
+                                return Cause::Complete;
+                            }
+                        }
+                    }
+                    receiver.publish();
+                }
+                // An earlier datagram of ours was refused: the server is not there (yet).
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+                Err(error) => return Cause::Failed(Stage::Receive, error),
+            }
+        }
+    }
+}

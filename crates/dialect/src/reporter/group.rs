@@ -1,0 +1,98 @@
+//! Flows whose rows are added up.
+
+use std::collections::BTreeMap;
+
+use tapeline_base::FlowTag;
+use tapeline_report::{Event, Row, Subject};
+
+use super::GroupKind;
+use super::sum::{add_up, distinct_flows};
+
+/// Rows of the members until every active member has told the same interval.
+#[derive(Debug)]
+pub(super) struct Group {
+    kind: GroupKind,
+    /// Sum over a single flow too.
+    single: bool,
+    /// Next interval that each active member will tell.
+    active: BTreeMap<FlowTag, u64>,
+    intervals: BTreeMap<u64, Vec<Row>>,
+    totals: Vec<Row>,
+    sent: Option<u64>,
+}
+
+impl Group {
+    pub(super) fn new(kind: GroupKind, single: bool) -> Self {
+        Self {
+            kind,
+            single,
+            active: BTreeMap::new(),
+            intervals: BTreeMap::new(),
+            totals: Vec::new(),
+            sent: None,
+        }
+    }
+
+    pub(super) fn join(&mut self, tag: FlowTag) {
+        self.active.insert(tag, 0);
+    }
+
+    /// A member told an interval; returns the sums that are complete now.
+    pub(super) fn interval(&mut self, tag: FlowTag, index: u64, row: Row) -> Vec<Event> {
+        if let Some(next) = self.active.get_mut(&tag) {
+            *next = index + 1;
+        }
+        self.intervals.entry(index).or_default().push(row);
+        self.complete_intervals()
+    }
+
+    /// A member ended; returns what is complete now.
+    pub(super) fn total(&mut self, tag: FlowTag, row: Row, sent: Option<u64>) -> Vec<Event> {
+        self.active.remove(&tag);
+        self.totals.push(row);
+        if let Some(datagrams) = sent {
+            *self.sent.get_or_insert(0) += datagrams;
+        }
+        let mut events = self.complete_intervals();
+        if self.active.is_empty() {
+            let rows = std::mem::take(&mut self.totals);
+            let sent = self.sent.take();
+            if let Some(sum) = self.sum(&rows) {
+                events.push(Event::Row(sum));
+                if let (Some(datagrams), GroupKind::Sum) = (sent, self.kind) {
+                    events.push(Event::Sent {
+                        tag: None,
+                        flows: distinct_flows(&rows),
+                        datagrams,
+                    });
+                }
+            }
+        }
+        events
+    }
+
+    fn complete_intervals(&mut self) -> Vec<Event> {
+        let slowest = self.active.values().copied().min().unwrap_or(u64::MAX);
+        let rest = self.intervals.split_off(&slowest);
+        let complete = std::mem::replace(&mut self.intervals, rest);
+        complete
+            .values()
+            .filter_map(|rows| self.sum(rows))
+            .map(Event::Row)
+            .collect()
+    }
+
+    fn sum(&self, rows: &[Row]) -> Option<Row> {
+        match self.kind {
+            GroupKind::Sum => {
+                let flows = distinct_flows(rows);
+                (flows > 1 || (self.single && flows == 1))
+                    .then(|| add_up(rows, Subject::Sum { flows }))
+                    .flatten()
+            }
+            GroupKind::Duplex(tag) => (rows.len() > 1)
+                .then(|| add_up(rows, Subject::Duplex(tag)))
+                .flatten(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! From two snapshots to a row's numbers.
+
+use tapeline_base::BitRate;
+use tapeline_engine::{DatagramCounters, ExchangeCounters, ReceiveCounters, SendCounters};
+use tapeline_report::{
+    Measure, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+};
+use tapeline_stats::{Moments, ReadSizes};
+use tapeline_sys::{TcpConn, TcpInfo};
+
+use super::CounterCell;
+
+/// One reading of a flow's counters.
+#[derive(Clone, Copy, Debug)]
+enum Counters {
+    Send(SendCounters),
+    Receive(ReceiveCounters),
+    Datagram(DatagramCounters),
+    Exchange(ExchangeCounters),
+}
+
+/// Counters with the kernel's view at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    counters: Counters,
+    tcp: Option<TcpInfo>,
+}
+
+impl Sample {
+    /// The reading that later ones are compared with: nothing yet, but the kernel's
+    /// counters are not zero for a connection with a past.
+    pub(super) fn first(cell: &CounterCell, conn: Option<&TcpConn>) -> Self {
+        Self {
+            counters: zero(cell),
+            tcp: conn.and_then(TcpConn::tcp_info),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.counters {
+            Counters::Send(c) => c.bytes,
+            Counters::Receive(c) => c.bytes,
+            Counters::Datagram(c) => c.bytes,
+            Counters::Exchange(c) => c.sent + c.received,
+        }
+    }
+
+    /// Extremes over the whole flow.
+    pub(super) fn extremes(&self) -> (f64, f64) {
+        match &self.counters {
+            Counters::Datagram(c) => (c.transit.min, c.transit.max),
+            Counters::Exchange(c) => (c.round_trips.min, c.round_trips.max),
+            Counters::Send(_) | Counters::Receive(_) => (f64::INFINITY, f64::NEG_INFINITY),
+        }
+    }
+}
+
+fn zero(cell: &CounterCell) -> Counters {
+    match cell {
+        CounterCell::TcpSend(_) | CounterCell::UdpSend(_) => {
+            Counters::Send(SendCounters::default())
+        }
+        CounterCell::TcpReceive(cell) => {
+            let width = cell.read().reads.bin_width();
+            Counters::Receive(ReceiveCounters {
+                bytes: 0,
+                reads: ReadSizes::new(width.saturating_mul(8)),
+                last: tapeline_base::MonoTime::ZERO,
+            })
+        }
+        CounterCell::UdpReceive(_) => Counters::Datagram(DatagramCounters {
+            transit: Moments::EMPTY,
+            ..DatagramCounters::default()
+        }),
+        CounterCell::Exchange(_) | CounterCell::Answer(_) => Counters::Exchange(ExchangeCounters {
+            round_trips: Moments::EMPTY,
+            ..ExchangeCounters::default()
+        }),
+    }
+}
+
+/// Reads the counters without closing an interval.
+pub(super) fn sample_total(cell: &CounterCell, conn: Option<&TcpConn>) -> Sample {
+    let counters = match cell {
+        CounterCell::TcpSend(cell) | CounterCell::UdpSend(cell) => Counters::Send(cell.read()),
+        CounterCell::TcpReceive(cell) => Counters::Receive(cell.read()),
+        CounterCell::UdpReceive(cell) => Counters::Datagram(cell.read()),
+        CounterCell::Exchange(cell) | CounterCell::Answer(cell) => Counters::Exchange(cell.read()),
+    };
+    Sample {
+        counters,
+        tcp: conn.and_then(TcpConn::tcp_info),
+    }
+}
+
+/// Reads the counters and closes an interval; the extremes are the interval's own.
+pub(super) fn sample_interval(cell: &CounterCell, conn: Option<&TcpConn>) -> (Sample, (f64, f64)) {
+    let (counters, extremes) = match cell {
+        CounterCell::UdpReceive(cell) => {
+            let (counters, extremes) = cell.close_interval();
+            (Counters::Datagram(counters), extremes)
+        }
+        CounterCell::Exchange(cell) => {
+            let (counters, extremes) = cell.close_interval();
+            (Counters::Exchange(counters), extremes)
+        }
+        other => {
+            let sample = sample_total(other, None);
+            (sample.counters, sample.extremes())
+        }
+    };
+    let tcp = conn.and_then(TcpConn::tcp_info);
+    (Sample { counters, tcp }, extremes)
+}
+
+/// Bytes and numbers between two samples.
+pub(super) fn measure(
+    cell: &CounterCell,
+    phase: Phase,
+    before: &Sample,
+    after: &Sample,
+    span: Span,
+    extremes: (f64, f64),
+) -> (u64, Measure) {
+    let bytes = after.bytes().saturating_sub(before.bytes());
+    let measure = match (&before.counters, &after.counters) {
+        (Counters::Send(b), Counters::Send(a)) => {
+            let writes = a.writes.saturating_sub(b.writes);
+            let errors = a.errors.saturating_sub(b.errors);
+            if matches!(cell, CounterCell::UdpSend(_)) {
+                Measure::UdpSend(UdpSend {
+                    writes,
+                    errors,
+                    timeouts: a.timeouts.saturating_sub(b.timeouts),
+                })
+            } else {
+                Measure::TcpSend(TcpSend {
+                    writes,
+                    errors,
+                    retransmits: retransmits(before, after),
+                    state: after.tcp.map(|info| tcp_state(&info)),
+                })
+            }
+        }
+        (Counters::Receive(b), Counters::Receive(a)) => Measure::TcpReceive(TcpReceive {
+            reads: a.reads.since(&b.reads),
+        }),
+        (Counters::Datagram(b), Counters::Datagram(a)) => {
+            Measure::UdpReceive(udp_receive(phase, b, a, span, extremes))
+        }
+        (Counters::Exchange(_), Counters::Exchange(_))
+            if matches!(cell, CounterCell::Answer(_)) =>
+        {
+            Measure::Both {
+                datagrams: None,
+                loss: None,
+            }
+        }
+        (Counters::Exchange(b), Counters::Exchange(a)) => {
+            let finite =
+                |seconds: f64| (phase == Phase::Total && seconds.is_finite()).then_some(seconds);
+            Measure::RequestResponse(RequestResponse {
+                round_trips: a
+                    .round_trips
+                    .since(&b.round_trips)
+                    .with_extremes(extremes.0, extremes.1),
+                percentiles: a.percentiles.map(finite),
+                sent: a.sent.saturating_sub(b.sent),
+                received: a.received.saturating_sub(b.received),
+                retransmits: retransmits(before, after),
+                state: after.tcp.map(|info| tcp_state(&info)),
+            })
+        }
+        // A cell never changes its kind.
+        _ => Measure::Both {
+            datagrams: None,
+            loss: None,
+        },
+    };
+    (bytes, measure)
+}
+
+fn retransmits(before: &Sample, after: &Sample) -> Option<u64> {
+    let total = |sample: &Sample| sample.tcp.and_then(|info| info.total_retrans);
+    let after = total(after)?;
+    Some(u64::from(after.wrapping_sub(total(before).unwrap_or(0))))
+}
+
+/// The fields that rows show.
+pub(crate) fn tcp_state(info: &TcpInfo) -> TcpState {
+    let in_flight = match (info.unacked, info.sacked, info.lost, info.retrans) {
+        (Some(unacked), Some(sacked), Some(lost), Some(retrans)) => Some(
+            unacked
+                .saturating_add(retrans)
+                .saturating_sub(sacked)
+                .saturating_sub(lost),
+        ),
+        _ => None,
+    };
+    TcpState {
+        in_flight_packets: in_flight,
+        cwnd_packets: info.snd_cwnd,
+        mss: info.snd_mss,
+        rtt_micros: info.rtt_us,
+        rtt_variance_micros: info.rttvar_us,
+    }
+}
+
+fn udp_receive(
+    phase: Phase,
+    b: &DatagramCounters,
+    a: &DatagramCounters,
+    span: Span,
+    extremes: (f64, f64),
+) -> UdpReceive {
+    let skipped = a.skipped.saturating_sub(b.skipped);
+    let out_of_order = a.out_of_order.saturating_sub(b.out_of_order);
+    let arrivals = (a.received + a.duplicates).saturating_sub(b.received + b.duplicates);
+    let has_jitter = a.jitter_count
+        > if phase == Phase::Total {
+            0
+        } else {
+            b.jitter_count
+        };
+    UdpReceive {
+        received: a.received.saturating_sub(b.received),
+        total: a.total.saturating_sub(b.total),
+        lost: a.lost.saturating_sub(b.lost),
+        reordered: a.reordered.saturating_sub(b.reordered),
+        duplicates: a.duplicates.saturating_sub(b.duplicates),
+        out_of_order,
+        lost_compatible: skipped.saturating_sub(out_of_order),
+        lost_in_host: None,
+        jitter: (has_jitter || a.jitter_count > 0).then_some(a.jitter_ns * 1e-9),
+        jitter_mean: (a.jitter_count > 0).then_some(a.jitter_mean_ns * 1e-9),
+        transit: a
+            .transit
+            .since(&b.transit)
+            .with_extremes(extremes.0, extremes.1),
+        reads: arrivals,
+        timeouts: 0,
+        truncated: a.truncated.saturating_sub(b.truncated),
+        packets_per_second: BitRate::over(arrivals, span.length()) / 8.0,
+    }
+}

@@ -1,0 +1,143 @@
+//! Adding up the rows of several flows.
+
+use std::collections::BTreeSet;
+
+use tapeline_report::{
+    Measure, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, UdpReceive, UdpSend,
+};
+use tapeline_stats::Moments;
+
+/// Distinct flows among rows.
+pub(super) fn distinct_flows(rows: &[Row]) -> usize {
+    rows.iter()
+        .filter_map(|row| match row.subject {
+            Subject::Flow(tag) => Some(tag.id),
+            Subject::Sum { .. } | Subject::Duplex(_) => None,
+        })
+        .collect::<BTreeSet<_>>()
+        .len()
+}
+
+/// One row over all of `rows`; `None` when there are none.
+pub(super) fn add_up(rows: &[Row], subject: Subject) -> Option<Row> {
+    let first = rows.first()?;
+    let span = Span {
+        start: rows.iter().map(|row| row.span.start).min()?,
+        end: rows.iter().map(|row| row.span.end).max()?,
+    };
+    Some(Row {
+        subject,
+        phase: first.phase,
+        span,
+        ended: rows.iter().map(|row| row.ended).max()?,
+        bytes: rows.iter().map(|row| row.bytes).sum(),
+        endpoints: first.endpoints,
+        trip_times: rows.iter().any(|row| row.trip_times),
+        measure: add_measures(rows),
+    })
+}
+
+fn add_measures(rows: &[Row]) -> Measure {
+    let mut measures = rows.iter().map(|row| row.measure.clone());
+    let Some(mut sum) = measures.next() else {
+        return mixed(rows);
+    };
+    clear_flow_state(&mut sum);
+    for measure in measures {
+        match (&mut sum, &measure) {
+            (Measure::TcpSend(a), Measure::TcpSend(b)) => add_tcp_send(a, b),
+            (Measure::TcpReceive(a), Measure::TcpReceive(b)) => add_tcp_receive(a, b),
+            (Measure::UdpSend(a), Measure::UdpSend(b)) => add_udp_send(a, b),
+            (Measure::UdpReceive(a), Measure::UdpReceive(b)) => add_udp_receive(a, b),
+            (Measure::RequestResponse(a), Measure::RequestResponse(b)) => add_exchange(a, b),
+            _ => return mixed(rows),
+        }
+    }
+    sum
+}
+
+/// What has a meaning for one flow only.
+fn clear_flow_state(measure: &mut Measure) {
+    match measure {
+        Measure::TcpSend(send) => send.state = None,
+        Measure::RequestResponse(exchange) => {
+            exchange.state = None;
+            exchange.percentiles = [None; 3];
+        }
+        Measure::UdpReceive(receive) => {
+            receive.jitter = None;
+            receive.jitter_mean = None;
+        }
+        Measure::TcpReceive(_) | Measure::UdpSend(_) | Measure::Both { .. } => {}
+    }
+}
+
+fn add_tcp_send(a: &mut TcpSend, b: &TcpSend) {
+    a.writes += b.writes;
+    a.errors += b.errors;
+    a.retransmits = a.retransmits.zip(b.retransmits).map(|(x, y)| x + y);
+}
+
+fn add_tcp_receive(a: &mut TcpReceive, b: &TcpReceive) {
+    a.reads.merge(&b.reads);
+}
+
+fn add_udp_send(a: &mut UdpSend, b: &UdpSend) {
+    a.writes += b.writes;
+    a.errors += b.errors;
+    a.timeouts += b.timeouts;
+}
+
+fn add_udp_receive(a: &mut UdpReceive, b: &UdpReceive) {
+    a.received += b.received;
+    a.total += b.total;
+    a.lost += b.lost;
+    a.reordered += b.reordered;
+    a.duplicates += b.duplicates;
+    a.out_of_order += b.out_of_order;
+    a.lost_compatible += b.lost_compatible;
+    a.lost_in_host = match (a.lost_in_host, b.lost_in_host) {
+        (Some(x), Some(y)) => Some(x + y),
+        (known, None) | (None, known) => known,
+    };
+    let extremes = (
+        a.transit.min.min(b.transit.min),
+        a.transit.max.max(b.transit.max),
+    );
+    let mut transit: Moments = a.transit;
+    transit.merge(&b.transit);
+    a.transit = transit.with_extremes(extremes.0, extremes.1);
+    a.reads += b.reads;
+    a.timeouts += b.timeouts;
+    a.truncated += b.truncated;
+    a.packets_per_second += b.packets_per_second;
+}
+
+fn add_exchange(a: &mut RequestResponse, b: &RequestResponse) {
+    a.round_trips.merge(&b.round_trips);
+    a.sent += b.sent;
+    a.received += b.received;
+    a.retransmits = a.retransmits.zip(b.retransmits).map(|(x, y)| x + y);
+}
+
+/// Senders and receivers together.
+fn mixed(rows: &[Row]) -> Measure {
+    let mut datagrams = None;
+    let mut loss = None;
+    for row in rows {
+        match &row.measure {
+            Measure::UdpSend(send) => *datagrams.get_or_insert(0) += send.writes,
+            Measure::UdpReceive(receive) => {
+                *datagrams.get_or_insert(0) += receive.received;
+                let (lost, total) = loss.get_or_insert((0, 0));
+                *lost += receive.lost;
+                *total += receive.total;
+            }
+            Measure::TcpSend(_)
+            | Measure::TcpReceive(_)
+            | Measure::Both { .. }
+            | Measure::RequestResponse(_) => {}
+        }
+    }
+    Measure::Both { datagrams, loss }
+}

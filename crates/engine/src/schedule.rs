@@ -1,0 +1,165 @@
+//! When each send is due: an absolute schedule in integer nanoseconds.
+//!
+//! `due(n) = start + n * gap`, never derived from the previous send, so rounding and
+//! lateness do not add up. A sender that fell behind catches up at most at twice its
+//! rate; a backlog of more than a second is given up and counted.
+
+use std::time::Duration;
+
+use tapeline_base::MonoTime;
+
+/// Backlog up to which sends are made up for, nanoseconds.
+const FORGIVEN_AFTER: u64 = 1_000_000_000;
+/// Lateness that is made up for in one go, nanoseconds (performance: 1 ms of traffic).
+const BURST: u64 = 1_000_000;
+
+/// The schedule of one sender.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    start: MonoTime,
+    /// Nanoseconds for `per` units.
+    numerator: u128,
+    per: u128,
+    sent: u64,
+    last: MonoTime,
+    late: u64,
+    given_up: u64,
+}
+
+impl Schedule {
+    /// Units of `bits` bits each, at `rate` bits per second. `None` for rate 0.
+    #[must_use]
+    pub fn at_bit_rate(start: MonoTime, bits: u64, rate: u64) -> Option<Self> {
+        (rate > 0).then(|| Self::new(start, u128::from(bits) * 1_000_000_000, u128::from(rate)))
+    }
+
+    /// `rate` units per second. `None` for rate 0.
+    #[must_use]
+    pub fn at_unit_rate(start: MonoTime, rate: u64) -> Option<Self> {
+        (rate > 0).then(|| Self::new(start, 1_000_000_000, u128::from(rate)))
+    }
+
+    fn new(start: MonoTime, numerator: u128, per: u128) -> Self {
+        Self {
+            start,
+            numerator,
+            per,
+            sent: 0,
+            last: start,
+            late: 0,
+            given_up: 0,
+        }
+    }
+
+    /// The gap between two units, rounded down to nanoseconds.
+    #[must_use]
+    pub fn gap(&self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.numerator / self.per).unwrap_or(u64::MAX))
+    }
+
+    fn planned(&self, n: u64) -> MonoTime {
+        let nanos = u128::from(n) * self.numerator / self.per;
+        self.start + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// When the next unit may leave, given that it is `now`.
+    #[must_use]
+    pub fn due(&self, now: MonoTime) -> MonoTime {
+        let planned = self.planned(self.sent);
+        let gap = self.gap();
+        let behind = now.since(planned);
+        if behind > Duration::from_nanos(BURST).max(gap) && self.sent > 0 {
+            // Spread what is overdue over twice the rate instead of a volley.
+            return self.last + gap / 2;
+        }
+        planned
+    }
+
+    /// Records that `units` left at `now`.
+    pub fn sent(&mut self, units: u64, now: MonoTime) {
+        let planned = self.planned(self.sent);
+        let behind = now.since(planned);
+        if behind > self.gap().max(Duration::from_nanos(50_000)) {
+            self.late += units;
+        }
+        self.sent += units;
+        self.last = now;
+        if behind.as_nanos() > u128::from(FORGIVEN_AFTER) {
+            let shift = behind - Duration::from_nanos(BURST);
+            self.start += shift;
+            let gap = self.gap().as_nanos().max(1);
+            self.given_up += u64::try_from(shift.as_nanos() / gap).unwrap_or(u64::MAX);
+        }
+    }
+
+    /// Units that left later than one gap (at least 50 us) after their time.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// Units that were never sent because the backlog was more than a second.
+    #[must_use]
+    pub fn given_up(&self) -> u64 {
+        self.given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> MonoTime {
+        MonoTime::from_nanos(nanos)
+    }
+
+    #[test]
+    fn rounding_never_accumulates() {
+        let mut schedule = Schedule::at_unit_rate(at(0), 3).expect("a rate");
+        for _ in 0..3_000_000 {
+            let due = schedule.due(at(0));
+            schedule.sent(1, due);
+        }
+        assert_eq!(schedule.due(at(0)), at(1_000_000 * 1_000_000_000));
+        assert_eq!(schedule.late(), 0);
+    }
+
+    #[test]
+    fn ten_megabit_of_1470_bytes() {
+        let schedule = Schedule::at_bit_rate(at(5), 1470 * 8, 10_000_000).expect("a rate");
+        assert_eq!(schedule.gap(), Duration::from_micros(1176));
+        assert!(Schedule::at_bit_rate(at(0), 8, 0).is_none());
+    }
+
+    #[test]
+    fn a_backlog_is_spread_not_volleyed() {
+        let mut schedule = Schedule::at_unit_rate(at(0), 10_000).expect("a rate");
+        schedule.sent(1, at(0));
+        let mut now = 20_000_000;
+        let mut sends = 0;
+        // 20 ms late: 200 units behind, sent at half the gap until the plan is met.
+        loop {
+            let due = schedule.due(at(now)).as_nanos();
+            if due > now {
+                now = due;
+            }
+            schedule.sent(1, at(now));
+            sends += 1;
+            if schedule.planned(schedule.sent) > at(now) {
+                break;
+            }
+            assert!(sends < 1000);
+        }
+        assert!((300..450).contains(&sends), "{sends}");
+        assert_eq!(schedule.given_up(), 0);
+    }
+
+    #[test]
+    fn more_than_a_second_of_backlog_is_given_up() {
+        let mut schedule = Schedule::at_unit_rate(at(0), 1000).expect("a rate");
+        schedule.sent(1, at(0));
+        schedule.sent(1, at(5_000_000_000));
+        assert!(schedule.given_up() > 4900);
+        assert!(schedule.due(at(5_000_000_000)) <= at(5_002_000_000));
+    }
+}

@@ -1,0 +1,216 @@
+//! Sending a byte stream: fill, end, and wait for the peer to have read it all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{Clock, MonoTime};
+use tapeline_sys::{Interest, SystemClock, TcpConn};
+
+use crate::counters::{SendCell, SendCounters};
+use crate::schedule::Schedule;
+use crate::stop::Stop;
+use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
+
+/// What a TCP sender does at the end of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendEnd {
+    /// Close the sending direction, then discard what arrives until the peer closes,
+    /// at most this long.
+    ShutdownAndDrain(Duration),
+    /// Close the sending direction.
+    Shutdown,
+    /// Leave the connection as it is.
+    Leave,
+}
+
+/// Orders for a TCP sender.
+#[derive(Debug)]
+pub struct TcpSendPlan {
+    /// Connection, shared with a receiver in a full-duplex test.
+    pub conn: Arc<TcpConn>,
+    /// Payload of one block; sent again and again.
+    pub payload: Arc<[u8]>,
+    /// Stop sending at this time.
+    pub deadline: Option<MonoTime>,
+    /// Stop after this many bytes, `already` included.
+    pub bytes: Option<u64>,
+    /// Bytes that were sent before (the test header); they count.
+    pub already: u64,
+    /// When blocks are due; `None` sends as fast as the connection takes them.
+    pub schedule: Option<Schedule>,
+    /// What follows the data.
+    pub end: SendEnd,
+    /// End as vanished when nothing moves for this long.
+    pub patience: Duration,
+    /// Cell for the counters.
+    pub cell: Arc<SendCell>,
+    /// Flag that ends the data.
+    pub stop: Stop,
+}
+
+enum Phase {
+    Sending,
+    Draining { until: MonoTime, cause: Cause },
+    Over,
+}
+
+/// Sends blocks until a limit, then ends the stream in order.
+pub struct TcpSender {
+    plan: TcpSendPlan,
+    counters: SendCounters,
+    /// Position inside the current block.
+    offset: usize,
+    phase: Phase,
+}
+
+impl TcpSender {
+    /// A sender that starts with its first step.
+    #[must_use]
+    pub fn new(plan: TcpSendPlan, now: MonoTime) -> Self {
+        let counters = SendCounters {
+            bytes: plan.already,
+            last: now,
+            ..SendCounters::default()
+        };
+        plan.cell.publish(&counters);
+        Self {
+            plan,
+            counters,
+            offset: 0,
+            phase: Phase::Sending,
+        }
+    }
+
+    fn send(&mut self, now: MonoTime, call: Call) -> Step {
+        let plan = &self.plan;
+        if plan.stop.is_raised() {
+            return self.end_data(now, Cause::Stopped);
+        }
+        if plan.deadline.is_some_and(|deadline| now >= deadline) {
+            return self.end_data(now, Cause::Complete);
+        }
+        let left = plan
+            .bytes
+            .map(|bytes| bytes.saturating_sub(self.counters.bytes));
+        if left == Some(0) {
+            return self.end_data(now, Cause::Complete);
+        }
+        if self.offset == 0
+            && let Some(schedule) = &plan.schedule
+        {
+            let due = schedule.due(now);
+            if due > now {
+                return Step::NotBefore(plan.deadline.map_or(due, |deadline| due.min(deadline)));
+            }
+        }
+        let block = &plan.payload[self.offset..];
+        let take = left.map_or(block.len(), |left| {
+            block.len().min(usize::try_from(left).unwrap_or(usize::MAX))
+        });
+        let block = &block[..take];
+        let result = match call {
+            Call::Blocking => plan.conn.send(block),
+            Call::NonBlocking => plan.conn.send_nonblocking(block),
+        };
+        match result {
+            Ok(sent) => {
+                self.record(sent, now, left == Some(sent as u64));
+                Step::Progress
+            }
+            Err(error) if is_not_ready(&error) => {
+                let silence = now.since(self.counters.last);
+                if silence > self.plan.patience {
+                    return self.finish(Cause::Vanished(silence), now);
+                }
+                Step::NotReady
+            }
+            Err(error) => self.end_data(now, Cause::Failed(Stage::Send, error)),
+        }
+    }
+
+    fn record(&mut self, sent: usize, now: MonoTime, last: bool) {
+        self.counters.bytes += sent as u64;
+        self.counters.last = now;
+        self.offset += sent;
+        if self.offset >= self.plan.payload.len() || last {
+            self.offset = 0;
+            self.counters.writes += 1;
+            if let Some(schedule) = &mut self.plan.schedule {
+                schedule.sent(1, now);
+            }
+        }
+        self.plan.cell.publish(&self.counters);
+    }
+
+    fn end_data(&mut self, now: MonoTime, cause: Cause) -> Step {
+        let failed = matches!(cause, Cause::Failed(..));
+        let drain = match self.plan.end {
+            SendEnd::Leave => return self.finish(cause, now),
+            SendEnd::Shutdown => Duration::ZERO,
+            SendEnd::ShutdownAndDrain(limit) => limit,
+        };
+        if let Err(error) = self.plan.conn.shutdown_write()
+            && !failed
+        {
+            return self.finish(Cause::Failed(Stage::Shutdown, error), now);
+        }
+        if failed || drain.is_zero() {
+            return self.finish(cause, now);
+        }
+        self.phase = Phase::Draining {
+            until: now + drain,
+            cause,
+        };
+        Step::Progress
+    }
+
+    fn drain(&mut self, now: MonoTime, call: Call, until: MonoTime, scratch: &mut [u8]) -> Step {
+        let result = match call {
+            Call::Blocking => self.plan.conn.recv(scratch),
+            Call::NonBlocking => self.plan.conn.recv_nonblocking(scratch),
+        };
+        match result {
+            Ok(1..) => Step::Progress,
+            Err(error) if is_not_ready(&error) && now < until => Step::NotReady,
+            // The peer has closed, reset or outlasted our patience: the data is out.
+            Ok(0) | Err(_) => {
+                let cause = match std::mem::replace(&mut self.phase, Phase::Over) {
+                    Phase::Draining { cause, .. } => cause,
+                    Phase::Sending | Phase::Over => Cause::Complete,
+                };
+                self.finish(cause, SystemClock.now())
+            }
+        }
+    }
+
+    fn finish(&mut self, cause: Cause, now: MonoTime) -> Step {
+        self.phase = Phase::Over;
+        self.plan.cell.publish(&self.counters);
+        Step::Finished(Ending::new(cause, now))
+    }
+}
+
+impl TcpWork for TcpSender {
+    fn scratch_length(&self) -> usize {
+        4096
+    }
+
+    fn step(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step {
+        match self.phase {
+            Phase::Sending => self.send(now, call),
+            Phase::Draining { until, .. } => self.drain(now, call, until, scratch),
+            Phase::Over => Step::Finished(Ending::new(Cause::Complete, now)),
+        }
+    }
+
+    fn conn(&self) -> &TcpConn {
+        &self.plan.conn
+    }
+
+    fn interest(&self) -> Interest {
+        match self.phase {
+            Phase::Sending => Interest::WRITE,
+            Phase::Draining { .. } | Phase::Over => Interest::READ,
+        }
+    }
+}

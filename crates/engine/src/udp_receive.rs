@@ -1,0 +1,151 @@
+//! Accounting for the datagrams of one flow as they arrive.
+
+use std::sync::Arc;
+
+use tapeline_base::{MonoTime, WallTime};
+use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
+
+use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher};
+
+/// One arrived datagram, as the protocol read it.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivedDatagram {
+    /// Its number.
+    pub sequence: u64,
+    /// The sender's stamp.
+    pub sent: WallTime,
+    /// When the kernel received it.
+    pub arrival: WallTime,
+    /// Payload length, bytes.
+    pub length: usize,
+    /// It was longer than the buffer.
+    pub truncated: bool,
+}
+
+/// What one flow received. Owned by the thread that reads the socket.
+#[derive(Debug)]
+pub struct DatagramReceiver {
+    tracker: SequenceTracker,
+    jitter: Jitter,
+    transit: Transit,
+    counters: DatagramCounters,
+    publisher: DatagramPublisher,
+}
+
+impl DatagramReceiver {
+    /// A receiver for numbers from `first` on.
+    #[must_use]
+    pub fn new(first: u64, cell: Arc<DatagramCell>, now: MonoTime) -> Self {
+        let counters = DatagramCounters {
+            last: now,
+            transit: Transit::EMPTY.moments,
+            ..DatagramCounters::default()
+        };
+        let publisher = DatagramPublisher::new(cell);
+        publisher.publish(&counters);
+        Self {
+            tracker: SequenceTracker::new(first),
+            jitter: Jitter::new(),
+            transit: Transit::EMPTY,
+            counters,
+            publisher,
+        }
+    }
+
+    /// Counts one datagram. Call [`publish`](Self::publish) after a batch of them.
+    #[inline]
+    pub fn observe(&mut self, datagram: &ArrivedDatagram, now: MonoTime) -> Arrival {
+        self.publisher.roll();
+        self.counters.bytes += datagram.length as u64;
+        self.counters.truncated += u64::from(datagram.truncated);
+        self.counters.last = now;
+        let arrival = self.tracker.observe(datagram.sequence);
+        match arrival {
+            Arrival::InOrder { .. } => {
+                let transit = datagram.arrival.nanos_since(datagram.sent);
+                self.jitter.observe(transit);
+                self.transit.observe(transit);
+                self.publisher.extreme(transit as f64 * 1e-9);
+            }
+            Arrival::Reordered { .. } => {
+                // A late datagram has a delay, but no place in the jitter series.
+                let transit = datagram.arrival.nanos_since(datagram.sent);
+                self.transit.observe(transit);
+                self.publisher.extreme(transit as f64 * 1e-9);
+            }
+            Arrival::Duplicate | Arrival::TooOld => {}
+        }
+        arrival
+    }
+
+    /// Makes the counters visible to the sampler.
+    pub fn publish(&mut self) {
+        let counts = self.tracker.counts();
+        let jitter = self.jitter.totals();
+        let c = &mut self.counters;
+        c.received = counts.received;
+        c.total = counts.span;
+        c.lost = counts.lost();
+        c.reordered = counts.reordered;
+        c.duplicates = counts.duplicates;
+        c.skipped = counts.skipped();
+        c.out_of_order = counts.out_of_order();
+        c.jitter_ns = jitter.current;
+        c.jitter_count = jitter.running.count;
+        c.jitter_mean_ns = jitter.running.mean;
+        c.transit = self.transit.moments;
+        self.publisher.publish(c);
+    }
+
+    /// The counters as last published.
+    #[must_use]
+    pub fn counters(&self) -> &DatagramCounters {
+        &self.counters
+    }
+
+    /// Loss, with runs; `sent` when the sender's own count is known.
+    #[must_use]
+    pub fn loss(&self, sent: Option<u64>) -> Loss {
+        self.tracker.finish(sent)
+    }
+
+    /// Highest number seen.
+    #[must_use]
+    pub fn highest(&self) -> Option<u64> {
+        self.tracker.highest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn datagram(sequence: u64, sent_ms: i64, arrived_ms: i64) -> ArrivedDatagram {
+        ArrivedDatagram {
+            sequence,
+            sent: WallTime::from_nanos(sent_ms * 1_000_000),
+            arrival: WallTime::from_nanos(arrived_ms * 1_000_000),
+            length: 100,
+            truncated: false,
+        }
+    }
+
+    #[test]
+    fn duplicates_and_reordering_are_kept_apart() {
+        let cell = Arc::new(DatagramCell::default());
+        let mut receiver = DatagramReceiver::new(1, Arc::clone(&cell), MonoTime::ZERO);
+        let arrivals = [1, 2, 3, 6, 4, 5, 7, 7, 10, 8];
+        for (i, sequence) in arrivals.into_iter().enumerate() {
+            let at = 5 + 20 * i as i64;
+            receiver.observe(&datagram(sequence, 20 * i as i64, at), MonoTime::ZERO);
+        }
+        receiver.publish();
+        let c = cell.read();
+        assert_eq!((c.received, c.duplicates, c.reordered), (9, 1, 3));
+        assert_eq!((c.lost, c.total), (1, 10));
+        assert_eq!((c.skipped, c.out_of_order), (4, 4));
+        assert_eq!(c.bytes, 1000);
+        assert_eq!(c.transit.count, 9);
+        assert!((c.transit.mean - 0.005).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,297 @@
+//! Sending datagrams: paced to the microsecond, or as fast as the kernel takes them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{Clock, MonoTime, WallTime};
+use tapeline_sys::{SystemClock, UdpSocket, set_timer_slack_minimal, thread_cpu_time};
+
+use crate::counters::{SendCell, SendCounters};
+use crate::pacer::{Pacer, Precision};
+use crate::schedule::Schedule;
+use crate::stop::Stop;
+use crate::work::{Cause, Ending, Stage, is_not_ready};
+
+/// Writes sequence number and time into a datagram. Supplied by the protocol, known at
+/// compile time: the packet loop has no virtual call.
+pub trait DatagramStamp: Send {
+    /// Stamps `datagram`, which holds a copy of the template or an earlier datagram.
+    fn stamp(&mut self, datagram: &mut [u8], sequence: u64, wall: WallTime);
+}
+
+/// Gap below which several datagrams leave with one call, nanoseconds.
+const SINGLE_SEND_GAP: u64 = 8_000;
+/// Most datagrams of a paced call.
+const PACED_GROUP: usize = 16;
+/// Kernel limit of segments in one call (UDP_MAX_SEGMENTS).
+const UNPACED_GROUP: usize = 64;
+/// Largest UDP payload over IPv4, which also bounds one segmented call.
+const MAX_PAYLOAD: usize = 65_507;
+/// Smallest datagram that still carries number and time.
+const MIN_PAYLOAD: usize = 16;
+
+/// Orders for a UDP sender.
+#[derive(Debug)]
+pub struct UdpSendPlan<S> {
+    /// Socket, shared with a receiver where there is one.
+    pub socket: Arc<UdpSocket>,
+    /// Destination; `None` on a connected socket.
+    pub to: Option<SocketAddr>,
+    /// Content of a datagram before it is stamped; its length is the datagram's.
+    pub template: Vec<u8>,
+    /// Content of the first datagram, when that differs (it may be longer).
+    pub first: Option<Vec<u8>>,
+    /// Number of the first datagram.
+    pub first_sequence: u64,
+    /// When the first datagram is due.
+    pub start: MonoTime,
+    /// Stop at this time.
+    pub deadline: Option<MonoTime>,
+    /// Stop after this many bytes; the last datagram is cut short.
+    pub bytes: Option<u64>,
+    /// Datagrams' schedule; `None` sends as fast as possible.
+    pub schedule: Option<Schedule>,
+    /// How due times are waited for.
+    pub precision: Precision,
+    /// Allow several datagrams per call.
+    pub segmentation: bool,
+    /// Cell for the counters.
+    pub cell: Arc<SendCell>,
+    /// Flag that ends the data.
+    pub stop: Stop,
+    /// The protocol's stamp.
+    pub stamp: S,
+}
+
+/// How a UDP sender ended.
+#[derive(Debug)]
+pub struct UdpSendEnd {
+    /// Why and when.
+    pub ending: Ending,
+    /// Final counters.
+    pub counters: SendCounters,
+    /// Number that the next datagram would have.
+    pub next_sequence: u64,
+    /// Datagrams that left later than one gap after their time.
+    pub late: u64,
+    /// Largest number of datagrams sent with one call.
+    pub group: usize,
+}
+
+struct Sender<S> {
+    plan: UdpSendPlan<S>,
+    clock: SystemClock,
+    counters: SendCounters,
+    sequence: u64,
+    buffer: Vec<u8>,
+    group: usize,
+    largest_group: usize,
+}
+
+/// Sends on the calling thread until the end of the data.
+pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
+    set_timer_slack_minimal();
+    let cpu_before = thread_cpu_time();
+    let mut sender = Sender::new(plan);
+    let cause = sender.run();
+    let mut ending = Ending::new(cause, sender.clock.now());
+    ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
+    let late = sender.plan.schedule.as_ref().map_or(0, Schedule::late);
+    sender.counters.late = late;
+    sender.plan.cell.publish(&sender.counters);
+    UdpSendEnd {
+        ending,
+        counters: sender.counters,
+        next_sequence: sender.sequence,
+        late,
+        group: sender.largest_group,
+    }
+}
+
+impl<S: DatagramStamp> Sender<S> {
+    fn new(plan: UdpSendPlan<S>) -> Self {
+        let length = plan.template.len();
+        let group = group_size(&plan, length);
+        Self {
+            clock: SystemClock,
+            counters: SendCounters {
+                last: plan.start,
+                ..SendCounters::default()
+            },
+            sequence: plan.first_sequence,
+            buffer: plan.template.repeat(group),
+            group,
+            largest_group: 1,
+            plan,
+        }
+    }
+
+    fn run(&mut self) -> Cause {
+        let mut pacer = Pacer::new(self.plan.precision);
+        if pacer.wait(self.plan.start, &self.plan.stop).is_none() {
+            return Cause::Stopped;
+        }
+        if let Some(first) = self.plan.first.take()
+            && let Some(cause) = self.send_first(first)
+        {
+            return cause;
+        }
+        loop {
+            if self.plan.stop.is_raised() {
+                return Cause::Stopped;
+            }
+            let mut now = self.clock.now();
+            if let Some(schedule) = &self.plan.schedule {
+                let due = schedule.due(now);
+                let wake = self.plan.deadline.map_or(due, |deadline| due.min(deadline));
+                match pacer.wait(wake, &self.plan.stop) {
+                    Some(then) => now = then,
+                    None => return Cause::Stopped,
+                }
+            }
+            if self.plan.deadline.is_some_and(|deadline| now >= deadline) {
+                return Cause::Complete;
+            }
+            let left = self
+                .plan
+                .bytes
+                .map_or(u64::MAX, |bytes| bytes.saturating_sub(self.counters.bytes));
+            if left == 0 {
+                return Cause::Complete;
+            }
+            if let Some(cause) = self.send_group(now, left) {
+                return cause;
+            }
+        }
+    }
+
+    /// Sends the first datagram alone: it may be longer than the others.
+    fn send_first(&mut self, mut first: Vec<u8>) -> Option<Cause> {
+        self.plan
+            .stamp
+            .stamp(&mut first, self.sequence, self.clock.wall());
+        let result = match self.plan.to {
+            Some(to) => self.plan.socket.send_to(&first, to),
+            None => self.plan.socket.send(&first),
+        };
+        self.settle(result, 1, first.len(), self.clock.now())
+    }
+
+    fn send_group(&mut self, now: MonoTime, left: u64) -> Option<Cause> {
+        let length = self.plan.template.len();
+        let count = if left < (length * self.group) as u64 {
+            1
+        } else {
+            self.group
+        };
+        // The last datagram of a byte limit is cut, but keeps its number and time.
+        let last = usize::try_from(left)
+            .unwrap_or(usize::MAX)
+            .max(MIN_PAYLOAD)
+            .min(length);
+        let total = if count == 1 { last } else { length * count };
+        for (i, datagram) in self.buffer[..total].chunks_mut(length).enumerate() {
+            self.plan
+                .stamp
+                .stamp(datagram, self.sequence + i as u64, self.clock.wall());
+        }
+        let datagrams = &self.buffer[..total];
+        let socket = &self.plan.socket;
+        let result = if count > 1 {
+            socket.send_segments(datagrams, length, self.plan.to)
+        } else if let Some(to) = self.plan.to {
+            socket.send_to(datagrams, to)
+        } else {
+            socket.send(datagrams)
+        };
+        if count > 1
+            && let Err(error) = &result
+            && segmentation_refused(error)
+        {
+            // The path or the kernel cannot: single sends from here on.
+            self.group = 1;
+            return None;
+        }
+        self.settle(result, count, total, now)
+    }
+
+    /// Books what a send did; the numbers are used up even when it failed, so that the
+    /// receiver sees a datagram that never left as lost and the sender names the cause.
+    fn settle(
+        &mut self,
+        result: io::Result<usize>,
+        count: usize,
+        bytes: usize,
+        now: MonoTime,
+    ) -> Option<Cause> {
+        match result {
+            Ok(_) => {
+                self.counters.bytes += bytes as u64;
+                self.counters.writes += count as u64;
+                self.counters.last = now;
+                self.largest_group = self.largest_group.max(count);
+                self.sequence += count as u64;
+            }
+            Err(error) if is_not_ready(&error) => {
+                self.counters.errors += 1;
+                self.counters.timeouts += 1;
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                // An earlier datagram's ICMP answer; this one was not sent.
+                self.counters.errors += 1;
+            }
+            Err(error) if is_transient(&error) => {
+                self.counters.errors += 1;
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            Err(error) => return Some(Cause::Failed(Stage::Send, error)),
+        }
+        if let Some(schedule) = &mut self.plan.schedule {
+            schedule.sent(count as u64, now);
+        }
+        self.plan.cell.publish(&self.counters);
+        None
+    }
+}
+
+/// Datagrams per call: one while single sends keep the gap.
+fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
+    if !plan.segmentation || length == 0 || !plan.socket.supports_segmentation() {
+        return 1;
+    }
+    let fitting = MAX_PAYLOAD / length;
+    let wanted = match &plan.schedule {
+        None => UNPACED_GROUP,
+        Some(schedule) => {
+            let gap = u64::try_from(schedule.gap().as_nanos())
+                .unwrap_or(u64::MAX)
+                .max(1);
+            usize::try_from(SINGLE_SEND_GAP.div_ceil(gap))
+                .unwrap_or(PACED_GROUP)
+                .min(PACED_GROUP)
+        }
+    };
+    wanted.min(fitting).max(1)
+}
+
+/// Errors by which kernels and paths refuse a segmented send: EINVAL, EIO, EMSGSIZE,
+/// ENOPROTOOPT, EOPNOTSUPP.
+fn segmentation_refused(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(22 | 5 | 90 | 92 | 95))
+        || error.kind() == io::ErrorKind::InvalidInput
+        || error.kind() == io::ErrorKind::Unsupported
+}
+
+/// Errors of a full queue or a route that may come back: ENOBUFS, ENETDOWN, EHOSTUNREACH,
+/// ENETUNREACH.
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::OutOfMemory
+    ) || error.raw_os_error() == Some(105)
+}

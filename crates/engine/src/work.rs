@@ -1,0 +1,131 @@
+//! What a flow's worker does between two looks at the stop flag, and how it ends.
+
+use std::io;
+use std::time::Duration;
+
+use tapeline_base::{Clock, MonoTime};
+use tapeline_sys::{Interest, SystemClock, TcpConn, set_timer_slack_minimal, thread_cpu_time};
+
+use crate::pacer::{Pacer, Precision};
+use crate::stop::Stop;
+
+/// Longest time that a blocking send waits before it returns with what it has.
+/// Partial progress becomes visible, and the end of a test stays immediate.
+pub const SEND_LIMIT: Duration = Duration::from_millis(10);
+/// Longest time that a blocking receive waits for the first byte.
+pub const RECEIVE_LIMIT: Duration = Duration::from_millis(50);
+
+/// How a step may call the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// May wait in the kernel, up to [`SEND_LIMIT`] or [`RECEIVE_LIMIT`].
+    Blocking,
+    /// Must return at once.
+    NonBlocking,
+}
+
+/// What a step did.
+#[derive(Debug)]
+pub enum Step {
+    /// Moved data; there may be more to do at once.
+    Progress,
+    /// The socket was not ready.
+    NotReady,
+    /// Nothing is due before this time.
+    NotBefore(MonoTime),
+    /// The flow's part is over.
+    Finished(Ending),
+}
+
+/// Which call ended a flow early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Sending payload.
+    Send,
+    /// Receiving payload.
+    Receive,
+    /// Closing the sending direction.
+    Shutdown,
+}
+
+/// Why a flow ended.
+#[derive(Debug)]
+pub enum Cause {
+    /// Its limit was reached, or the peer closed in order.
+    Complete,
+    /// The stop flag was raised.
+    Stopped,
+    /// A call failed.
+    Failed(Stage, io::Error),
+    /// Nothing moved for this long.
+    Vanished(Duration),
+}
+
+/// The end of a flow's part.
+#[derive(Debug)]
+pub struct Ending {
+    /// Why.
+    pub cause: Cause,
+    /// When the last thing happened that counts for the test.
+    pub at: MonoTime,
+    /// Processor time of the worker, when the flow had one of its own.
+    pub cpu: Option<Duration>,
+}
+
+impl Ending {
+    /// An end without processor time.
+    #[must_use]
+    pub fn new(cause: Cause, at: MonoTime) -> Self {
+        Self {
+            cause,
+            at,
+            cpu: None,
+        }
+    }
+}
+
+/// A workload on a TCP connection, as a state machine of single calls: the same steps
+/// run on a thread of their own with blocking calls, or in turns on a shared worker.
+pub trait TcpWork: Send {
+    /// One call to the socket at the most.
+    /// `scratch` holds at least [`scratch_length`](Self::scratch_length) bytes.
+    fn step(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step;
+    /// Bytes that the steps need for reading; shared with other flows between steps.
+    fn scratch_length(&self) -> usize;
+    /// The connection.
+    fn conn(&self) -> &TcpConn;
+    /// What readiness lets the next step make progress.
+    fn interest(&self) -> Interest;
+}
+
+/// Runs a workload on the calling thread until it ends.
+pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
+    let _ = work.conn().set_send_timeout(Some(SEND_LIMIT));
+    let _ = work.conn().set_receive_timeout(Some(RECEIVE_LIMIT));
+    set_timer_slack_minimal();
+    let clock = SystemClock;
+    let mut pacer = Pacer::new(Precision::Economical);
+    let mut scratch = vec![0; work.scratch_length()];
+    let cpu_before = thread_cpu_time();
+    let mut ending = loop {
+        match work.step(clock.now(), Call::Blocking, &mut scratch) {
+            Step::Progress | Step::NotReady => {}
+            Step::NotBefore(due) => {
+                // A raised flag is seen by the next step.
+                let _ = pacer.wait(due, stop);
+            }
+            Step::Finished(ending) => break ending,
+        }
+    };
+    ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
+    ending
+}
+
+/// Whether an error only says "not now".
+#[must_use]
+pub(crate) fn is_not_ready(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}
