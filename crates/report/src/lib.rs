@@ -20,10 +20,12 @@ mod calendar;
 mod iperf2;
 pub mod layout;
 mod model;
+mod native;
 mod render;
 mod style;
 
 pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use model::*;
+pub use native::NativeText;
 pub use render::{Output, Renderer};
 pub use style::{Exclude, Style, Terminal};

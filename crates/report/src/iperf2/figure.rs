@@ -145,7 +145,7 @@ pub(super) fn address(address: IpAddr, hide: bool) -> String {
 }
 
 /// Text that came from a peer, without characters that could move a cursor.
-pub(super) fn tame(text: &str) -> String {
+pub(crate) fn tame(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { '?' } else { letter })
         .collect()

@@ -547,5 +547,5 @@ fn csv(line: &str) -> Option<(LineKind, Vec<&str>)> {
         None => date,
     };
     let dated = date.len() == 14 && date.bytes().all(|byte| byte.is_ascii_digit());
-    (dated && fields.len() >= 9).then(|| (LineKind::CsvRow(fields.len()), fields))
+    (dated && fields.len() >= 9).then_some((LineKind::CsvRow(fields.len()), fields))
 }

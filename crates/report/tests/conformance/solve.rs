@@ -36,7 +36,10 @@ pub(crate) fn solutions(
     let exact = (low + high) / (slow + fast);
     for seconds in std::iter::once(exact).chain(around) {
         let seconds = (seconds * 1e9).round() / 1e9;
-        if !(seconds >= 0.0) || format!("{:.2}", start + seconds) != format!("{end:.2}") {
+        if seconds.is_nan()
+            || seconds < 0.0
+            || format!("{:.2}", start + seconds) != format!("{end:.2}")
+        {
             continue;
         }
         let unmeasurable = fast <= 0.0 || start + seconds < 0.005;

@@ -1,0 +1,41 @@
+//! Colours, or none.
+
+/// Puts ANSI escape sequences around text when the terminal wants them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    pub(super) fn new(on: bool) -> Self {
+        Self { on }
+    }
+
+    /// For what frames the numbers.
+    pub(super) fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// For totals and headlines.
+    pub(super) fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    /// For what deserves attention.
+    pub(super) fn yellow(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    /// For what failed.
+    pub(super) fn red(self, text: &str) -> String {
+        self.wrap("31", text)
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.on {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The headline at the end of a test.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tapeline_base::{BitRate, FormatLetter, Transport};
+
+use super::unit::{millis, percent, rate, size};
+use crate::iperf2::hidden;
+use crate::model::{Measure, Phase, Row, Subject, UdpReceive};
+use crate::style::Style;
+
+/// Which way data went, seen from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Sent,
+    Received,
+    /// What the peer says it received of what was sent.
+    Delivered,
+}
+
+/// All flows that went one way.
+#[derive(Clone, Debug)]
+struct Tally {
+    way: Way,
+    transport: Transport,
+    flows: usize,
+    bytes: u64,
+    longest: Duration,
+    retransmits: u64,
+    lost: u64,
+    total: u64,
+    jitter: Option<f64>,
+}
+
+/// Collects totals until the end of a test.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    tallies: Vec<Tally>,
+    /// Mean round trip of each request/response flow, and its details.
+    round_trips: Vec<(String, Vec<String>)>,
+    peer: Option<IpAddr>,
+    /// Several peers took part.
+    peers_differ: bool,
+    congestion: Option<String>,
+    congestion_differs: bool,
+}
+
+/// Request/response flows that get a line of their own.
+const MOST_ROUND_TRIPS: usize = 16;
+
+impl Summary {
+    /// Takes note of a flow's congestion control.
+    pub(super) fn uses(&mut self, congestion: &str) {
+        match &self.congestion {
+            Some(known) if known != congestion => self.congestion_differs = true,
+            Some(_) => {}
+            None => self.congestion = Some(congestion.to_owned()),
+        }
+    }
+
+    /// Takes note of a flow's peer.
+    pub(super) fn meets(&mut self, peer: IpAddr) {
+        match self.peer {
+            Some(known) if known != peer => self.peers_differ = true,
+            _ => self.peer = Some(peer),
+        }
+    }
+
+    /// Adds a row; only totals of flows count.
+    pub(super) fn add(&mut self, row: &Row) {
+        let (Subject::Flow(_), Phase::Total) = (row.subject, row.phase) else {
+            return;
+        };
+        match &row.measure {
+            Measure::TcpSend(send) => {
+                let tally = self.tally(Way::Sent, Transport::Tcp, row);
+                tally.retransmits += send.retransmits.unwrap_or(0);
+            }
+            Measure::TcpReceive(_) => {
+                self.tally(Way::Received, Transport::Tcp, row);
+            }
+            Measure::UdpSend(_) => {
+                self.tally(Way::Sent, Transport::Udp, row);
+            }
+            Measure::UdpReceive(receive) => {
+                let tally = self.tally(Way::Received, Transport::Udp, row);
+                tally.loss(receive);
+            }
+            Measure::RequestResponse(exchange) => {
+                let trips = &exchange.round_trips;
+                if trips.count > 0 && self.round_trips.len() < MOST_ROUND_TRIPS {
+                    let details = vec![
+                        "mean round trip".to_owned(),
+                        format!("{} min", millis(trips.min)),
+                        format!("{} max", millis(trips.max)),
+                        format!("{} trips", trips.count),
+                        format!("{:.0} per second", 1.0 / trips.mean.max(f64::MIN_POSITIVE)),
+                    ];
+                    let mean = format!("{} ms", millis(trips.mean));
+                    self.round_trips.push((mean, details));
+                }
+            }
+            Measure::Both { .. } => {}
+        }
+    }
+
+    /// Adds what the peer says it received.
+    pub(super) fn delivered(&mut self, row: &Row) {
+        if let Measure::UdpReceive(receive) = &row.measure {
+            self.tally(Way::Delivered, Transport::Udp, row)
+                .loss(receive);
+        }
+    }
+
+    fn tally(&mut self, way: Way, transport: Transport, row: &Row) -> &mut Tally {
+        let same = |tally: &Tally| tally.way == way && tally.transport == transport;
+        let index = self.tallies.iter().position(same).unwrap_or_else(|| {
+            self.tallies.push(Tally::new(way, transport));
+            self.tallies.len() - 1
+        });
+        let tally = &mut self.tallies[index];
+        tally.flows += 1;
+        tally.bytes = tally.bytes.saturating_add(row.bytes);
+        tally.longest = tally.longest.max(row.span.length());
+        tally
+    }
+
+    /// The headline of each way: what it is about, its number, and phrases of detail.
+    pub(super) fn headlines(&self, style: &Style) -> Vec<(&'static str, String, Vec<String>)> {
+        let mut list: Vec<_> = self
+            .tallies
+            .iter()
+            .filter(|tally| !(tally.way == Way::Sent && self.is_delivered(tally)))
+            .map(|tally| self.headline(tally, style))
+            .collect();
+        let trips = self.round_trips.iter().cloned();
+        list.extend(trips.map(|(mean, details)| ("latency", mean, details)));
+        list
+    }
+
+    /// Whether every flow of this kind is told by the receiver's view.
+    fn is_delivered(&self, sent: &Tally) -> bool {
+        self.tallies.iter().any(|tally| {
+            tally.way == Way::Delivered
+                && tally.transport == sent.transport
+                && tally.flows >= sent.flows
+        })
+    }
+
+    fn headline(&self, tally: &Tally, style: &Style) -> (&'static str, String, Vec<String>) {
+        let format = style.format;
+        let title = match (tally.way, tally.transport) {
+            (Way::Sent, Transport::Udp) => "sent",
+            _ => "goodput",
+        };
+        let mut details = vec![
+            self.route(tally.way, style),
+            format!(
+                "{} in {:.2} s",
+                size(tally.bytes),
+                tally.longest.as_secs_f64()
+            ),
+        ];
+        if tally.flows > 1 {
+            details.push(format!("{} flows", tally.flows));
+        }
+        match tally.transport {
+            Transport::Tcp => details.push(self.tcp()),
+            Transport::Udp => details.push("UDP".to_owned()),
+        }
+        details.extend(self.quality(tally, format));
+        (title, rate(tally.rate(), format), details)
+    }
+
+    fn quality(&self, tally: &Tally, format: FormatLetter) -> Vec<String> {
+        match (tally.way, tally.transport) {
+            (Way::Sent, Transport::Tcp) => {
+                let plural = if tally.retransmits == 1 { "" } else { "s" };
+                vec![
+                    format!("{} retransmission{plural}", tally.retransmits),
+                    "as counted by the sender".to_owned(),
+                ]
+            }
+            (Way::Sent, Transport::Udp) => vec!["received: unknown".to_owned()],
+            (Way::Received, Transport::Tcp) => Vec::new(),
+            _ => {
+                let mut list = vec![tally.loss_phrase()];
+                list.extend(
+                    tally
+                        .jitter
+                        .map(|jitter| format!("jitter {} ms", millis(jitter))),
+                );
+                let sent = self
+                    .tallies
+                    .iter()
+                    .find(|other| other.way == Way::Sent && other.transport == Transport::Udp);
+                if let (Way::Delivered, Some(sent)) = (tally.way, sent) {
+                    list.push(format!("sent at {}", rate(sent.rate(), format)));
+                }
+                list
+            }
+        }
+    }
+
+    fn tcp(&self) -> String {
+        match &self.congestion {
+            Some(name) if !self.congestion_differs => format!("TCP {name}"),
+            _ => "TCP".to_owned(),
+        }
+    }
+
+    fn route(&self, way: Way, style: &Style) -> String {
+        let peer = match self.peer {
+            _ if self.peers_differ => "several peers".to_owned(),
+            Some(peer) if style.hide_addresses => hidden(peer),
+            Some(peer) => peer.to_string(),
+            None => "the peer".to_owned(),
+        };
+        match way {
+            Way::Sent => format!("to {peer}"),
+            Way::Received => format!("from {peer}"),
+            Way::Delivered => format!("received by {peer}"),
+        }
+    }
+}
+
+impl Tally {
+    fn new(way: Way, transport: Transport) -> Self {
+        Self {
+            way,
+            transport,
+            flows: 0,
+            bytes: 0,
+            longest: Duration::ZERO,
+            retransmits: 0,
+            lost: 0,
+            total: 0,
+            jitter: None,
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        BitRate::over(self.bytes, self.longest)
+    }
+
+    fn loss(&mut self, receive: &UdpReceive) {
+        self.lost += receive.lost;
+        self.total += receive.total;
+        let jitter = receive.jitter_mean.or(receive.jitter);
+        self.jitter = match (self.jitter, jitter) {
+            (Some(known), Some(new)) => Some(known.max(new)),
+            (known, new) => known.or(new),
+        };
+    }
+
+    fn loss_phrase(&self) -> String {
+        let share = percent(self.lost as f64 / self.total.max(1) as f64);
+        format!("{} of {} datagrams lost ({share})", self.lost, self.total)
+    }
+}

@@ -1,0 +1,199 @@
+//! Conditions in words: what happened, what it means, what to do.
+
+use tapeline_base::{FlowTag, FormatLetter};
+
+use super::setup::{name, shown};
+use super::unit::{percent, rate, size};
+use crate::model::{Notice, TrafficOperation};
+use crate::style::Style;
+
+/// How grave a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Severity {
+    /// Something to know; the numbers hold.
+    Note,
+    /// The numbers say less than they seem to.
+    Warning,
+    /// Something did not take place.
+    Error,
+}
+
+impl Severity {
+    /// The word before the sentence.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A condition's severity and sentence.
+pub(super) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
+    match notice {
+        Notice::Text(text) => (Severity::Warning, text.clone()),
+        Notice::WaitingForTests => (
+            Severity::Note,
+            "ending the running tests; interrupt again to quit at once".to_owned(),
+        ),
+        Notice::Interrupted => (
+            Severity::Warning,
+            "interrupted: the numbers cover a part of the test".to_owned(),
+        ),
+        Notice::ConnectFailed { .. }
+        | Notice::ConnectTimedOut { .. }
+        | Notice::ListenFailed { .. }
+        | Notice::BindFailed { .. }
+        | Notice::DeviceFailed { .. }
+        | Notice::Unresolvable { .. } => setup(notice, style),
+        Notice::CongestionFailed { .. }
+        | Notice::SegmentSizeFailed { .. }
+        | Notice::TosFailed { .. }
+        | Notice::SmallWindow { .. }
+        | Notice::BufferClamped { .. } => (Severity::Warning, option(notice)),
+        Notice::TrafficFailed { .. } => (Severity::Error, traffic(notice)),
+        _ => (Severity::Warning, measurement(notice, style)),
+    }
+}
+
+fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
+    match notice {
+        Notice::ConnectFailed {
+            tag,
+            peer,
+            reason,
+            retrying,
+            ..
+        } => {
+            let address = shown(*peer, style);
+            let severity = if *retrying {
+                Severity::Warning
+            } else {
+                Severity::Error
+            };
+            let next = if *retrying { "; trying again" } else { "" };
+            (
+                severity,
+                format!("{}cannot connect to {address}: {reason}{next}", flow(*tag)),
+            )
+        }
+        Notice::ConnectTimedOut { tag, .. } => (
+            Severity::Error,
+            format!("{}gave up connecting: the time for it is over", flow(*tag)),
+        ),
+        Notice::ListenFailed {
+            transport,
+            address,
+            reason,
+        } => (
+            Severity::Error,
+            format!("cannot listen on {} {address}: {reason}", name(*transport)),
+        ),
+        Notice::BindFailed { address, reason } => (
+            Severity::Error,
+            format!("cannot bind {}: {reason}", shown(*address, style)),
+        ),
+        Notice::DeviceFailed { device, reason } => (
+            Severity::Error,
+            format!("cannot use device {device}: {reason}"),
+        ),
+        Notice::Unresolvable { host, reason } => {
+            (Severity::Error, format!("cannot resolve {host}: {reason}"))
+        }
+        _ => (Severity::Note, String::new()),
+    }
+}
+
+fn option(notice: &Notice) -> String {
+    match notice {
+        Notice::CongestionFailed { name, reason } => {
+            format!("congestion control {name} cannot be had: {reason}")
+        }
+        Notice::SegmentSizeFailed { wanted } => {
+            format!("a segment size of {wanted} bytes cannot be set")
+        }
+        Notice::TosFailed { wanted, actual } => format!("TOS is {actual}, not {wanted}"),
+        Notice::SmallWindow { bytes } => {
+            format!(
+                "a window of {bytes} bytes limits the rate; leave out -w to let the system choose"
+            )
+        }
+        Notice::BufferClamped { wanted, actual } => format!(
+            "socket buffer is {}, {} was asked for; raise net.core.rmem_max/wmem_max",
+            size(*actual),
+            size(*wanted)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn traffic(notice: &Notice) -> String {
+    let Notice::TrafficFailed {
+        tag,
+        operation,
+        reason,
+        ..
+    } = notice
+    else {
+        return String::new();
+    };
+    let what = match operation {
+        TrafficOperation::Write => "sending failed",
+        TrafficOperation::Receive => "receiving failed",
+        TrafficOperation::Shutdown => "closing failed",
+        TrafficOperation::WriteFin => "the last datagram could not be sent",
+        TrafficOperation::ReadFin => "waiting for the receiver's report failed",
+        TrafficOperation::SendHeader => "the test header could not be sent",
+    };
+    format!("{}{what}: {reason}", flow(*tag))
+}
+
+fn measurement(notice: &Notice, style: &Style) -> String {
+    match notice {
+        Notice::NoServerReport { tag, tries } => format!(
+            "{}no report from the receiver after {tries} tries: what it received is unknown",
+            flow(*tag)
+        ),
+        Notice::ReportUnacknowledged { tag } => {
+            format!("{}the sender may not have got our report", flow(*tag))
+        }
+        Notice::PeerVanished { tag, silent_for } => format!(
+            "{}nothing received for {:.1} s: the peer is gone, the test was ended",
+            flow(*tag),
+            silent_for.as_secs_f64()
+        ),
+        Notice::PeerRefused { peer, reason } => {
+            format!(
+                "refused {}: {}",
+                shown(*peer, style),
+                crate::iperf2::tame(reason)
+            )
+        }
+        Notice::CpuSaturated { tag, share } => format!(
+            "{}this end used {} of a processor: the network may carry more (try -P, or a larger -l)",
+            flow(*tag),
+            percent(*share)
+        ),
+        Notice::ReceiveBufferDrops { tag, datagrams } => format!(
+            "{}{datagrams} datagrams were lost in this host's socket buffer, not in the network \
+             (try a larger -w)",
+            tag.map(flow).unwrap_or_default()
+        ),
+        Notice::PacingMissed {
+            tag,
+            wanted,
+            reached,
+        } => format!(
+            "{}sent at {}, {} was asked for",
+            flow(*tag),
+            rate(*reached as f64, FormatLetter::BITS),
+            rate(*wanted as f64, FormatLetter::BITS)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn flow(tag: FlowTag) -> String {
+    format!("flow {}: ", tag.id)
+}

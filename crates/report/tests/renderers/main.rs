@@ -1,0 +1,5 @@
+//! Renderers, told small tests.
+
+mod iperf2;
+mod native;
+mod scenario;

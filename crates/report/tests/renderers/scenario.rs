@@ -1,0 +1,212 @@
+//! Small tests, told as events.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowId, FlowTag, Tos, Transport, WallTime};
+use tapeline_report::{
+    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, Endpoints, Event,
+    InitialTcp, Measure, Phase, RequestResponse, Row, ServerBanner, Span, Subject, TargetGap,
+    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+};
+use tapeline_stats::{Moments, ReadSizes};
+
+/// 2026-11-20 23:05:56 UTC.
+const START: WallTime = WallTime::from_nanos(1_795_215_956_108_000_000);
+
+pub(crate) fn tag(id: u32) -> FlowTag {
+    FlowTag {
+        id: FlowId(id),
+        reversed: false,
+    }
+}
+
+pub(crate) fn client(transport: Transport, flows: usize) -> Event {
+    let tcp = transport == Transport::Tcp;
+    Event::Connecting(ClientBanner {
+        host: "server.example".to_owned(),
+        port: 5001,
+        transport,
+        pid: 4711,
+        device: None,
+        flows,
+        bound: None,
+        write_length: if tcp { 131_072 } else { 1470 },
+        rate: (!tcp).then_some(1_048_576),
+        gap: if tcp {
+            TargetGap::None
+        } else {
+            TargetGap::Every(Duration::from_nanos(11_215_210))
+        },
+        congestion: tcp.then(bbr),
+        segment_size: None,
+        tos: Tos(0),
+        tos_by_user: false,
+        nodelay: false,
+        buffer: BufferSize {
+            actual: if tcp { 16_384 } else { 212_992 },
+            requested: None,
+        },
+        request_response: None,
+        connect_back: false,
+    })
+}
+
+pub(crate) fn server(transport: Transport) -> Event {
+    Event::Listening(ServerBanner {
+        transport,
+        ipv6: true,
+        ports: (5001, 5001),
+        pid: 815,
+        bound: None,
+        device: None,
+        group: None,
+        read_length: 131_072,
+        congestion: (transport == Transport::Tcp).then(bbr),
+        segment_size: None,
+        tos: None,
+        reflected_tos: None,
+        single_client: false,
+        single_udp: false,
+        buffer: BufferSize {
+            actual: 131_072,
+            requested: None,
+        },
+        of_client: false,
+    })
+}
+
+fn bbr() -> CongestionControl {
+    CongestionControl {
+        name: "bbr".to_owned(),
+        requested: None,
+    }
+}
+
+fn ends() -> (SocketAddr, SocketAddr) {
+    let socket = |text: &str| text.parse().expect("an address");
+    (socket("192.168.77.1:46976"), socket("192.168.77.2:5001"))
+}
+
+pub(crate) fn connected(id: u32, transport: Transport) -> Event {
+    let (local, peer) = ends();
+    let tcp = transport == Transport::Tcp;
+    Event::Connected(Connected {
+        tag: tag(id),
+        local,
+        device: Some("eth0".to_owned()),
+        peer,
+        flavour: ConnectionFlavour::Plain,
+        no_udp_fin: false,
+        trip_times: false,
+        congestion: tcp.then(|| "bbr".to_owned()),
+        congestion_by_user: false,
+        tos: None,
+        peer_version: None,
+        peer_detected: false,
+        initial: tcp.then_some(InitialTcp {
+            cwnd_kib: 14,
+            mss: 1448,
+            rtt_micros: 68,
+        }),
+        connect_time: tcp.then_some(Duration::from_micros(110)),
+        at: Some(START),
+    })
+}
+
+/// Milliseconds from start to end, and the bytes in between.
+pub(crate) fn row(subject: Subject, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Row {
+    let (local, peer) = ends();
+    let local_sends = matches!(
+        measure,
+        Measure::TcpSend(_) | Measure::UdpSend(_) | Measure::RequestResponse(_)
+    );
+    Row {
+        subject,
+        phase: Phase::Interval,
+        span: Span {
+            start: Duration::from_millis(start),
+            end: Duration::from_millis(end),
+        },
+        ended: START + Duration::from_millis(end),
+        bytes,
+        endpoints: Some(Endpoints {
+            local,
+            peer,
+            local_sends,
+        }),
+        trip_times: false,
+        measure,
+    }
+}
+
+pub(crate) fn total(row: Row) -> Row {
+    Row {
+        phase: Phase::Total,
+        ..row
+    }
+}
+
+pub(crate) fn tcp_send(writes: u64, retransmits: u64) -> Measure {
+    Measure::TcpSend(TcpSend {
+        writes,
+        errors: 0,
+        retransmits: Some(retransmits),
+        state: Some(TcpState {
+            in_flight_packets: Some(97),
+            cwnd_packets: Some(1740),
+            mss: Some(1448),
+            rtt_micros: Some(422),
+            rtt_variance_micros: Some(421),
+        }),
+    })
+}
+
+pub(crate) fn tcp_receive(reads: u64) -> Measure {
+    let mut sizes = ReadSizes::new(131_072);
+    sizes.reads = reads;
+    sizes.bins[7] = reads;
+    Measure::TcpReceive(TcpReceive { reads: sizes })
+}
+
+pub(crate) fn udp_send(writes: u64) -> Measure {
+    Measure::UdpSend(UdpSend {
+        writes,
+        errors: 0,
+        timeouts: 0,
+    })
+}
+
+pub(crate) fn udp_receive(total: u64, lost: u64, reordered: u64, duplicates: u64) -> UdpReceive {
+    UdpReceive {
+        received: total - lost,
+        total,
+        lost,
+        reordered,
+        duplicates,
+        out_of_order: reordered + duplicates,
+        lost_compatible: lost,
+        jitter: Some(4.2e-6),
+        jitter_mean: Some(5.1e-6),
+        reads: total - lost,
+        packets_per_second: 89.3,
+        ..UdpReceive::default()
+    }
+}
+
+pub(crate) fn round_trips() -> Measure {
+    Measure::RequestResponse(RequestResponse {
+        round_trips: Moments {
+            count: 20,
+            mean: 55e-6,
+            m2: 1e-7,
+            min: 14e-6,
+            max: 282e-6,
+        },
+        percentiles: [Some(42e-6), Some(190e-6), None],
+        sent: 2000,
+        received: 2000,
+        retransmits: Some(0),
+        state: None,
+    })
+}
