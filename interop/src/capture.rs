@@ -10,6 +10,8 @@ use crate::{Invocation, Namespace, Running};
 const SNAP: usize = 96;
 /// Ethernet, IPv4 without options and UDP headers.
 const IPV4_HEADERS: usize = 14 + 20 + 8;
+/// Rest of the capture file after which nothing more is expected.
+const SETTLED: Duration = Duration::from_millis(100);
 /// Magic number of a capture file with nanosecond timestamps, in the writer's byte order.
 const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 
@@ -104,6 +106,13 @@ impl Capture {
     /// The kernel dropped packets of the capture, or its file cannot be read.
     pub fn finish(self) -> io::Result<Vec<Packet>> {
         let Self { process, file } = self;
+        // What has been captured is being written; the end of that is seen by the file's rest.
+        let size = || std::fs::metadata(&file).map_or(0, |file| file.len());
+        let mut before = None;
+        while before != Some(size()) {
+            before = Some(size());
+            std::thread::sleep(SETTLED);
+        }
         process.interrupt();
         let finished = process.wait()?;
         let packets = std::fs::read(&file).and_then(|bytes| parse(&bytes));

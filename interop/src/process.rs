@@ -7,14 +7,17 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid,
+};
 
 use crate::{Namespace, Program};
 
 /// Time that a process may take when nothing else is said.
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(20);
-/// Pause between two looks at a process that gives no event to wait for.
-const POLL: Duration = Duration::from_millis(2);
+/// Pause between two looks at a process's memory: rare enough not to disturb a benchmark.
+const LOOK: Duration = Duration::from_millis(50);
 /// Clock ticks per second in `/proc/PID/stat`: `USER_HZ`, 100 on every Linux platform.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -303,6 +306,18 @@ impl Running {
         Ok(waitid(WaitId::Pid(pid), options)?.is_some())
     }
 
+    /// Waits for the end, at most `patience`, and leaves the process to be reaped.
+    fn ends_within(&self, patience: Duration) -> io::Result<bool> {
+        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
+        let descriptor = pidfd_open(pid.ok_or(io::ErrorKind::InvalidData)?, PidfdFlags::empty())?;
+        let timeout = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+        poll(
+            &mut [PollFd::new(&descriptor, PollFlags::IN)],
+            Some(&timeout),
+        )?;
+        self.ended_unreaped()
+    }
+
     fn note_peak_memory(&mut self) {
         if let Some(peak) = peak_memory(self.id()) {
             self.peak_memory = self.peak_memory.max(peak);
@@ -324,7 +339,7 @@ impl Running {
     /// The deadline passes; the process is killed then and the error tells what it had printed.
     pub fn wait(mut self) -> io::Result<Finished> {
         let end = self.started + self.deadline;
-        while !self.ended_unreaped()? {
+        while !self.ends_within(LOOK.min(end.saturating_duration_since(Instant::now())))? {
             if Instant::now() >= end {
                 let message = format!(
                     "{} did not end within {:?}\n--- stdout\n{}--- stderr\n{}",
@@ -336,7 +351,6 @@ impl Running {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
             self.note_peak_memory();
-            std::thread::sleep(POLL);
         }
         self.finish()
     }
@@ -348,9 +362,7 @@ impl Running {
     pub fn kill(mut self) -> io::Result<Finished> {
         self.note_peak_memory();
         self.child.kill()?;
-        while !self.ended_unreaped()? {
-            std::thread::sleep(POLL);
-        }
+        while !self.ends_within(LOOK)? {}
         self.finish()
     }
 
