@@ -171,7 +171,7 @@ impl Renderer for Iperf2Csv {
 
 fn legacy_columns(row: &Row) -> String {
     match &row.measure {
-        Measure::UdpReceive(receive) => loss_columns(row, receive, jitter(row.phase, receive)),
+        Measure::UdpReceive(receive) => loss_columns(receive, jitter(row.phase, receive)),
         Measure::UdpSend(send) => sent_columns(send, 0.0),
         _ => String::new(),
     }
@@ -189,7 +189,7 @@ fn enhanced_columns(row: &Row) -> String {
             };
             format!(
                 "{},{},{},{},{:.6}",
-                loss_columns(row, receive, jitter),
+                loss_columns(receive, jitter),
                 receive.reads,
                 receive.timeouts,
                 receive.truncated,
@@ -216,7 +216,7 @@ fn enhanced_columns(row: &Row) -> String {
     }
 }
 
-fn loss_columns(_row: &Row, receive: &UdpReceive, jitter: f64) -> String {
+fn loss_columns(receive: &UdpReceive, jitter: f64) -> String {
     let (lost, total) = (receive.lost_compatible, receive.total);
     let share = if total == 0 {
         0.0

@@ -2,7 +2,7 @@
 
 use tapeline_base::Transport;
 
-use super::figure::{address, flow_id, plain_id};
+use super::figure::{address, flow_id, plain_id, tame};
 use crate::calendar::Calendar;
 use crate::model::{Notice, TrafficOperation};
 use crate::style::Style;
@@ -147,9 +147,10 @@ fn traffic_sentence(notice: &Notice, style: &Style) -> Option<String> {
             silent_for.as_secs_f64()
         ),
         Notice::PeerRefused { peer, reason } => format!(
-            "WARN: refused {} port {}: {reason}",
+            "WARN: refused {} port {}: {}",
             address(peer.ip(), style.hide_addresses),
-            peer.port()
+            peer.port(),
+            tame(reason)
         ),
         Notice::WaitingForTests => {
             "Waiting for server threads to complete. Interrupt again to force quit.".to_owned()

@@ -10,7 +10,7 @@ use tapeline_report::{
 };
 use tapeline_stats::{Moments, ReadSizes};
 
-use crate::solve::{Solution, number_bounds, solutions};
+use crate::solve::{number_bounds, solutions};
 
 /// What a row does, as the recorded options tell.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ pub(crate) fn row(who: Who, columns: Columns, fields: &[&str], context: Context)
     let limits = rate_limits(columns, more);
     let candidates = solutions((start, end), (fields[3], fields[4]), context.format, limits);
     candidates.into_iter().find_map(|solution| {
-        let measure = measure(who, columns, more, context, solution, solution.rate(start))?;
+        let measure = measure(who, columns, more, context, solution.rate(start))?;
         Some(Row {
             subject: subject(who, fields[0]),
             phase: phase(columns, more),
@@ -93,10 +93,8 @@ fn measure(
     columns: Columns,
     more: &[&str],
     context: Context,
-    solution: Solution,
     rate: f64,
 ) -> Option<Measure> {
-    let _ = solution;
     Some(match columns {
         Columns::Plain => plain(who, context),
         Columns::Loss => Measure::UdpReceive(loss(&more[..2])),
