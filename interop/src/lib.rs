@@ -29,7 +29,7 @@ pub use namespace::{Namespace, NamespacePair};
 pub use packet_filter::{PacketFilter, Places};
 pub use port::free_port;
 pub use process::{Finished, Invocation, Running, Usage};
-pub use program::Program;
+pub use program::{Program, use_tapeline};
 pub use server::{Family, Server, ServerSpec, Transport};
 pub use shaping::{Bottleneck, SlowLane};
 pub use skip::{SKIP_LOG, skip};

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A program that speaks iperf 2's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,7 +77,16 @@ impl fmt::Display for Program {
     }
 }
 
-static TAPELINE: LazyLock<PathBuf> = LazyLock::new(tapeline);
+/// Names the tapeline binary of this process, before any [`Program`] has been asked for its path.
+/// Without a call it is `$TAPELINE_BIN` or the binary that was built last.
+pub fn use_tapeline(binary: PathBuf) {
+    // The first choice stands.
+    let _ = CHOSEN.set(binary);
+}
+
+static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
+static TAPELINE: LazyLock<PathBuf> =
+    LazyLock::new(|| CHOSEN.get().cloned().unwrap_or_else(tapeline));
 static TAPELINE_AS_IPERF: LazyLock<PathBuf> = LazyLock::new(|| link_named_iperf(&TAPELINE));
 static PEER_221: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.2.1"));
 static PEER_218: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.1.8"));
