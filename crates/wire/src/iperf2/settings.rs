@@ -140,9 +140,10 @@ impl Millionths {
         u32::try_from(self.0 / Self::PER_UNIT).unwrap_or(u32::MAX)
     }
 
-    /// From two words, the whole part and the millionths.
+    /// From two words, the whole part and the millionths, the latter cut to 999 999.
     pub(super) fn read(bytes: &[u8], at: usize) -> Self {
-        Self(u64::from(word(bytes, at)) * Self::PER_UNIT + u64::from(word(bytes, at + 4)))
+        let millionths = u64::from(word(bytes, at + 4)).min(Self::PER_UNIT - 1);
+        Self(u64::from(word(bytes, at)) * Self::PER_UNIT + millionths)
     }
 
     pub(super) fn write(self, bytes: &mut [u8], at: usize) {
@@ -265,4 +266,68 @@ pub enum HeaderForm {
     /// With the extended header of 2.2.x, 40 bytes.
     #[default]
     Extended40,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_read_as_the_captures_say() {
+        assert_eq!(Amount::from_word(0xffff_ff9c), Amount::Time(Ticks(100)));
+        assert_eq!(Amount::from_word(0x5000), Amount::Bytes(20_480));
+        assert_eq!(Amount::from_word(0), Amount::Unspecified);
+        assert_eq!(
+            Amount::from_word(0x8000_0000),
+            Amount::Time(Ticks(limits::MAX_TICKS))
+        );
+        assert_eq!(Amount::Time(Ticks(u32::MAX)).to_word(), 0x8000_0000);
+        assert_eq!(Amount::Bytes(0x8000_0001).to_word(), 1);
+    }
+
+    #[test]
+    fn ticks_are_ten_milliseconds() {
+        assert_eq!(Ticks(150).duration(), Duration::from_millis(1_500));
+        assert_eq!(
+            Ticks::from_duration(Duration::from_millis(1_509)),
+            Ticks(150)
+        );
+        assert_eq!(
+            Ticks::from_duration(Duration::MAX),
+            Ticks(limits::MAX_TICKS)
+        );
+    }
+
+    #[test]
+    fn negative_times_split_into_negative_parts() {
+        let mut bytes = [0; 8];
+        Micros(-1_000_008).write(&mut bytes, 0);
+        assert_eq!(bytes, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf8]);
+        assert_eq!(Micros::read(&bytes, 0), Micros(-1_000_008));
+        assert_eq!(Micros(-1).duration(), None);
+        assert_eq!(Micros::from_duration(Duration::MAX), Micros(i64::MAX));
+    }
+
+    /// Found by fuzzing: a fraction of a million and more used to overflow the whole part.
+    #[test]
+    fn millionths_stay_below_one() {
+        let mut bytes = [0xff; 8];
+        let most = Millionths::read(&bytes, 0);
+        assert_eq!(most, Millionths(4_294_967_295_999_999));
+        most.write(&mut bytes, 0);
+        assert_eq!(Millionths::read(&bytes, 0), most);
+        assert_eq!(Millionths::from_f64(2.5), Millionths(2_500_000));
+        assert_eq!(Millionths::from_f64(f64::NAN), Millionths(0));
+        assert_eq!(Millionths::from_f64(-1.0), Millionths(0));
+    }
+
+    #[test]
+    fn timestamps_are_wall_times() {
+        let stamp = Timestamp {
+            seconds: 7,
+            micros: 8,
+        };
+        assert_eq!(WallTime::from(stamp).as_nanos(), 7_000_008_000);
+        assert_eq!(Timestamp::from(WallTime::from_nanos(7_000_008_999)), stamp);
+    }
 }
