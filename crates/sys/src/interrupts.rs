@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use crate::platform::interrupts as system;
 use crate::poller::{Handle, Pollable, Wait};
@@ -66,8 +67,18 @@ impl Interrupts {
     /// # Errors
     /// Those of `poll(2)`.
     pub fn wait(&self, seen: u32, wait: Wait) -> io::Result<u32> {
-        if self.count() == seen {
-            self.waker.wait(wait)?;
+        let started = Instant::now();
+        while self.count() == seen {
+            // An interrupt that was counted before may have left the source ready.
+            self.waker.drain();
+            let left = match wait {
+                Wait::AtMost(span) => Wait::AtMost(span.saturating_sub(started.elapsed())),
+                other => other,
+            };
+            // One that came between the comparison and the drain is counted by now.
+            if self.count() != seen || !self.waker.wait(left)? {
+                break;
+            }
         }
         Ok(self.acknowledge())
     }

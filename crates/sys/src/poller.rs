@@ -241,3 +241,6 @@ pub(crate) fn wait_two(
         readiness::outcome(&entries[1]).is_some(),
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,3 +98,6 @@ impl ReceiveBatch {
         self.slots.drops()
     }
 }
+
+#[cfg(test)]
+mod tests;

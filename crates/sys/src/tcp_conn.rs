@@ -484,3 +484,6 @@ pub(crate) fn as_uninit(buffer: &mut [u8]) -> &mut [MaybeUninit<u8>] {
     // The callers pass it only to system calls, which write initialised bytes or nothing.
     unsafe { std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), length) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -147,12 +147,12 @@ impl UdpSocket {
     }
 
     /// Sends `data` as datagrams of `segment_size` bytes (the last may be shorter) to the
-    /// connected peer or to `peer`, in one call where the system can segment (Linux:
-    /// `UDP_SEGMENT`), else one by one. Returns the bytes sent: all of them, or fewer when
-    /// the one-by-one path failed midway. At most [`UdpSocket::segments_per_call`] datagrams.
+    /// connected peer or to `peer`: up to [`UdpSocket::segments_per_call`] of them with one
+    /// system call where the system can segment (Linux: `UDP_SEGMENT`), else one by one.
+    /// Returns the bytes sent: all of them, or those before a failure.
     ///
     /// A refusal of the segmenting call (`EINVAL`, `EIO`, `EMSGSIZE`, `EOPNOTSUPP`) is
-    /// remembered for the socket's life and `data` goes out one by one.
+    /// remembered for the socket's life, and the data goes out one by one.
     ///
     /// # Errors
     /// As [`UdpSocket::send`], when nothing was sent; `InvalidInput` for a segment size of 0.
@@ -166,15 +166,38 @@ impl UdpSocket {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let peer = peer.map(|peer| self.system_address(peer));
+        let group = segment_size.saturating_mul(Self::segments_per_call(segment_size));
+        let mut sent = 0;
+        for part in data.chunks(group) {
+            match self.send_group(part, segment_size, peer.as_ref()) {
+                Ok(count) => sent += count,
+                Err(error) if sent == 0 => return Err(error),
+                Err(_) => break,
+            }
+            if !sent.is_multiple_of(group) {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+
+    /// As many datagrams as one segmenting call takes.
+    #[inline]
+    fn send_group(
+        &self,
+        data: &[u8],
+        segment_size: usize,
+        peer: Option<&SockAddr>,
+    ) -> io::Result<usize> {
         if data.len() > segment_size && self.supports_segmentation() {
-            match retry(|| segments::send(&self.socket, data, segment_size, peer.as_ref())) {
+            match retry(|| segments::send(&self.socket, data, segment_size, peer)) {
                 Err(error) if segments::is_refusal(&error) => {
                     self.segmentation.store(false, Ordering::Relaxed);
                 }
                 other => return other,
             }
         }
-        self.send_one_by_one(data, segment_size, peer.as_ref())
+        self.send_one_by_one(data, segment_size, peer)
     }
 
     fn send_one_by_one(
@@ -406,3 +429,6 @@ impl Pollable for UdpSocket {
         Handle::of(&self.socket)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,8 +103,16 @@ mod tests {
         raise(libc::SIGALRM);
         assert_eq!(interrupts.wait(after, Wait::Forever).unwrap(), seen + 3);
         assert_eq!(interrupts.latest(), Some(Signal::Alarm));
+
+        // A stale readiness does not end a wait for the next interrupt.
+        raise(libc::SIGINT);
+        let now = interrupts.count();
+        let span = Duration::from_millis(5);
+        let started = std::time::Instant::now();
+        assert_eq!(interrupts.wait(now, Wait::AtMost(span)).unwrap(), now);
+        assert!(started.elapsed() >= span);
         let again = Interrupts::install().unwrap();
-        assert_eq!(again.count(), seen + 3);
+        assert_eq!(again.count(), seen + 4);
     }
 
     fn raise(signal: libc::c_int) {

@@ -1,0 +1,320 @@
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tapeline_base::Tos;
+
+use super::*;
+use crate::loopback::{any_port, connect, listener, tcp_pair};
+use crate::options::SocketOption;
+use crate::tcp_listener::TcpListener;
+
+/// A port of this host that nobody listens on.
+fn closed_port() -> SocketAddr {
+    let (listener, address) = listener();
+    drop(listener);
+    address
+}
+
+#[test]
+fn a_refused_connect_names_the_address() {
+    let peer = closed_port();
+    let error = TcpConn::connect(
+        peer,
+        None,
+        &SocketOptions::default(),
+        Some(Duration::from_secs(5)),
+    )
+    .unwrap_err();
+    assert_eq!(
+        (error.operation, error.kind()),
+        (Operation::Connect, ErrorKind::ConnectionRefused)
+    );
+    assert_eq!(
+        error.to_string(),
+        format!("connect {peer}: {}", error.reason())
+    );
+    assert!(!error.reason().contains("os error"));
+}
+
+#[test]
+fn binding_a_foreign_address_fails_as_bind() {
+    let foreign: SocketAddr = "192.0.2.77:0".parse().unwrap();
+    let error = TcpConn::connect(
+        closed_port(),
+        Some(foreign),
+        &SocketOptions::default(),
+        None,
+    )
+    .unwrap_err();
+    assert_eq!(
+        (error.operation, error.address),
+        (Operation::Bind, Some(foreign))
+    );
+}
+
+/// A listener whose queue is full: further handshakes are not answered.
+fn full_listener() -> (TcpListener, Vec<TcpConn>, SocketAddr) {
+    let opened = TcpListener::bind(any_port(), &SocketOptions::default(), 0)
+        .unwrap()
+        .socket;
+    let address = opened.local_addr().unwrap();
+    let mut held = Vec::new();
+    let patience = Some(Duration::from_millis(100));
+    for _ in 0..16 {
+        match TcpConn::connect(address, None, &SocketOptions::default(), patience) {
+            Ok(connected) => held.push(connected.conn),
+            Err(_) => return (opened, held, address),
+        }
+    }
+    panic!("the queue never filled");
+}
+
+#[test]
+fn an_unanswered_connect_times_out_or_is_cancelled() {
+    let (_listener, _held, address) = full_listener();
+    let short = Some(Duration::from_millis(20));
+    let error = TcpConn::connect(address, None, &SocketOptions::default(), short).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+
+    let waker = Waker::new().unwrap();
+    thread::scope(|scope| {
+        let attempt = scope.spawn(|| {
+            let options = SocketOptions::default();
+            TcpConn::connect_or_cancel(address, None, &options, None, &waker).unwrap_err()
+        });
+        waker.wake();
+        assert_eq!(attempt.join().unwrap().kind(), ErrorKind::Interrupted);
+    });
+}
+
+#[test]
+fn bytes_arrive_in_order_and_the_end_is_seen() {
+    let (client, server) = tcp_pair();
+    client.send_all(b"hello, world").unwrap();
+    let mut head = [0; 5];
+    assert_eq!(server.peek(&mut head).unwrap(), 5);
+    server.recv_exact(&mut head).unwrap();
+    assert_eq!(&head, b"hello");
+    assert_eq!(server.recv_discard(2).unwrap(), 2);
+    let mut tail = [0; 16];
+    let count = server.recv(&mut tail).unwrap();
+    assert_eq!(&tail[..count], b"world");
+
+    assert_eq!(
+        server.recv_nonblocking(&mut tail).unwrap_err().kind(),
+        ErrorKind::WouldBlock
+    );
+    let nothing = server.recv_discard_nonblocking(64).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+    client.shutdown_write().unwrap();
+    assert_eq!(server.recv(&mut tail).unwrap(), 0);
+    assert_eq!(server.recv_discard(64).unwrap(), 0);
+    assert_eq!(
+        server.recv_exact(&mut tail).unwrap_err().kind(),
+        ErrorKind::UnexpectedEof
+    );
+}
+
+#[test]
+fn discarding_counts_every_byte() {
+    let (client, server) = tcp_pair();
+    let sender = thread::spawn(move || {
+        client.send_all(&vec![7; 3_000_000]).unwrap();
+    });
+    let mut total = 0;
+    loop {
+        match server.recv_discard(1 << 20).unwrap() {
+            0 => break,
+            count => total += count,
+        }
+    }
+    sender.join().unwrap();
+    assert_eq!(total, 3_000_000);
+}
+
+#[test]
+fn timeouts_are_would_block_and_zero_is_not_for_ever() {
+    let (client, _server) = tcp_pair();
+    client.set_receive_timeout(Some(Duration::ZERO)).unwrap();
+    assert_eq!(
+        client.recv(&mut [0; 8]).unwrap_err().kind(),
+        ErrorKind::WouldBlock
+    );
+    client
+        .set_send_timeout(Some(Duration::from_millis(1)))
+        .unwrap();
+    let block = vec![0; 1 << 20];
+    let error = std::iter::repeat_with(|| client.send(&block))
+        .find_map(Result::err)
+        .unwrap();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    assert_eq!(
+        client.send_nonblocking(&block).unwrap_err().kind(),
+        ErrorKind::WouldBlock
+    );
+    assert!(!client.wait_ready(Interest::WRITE, Wait::Never).unwrap());
+    assert!(client.unacknowledged_bytes().is_none_or(|bytes| bytes > 0));
+}
+
+#[test]
+fn a_shutdown_wakes_a_blocked_receive() {
+    let (client, _server) = tcp_pair();
+    thread::scope(|scope| {
+        let (started, starts) = mpsc::channel();
+        let receiving = scope.spawn({
+            let client = &client;
+            move || {
+                started.send(()).unwrap();
+                client.recv(&mut [0; 8])
+            }
+        });
+        starts.recv().unwrap();
+        client.shutdown_both().unwrap();
+        assert_eq!(receiving.join().unwrap().unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_shutdown_wakes_a_blocked_send() {
+    let (client, _server) = tcp_pair();
+    thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let block = vec![0; 1 << 20];
+            // Nobody reads, so the buffers fill and a send blocks until the shutdown.
+            std::iter::repeat_with(|| client.send(&block))
+                .find_map(Result::err)
+                .unwrap()
+        });
+        while client.wait_ready(Interest::WRITE, Wait::Never).unwrap() {
+            thread::yield_now();
+        }
+        client.shutdown_both().unwrap();
+        let error = sending.join().unwrap();
+        assert!(matches!(
+            error.kind(),
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+        ));
+    });
+}
+
+#[test]
+fn a_lingerless_close_resets_the_peer() {
+    let (client, server) = tcp_pair();
+    client.set_linger_zero().unwrap();
+    drop(client);
+    assert_eq!(
+        server.recv(&mut [0; 8]).unwrap_err().kind(),
+        ErrorKind::ConnectionReset
+    );
+}
+
+#[test]
+fn options_hold_on_the_connection() {
+    let (_listener, address) = listener();
+    let options = SocketOptions {
+        send_buffer: Some(40_000),
+        receive_buffer: Some(50_000),
+        tos: Some(Tos(0x28)),
+        nodelay: true,
+        reuse_address: true,
+        congestion: Some("no-such-algorithm".into()),
+        ..SocketOptions::default()
+    };
+    let local = Some(any_port());
+    let connected = TcpConn::connect(address, local, &options, None).unwrap();
+    let names: Vec<_> = connected
+        .refused
+        .iter()
+        .map(|failure| failure.option)
+        .collect();
+    assert_eq!(names, [SocketOption::Congestion]);
+    let conn = connected.conn;
+    assert!(connected.connect_time > Duration::ZERO);
+    assert!(conn.send_buffer().unwrap() >= 40_000);
+    assert!(conn.receive_buffer().unwrap() >= 50_000);
+    assert_eq!(conn.tos().unwrap(), Tos(0x28));
+    conn.set_tos(Tos(0xb8)).unwrap();
+    assert_eq!(conn.tos().unwrap(), Tos(0xb8));
+    conn.set_nodelay(false).unwrap();
+    assert_eq!(conn.peer_addr().unwrap(), address);
+    assert_eq!(crate::unmapped(address), address);
+    assert!(conn.take_error().unwrap().is_none());
+}
+
+#[test]
+fn v4_clients_of_a_dual_stack_listener_look_like_v4() {
+    let wildcard: SocketAddr = "[::]:0".parse().unwrap();
+    let options = SocketOptions {
+        only_v6: Some(false),
+        ..SocketOptions::default()
+    };
+    let Ok(opened) = TcpListener::bind(wildcard, &options, 4) else {
+        return; // a host without IPv6
+    };
+    let port = opened.socket.local_addr().unwrap().port();
+    let client = connect(SocketAddr::from(([127, 0, 0, 1], port)));
+    assert!(opened.socket.wait_ready(Wait::Forever).unwrap());
+    let (server, peer) = opened.socket.accept().unwrap().unwrap();
+    assert_eq!(peer, client.local_addr().unwrap());
+    assert!(server.peer_addr().unwrap().is_ipv4() && server.local_addr().unwrap().is_ipv4());
+    server.set_tos(Tos(0x48)).unwrap();
+    assert_eq!(server.tos().unwrap(), Tos(0x48));
+}
+
+#[test]
+fn an_empty_queue_is_no_error() {
+    let (listener, _) = listener();
+    assert!(listener.accept().unwrap().is_none());
+    assert!(!listener.wait_ready(Wait::Never).unwrap());
+    assert!(listener.receive_buffer().unwrap() > 0);
+}
+
+#[test]
+fn two_listeners_on_one_address_collide() {
+    let (_listener, address) = listener();
+    let error = TcpListener::bind(address, &SocketOptions::default(), 4).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    assert!(error.to_string().starts_with(&format!("bind {address}: ")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn linux_tells_the_state_of_a_connection() {
+    let (client, server) = tcp_pair();
+    client.send_all(&[1; 100_000]).unwrap();
+    server.recv_exact(&mut vec![0; 100_000]).unwrap();
+    server.send_all(&[2; 10]).unwrap();
+    client.recv_exact(&mut [0; 10]).unwrap();
+    let info = client.tcp_info().unwrap();
+    assert_eq!(info.state, Some(1), "established");
+    assert!(info.snd_mss.unwrap() > 500);
+    assert!(info.rtt_us.unwrap() > 0 && info.min_rtt_us.unwrap() <= info.rtt_us.unwrap());
+    assert!(info.snd_cwnd.unwrap() > 0 && info.cwnd_bytes().unwrap() > 500);
+    assert_eq!(info.bytes_received, Some(10));
+    // The counter of acknowledged bytes may include the SYN.
+    assert!(
+        (100_000..=100_001).contains(&info.bytes_acked.unwrap()),
+        "{info:?}"
+    );
+    assert_eq!(info.bytes_sent, Some(100_000));
+    assert_eq!((info.in_flight(), info.notsent_bytes), (Some(0), Some(0)));
+    assert!(info.busy_time_us.is_some() && info.sndbuf_limited_us.is_some());
+    assert_eq!(
+        client.congestion(),
+        crate::HostFacts::gather().default_congestion
+    );
+    assert!(client.mss().unwrap() > 500);
+    client.set_quickack(true).unwrap();
+    client.set_notsent_lowat(65_536).unwrap();
+    client.set_receive_lowat(16).unwrap();
+    client.set_pacing_rate(1_000_000_000_000).unwrap();
+    assert_eq!(
+        client.tcp_info().unwrap().max_pacing_rate,
+        Some(1_000_000_000_000)
+    );
+    client.set_congestion("reno").unwrap();
+    assert_eq!(client.congestion().as_deref(), Some("reno"));
+}
