@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tapeline_base::MonoTime;
 use tapeline_stats::{Moments, ReadSizes};
@@ -87,68 +88,159 @@ pub struct ExchangeCounters {
     pub last: MonoTime,
 }
 
-/// Smallest and largest sample of the current and the previous interval. Extremes
-/// cannot be subtracted, so the writer keeps them per epoch; the sampler opens epochs.
+/// When a flow's intervals end, as its worker watches it: the worker itself notes its
+/// counters at the first event behind a boundary, so rows are exact even when the sampler
+/// is late.
 #[derive(Clone, Copy, Debug)]
-struct Extremes {
-    epoch: u64,
-    current: (f64, f64),
-    previous: (f64, f64),
+pub struct Intervals {
+    start: MonoTime,
+    length: Option<Duration>,
+}
+
+impl Intervals {
+    /// Intervals of `length` from `start`; `None` has no boundaries.
+    #[must_use]
+    pub fn new(start: MonoTime, length: Option<Duration>) -> Self {
+        Self {
+            start,
+            length: length.filter(|length| !length.is_zero()),
+        }
+    }
+
+    /// When interval `index` (from 0) ends.
+    #[must_use]
+    pub fn end_of(&self, index: u64) -> Option<MonoTime> {
+        let nanos = self
+            .length?
+            .as_nanos()
+            .saturating_mul(u128::from(index) + 1);
+        Some(self.start + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    }
+
+    /// The interval that `now` lies in.
+    fn index_at(&self, now: MonoTime) -> u64 {
+        self.length.map_or(0, |length| {
+            u64::try_from(now.since(self.start).as_nanos() / length.as_nanos()).unwrap_or(u64::MAX)
+        })
+    }
+}
+
+/// What a worker keeps to notice boundaries.
+#[derive(Debug)]
+struct Watch {
+    intervals: Intervals,
+    index: u64,
+    next: MonoTime,
+}
+
+impl Watch {
+    fn new(intervals: Intervals) -> Self {
+        Self {
+            intervals,
+            index: 0,
+            next: intervals.end_of(0).unwrap_or(MonoTime::FAR),
+        }
+    }
+
+    /// The number of boundaries passed, when `now` lies behind a new one.
+    #[inline]
+    fn passed(&mut self, now: MonoTime) -> Option<u64> {
+        if now < self.next {
+            return None;
+        }
+        self.index = self.intervals.index_at(now);
+        self.next = self.intervals.end_of(self.index).unwrap_or(MonoTime::FAR);
+        Some(self.index)
+    }
+}
+
+/// Published counters: the newest, and those at the last boundary that the worker passed.
+#[derive(Debug)]
+pub struct FlowCell<const N: usize> {
+    newest: SnapshotCell<N>,
+    mark: SnapshotCell<N>,
+    /// Boundaries passed when `mark` was taken; 0 before the first.
+    marked: AtomicU64,
+    intervals: Intervals,
+}
+
+impl<const N: usize> FlowCell<N> {
+    /// A cell for a flow with these intervals.
+    #[must_use]
+    pub fn new(intervals: Intervals) -> Self {
+        Self {
+            newest: SnapshotCell::default(),
+            mark: SnapshotCell::default(),
+            marked: AtomicU64::new(0),
+            intervals,
+        }
+    }
+
+    fn set_mark(&self, words: &[u64; N], boundaries: u64) {
+        self.mark.publish(words);
+        self.marked.store(boundaries, Ordering::Release);
+    }
+
+    /// The words at the end of interval `index`, and how many boundaries they cover (more
+    /// than one when the worker was watched too rarely).
+    fn at_end_of(&self, index: u64) -> ([u64; N], u64) {
+        // Nothing happened behind the boundary unless the mark says so afterwards.
+        let newest = self.newest.read();
+        loop {
+            let boundaries = self.marked.load(Ordering::Acquire);
+            if boundaries <= index {
+                return (newest, index + 1);
+            }
+            let words = self.mark.read();
+            if self.marked.load(Ordering::Acquire) == boundaries {
+                return (words, boundaries);
+            }
+        }
+    }
+}
+
+/// Counters of an interval's end.
+#[derive(Clone, Copy, Debug)]
+pub struct Closed<C> {
+    /// The counters.
+    pub counters: C,
+    /// Smallest and largest sample of the interval; infinite without one.
+    pub extremes: (f64, f64),
+    /// Boundaries covered: the number of the interval that follows.
+    pub next: u64,
 }
 
 const NO_EXTREMES: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
 
+/// Smallest and largest sample of the running interval. Extremes cannot be subtracted, so
+/// the worker starts them anew behind each boundary.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    interval: u64,
+    range: (f64, f64),
+}
+
 impl Default for Extremes {
     fn default() -> Self {
         Self {
-            epoch: 0,
-            current: NO_EXTREMES,
-            previous: NO_EXTREMES,
+            interval: 0,
+            range: NO_EXTREMES,
         }
     }
 }
 
 impl Extremes {
-    fn roll(&mut self, epoch: u64) {
-        if epoch != self.epoch {
-            self.previous = if epoch == self.epoch + 1 {
-                self.current
-            } else {
-                NO_EXTREMES
-            };
-            self.current = NO_EXTREMES;
-            self.epoch = epoch;
-        }
-    }
-
     fn add(&mut self, sample: f64) {
-        self.current.0 = self.current.0.min(sample);
-        self.current.1 = self.current.1.max(sample);
+        self.range.0 = self.range.0.min(sample);
+        self.range.1 = self.range.1.max(sample);
     }
 
-    /// Those of the epoch that `opened` closed.
-    fn closed_by(&self, opened: u64) -> (f64, f64) {
-        if self.epoch + 1 == opened {
-            self.current
-        } else if self.epoch == opened {
-            self.previous
+    fn of_interval(&self, index: u64) -> (f64, f64) {
+        if self.interval == index {
+            self.range
         } else {
             NO_EXTREMES
         }
-    }
-}
-
-/// A cell for `N` words plus the epoch that the sampler opens at interval ends.
-#[derive(Debug, Default)]
-pub struct FlowCell<const N: usize> {
-    words: SnapshotCell<N>,
-    epoch: AtomicU64,
-}
-
-impl<const N: usize> FlowCell<N> {
-    /// Opens the next epoch and returns its number: called by the sampler alone.
-    fn next_epoch(&self) -> u64 {
-        self.epoch.fetch_add(1, Ordering::AcqRel) + 1
     }
 }
 
@@ -157,24 +249,25 @@ pub type SendCell = FlowCell<6>;
 /// Cell of a TCP receiver.
 pub type ReceiveCell = FlowCell<12>;
 /// Cell of a UDP receiver.
-pub type DatagramCell = FlowCell<24>;
+pub type DatagramCell = FlowCell<21>;
 /// Cell of a request/response client.
-pub type ExchangeCell = FlowCell<16>;
+pub type ExchangeCell = FlowCell<14>;
 
-impl SendCell {
-    /// Publishes the worker's counters.
-    #[inline]
-    pub fn publish(&self, c: &SendCounters) {
-        let last = c.last.as_nanos();
-        self.words
-            .publish(&[c.bytes, c.writes, c.errors, c.timeouts, c.late, last]);
+impl SendCounters {
+    fn to_words(self) -> [u64; 6] {
+        let last = self.last.as_nanos();
+        [
+            self.bytes,
+            self.writes,
+            self.errors,
+            self.timeouts,
+            self.late,
+            last,
+        ]
     }
 
-    /// The newest counters.
-    #[must_use]
-    pub fn read(&self) -> SendCounters {
-        let [bytes, writes, errors, timeouts, late, last] = self.words.read();
-        SendCounters {
+    fn from_words([bytes, writes, errors, timeouts, late, last]: [u64; 6]) -> Self {
+        Self {
             bytes,
             writes,
             errors,
@@ -185,35 +278,40 @@ impl SendCell {
     }
 }
 
-impl ReceiveCell {
-    /// Publishes the worker's counters.
-    #[inline]
-    pub fn publish(&self, c: &ReceiveCounters) {
-        let b = &c.reads.bins;
-        self.words.publish(&[
-            c.bytes,
-            c.reads.reads,
-            c.last.as_nanos(),
-            b[0],
-            b[1],
-            b[2],
-            b[3],
-            b[4],
-            b[5],
-            b[6],
-            b[7],
-            c.reads.bin_width(),
-        ]);
-    }
-
+impl SendCell {
     /// The newest counters.
     #[must_use]
-    pub fn read(&self) -> ReceiveCounters {
-        let w = self.words.read();
+    pub fn read(&self) -> SendCounters {
+        SendCounters::from_words(self.newest.read())
+    }
+
+    /// The counters at the end of interval `index`.
+    #[must_use]
+    pub fn close_interval(&self, index: u64) -> Closed<SendCounters> {
+        let (words, next) = self.at_end_of(index);
+        Closed {
+            counters: SendCounters::from_words(words),
+            extremes: NO_EXTREMES,
+            next,
+        }
+    }
+}
+
+impl ReceiveCounters {
+    fn to_words(self) -> [u64; 12] {
+        let b = &self.reads.bins;
+        let last = self.last.as_nanos();
+        let (reads, width) = (self.reads.reads, self.reads.bin_width());
+        [
+            self.bytes, reads, last, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], width,
+        ]
+    }
+
+    fn from_words(w: [u64; 12]) -> Self {
         let mut reads = ReadSizes::new(w[11].saturating_mul(8));
         reads.reads = w[1];
         reads.bins.copy_from_slice(&w[3..11]);
-        ReceiveCounters {
+        Self {
             bytes: w[0],
             reads,
             last: MonoTime::from_nanos(w[2]),
@@ -221,73 +319,55 @@ impl ReceiveCell {
     }
 }
 
-/// Keeps a UDP receiver's extremes beside its counters and publishes both.
-#[derive(Debug)]
-pub struct DatagramPublisher {
-    cell: Arc<DatagramCell>,
-    extremes: Extremes,
-}
-
-impl DatagramPublisher {
-    /// The one writer of `cell`.
+impl ReceiveCell {
+    /// The newest counters.
     #[must_use]
-    pub fn new(cell: Arc<DatagramCell>) -> Self {
-        Self {
-            cell,
-            extremes: Extremes::default(),
+    pub fn read(&self) -> ReceiveCounters {
+        ReceiveCounters::from_words(self.newest.read())
+    }
+
+    /// The counters at the end of interval `index`.
+    #[must_use]
+    pub fn close_interval(&self, index: u64) -> Closed<ReceiveCounters> {
+        let (words, next) = self.at_end_of(index);
+        Closed {
+            counters: ReceiveCounters::from_words(words),
+            extremes: NO_EXTREMES,
+            next,
         }
     }
-
-    /// Takes a transit time into the extremes of the interval, seconds.
-    #[inline]
-    pub fn extreme(&mut self, transit: f64) {
-        self.extremes.add(transit);
-    }
-
-    /// Notices that the sampler has opened a new interval: call before a batch.
-    #[inline]
-    pub fn roll(&mut self) {
-        self.extremes.roll(self.cell.epoch.load(Ordering::Acquire));
-    }
-
-    /// Publishes the counters: call after a batch.
-    #[inline]
-    pub fn publish(&self, c: &DatagramCounters) {
-        let e = &self.extremes;
-        self.cell.words.publish(&[
-            c.bytes,
-            c.received,
-            c.total,
-            c.lost,
-            c.reordered,
-            c.duplicates,
-            c.skipped,
-            c.out_of_order,
-            c.truncated,
-            c.jitter_ns.to_bits(),
-            c.jitter_count,
-            c.jitter_mean_ns.to_bits(),
-            c.transit.count,
-            c.transit.mean.to_bits(),
-            c.transit.m2.to_bits(),
-            c.transit.min.to_bits(),
-            c.transit.max.to_bits(),
-            c.last.as_nanos(),
-            e.epoch,
-            e.current.0.to_bits(),
-            e.current.1.to_bits(),
-            e.previous.0.to_bits(),
-            e.previous.1.to_bits(),
-            0,
-        ]);
-    }
 }
 
-impl DatagramCell {
-    fn decode(&self) -> (DatagramCounters, Extremes) {
-        let w = self.words.read();
+impl DatagramCounters {
+    fn to_words(self, e: &Extremes) -> [u64; 21] {
+        [
+            self.bytes,
+            self.received,
+            self.total,
+            self.lost,
+            self.reordered,
+            self.duplicates,
+            self.skipped,
+            self.out_of_order,
+            self.truncated,
+            self.jitter_ns.to_bits(),
+            self.jitter_count,
+            self.jitter_mean_ns.to_bits(),
+            self.transit.count,
+            self.transit.mean.to_bits(),
+            self.transit.m2.to_bits(),
+            self.transit.min.to_bits(),
+            self.transit.max.to_bits(),
+            self.last.as_nanos(),
+            e.interval,
+            e.range.0.to_bits(),
+            e.range.1.to_bits(),
+        ]
+    }
+
+    fn from_words(w: [u64; 21]) -> (Self, Extremes) {
         let f = |i: usize| f64::from_bits(w[i]);
-        let counters = DatagramCounters {
+        let counters = Self {
             bytes: w[0],
             received: w[1],
             total: w[2],
@@ -310,78 +390,57 @@ impl DatagramCell {
             last: MonoTime::from_nanos(w[17]),
         };
         let extremes = Extremes {
-            epoch: w[18],
-            current: (f(19), f(20)),
-            previous: (f(21), f(22)),
+            interval: w[18],
+            range: (f(19), f(20)),
         };
         (counters, extremes)
     }
+}
 
+impl DatagramCell {
     /// The newest counters.
     #[must_use]
     pub fn read(&self) -> DatagramCounters {
-        self.decode().0
+        DatagramCounters::from_words(self.newest.read()).0
     }
 
-    /// Closes an interval: the newest counters, and the interval's extreme transit times.
-    pub fn close_interval(&self) -> (DatagramCounters, (f64, f64)) {
-        let opened = self.next_epoch();
-        let (counters, extremes) = self.decode();
-        (counters, extremes.closed_by(opened))
-    }
-}
-
-/// Keeps a request/response client's extremes beside its counters and publishes both.
-#[derive(Debug)]
-pub struct ExchangePublisher {
-    cell: Arc<ExchangeCell>,
-    extremes: Extremes,
-}
-
-impl ExchangePublisher {
-    /// The one writer of `cell`.
+    /// The counters at the end of interval `index`, and the interval's extreme transits.
     #[must_use]
-    pub fn new(cell: Arc<ExchangeCell>) -> Self {
-        Self {
-            cell,
-            extremes: Extremes::default(),
+    pub fn close_interval(&self, index: u64) -> Closed<DatagramCounters> {
+        let (words, next) = self.at_end_of(index);
+        let (counters, extremes) = DatagramCounters::from_words(words);
+        Closed {
+            counters,
+            extremes: extremes.of_interval(index),
+            next,
         }
     }
+}
 
-    /// Takes a round trip into the extremes and publishes the counters.
-    #[inline]
-    pub fn publish(&mut self, c: &ExchangeCounters, round_trip: Option<f64>) {
-        self.extremes.roll(self.cell.epoch.load(Ordering::Acquire));
-        if let Some(sample) = round_trip {
-            self.extremes.add(sample);
-        }
-        let (e, m) = (&self.extremes, &c.round_trips);
-        self.cell.words.publish(&[
-            c.sent,
-            c.received,
-            c.last.as_nanos(),
+impl ExchangeCounters {
+    fn to_words(self, e: &Extremes) -> [u64; 14] {
+        let m = &self.round_trips;
+        [
+            self.sent,
+            self.received,
+            self.last.as_nanos(),
             m.count,
             m.mean.to_bits(),
             m.m2.to_bits(),
             m.min.to_bits(),
             m.max.to_bits(),
-            c.percentiles[0].to_bits(),
-            c.percentiles[1].to_bits(),
-            c.percentiles[2].to_bits(),
-            e.epoch,
-            e.current.0.to_bits(),
-            e.current.1.to_bits(),
-            e.previous.0.to_bits(),
-            e.previous.1.to_bits(),
-        ]);
+            self.percentiles[0].to_bits(),
+            self.percentiles[1].to_bits(),
+            self.percentiles[2].to_bits(),
+            e.interval,
+            e.range.0.to_bits(),
+            e.range.1.to_bits(),
+        ]
     }
-}
 
-impl ExchangeCell {
-    fn decode(&self) -> (ExchangeCounters, Extremes) {
-        let w = self.words.read();
+    fn from_words(w: [u64; 14]) -> (Self, Extremes) {
         let f = |i: usize| f64::from_bits(w[i]);
-        let counters = ExchangeCounters {
+        let counters = Self {
             sent: w[0],
             received: w[1],
             last: MonoTime::from_nanos(w[2]),
@@ -395,30 +454,203 @@ impl ExchangeCell {
             percentiles: [f(8), f(9), f(10)],
         };
         let extremes = Extremes {
-            epoch: w[11],
-            current: (f(12), f(13)),
-            previous: (f(14), f(15)),
+            interval: w[11],
+            range: (f(12), f(13)),
         };
         (counters, extremes)
     }
+}
 
+impl ExchangeCell {
     /// The newest counters.
     #[must_use]
     pub fn read(&self) -> ExchangeCounters {
-        self.decode().0
+        ExchangeCounters::from_words(self.newest.read()).0
     }
 
-    /// Closes an interval: the newest counters, and the interval's extreme round trips.
-    pub fn close_interval(&self) -> (ExchangeCounters, (f64, f64)) {
-        let opened = self.next_epoch();
-        let (counters, extremes) = self.decode();
-        (counters, extremes.closed_by(opened))
+    /// The counters at the end of interval `index`, and the interval's extreme round trips.
+    #[must_use]
+    pub fn close_interval(&self, index: u64) -> Closed<ExchangeCounters> {
+        let (words, next) = self.at_end_of(index);
+        let (counters, extremes) = ExchangeCounters::from_words(words);
+        Closed {
+            counters,
+            extremes: extremes.of_interval(index),
+            next,
+        }
+    }
+}
+
+/// The one writer of a [`SendCell`].
+#[derive(Debug)]
+pub struct SendPublisher {
+    cell: Arc<SendCell>,
+    watch: Watch,
+}
+
+impl SendPublisher {
+    /// The one writer of `cell`.
+    #[must_use]
+    pub fn new(cell: Arc<SendCell>) -> Self {
+        let watch = Watch::new(cell.intervals);
+        Self { cell, watch }
+    }
+
+    /// Call before counting an event of time `now`.
+    #[inline]
+    pub fn at(&mut self, now: MonoTime, counters: &SendCounters) {
+        if let Some(boundaries) = self.watch.passed(now) {
+            self.cell.set_mark(&counters.to_words(), boundaries);
+        }
+    }
+
+    /// Call after counting.
+    #[inline]
+    pub fn publish(&self, counters: &SendCounters) {
+        self.cell.newest.publish(&counters.to_words());
+    }
+}
+
+/// The one writer of a [`ReceiveCell`].
+#[derive(Debug)]
+pub struct ReceivePublisher {
+    cell: Arc<ReceiveCell>,
+    watch: Watch,
+}
+
+impl ReceivePublisher {
+    /// The one writer of `cell`.
+    #[must_use]
+    pub fn new(cell: Arc<ReceiveCell>) -> Self {
+        let watch = Watch::new(cell.intervals);
+        Self { cell, watch }
+    }
+
+    /// Call before counting an event of time `now`.
+    #[inline]
+    pub fn at(&mut self, now: MonoTime, counters: &ReceiveCounters) {
+        if let Some(boundaries) = self.watch.passed(now) {
+            self.cell.set_mark(&counters.to_words(), boundaries);
+        }
+    }
+
+    /// Call after counting.
+    #[inline]
+    pub fn publish(&self, counters: &ReceiveCounters) {
+        self.cell.newest.publish(&counters.to_words());
+    }
+}
+
+/// The one writer of a [`DatagramCell`], with the extremes of the running interval.
+#[derive(Debug)]
+pub struct DatagramPublisher {
+    cell: Arc<DatagramCell>,
+    watch: Watch,
+    extremes: Extremes,
+}
+
+impl DatagramPublisher {
+    /// The one writer of `cell`.
+    #[must_use]
+    pub fn new(cell: Arc<DatagramCell>) -> Self {
+        let watch = Watch::new(cell.intervals);
+        Self {
+            cell,
+            watch,
+            extremes: Extremes::default(),
+        }
+    }
+
+    /// Whether `now` lies behind a boundary that has not been marked yet.
+    #[inline]
+    #[must_use]
+    pub fn is_behind_boundary(&self, now: MonoTime) -> bool {
+        now >= self.watch.next
+    }
+
+    /// Call before counting an event of time `now`.
+    #[inline]
+    pub fn at(&mut self, now: MonoTime, counters: &DatagramCounters) {
+        if let Some(boundaries) = self.watch.passed(now) {
+            self.cell
+                .set_mark(&counters.to_words(&self.extremes), boundaries);
+            self.extremes = Extremes {
+                interval: boundaries,
+                range: NO_EXTREMES,
+            };
+        }
+    }
+
+    /// Takes a transit time into the extremes of the interval, seconds.
+    #[inline]
+    pub fn extreme(&mut self, transit: f64) {
+        self.extremes.add(transit);
+    }
+
+    /// Call after counting.
+    #[inline]
+    pub fn publish(&self, counters: &DatagramCounters) {
+        self.cell.newest.publish(&counters.to_words(&self.extremes));
+    }
+}
+
+/// The one writer of an [`ExchangeCell`], with the extremes of the running interval.
+#[derive(Debug)]
+pub struct ExchangePublisher {
+    cell: Arc<ExchangeCell>,
+    watch: Watch,
+    extremes: Extremes,
+}
+
+impl ExchangePublisher {
+    /// The one writer of `cell`.
+    #[must_use]
+    pub fn new(cell: Arc<ExchangeCell>) -> Self {
+        let watch = Watch::new(cell.intervals);
+        Self {
+            cell,
+            watch,
+            extremes: Extremes::default(),
+        }
+    }
+
+    /// Call before counting an event of time `now`.
+    #[inline]
+    pub fn at(&mut self, now: MonoTime, counters: &ExchangeCounters) {
+        if let Some(boundaries) = self.watch.passed(now) {
+            self.cell
+                .set_mark(&counters.to_words(&self.extremes), boundaries);
+            self.extremes = Extremes {
+                interval: boundaries,
+                range: NO_EXTREMES,
+            };
+        }
+    }
+
+    /// Takes a round trip into the extremes, seconds.
+    #[inline]
+    pub fn extreme(&mut self, round_trip: f64) {
+        self.extremes.add(round_trip);
+    }
+
+    /// Call after counting.
+    #[inline]
+    pub fn publish(&self, counters: &ExchangeCounters) {
+        self.cell.newest.publish(&counters.to_words(&self.extremes));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(millis: u64) -> MonoTime {
+        MonoTime::from_nanos(millis * 1_000_000)
+    }
+
+    fn seconds() -> Intervals {
+        Intervals::new(at(0), Some(Duration::from_secs(1)))
+    }
 
     fn counters(transits: &[f64]) -> DatagramCounters {
         let mut transit = Moments::EMPTY;
@@ -435,7 +667,7 @@ mod tests {
 
     #[test]
     fn every_counter_survives_the_cell() {
-        let cell = Arc::new(DatagramCell::default());
+        let cell = Arc::new(DatagramCell::new(seconds()));
         let publisher = DatagramPublisher::new(Arc::clone(&cell));
         let mut c = counters(&[1.0, 3.0]);
         c.bytes = 1;
@@ -452,7 +684,7 @@ mod tests {
         publisher.publish(&c);
         assert_eq!(cell.read(), c);
 
-        let receive = ReceiveCell::default();
+        let receive = Arc::new(ReceiveCell::new(seconds()));
         let mut reads = ReadSizes::new(131_072);
         reads.record(131_072);
         reads.record(5);
@@ -461,46 +693,70 @@ mod tests {
             reads,
             last: MonoTime::from_nanos(3),
         };
-        receive.publish(&c);
+        ReceivePublisher::new(Arc::clone(&receive)).publish(&c);
         assert_eq!(receive.read(), c);
     }
 
     #[test]
-    fn extremes_belong_to_their_interval() {
-        let cell = Arc::new(DatagramCell::default());
-        let mut publisher = DatagramPublisher::new(Arc::clone(&cell));
-        let mut seen = vec![];
-        for (batch, closes) in [
-            (vec![3.0, 1.0], true),
-            (vec![], true),
-            (vec![9.0, 8.0], true),
-        ] {
-            publisher.roll();
-            for t in &batch {
-                publisher.extreme(*t);
-            }
-            seen.extend(batch);
-            publisher.publish(&counters(&seen));
-            if closes {
-                let (_, extremes) = cell.close_interval();
-                match seen.len() {
-                    2 if cell.epoch.load(Ordering::Relaxed) == 1 => {
-                        assert_eq!(extremes, (1.0, 3.0))
-                    }
-                    2 => assert_eq!(extremes, NO_EXTREMES),
-                    _ => assert_eq!(extremes, (8.0, 9.0)),
-                }
-            }
+    fn a_late_sampler_still_sees_the_boundary() {
+        let cell = Arc::new(SendCell::new(seconds()));
+        let mut publisher = SendPublisher::new(Arc::clone(&cell));
+        let mut c = SendCounters::default();
+        for millis in [100, 900, 1010, 1020] {
+            publisher.at(at(millis), &c);
+            c.bytes += 1;
+            publisher.publish(&c);
+        }
+        // Read at 1.02 s: two events belong to the first interval, two to the second.
+        let closed = cell.close_interval(0);
+        assert_eq!((closed.counters.bytes, closed.next), (2, 1));
+        assert_eq!(cell.close_interval(1).counters.bytes, 4);
+    }
+
+    #[test]
+    fn a_sampler_that_missed_a_boundary_gets_one_long_interval() {
+        let cell = Arc::new(SendCell::new(seconds()));
+        let mut publisher = SendPublisher::new(Arc::clone(&cell));
+        let mut c = SendCounters::default();
+        for millis in [500, 1500, 2500] {
+            publisher.at(at(millis), &c);
+            c.bytes += 1;
+            publisher.publish(&c);
+        }
+        let closed = cell.close_interval(0);
+        assert_eq!((closed.counters.bytes, closed.next), (2, 2));
+    }
+
+    #[test]
+    fn an_idle_flow_has_empty_intervals() {
+        let cell = Arc::new(SendCell::new(seconds()));
+        let publisher = SendPublisher::new(Arc::clone(&cell));
+        let c = SendCounters {
+            bytes: 7,
+            ..SendCounters::default()
+        };
+        publisher.publish(&c);
+        for index in 0..3 {
+            let closed = cell.close_interval(index);
+            assert_eq!((closed.counters.bytes, closed.next), (7, index + 1));
         }
     }
 
     #[test]
-    fn a_worker_that_rolls_before_the_sampler_reads_loses_nothing() {
-        let mut extremes = Extremes::default();
-        extremes.add(5.0);
-        extremes.roll(1);
-        extremes.add(7.0);
-        assert_eq!(extremes.closed_by(1), (5.0, 5.0));
-        assert_eq!(extremes.closed_by(2), (7.0, 7.0));
+    fn extremes_belong_to_their_interval() {
+        let cell = Arc::new(DatagramCell::new(seconds()));
+        let mut publisher = DatagramPublisher::new(Arc::clone(&cell));
+        let mut seen = vec![];
+        for (millis, transit) in [(100, 3.0), (200, 1.0), (2100, 9.0), (2200, 8.0)] {
+            publisher.at(at(millis), &counters(&seen));
+            publisher.extreme(transit);
+            seen.push(transit);
+            publisher.publish(&counters(&seen));
+            if millis == 200 {
+                assert_eq!(cell.close_interval(0).extremes, (1.0, 3.0));
+                assert_eq!(cell.close_interval(1).extremes, NO_EXTREMES);
+            }
+        }
+        assert_eq!(cell.close_interval(2).extremes, (8.0, 9.0));
     }
 }

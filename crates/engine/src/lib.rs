@@ -30,8 +30,9 @@ mod work;
 
 pub use cell::SnapshotCell;
 pub use counters::{
-    DatagramCell, DatagramCounters, DatagramPublisher, ExchangeCell, ExchangeCounters,
-    ExchangePublisher, FlowCell, ReceiveCell, ReceiveCounters, SendCell, SendCounters,
+    Closed, DatagramCell, DatagramCounters, DatagramPublisher, ExchangeCell, ExchangeCounters,
+    ExchangePublisher, FlowCell, Intervals, ReceiveCell, ReceiveCounters, ReceivePublisher,
+    SendCell, SendCounters, SendPublisher,
 };
 pub use pacer::{Pacer, Precision};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};

@@ -85,8 +85,8 @@ impl<S: RequestStamp> Requester<S> {
             last: now,
             ..ExchangeCounters::default()
         };
-        let mut publisher = ExchangePublisher::new(Arc::clone(&plan.cell));
-        publisher.publish(&counters, None);
+        let publisher = ExchangePublisher::new(Arc::clone(&plan.cell));
+        publisher.publish(&counters);
         Self {
             clock: SystemClock,
             response: vec![0; plan.response_length.max(1)],
@@ -112,13 +112,14 @@ impl<S: RequestStamp> Requester<S> {
 
     fn complete(&mut self, now: MonoTime) {
         let round_trip = now.since(self.asked);
+        self.publisher.at(now, &self.counters);
         self.histogram
             .record(i64::try_from(round_trip.as_nanos()).unwrap_or(i64::MAX));
         self.counters.round_trips.add(round_trip.as_secs_f64());
         self.counters.received += self.plan.response_length as u64;
         self.counters.last = now;
-        self.publisher
-            .publish(&self.counters, Some(round_trip.as_secs_f64()));
+        self.publisher.extreme(round_trip.as_secs_f64());
+        self.publisher.publish(&self.counters);
         self.phase = Phase::Idle;
     }
 
@@ -129,7 +130,7 @@ impl<S: RequestStamp> Requester<S> {
                 .percentile(percent)
                 .map_or(f64::NAN, |nanos| nanos as f64 * 1e-9);
         }
-        self.publisher.publish(&self.counters, None);
+        self.publisher.publish(&self.counters);
         self.phase = Phase::Over;
         let _ = self.plan.conn.shutdown_write();
         Step::Finished(Ending::new(cause, at))
@@ -292,7 +293,7 @@ impl<R: Respond> Responder<R> {
     }
 
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
-        self.publisher.publish(&self.counters, None);
+        self.publisher.publish(&self.counters);
         let _ = self.plan.conn.shutdown_write();
         Step::Finished(Ending::new(cause, at))
     }
@@ -355,6 +356,7 @@ impl<R: Respond> TcpWork for Responder<R> {
         }
         if self.at == self.plan.request_length {
             self.last = self.clock.now();
+            self.publisher.at(self.last, &self.counters);
             self.counters.last = self.last;
             let wall = self.clock.wall();
             match self.plan.respond.respond(&mut self.buffer, wall) {
@@ -364,7 +366,7 @@ impl<R: Respond> TcpWork for Responder<R> {
                 }
                 Answer::End => return self.finish(Cause::Complete, now),
             }
-            self.publisher.publish(&self.counters, None);
+            self.publisher.publish(&self.counters);
         }
         Step::Progress
     }

@@ -7,7 +7,7 @@ use tapeline_base::{Clock, MonoTime};
 use tapeline_stats::ReadSizes;
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
-use crate::counters::{ReceiveCell, ReceiveCounters};
+use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
 use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
@@ -42,6 +42,7 @@ pub struct TcpReceivePlan {
 pub struct TcpReceiver {
     plan: TcpReceivePlan,
     counters: ReceiveCounters,
+    publisher: ReceivePublisher,
 }
 
 impl TcpReceiver {
@@ -55,12 +56,17 @@ impl TcpReceiver {
             reads,
             last: now,
         };
-        plan.cell.publish(&counters);
-        Self { plan, counters }
+        let publisher = ReceivePublisher::new(Arc::clone(&plan.cell));
+        publisher.publish(&counters);
+        Self {
+            plan,
+            counters,
+            publisher,
+        }
     }
 
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
-        self.plan.cell.publish(&self.counters);
+        self.publisher.publish(&self.counters);
         if self.plan.shutdown {
             // Fails when the peer is gone, which the cause says already.
             let _ = self.plan.conn.shutdown_write();
@@ -99,13 +105,16 @@ impl TcpWork for TcpReceiver {
         match result {
             Ok(0) => self.finish(Cause::Complete, SystemClock.now()),
             Ok(received) => {
+                // The call may have waited: data belongs to the time it came.
+                let now = SystemClock.now();
+                self.publisher.at(now, &self.counters);
                 self.counters.bytes += received as u64;
                 self.counters.reads.record(received as u64);
                 self.counters.last = now;
                 if let Some(schedule) = &mut self.plan.schedule {
                     schedule.sent(1, now);
                 }
-                self.plan.cell.publish(&self.counters);
+                self.publisher.publish(&self.counters);
                 Step::Progress
             }
             Err(error) if is_not_ready(&error) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime};
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
-use crate::counters::{SendCell, SendCounters};
+use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
 use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
@@ -58,6 +58,7 @@ enum Phase {
 pub struct TcpSender {
     plan: TcpSendPlan,
     counters: SendCounters,
+    publisher: SendPublisher,
     /// Position inside the current block.
     offset: usize,
     phase: Phase,
@@ -72,10 +73,12 @@ impl TcpSender {
             last: now,
             ..SendCounters::default()
         };
-        plan.cell.publish(&counters);
+        let publisher = SendPublisher::new(Arc::clone(&plan.cell));
+        publisher.publish(&counters);
         Self {
             plan,
             counters,
+            publisher,
             offset: 0,
             phase: Phase::Sending,
         }
@@ -114,7 +117,7 @@ impl TcpSender {
         };
         match result {
             Ok(sent) => {
-                self.record(sent, now, left == Some(sent as u64));
+                self.record(sent, SystemClock.now(), left == Some(sent as u64));
                 Step::Progress
             }
             Err(error) if is_not_ready(&error) => {
@@ -128,7 +131,9 @@ impl TcpSender {
         }
     }
 
+    /// Counts what a call that returned at `now` sent.
     fn record(&mut self, sent: usize, now: MonoTime, last: bool) {
+        self.publisher.at(now, &self.counters);
         self.counters.bytes += sent as u64;
         self.counters.last = now;
         self.offset += sent;
@@ -139,7 +144,7 @@ impl TcpSender {
                 schedule.sent(1, now);
             }
         }
-        self.plan.cell.publish(&self.counters);
+        self.publisher.publish(&self.counters);
     }
 
     fn end_data(&mut self, now: MonoTime, cause: Cause) -> Step {
@@ -185,7 +190,7 @@ impl TcpSender {
 
     fn finish(&mut self, cause: Cause, now: MonoTime) -> Step {
         self.phase = Phase::Over;
-        self.plan.cell.publish(&self.counters);
+        self.publisher.publish(&self.counters);
         Step::Finished(Ending::new(cause, now))
     }
 }

@@ -55,7 +55,10 @@ impl DatagramReceiver {
     /// Counts one datagram. Call [`publish`](Self::publish) after a batch of them.
     #[inline]
     pub fn observe(&mut self, datagram: &ArrivedDatagram, now: MonoTime) -> Arrival {
-        self.publisher.roll();
+        if self.publisher.is_behind_boundary(now) {
+            self.gather();
+            self.publisher.at(now, &self.counters);
+        }
         self.counters.bytes += datagram.length as u64;
         self.counters.truncated += u64::from(datagram.truncated);
         self.counters.last = now;
@@ -80,6 +83,12 @@ impl DatagramReceiver {
 
     /// Makes the counters visible to the sampler.
     pub fn publish(&mut self) {
+        self.gather();
+        self.publisher.publish(&self.counters);
+    }
+
+    /// Brings the counters up to what the accumulators hold.
+    fn gather(&mut self) {
         let counts = self.tracker.counts();
         let jitter = self.jitter.totals();
         let c = &mut self.counters;
@@ -94,7 +103,6 @@ impl DatagramReceiver {
         c.jitter_count = jitter.running.count;
         c.jitter_mean_ns = jitter.running.mean;
         c.transit = self.transit.moments;
-        self.publisher.publish(c);
     }
 
     /// The counters as last published.
@@ -119,6 +127,7 @@ impl DatagramReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::Intervals;
 
     fn datagram(sequence: u64, sent_ms: i64, arrived_ms: i64) -> ArrivedDatagram {
         ArrivedDatagram {
@@ -132,7 +141,7 @@ mod tests {
 
     #[test]
     fn duplicates_and_reordering_are_kept_apart() {
-        let cell = Arc::new(DatagramCell::default());
+        let cell = Arc::new(DatagramCell::new(Intervals::new(MonoTime::ZERO, None)));
         let mut receiver = DatagramReceiver::new(1, Arc::clone(&cell), MonoTime::ZERO);
         let arrivals = [1, 2, 3, 6, 4, 5, 7, 7, 10, 8];
         for (i, sequence) in arrivals.into_iter().enumerate() {

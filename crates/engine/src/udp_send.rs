@@ -8,7 +8,7 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_sys::{SystemClock, UdpSocket, set_timer_slack_minimal, thread_cpu_time};
 
-use crate::counters::{SendCell, SendCounters};
+use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacer::{Pacer, Precision};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
@@ -84,6 +84,7 @@ struct Sender<S> {
     plan: UdpSendPlan<S>,
     clock: SystemClock,
     counters: SendCounters,
+    publisher: SendPublisher,
     sequence: u64,
     buffer: Vec<u8>,
     group: usize,
@@ -100,7 +101,7 @@ pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
     ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
     let late = sender.plan.schedule.as_ref().map_or(0, Schedule::late);
     sender.counters.late = late;
-    sender.plan.cell.publish(&sender.counters);
+    sender.publisher.publish(&sender.counters);
     UdpSendEnd {
         ending,
         counters: sender.counters,
@@ -121,6 +122,7 @@ impl<S: DatagramStamp> Sender<S> {
                 ..SendCounters::default()
             },
             sequence: plan.first_sequence,
+            publisher: SendPublisher::new(Arc::clone(&plan.cell)),
             buffer: plan.template.repeat(group),
             group,
             largest_group: 1,
@@ -226,6 +228,7 @@ impl<S: DatagramStamp> Sender<S> {
         bytes: usize,
         now: MonoTime,
     ) -> Option<Cause> {
+        self.publisher.at(now, &self.counters);
         match result {
             Ok(_) => {
                 self.counters.bytes += bytes as u64;
@@ -251,7 +254,7 @@ impl<S: DatagramStamp> Sender<S> {
         if let Some(schedule) = &mut self.plan.schedule {
             schedule.sent(count as u64, now);
         }
-        self.plan.cell.publish(&self.counters);
+        self.publisher.publish(&self.counters);
         None
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{
-    Cause, Ending, ExchangeCell, ReceiveCell, RequestPlan, Requester, Responder, ResponsePlan,
-    Schedule, SendCell, SendEnd, Stage, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender,
-    TcpWork,
+    Cause, Ending, ExchangeCell, Intervals, ReceiveCell, RequestPlan, Requester, Responder,
+    ResponsePlan, Schedule, SendCell, SendEnd, Stage, Stop, TcpReceivePlan, TcpReceiver,
+    TcpSendPlan, TcpSender, TcpWork,
 };
 use tapeline_report::{Endpoints, Notice, TrafficOperation};
 use tapeline_sys::{TcpConn, reason};
@@ -72,9 +72,13 @@ pub(super) struct ReceivePart {
 }
 
 impl TcpFlow {
+    fn intervals(&self) -> Intervals {
+        Intervals::new(self.start, self.interval)
+    }
+
     /// Sends on the connection.
     pub(super) fn send(self, context: &Arc<Context>, part: SendPart) {
-        let cell = Arc::<SendCell>::default();
+        let cell = Arc::new(SendCell::new(self.intervals()));
         let bits = part.payload.len() as u64 * 8;
         let schedule = part
             .rate
@@ -100,7 +104,7 @@ impl TcpFlow {
 
     /// Receives from the connection.
     pub(super) fn receive(self, context: &Arc<Context>, part: ReceivePart) {
-        let cell = Arc::<ReceiveCell>::default();
+        let cell = Arc::new(ReceiveCell::new(self.intervals()));
         let schedule = part
             .rate
             .and_then(|rate| Schedule::at_bit_rate(self.start, u64::from(part.length) * 8, rate));
@@ -135,7 +139,7 @@ impl TcpFlow {
         deadline: Option<MonoTime>,
         requests: Option<u64>,
     ) {
-        let cell = Arc::<ExchangeCell>::default();
+        let cell = Arc::new(ExchangeCell::new(self.intervals()));
         let mut request = vec![0; size as usize];
         tapeline_wire::iperf2::fill_pattern(&mut request);
         let settings = tapeline_wire::iperf2::Bounceback {
@@ -167,7 +171,7 @@ impl TcpFlow {
         reply: usize,
         already: Vec<u8>,
     ) {
-        let cell = Arc::<ExchangeCell>::default();
+        let cell = Arc::new(ExchangeCell::new(self.intervals()));
         let work = Responder::new(
             ResponsePlan {
                 conn: Arc::clone(&self.conn),

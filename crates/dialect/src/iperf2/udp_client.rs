@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
-use tapeline_engine::{Precision, Schedule, SendCell, Stop, UdpSendPlan, run_udp_sender};
+use tapeline_engine::{
+    Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan, run_udp_sender,
+};
 use tapeline_report::{
     ConnectionFlavour, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
     TrafficOperation, UdpReceive,
@@ -295,7 +297,7 @@ const PACING_MISSED: f64 = 0.99;
 impl UdpSending {
     /// Sends on the calling thread until all is over; returns whether it failed.
     pub(super) fn run(self) -> bool {
-        let cell = Arc::<SendCell>::default();
+        let cell = Arc::new(SendCell::new(Intervals::new(self.start, self.interval)));
         self.context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpSend(Arc::clone(&cell)),
@@ -333,7 +335,7 @@ impl UdpSending {
             counters.bytes += final_datagram.len() as u64;
             counters.writes += 1;
         }
-        cell.publish(&counters);
+        SendPublisher::new(Arc::clone(&cell)).publish(&counters);
         self.context.reporter.end(FlowEnd {
             tag: self.tag,
             at: self.context.now(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{
-    ArrivedDatagram, Cause, DatagramCell, DatagramReceiver, Ending, Stage, Stop,
+    ArrivedDatagram, Cause, DatagramCell, DatagramReceiver, Ending, Intervals, Stage, Stop,
 };
 use tapeline_report::{Endpoints, Notice};
 use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
@@ -39,7 +39,7 @@ pub(super) struct UdpReceiving {
 impl UdpReceiving {
     /// Receives on the calling thread until the end; returns whether it failed.
     pub(super) fn run(self) -> bool {
-        let cell = Arc::<DatagramCell>::default();
+        let cell = Arc::new(DatagramCell::new(Intervals::new(self.start, self.interval)));
         self.context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpReceive(Arc::clone(&cell)),

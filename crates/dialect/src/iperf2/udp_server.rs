@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Transport, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, Stop};
+use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, Intervals, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::{Events, Interest, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
 use tapeline_wire::iperf2::{
@@ -605,7 +605,7 @@ impl Opening<'_> {
             }
             TestMode::Normal | TestMode::Reverse | TestMode::FullDuplex => None,
         };
-        let cell = Arc::<DatagramCell>::default();
+        let cell = Arc::new(DatagramCell::new(Intervals::new(self.now, plan.interval)));
         context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpReceive(Arc::clone(&cell)),

@@ -1,8 +1,7 @@
 //! A flow between its start and its end, as the reporter sees it.
 
-use std::time::Duration;
-
 use tapeline_base::{FlowTag, MonoTime, WallTime};
+use tapeline_engine::Intervals;
 use tapeline_report::{Phase, Row, Span, Subject};
 
 use super::measure::{Sample, measure, sample_interval, sample_total};
@@ -42,36 +41,48 @@ impl ActiveFlow {
         &self.start.groups
     }
 
-    /// When the running interval is to end.
-    pub(super) fn next_boundary(&self) -> Option<MonoTime> {
-        let interval = self.start.interval?;
-        let nanos = interval
-            .as_nanos()
-            .saturating_mul(u128::from(self.index) + 1);
-        Some(self.start.start + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    fn intervals(&self) -> Intervals {
+        Intervals::new(self.start.start, self.start.interval)
     }
 
-    /// Ends the running interval now. A reporter that was held up for longer than an
-    /// interval tells one long one.
-    pub(super) fn close_interval(&mut self, now: MonoTime, wall: WallTime) -> (u64, Row) {
+    /// When the running interval is to end.
+    pub(super) fn next_boundary(&self) -> Option<MonoTime> {
+        self.intervals().end_of(self.index)
+    }
+
+    /// Ends the running interval at its boundary; to be called at or after it. A reporter
+    /// that was held up for longer than an interval tells one long one.
+    pub(super) fn close_interval(&mut self, wall: WallTime) -> (u64, Row) {
         let index = self.index;
-        let (sample, extremes) = sample_interval(&self.start.cell, self.start.conn.as_deref());
+        let (sample, extremes, next) =
+            sample_interval(&self.start.cell, self.start.conn.as_deref(), index);
+        self.index = next;
+        let end = next
+            .checked_sub(1)
+            .and_then(|last| self.intervals().end_of(last))
+            .unwrap_or(self.since);
+        (index, self.close(end, wall, sample, extremes))
+    }
+
+    fn close(
+        &mut self,
+        end: MonoTime,
+        wall: WallTime,
+        sample: Sample,
+        extremes: (f64, f64),
+    ) -> Row {
         let row = self.row(
             Phase::Interval,
             self.since,
-            now,
+            end,
             wall,
             &self.before,
             &sample,
             extremes,
         );
         self.before = sample;
-        self.since = now;
-        self.index += 1;
-        while self.next_boundary().is_some_and(|due| due <= now) {
-            self.index += 1;
-        }
-        (index, row)
+        self.since = end;
+        row
     }
 
     /// Intervals that were due before the flow's end, and the partial one if it is
@@ -86,21 +97,19 @@ impl ActiveFlow {
         let Some(interval) = self.start.interval else {
             return rows;
         };
-        if self.next_boundary().is_some_and(|due| due <= at) {
-            let end = self.next_boundary().unwrap_or(at);
-            let late = at.since(end);
-            // The data of the instant after the boundary cannot be told apart any more.
-            let end = if late < interval / 4 { end } else { at };
-            rows.push(self.close_interval(end, wall));
+        while self.next_boundary().is_some_and(|due| due <= at) {
+            rows.push(self.close_interval(wall));
         }
         let length = at.since(self.since);
         let long_enough = length.as_secs_f64() > partial_share * interval.as_secs_f64();
         let udp_sender = matches!(self.start.cell, super::CounterCell::UdpSend(_));
-        if long_enough
-            && !udp_sender
-            && sample_total(&self.start.cell, None).bytes() > self.before.bytes()
-        {
-            rows.push(self.close_interval(at, wall));
+        let sample = sample_total(&self.start.cell, self.start.conn.as_deref());
+        if long_enough && !udp_sender && sample.bytes() > self.before.bytes() {
+            let (_, extremes, _) = sample_interval(&self.start.cell, None, self.index);
+            let index = self.index;
+            self.index += 1;
+            let row = self.close(at, wall, sample, extremes);
+            rows.push((index, row));
         }
         rows
     }

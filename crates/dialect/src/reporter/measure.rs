@@ -93,24 +93,49 @@ pub(super) fn sample_total(cell: &CounterCell, conn: Option<&TcpConn>) -> Sample
     }
 }
 
-/// Reads the counters and closes an interval; the extremes are the interval's own.
-pub(super) fn sample_interval(cell: &CounterCell, conn: Option<&TcpConn>) -> (Sample, (f64, f64)) {
-    let (counters, extremes) = match cell {
+/// Reads the counters at the end of interval `index`: the sample, the interval's own
+/// extremes, and the number of the next interval.
+pub(super) fn sample_interval(
+    cell: &CounterCell,
+    conn: Option<&TcpConn>,
+    index: u64,
+) -> (Sample, (f64, f64), u64) {
+    let (counters, extremes, next) = match cell {
+        CounterCell::TcpSend(cell) | CounterCell::UdpSend(cell) => {
+            let closed = cell.close_interval(index);
+            (
+                Counters::Send(closed.counters),
+                closed.extremes,
+                closed.next,
+            )
+        }
+        CounterCell::TcpReceive(cell) => {
+            let closed = cell.close_interval(index);
+            (
+                Counters::Receive(closed.counters),
+                closed.extremes,
+                closed.next,
+            )
+        }
         CounterCell::UdpReceive(cell) => {
-            let (counters, extremes) = cell.close_interval();
-            (Counters::Datagram(counters), extremes)
+            let closed = cell.close_interval(index);
+            (
+                Counters::Datagram(closed.counters),
+                closed.extremes,
+                closed.next,
+            )
         }
-        CounterCell::Exchange(cell) => {
-            let (counters, extremes) = cell.close_interval();
-            (Counters::Exchange(counters), extremes)
-        }
-        other => {
-            let sample = sample_total(other, None);
-            (sample.counters, sample.extremes())
+        CounterCell::Exchange(cell) | CounterCell::Answer(cell) => {
+            let closed = cell.close_interval(index);
+            (
+                Counters::Exchange(closed.counters),
+                closed.extremes,
+                closed.next,
+            )
         }
     };
     let tcp = conn.and_then(TcpConn::tcp_info);
-    (Sample { counters, tcp }, extremes)
+    (Sample { counters, tcp }, extremes, next)
 }
 
 /// Bytes and numbers between two samples.

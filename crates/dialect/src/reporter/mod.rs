@@ -276,7 +276,7 @@ impl State {
             if flow.next_boundary() != Some(due) {
                 continue;
             }
-            let (index, row) = flow.close_interval(now, self.clock.wall());
+            let (index, row) = flow.close_interval(self.clock.wall());
             let groups = flow.groups().to_vec();
             if let Some(next) = flow.next_boundary() {
                 self.boundaries.push(Reverse((next, tag)));

@@ -1,0 +1,122 @@
+//! The seam between the command line and the measurement.
+//!
+//! Each function takes a finished plan and the presentation, runs the job to its end,
+//! prints, and returns the exit code. Nothing here looks at options.
+//!
+//! ```text
+//! dialect ─► Reporter ─ Event ─► Printer (bounded queue, own thread) ─► renderer ─► stdout
+//!    ▲
+//!    └─ Interruption ◄─ signals
+//! ```
+
+mod printer;
+mod signals;
+mod trial;
+
+use tapeline_base::ExitCode;
+use tapeline_dialect::{
+    ClientPlan, Interruption, Personality, Reporter, ReporterSettings, Server, ServerPlan,
+    run_client,
+};
+
+use crate::message::{self, CliMessage};
+use crate::presentation::Presentation;
+use printer::{Printer, renderer};
+
+pub(crate) use trial::trial;
+
+/// Share of an interval above which a last partial one is told: iperf 2's quarter, and
+/// the 5 % that the measurement rules ask for.
+fn settings(personality: Personality, presentation: &Presentation) -> ReporterSettings {
+    ReporterSettings {
+        partial_share: match personality {
+            Personality::Native => 0.05,
+            Personality::Iperf2 => 0.25,
+        },
+        sum_single: presentation.sum_only,
+    }
+}
+
+/// Says why the run cannot begin.
+fn cannot(reason: &str) -> ExitCode {
+    // Without standard error the exit code says the same.
+    let _ = message::print(&[CliMessage::err(format!("tapeline: {reason}"))]);
+    ExitCode::Failure
+}
+
+/// What every run needs: output, a reporter in front of it, a way to be interrupted.
+struct Run {
+    printer: Printer,
+    reporter: Reporter,
+    interruption: Interruption,
+}
+
+impl Run {
+    fn begin(
+        personality: Personality,
+        interval: bool,
+        presentation: &Presentation,
+    ) -> Result<Self, ExitCode> {
+        let interruption =
+            Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))?;
+        let printer = Printer::start(
+            renderer(presentation, interval),
+            presentation,
+            &interruption,
+        )?;
+        let reporter = Reporter::start(settings(personality, presentation), printer.sink())
+            .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
+        Ok(Self {
+            printer,
+            reporter,
+            interruption,
+        })
+    }
+
+    /// Prints what is left; a failed output makes the run a failure.
+    fn end(self, code: ExitCode) -> ExitCode {
+        self.reporter.finish();
+        self.printer.finish(code)
+    }
+}
+
+/// Runs a client's test.
+pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode {
+    let run = match Run::begin(plan.personality, plan.interval.is_some(), presentation) {
+        Ok(run) => run,
+        Err(code) => return code,
+    };
+    let interruption = run.interruption.clone();
+    if let Err(error) = signals::on_interrupt(move || interruption.interrupt()) {
+        return cannot(&format!("signals cannot be caught: {error}"));
+    }
+    let code = run_client(plan, &run.reporter.handle(), &run.interruption);
+    run.end(code)
+}
+
+/// Serves until told to stop.
+pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation) -> ExitCode {
+    let run = match Run::begin(plan.personality, plan.interval.is_some(), presentation) {
+        Ok(run) => run,
+        Err(code) => return code,
+    };
+    let reporter = run.reporter.handle();
+    let server = match Server::start(plan, &reporter, &run.interruption) {
+        Ok(server) => server,
+        // The reason has been told as an event.
+        Err(_) => return run.end(ExitCode::Failure),
+    };
+    let stopper = server.stopper();
+    let caught = signals::on_interrupt(move || {
+        if stopper.stop() > 0 {
+            reporter.event(tapeline_report::Event::Notice(
+                tapeline_report::Notice::WaitingForTests,
+            ));
+        }
+    });
+    if let Err(error) = caught {
+        return cannot(&format!("signals cannot be caught: {error}"));
+    }
+    let code = server.wait();
+    run.end(code)
+}

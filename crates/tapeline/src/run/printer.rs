@@ -1,0 +1,192 @@
+//! From events to written lines, on a thread of its own behind a bounded queue: a slow
+//! terminal or a full pipe never slows the sampler, let alone the traffic.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, SyncSender, TrySendError};
+use std::thread::JoinHandle;
+
+use tapeline_base::ExitCode;
+use tapeline_dialect::Interruption;
+use tapeline_report::{
+    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Phase, Renderer, Style, Terminal,
+};
+
+use super::cannot;
+use crate::message::{self, CliMessage};
+use crate::output;
+use crate::presentation::{Presentation, TextStyle};
+
+/// Events that may wait for the output. A row every interval of 10,000 flows fits.
+const QUEUE: usize = 65_536;
+
+/// The renderer that the presentation asks for.
+pub(super) fn renderer(presentation: &Presentation, interval: bool) -> Box<dyn Renderer + Send> {
+    let exclude = presentation.exclude;
+    let style = Style {
+        enhanced: presentation.enhanced,
+        format: presentation.format,
+        hide_addresses: presentation.hide_addresses,
+        utc: presentation.utc,
+        exclude: Exclude {
+            connection: exclude.connections,
+            settings: exclude.settings,
+            data: exclude.data,
+            sums: exclude.sums,
+            server_report: exclude.server_reports,
+        },
+        sum_only: presentation.sum_only,
+        interval,
+    };
+    match presentation.style {
+        TextStyle::Iperf2Text => Box::new(Iperf2Text::new(style)),
+        TextStyle::Csv => Box::new(Iperf2Csv::new(style)),
+        TextStyle::Native => {
+            let to_terminal = presentation.output_file.is_none();
+            Box::new(NativeText::new(style, terminal(to_terminal)))
+        }
+    }
+}
+
+/// The device behind standard output; a pipe or a file gets plain text.
+pub(super) fn terminal(wanted: bool) -> Terminal {
+    if !wanted || !io::stdout().is_terminal() {
+        return Terminal::default();
+    }
+    let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .is_some_and(|value| value.to_ascii_lowercase().replace('-', "").contains("utf8"));
+    Terminal {
+        colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+        width,
+        unicode: utf8,
+    }
+}
+
+/// Why the output ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Broken {
+    /// The reader went away.
+    Pipe,
+    /// Anything else; it has been told on standard error.
+    Failed,
+}
+
+/// The output thread.
+pub(super) struct Printer {
+    events: SyncSender<Event>,
+    dropped: Arc<AtomicU64>,
+    thread: JoinHandle<Option<Broken>>,
+}
+
+impl Printer {
+    /// Opens the output and starts the thread.
+    ///
+    /// # Errors
+    /// The exit code, when there is no output; the reason has been printed.
+    pub(super) fn start(
+        mut renderer: Box<dyn Renderer + Send>,
+        presentation: &Presentation,
+        interruption: &Interruption,
+    ) -> Result<Self, ExitCode> {
+        let mut writer = output::open(presentation).map_err(|message| {
+            let _ = message::print(&[message]);
+            ExitCode::Failure
+        })?;
+        if let Some(path) = &presentation.output_file
+            && presentation.style != TextStyle::Native
+        {
+            let _ = message::print(&[CliMessage::out(format!(
+                "Output from stdout (but not from stderr) will be redirected to file {}",
+                path.display()
+            ))]);
+        }
+        let (events, inbox) = mpsc::sync_channel::<Event>(QUEUE);
+        let interruption = interruption.clone();
+        let body = move || {
+            let mut out = Output::default();
+            while let Ok(event) = inbox.recv() {
+                renderer.render(&event, &mut out);
+                if let Some(broken) = write(&mut out, &mut *writer) {
+                    interruption.interrupt();
+                    // Keeps the queue moving, so that the run ends in order.
+                    inbox.iter().for_each(drop);
+                    return Some(broken);
+                }
+            }
+            renderer.finish(&mut out);
+            write(&mut out, &mut *writer)
+        };
+        let thread = std::thread::Builder::new()
+            .name("printer".into())
+            .spawn(body)
+            .map_err(|error| cannot(&format!("no output thread: {error}")))?;
+        Ok(Self {
+            events,
+            dropped: Arc::default(),
+            thread,
+        })
+    }
+
+    /// Where the reporter sends its events. Interval rows are dropped, and counted, when
+    /// the output cannot keep up; everything else waits.
+    pub(super) fn sink(&self) -> impl FnMut(Event) + Send + 'static {
+        let events = self.events.clone();
+        let dropped = Arc::clone(&self.dropped);
+        move |event| {
+            let droppable = matches!(&event, Event::Row(row) if row.phase == Phase::Interval);
+            if !droppable {
+                // Fails only when the output thread has ended.
+                let _ = events.send(event);
+            } else if let Err(TrySendError::Full(_)) = events.try_send(event) {
+                dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Prints what is queued and ends; the exit code knows whether all was written.
+    pub(super) fn finish(self, code: ExitCode) -> ExitCode {
+        drop(self.events);
+        let broken = self.thread.join().unwrap_or(Some(Broken::Failed));
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            let text =
+                format!("warning: {dropped} interval rows were not shown: the output was too slow");
+            let _ = message::print(&[CliMessage::err(text)]);
+        }
+        match broken {
+            None => code,
+            Some(Broken::Pipe) => ExitCode::Success,
+            Some(Broken::Failed) => ExitCode::Failure,
+        }
+    }
+}
+
+/// Writes and empties both streams.
+fn write(out: &mut Output, writer: &mut dyn Write) -> Option<Broken> {
+    let mut broken = None;
+    if !out.stdout.is_empty()
+        && let Err(error) = writer
+            .write_all(out.stdout.as_bytes())
+            .and_then(|()| writer.flush())
+    {
+        broken = Some(if error.kind() == io::ErrorKind::BrokenPipe {
+            Broken::Pipe
+        } else {
+            out.stderr.push_str(&format!(
+                "tapeline: the report cannot be written: {error}\n"
+            ));
+            Broken::Failed
+        });
+    }
+    if !out.stderr.is_empty() {
+        // Nobody to tell when standard error fails.
+        let _ = io::stderr().lock().write_all(out.stderr.as_bytes());
+    }
+    out.clear();
+    broken
+}

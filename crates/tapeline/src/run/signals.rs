@@ -1,0 +1,36 @@
+//! Both stages of an interrupt: the first ends the test in order, the second at once.
+
+use std::io;
+
+use tapeline_sys::{Interrupts, Wait, exit_now};
+
+/// Calls `first` on the first SIGINT, SIGTERM or SIGALRM. A second one ends the process
+/// at once; whole lines written so far stay written.
+///
+/// # Errors
+/// When the handlers or their thread cannot be had.
+pub(crate) fn on_interrupt(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let interrupts = Interrupts::install()?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let mut seen = 0;
+            let mut first = Some(first);
+            loop {
+                match interrupts.wait(seen, Wait::Forever) {
+                    Ok(count) if count > seen => {
+                        seen = count;
+                        if let Some(first) = first.take() {
+                            first();
+                        }
+                        if count > 1 {
+                            exit_now(0);
+                        }
+                    }
+                    Ok(_) => {}
+                    Err(_) => return,
+                }
+            }
+        })?;
+    Ok(())
+}
