@@ -11,6 +11,7 @@
 //! Every process has a deadline and dies with its handle, every namespace is deleted with its
 //! handle, and a test that cannot run says so through [`skip`], which the test command counts.
 
+mod arrivals;
 mod capture;
 mod csv;
 mod namespace;
@@ -23,6 +24,7 @@ mod shaping;
 mod skip;
 mod transcript;
 
+pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use csv::{CsvRow, parse_csv};
 pub use namespace::{Namespace, NamespacePair};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Namespace;
+use crate::{Family, Namespace};
 
 /// A token bucket that limits what leaves a namespace.
 #[derive(Debug)]
@@ -27,11 +27,30 @@ impl<'a> Bottleneck<'a> {
         Ok(Self { namespace, rate })
     }
 
-    /// Bits per second of TCP payload that fit, with full segments of IPv4 and timestamps:
-    /// 1448 bytes of payload in a frame of 1514.
+    /// Bits per second of TCP payload that fit, with full segments and timestamps: 1448 bytes of
+    /// payload in a frame of 1514, or 1428 over IPv6.
     #[must_use]
-    pub fn tcp_payload_rate(&self) -> f64 {
-        self.rate as f64 * 1448.0 / 1514.0
+    pub fn tcp_payload_rate(&self, family: Family) -> f64 {
+        let payload = match family {
+            Family::V4 => 1448.0,
+            Family::V6 => 1428.0,
+        };
+        self.rate as f64 * payload / 1514.0
+    }
+
+    /// Packets that found the queue full.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn dropped(&self) -> io::Result<u64> {
+        let interface = Namespace::INTERFACE;
+        let shown = self
+            .namespace
+            .tc(&format!("-s qdisc show dev {interface} root"))?;
+        let mut words = shown.split(|c: char| c.is_whitespace() || c == '(' || c == ',');
+        words.find(|word| *word == "dropped");
+        let count = words.next().and_then(|word| word.parse().ok());
+        count.ok_or_else(|| io::Error::other(format!("no drop count in: {shown}")))
     }
 
     /// Bits per second of UDP payload that fit, with datagrams of 1470 bytes over IPv4 in frames

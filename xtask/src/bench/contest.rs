@@ -16,6 +16,9 @@ pub(crate) struct Measure {
     pub(crate) digits: usize,
     /// Whether more is better.
     pub(crate) higher_is_better: bool,
+    /// Whether it is the share of an event so rare that a round may see none: its ratio is that of
+    /// the sums over the rounds.
+    pub(crate) rare: bool,
     /// The ratio to iperf 2.2.1 that must be met.
     pub(crate) bar: Option<Bar>,
 }
@@ -132,6 +135,9 @@ impl Contest {
     pub(crate) fn ratio(&self, measure: usize) -> Option<f64> {
         let ours = self.values(Program::TapelineAsIperf, measure)?;
         let theirs = self.values(Program::Iperf221, measure)?;
+        if self.measures[measure].rare {
+            return Some(ratio(ours.iter().sum(), theirs.iter().sum()));
+        }
         let ratios: Vec<f64> = ours
             .iter()
             .zip(&theirs)
@@ -154,13 +160,9 @@ impl Contest {
     }
 }
 
-/// A ratio of two amounts that may be nothing.
+/// A ratio of two amounts; none of ours is the least there can be, whatever theirs.
 fn ratio(ours: f64, theirs: f64) -> f64 {
-    if ours == 0.0 && theirs == 0.0 {
-        1.0
-    } else {
-        ours / theirs
-    }
+    if ours == 0.0 { 0.0 } else { ours / theirs }
 }
 
 fn median(values: &[f64]) -> Option<f64> {
@@ -182,6 +184,7 @@ mod tests {
         unit: "u",
         digits: 1,
         higher_is_better: true,
+        rare: false,
         bar: Some(Bar::AtLeast(1.5)),
     }];
 
@@ -202,6 +205,32 @@ mod tests {
         let mut tally = Tally::default();
         contest.judge(&mut tally);
         assert_eq!(tally.to_string(), "1 passed, 0 failed, 0 skipped");
+    }
+
+    #[test]
+    fn rare_events_are_added_up() {
+        const RARE: [Measure; 1] = [Measure {
+            rare: true,
+            higher_is_better: false,
+            bar: Some(Bar::Below(0.25)),
+            ..MEASURES[0]
+        }];
+        let ratio = |ours: [f64; 2], theirs: [f64; 2]| {
+            let samples = |values: [f64; 2]| values.map(|value| vec![value]).to_vec();
+            let samples = vec![
+                (Program::TapelineAsIperf, samples(ours)),
+                (Program::Iperf221, samples(theirs)),
+            ];
+            Contest {
+                name: "n".to_owned(),
+                measures: &RARE,
+                samples,
+            }
+            .ratio(0)
+        };
+        assert_eq!(ratio([1.0, 0.0], [0.0, 8.0]), Some(0.125));
+        assert_eq!(ratio([0.0, 0.0], [0.0, 0.0]), Some(0.0));
+        assert_eq!(ratio([1.0, 0.0], [0.0, 0.0]), Some(f64::INFINITY));
     }
 
     #[test]

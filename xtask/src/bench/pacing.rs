@@ -22,6 +22,7 @@ const LOWER: Measure = Measure {
     unit: "",
     digits: 2,
     higher_is_better: false,
+    rare: false,
     bar: None,
 };
 const MEASURES: [Measure; 5] = [
@@ -39,6 +40,7 @@ const MEASURES: [Measure; 5] = [
         name: "back-to-back share",
         unit: "%",
         digits: 3,
+        rare: true,
         bar: Some(Bar::Below(0.25)),
         ..LOWER
     },

@@ -13,6 +13,7 @@ const THROUGHPUT: Measure = Measure {
     unit: "Gbit/s",
     digits: 2,
     higher_is_better: true,
+    rare: false,
     bar: None,
 };
 const CPU: Measure = Measure {
@@ -20,6 +21,7 @@ const CPU: Measure = Measure {
     unit: "s/GB",
     digits: 3,
     higher_is_better: false,
+    rare: false,
     bar: None,
 };
 const CLIENT_MEMORY: Measure = Measure {
@@ -27,6 +29,7 @@ const CLIENT_MEMORY: Measure = Measure {
     unit: "MB",
     digits: 1,
     higher_is_better: false,
+    rare: false,
     bar: None,
 };
 const SERVER_MEMORY: Measure = Measure {
