@@ -270,11 +270,11 @@ fn reordering_is_no_loss_and_no_repetition() {
     let spec = ServerSpec::new(Program::TapelineAsIperf, Transport::Udp, Family::V4);
     let mut server = spec.start_within(&pair.server).expect("a server");
     let _lane = SlowLane::new(&pair.client, 200_000).expect("lanes");
-    // The second of two neighbours finds the slow lane busy and is overtaken.
+    // Two neighbours use the slow lane up, the third has to wait in it and is overtaken.
     let places = Places {
         period: 100,
         from: 50,
-        to: 51,
+        to: 52,
     };
     let _filter =
         PacketFilter::slow_leaving(&pair.client, server.port(), places).expect("a filter");
