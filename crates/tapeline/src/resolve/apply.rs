@@ -119,7 +119,9 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Log) -> Result<boo
                 Mode::Undecided | Mode::Server,
                 Id::DualTest | Id::Tradeoff | Id::FileInput | Id::StdinInput | Id::ListenPort,
             ) => "server",
-            (Mode::Client, Id::Server | Id::SsmHost) => "client",
+            (Mode::Client, Id::SsmHost) => "client",
+            // The reference says so of a second -s too.
+            (Mode::Client | Mode::Server, Id::Server) => "client",
             _ => return Ok(true),
         };
         let option = given.spec.shortest_name();

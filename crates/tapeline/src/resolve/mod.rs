@@ -94,11 +94,11 @@ fn plan(
         settings.mode = native_mode(raw);
     }
     apply_all(&mut settings, raw, program, log)?;
-    rules::run(rules::CONFLICTS, &mut settings, log)?;
+    rules::check_conflicts(&mut settings, log)?;
+    rules::check_addresses(&mut settings, log)?;
     if settings.mode == Mode::Undecided {
         return Err(usage(program, log));
     }
-    rules::run(rules::ADDRESSES, &mut settings, log)?;
     announce_output(&settings, log);
     let plan = match settings.mode {
         Mode::Server => Plan::Server(

@@ -1,14 +1,13 @@
 //! Rules between options: each looks at the settings and says one thing about them.
 //!
-//! Under iperf the rules run in the order of the reference's messages; all that apply are
-//! reported, and an error of the first part ends the run before the second part is looked
-//! at. Under tapeline the first error ends it.
+//! Under iperf the rules run in the order of the reference's messages: all conflicts are
+//! reported, then the first error about addresses. Under tapeline the first error ends it.
 
 use tapeline_base::{Pace, Transport};
 use tapeline_dialect::Personality;
 
 use super::log::{Log, Stop};
-use super::settings::{Mode, Settings};
+use super::settings::{AskedRate, Mode, Settings};
 use super::{rules_addresses as addresses, rules_client as client, rules_server as server};
 
 /// Jobs that a rule looks at.
@@ -39,10 +38,9 @@ const fn rule(name: &'static str, job: Job, check: fn(&mut Settings, &mut Log)) 
 /// Rules about options against options.
 #[rustfmt::skip]
 pub(super) static CONFLICTS: &[Rule] = &[
-    rule("daemon_is_a_server", Job::Any, client::daemon_is_a_server),
     rule("endless_time_is_announced", Job::Client, client::endless_time_is_announced),
+    rule("compatibility_excludes_extensions", Job::Any, client::compatibility_excludes_extensions),
     rule("one_family", Job::Any, addresses::one_family),
-    rule("compatibility_excludes_extensions", Job::Client, client::compatibility_excludes_extensions),
     rule("tos_override_is_for_servers", Job::Client, client::tos_override_is_for_servers),
     rule("variable_rate_comes_later", Job::Any, client::variable_rate_comes_later),
     rule("ttl_fits_a_byte", Job::Client, client::ttl_fits_a_byte),
@@ -65,28 +63,48 @@ pub(super) static CONFLICTS: &[Rule] = &[
 /// Rules about addresses and what belongs to them.
 #[rustfmt::skip]
 pub(super) static ADDRESSES: &[Rule] = &[
-    rule("host_has_a_name", Job::Client, addresses::host_has_a_name),
-    rule("source_is_unicast", Job::Client, addresses::source_is_unicast),
     rule("source_has_no_device", Job::Client, addresses::source_has_no_device),
+    rule("source_fits_family", Job::Any, addresses::source_fits_family),
+    rule("source_is_unicast", Job::Client, addresses::source_is_unicast),
     rule("listener_has_no_bind_port", Job::Server, addresses::listener_has_no_bind_port),
+    rule("host_has_a_name", Job::Client, addresses::host_has_a_name),
+    rule("host_fits_family", Job::Client, addresses::host_fits_family),
     rule("multicast_is_one_way", Job::Client, addresses::multicast_is_one_way),
-    rule("multicast_needs_udp", Job::Any, addresses::multicast_needs_udp),
-    rule("literal_fits_family", Job::Client, addresses::literal_fits_family),
     rule("ports_and_flows_agree", Job::Client, addresses::ports_and_flows_agree),
     rule("client_port_is_a_port", Job::Client, addresses::client_port_is_a_port),
+    rule("daemon_is_a_server", Job::Any, server::daemon_is_a_server),
     rule("peer_detect_yields_to_compatibility", Job::Client, client::peer_detect_yields_to_compatibility),
+    rule("multicast_needs_udp", Job::Any, addresses::multicast_needs_udp),
 ];
 
-/// Runs one part.
+/// Looks at all conflicts.
 ///
 /// # Errors
 /// [`Stop`] when the run cannot start.
-pub(super) fn run(rules: &[Rule], settings: &mut Settings, log: &mut Log) -> Result<(), Stop> {
+pub(super) fn check_conflicts(settings: &mut Settings, log: &mut Log) -> Result<(), Stop> {
+    let all_at_once = log.personality() == Personality::Iperf2;
+    check(CONFLICTS, all_at_once, settings, log)
+}
+
+/// Looks at the addresses.
+///
+/// # Errors
+/// [`Stop`] when the run cannot start.
+pub(super) fn check_addresses(settings: &mut Settings, log: &mut Log) -> Result<(), Stop> {
+    check(ADDRESSES, false, settings, log)
+}
+
+fn check(
+    rules: &[Rule],
+    all_at_once: bool,
+    settings: &mut Settings,
+    log: &mut Log,
+) -> Result<(), Stop> {
     for rule in rules {
         if applies(rule.job, settings) {
             (rule.check)(settings, log);
         }
-        if log.has_failed() && log.personality() == Personality::Native {
+        if log.has_failed() && !all_at_once {
             break;
         }
     }
@@ -116,7 +134,6 @@ impl Settings {
 
     /// The rate that was asked for, if it is one.
     pub(super) fn pace(&self) -> Option<Pace> {
-        use super::settings::AskedRate;
         match self.rate {
             Some(AskedRate::Pace(pace) | AskedRate::Variable(pace)) => Some(pace),
             Some(AskedRate::Unusable(_)) | None => None,

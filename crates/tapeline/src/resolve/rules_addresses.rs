@@ -65,7 +65,6 @@ pub(super) fn listener_has_no_bind_port(settings: &mut Settings, log: &mut Log) 
 /// A group cannot answer as one.
 pub(super) fn multicast_is_one_way(settings: &mut Settings, log: &mut Log) {
     if destination(settings).is_some_and(|address| address.is_multicast())
-        && settings.udp
         && settings.arrangements() > 0
     {
         log.error(
@@ -91,19 +90,33 @@ pub(super) fn multicast_needs_udp(settings: &mut Settings, log: &mut Log) {
     }
 }
 
-/// An IPv4 address cannot be reached with `-6` alone, nor an IPv6 address with `-4`.
-pub(super) fn literal_fits_family(settings: &mut Settings, log: &mut Log) {
-    let Some(address) = destination(settings) else {
-        return;
+/// The own address is of the family that was asked for.
+pub(super) fn source_fits_family(settings: &mut Settings, log: &mut Log) {
+    let Some(bind) = &settings.bind else { return };
+    let text = match &bind.port {
+        Some(port) => format!("{}:{port}", bind.host),
+        None => bind.host.clone(),
     };
+    literal_fits_family(&text, literal(&bind.host), settings, log);
+}
+
+/// The server's address is of the family that was asked for.
+pub(super) fn host_fits_family(settings: &mut Settings, log: &mut Log) {
     let host = settings.host.as_deref().unwrap_or_default();
-    if address.is_ipv4() && settings.v6 {
-        log.error(
-            format!("ERROR: failed to find an ipv6 address for host '{host}'"),
-            format!("{host} is an IPv4 address; leave out -6"),
-        );
-    } else if address.is_ipv6() && settings.v4 && !settings.iperf() {
-        log.error("", format!("{host} is an IPv6 address; leave out -4"));
+    literal_fits_family(host, destination(settings), settings, log);
+}
+
+/// An IPv4 address cannot be used with `-6`, nor an IPv6 address with `-4`.
+fn literal_fits_family(text: &str, address: Option<IpAddr>, settings: &Settings, log: &mut Log) {
+    match address {
+        Some(IpAddr::V4(_)) if settings.v6 => log.error(
+            format!("ERROR: failed to find an ipv6 address for host '{text}'"),
+            format!("{text} is an IPv4 address; leave out -6"),
+        ),
+        Some(IpAddr::V6(_)) if settings.v4 && !settings.iperf() => {
+            log.error("", format!("{text} is an IPv6 address; leave out -4"));
+        }
+        _ => {}
     }
 }
 

@@ -12,26 +12,6 @@ const MAX_DATAGRAM: u32 = 65_507;
 /// Longest pause between datagrams, seconds.
 const MAX_GAP: f64 = 60.0;
 
-/// `-D` is for servers, and comes later even there.
-pub(super) fn daemon_is_a_server(settings: &mut Settings, log: &mut Log) {
-    if !settings.daemon {
-        return;
-    }
-    if settings.mode == Mode::Client {
-        log.error(
-            "Iperf client cannot be run as a daemon",
-            "option -D is for servers",
-        );
-    } else {
-        let version = env!("CARGO_PKG_VERSION");
-        let missing = "running in the background";
-        log.error(
-            format!("ERROR: option -D is not available in tapeline {version} ({missing})"),
-            format!("option -D is not available in version {version} ({missing})"),
-        );
-    }
-}
-
 /// A time of 0 or less never ends.
 pub(super) fn endless_time_is_announced(settings: &mut Settings, log: &mut Log) {
     if matches!(settings.limit, Some(AskedLimit::Seconds(seconds)) if seconds <= 0.0) {

@@ -78,3 +78,20 @@ pub(super) fn neither_client_nor_server(settings: &mut Settings, log: &mut Log) 
         );
     }
 }
+
+/// `-D` is for servers, and comes later even there. Under tapeline it was refused where it
+/// stood.
+pub(super) fn daemon_is_a_server(settings: &mut Settings, log: &mut Log) {
+    match settings.mode {
+        _ if !settings.daemon => {}
+        Mode::Client => log.error("Iperf client cannot be run as a daemon", ""),
+        Mode::Server => log.error(
+            format!(
+                "ERROR: option -D is not available in tapeline {} (running in the background)",
+                env!("CARGO_PKG_VERSION")
+            ),
+            "",
+        ),
+        Mode::Undecided | Mode::Trial => {}
+    }
+}
