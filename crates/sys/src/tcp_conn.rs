@@ -406,6 +406,11 @@ impl TcpConn {
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.socket.take_error()
     }
+
+    #[cfg(test)]
+    pub(crate) fn inner(&self) -> &Socket {
+        &self.socket
+    }
 }
 
 impl Pollable for TcpConn {

@@ -31,7 +31,8 @@ pub struct ReceiveFeatures {
     /// Equal-sized datagrams of one flow may arrive joined (Linux: `UDP_GRO`).
     /// Receive slots must then hold 65535 bytes.
     pub coalescing: bool,
-    /// Arrival times are the kernel's (Linux: `SO_TIMESTAMPNS`).
+    /// Arrival times are the kernel's (Linux: `SO_TIMESTAMPNS`). Linux begins to stamp a moment
+    /// after the first socket of the host asked; until then it stamps when a datagram is fetched.
     pub timestamps: bool,
     /// The type-of-service byte is reported.
     pub tos: bool,

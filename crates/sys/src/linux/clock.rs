@@ -7,6 +7,9 @@ use rustix::time::Timespec;
 
 #[path = "../posix/clock_reading.rs"]
 mod clock_reading;
+#[cfg(test)]
+#[path = "../portable/sleep.rs"]
+mod portable_sleep;
 pub(crate) use clock_reading::{monotonic_nanos, wall_nanos};
 
 pub(crate) fn sleep_until(deadline: u64) {

@@ -18,6 +18,9 @@ mod portable_poller;
 #[cfg(test)]
 #[path = "../portable/receive_batch.rs"]
 mod portable_receive_batch;
+#[cfg(test)]
+#[path = "../unix/waker.rs"]
+mod portable_waker;
 pub(crate) mod process;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;

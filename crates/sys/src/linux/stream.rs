@@ -10,6 +10,9 @@ pub(crate) use super::SEND_FLAGS;
 
 #[path = "../posix/stream.rs"]
 mod common;
+#[cfg(test)]
+#[path = "../portable/discard.rs"]
+mod portable_discard;
 pub(crate) use common::{
     connect_is_pending, is_timeout, recv_nonblocking, send_nonblocking, timed_out,
 };

@@ -24,3 +24,23 @@ pub(crate) fn recv_discard(socket: &Socket, max: usize, nonblocking: bool) -> io
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loopback::tcp_pair;
+
+    #[test]
+    fn the_twin_drops_what_the_kernel_would() {
+        let (client, server) = tcp_pair();
+        client.send_all(b"hello, world").unwrap();
+        assert_eq!(recv_discard(server.inner(), 7, false).unwrap(), 7);
+        let mut rest = [0; 5];
+        server.recv_exact(&mut rest).unwrap();
+        assert_eq!(&rest, b"world");
+        let nothing = recv_discard(server.inner(), usize::MAX, true).unwrap_err();
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        client.shutdown_write().unwrap();
+        assert_eq!(recv_discard(server.inner(), 7, false).unwrap(), 0);
+    }
+}

@@ -16,3 +16,18 @@ pub(crate) fn sleep_until(deadline: u64) {
 pub(crate) fn set_timer_slack_minimal() -> bool {
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_twin_never_wakes_early_either() {
+        for micros in [0, 80, 2_000] {
+            let deadline = monotonic_nanos() + micros * 1_000;
+            sleep_until(deadline);
+            assert!(monotonic_nanos() >= deadline);
+        }
+        assert!(!set_timer_slack_minimal());
+    }
+}

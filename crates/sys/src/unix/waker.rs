@@ -47,3 +47,26 @@ impl SystemWaker {
         self.receiver.as_raw_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poller::{Handle, Interest, Wait, wait_one};
+
+    #[test]
+    fn the_twin_is_ready_from_wake_to_drain() {
+        let waker = SystemWaker::new().unwrap();
+        let ready = || {
+            let handle = Handle::from_raw(waker.raw_handle());
+            wait_one(handle, Interest::READ, Wait::Never).unwrap()
+        };
+        assert!(!ready());
+        // More wakes than the pair holds must not block.
+        for _ in 0..100_000 {
+            waker.wake();
+        }
+        assert!(ready());
+        waker.drain();
+        assert!(!ready());
+    }
+}
