@@ -58,6 +58,14 @@ pub struct Row {
     pub rate: f64,
     /// Loss figures, on rows of a UDP receiver.
     pub datagrams: Option<DatagramCounts>,
+    /// How many earlier flows of the process had the same number: old versions use it again.
+    pub reuse: usize,
+}
+
+impl Row {
+    fn is_of(&self, other: &Self) -> bool {
+        (self.id, self.reuse) == (other.id, other.reuse)
+    }
 }
 
 /// The figures in the output of one program.
@@ -81,13 +89,17 @@ impl Transcript {
     pub fn parse(output: &str) -> Self {
         let mut transcript = Self::default();
         let mut report_of = None;
+        // Numbers with a new connection and no row since.
+        let mut reconnected = Vec::new();
         // A line that is still being written has no end yet.
         let complete = output.rfind('\n').map_or("", |end| &output[..end]);
         for line in complete.lines() {
             let Some((id, text)) = bracketed(line) else {
                 continue;
             };
-            if let Some(row) = row(id, text) {
+            if let Some(mut row) = row(id, text) {
+                row.reuse = transcript.reuse(&row, reconnected.contains(&id));
+                reconnected.retain(|other| *other != id);
                 if report_of.take_if(|of| same_flow(*of, id)).is_some() {
                     transcript.server_reports.push(row);
                 } else {
@@ -108,9 +120,19 @@ impl Transcript {
                     .extend(leading_number(text).map(|count| (id, count)));
             } else if text.starts_with("local ") && text.contains(" connected with ") {
                 transcript.connections += 1;
+                reconnected.push(id);
             }
         }
         transcript
+    }
+
+    /// Counts a row's predecessors under the same number. A row belongs to a new flow when a new
+    /// connection has that number, the row begins at 0 and others have been before.
+    fn reuse(&self, row: &Row, connected: bool) -> usize {
+        match self.rows.iter().rev().find(|other| other.id == row.id) {
+            Some(before) => before.reuse + usize::from(connected && row.interval.0 == 0.0),
+            None => 0,
+        }
     }
 
     /// The last row of each flow, which is its total when the flow has ended.
@@ -121,7 +143,7 @@ impl Transcript {
             if !matches!(row.id, RowId::Flow { .. }) {
                 continue;
             }
-            match totals.iter_mut().find(|total| total.id == row.id) {
+            match totals.iter_mut().find(|total| total.is_of(row)) {
                 Some(total) => *total = row.clone(),
                 None => totals.push(row.clone()),
             }
@@ -131,8 +153,8 @@ impl Transcript {
 
     /// The rows of a flow before its total.
     #[must_use]
-    pub fn intervals(&self, id: RowId) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| row.id == id).collect();
+    pub fn intervals(&self, total: &Row) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| row.is_of(total)).collect();
         rows.pop();
         rows
     }
@@ -189,6 +211,7 @@ fn row(id: RowId, text: &str) -> Option<Row> {
         bytes: bytes.round() as u64,
         rate,
         datagrams: datagrams(figures),
+        reuse: 0,
     })
 }
 
@@ -302,6 +325,21 @@ mod tests {
         let transcript = Transcript::parse(output);
         assert_eq!(transcript.totals().len(), 1);
         assert_eq!(transcript.totals()[0].bytes, 300);
-        assert_eq!(transcript.intervals(flow(1, false)).len(), 2);
+        assert_eq!(transcript.intervals(&transcript.totals()[0]).len(), 2);
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_is_another_flow() {
+        let output = "\
+[  4] local 127.0.0.1 port 5001 connected with 127.0.0.1 port 54578
+[  4] 0.0000-0.5000 sec  100 Bytes  2761227123 bits/sec
+[  4] 0.0000-0.6000 sec  110 Bytes  2761227123 bits/sec
+[  4] local 127.0.0.1 port 38040 connected with 127.0.0.1 port 5002
+[  4] 0.0000-0.5000 sec  200 Bytes  2761227123 bits/sec
+[  4] 0.0000-0.6000 sec  220 Bytes  2761227123 bits/sec
+";
+        let totals = Transcript::parse(output).totals();
+        let bytes: Vec<u64> = totals.iter().map(|row| row.bytes).collect();
+        assert_eq!(bytes, [110, 220]);
     }
 }

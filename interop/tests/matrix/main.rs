@@ -20,14 +20,14 @@ use mode::Mode;
 /// Time that a server may take to print its last row after the client has ended.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Attempts that a mode has when the peer crashes by itself, as 2.1.8's UDP server and 2.2.1's
-/// client sometimes do with each other, too.
+/// Attempts that a mode has when the peer crashes by itself or meets its own race, as 2.1.8's and
+/// 2.2.1's UDP servers do with each other's clients, too.
 const ATTEMPTS: usize = 3;
 
 /// Why a mode did not pass.
 enum Trouble {
-    /// The peer was ended by a signal: its own affair.
-    PeerCrashed(String),
+    /// The peer was ended by a signal or met a race: its own affair.
+    Peer(String),
     /// What one side or the other shows is wrong.
     Wrong(String),
 }
@@ -61,8 +61,8 @@ fn run_pair(test: &str, client: Program, server: Program, transport: Transport, 
             let server = slot.get_or_insert_with(|| spec.start().expect("a server"));
             match run_mode(client, server, mode) {
                 Ok(()) => break,
-                Err(Trouble::PeerCrashed(_)) if attempt < ATTEMPTS => {}
-                Err(Trouble::PeerCrashed(error) | Trouble::Wrong(error)) => {
+                Err(Trouble::Peer(_)) if attempt < ATTEMPTS => {}
+                Err(Trouble::Peer(error) | Trouble::Wrong(error)) => {
                     writeln!(failures, "== {}: {error}", mode.name).expect("memory");
                     break;
                 }
@@ -102,29 +102,34 @@ fn run_mode(program: Program, server: &mut Server, mode: &Mode) -> Result<(), Tr
         mode,
         at_client: &ours,
         at_server: &theirs,
-        datagram: check::announced_datagram(&client.stdout).unwrap_or(1470),
+        datagram: check::datagram_size(&options, server.spec().family),
     };
     let shown = |error: String| format!("{error}\n{client}--- server\n{}", server.output());
+    let wrong = |error| {
+        let udp = server.spec().transport == Transport::Udp;
+        let kind = if udp && check::races(serving, mode) {
+            Trouble::Peer
+        } else {
+            Trouble::Wrong
+        };
+        kind(shown(error))
+    };
     match client.code() {
         Some(0) => {}
         None if !program.is_tapeline() => {
-            return Err(Trouble::PeerCrashed(shown("the client crashed".to_owned())));
+            return Err(Trouble::Peer(shown("the client crashed".to_owned())));
         }
-        _ => {
-            return Err(Trouble::Wrong(shown(
-                "the client did not succeed".to_owned(),
-            )));
-        }
+        _ => return Err(wrong("the client did not succeed".to_owned())),
     }
     if !server.is_alive() {
         let error = shown("the server died".to_owned());
         return Err(if serving.is_tapeline() {
             Trouble::Wrong(error)
         } else {
-            Trouble::PeerCrashed(error)
+            Trouble::Peer(error)
         });
     }
-    case.check().map_err(|error| Trouble::Wrong(shown(error)))
+    case.check().map_err(wrong)
 }
 
 /// Makes a test for each transport and address family of a pair of programs.
