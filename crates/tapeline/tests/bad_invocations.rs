@@ -53,7 +53,7 @@ const IMPROVED: &[(&str, &str, &str)] = &[
     ("l_huge", "ERROR: -l value of '2G' is not between 1 and 268435456 bytes\n", "crashes"),
     ("l_negative", "ERROR: -l value of '-5' is not between 1 and 268435456 bytes\n", "crashes"),
     ("l_zero", "ERROR: -l value of '0' is not between 1 and 268435456 bytes\n", "sends a header"),
-    ("markov_l", "ERROR: option -l: chains of lengths are not available in tapeline 0.1.0\n", "reads 0"),
+    ("markov_l", concat!("ERROR: option -l: chains of lengths are not available in tapeline ", env!("CARGO_PKG_VERSION"), "\n"), "reads 0"),
     ("n_negative", "Invalid value for -n amount of '-5'\n", "never ends"),
     ("p_neg", "ERROR: -p value of '-5' not recognized\n", "crashes"),
     ("tcp_multicast_client", "Multicast requires -u option  failed\n", "nothing was measured: no success"),
