@@ -154,8 +154,10 @@ impl TcpSender {
             SendEnd::Shutdown => Duration::ZERO,
             SendEnd::ShutdownAndDrain(limit) => limit,
         };
+        // A peer that has closed both ways already leaves nothing to close.
         if let Err(error) = self.plan.conn.shutdown_write()
             && !failed
+            && error.kind() != std::io::ErrorKind::NotConnected
         {
             return self.finish(Cause::Failed(Stage::Shutdown, error), now);
         }

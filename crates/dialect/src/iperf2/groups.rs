@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tapeline_base::MonoTime;
+use tapeline_base::{MonoTime, Role};
 
 use crate::reporter::{GroupKey, GroupKind, ReporterHandle};
 
@@ -57,7 +57,7 @@ impl TestGroups {
                 open.clear();
             }
         }
-        let key = reporter.open_group(GroupKind::Sum);
+        let key = reporter.open_group(GroupKind::Sum(Role::Server));
         let group = Open {
             key,
             threads,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowTag, MonoTime, Transport};
+use tapeline_base::{Clock, FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
 use tapeline_sys::{SocketOptions, TcpConn, TcpProbe, reason};
@@ -41,7 +41,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let options = banner::client_options(plan);
     let tally = Tally::new();
-    let group = context.reporter.open_group(GroupKind::Sum);
+    let group = context.reporter.open_group(GroupKind::Sum(Role::Client));
     let listener = match ClientListener::open(plan, target, context, group) {
         Ok(listener) => listener,
         Err(notice) => {
@@ -368,15 +368,17 @@ impl Starter<'_> {
                 part(flow.tag, vec![self.group]).request(self.context, size, deadline, None);
             }
             ClientWorkload::Stream(Arrangement::Reverse) => {
-                part(reversed, vec![self.group]).receive(self.context, self.receive_part(deadline));
+                let part = part(reversed, vec![self.group]);
+                part.receive(self.context, self.receive_part(deadline, true));
             }
             ClientWorkload::Stream(Arrangement::FullDuplex) => {
                 let pair = self
                     .context
                     .reporter
                     .open_group(GroupKind::Duplex(flow.tag));
+                // The sender closes its direction itself, when its data is out.
                 part(reversed, vec![pair, self.group])
-                    .receive(self.context, self.receive_part(deadline));
+                    .receive(self.context, self.receive_part(deadline, false));
                 part(flow.tag, vec![pair, self.group]).send(
                     self.context,
                     self.send_part(already, deadline, SendEnd::Shutdown),
@@ -408,14 +410,14 @@ impl Starter<'_> {
         }
     }
 
-    fn receive_part(&self, deadline: Option<MonoTime>) -> ReceivePart {
+    fn receive_part(&self, deadline: Option<MonoTime>, shutdown: bool) -> ReceivePart {
         ReceivePart {
             length: self.plan.tcp_read_length(),
             deadline: deadline.map(|deadline| deadline + SLACK),
             bytes: self.plan.byte_limit(),
             already: 0,
             rate: None,
-            shutdown: true,
+            shutdown,
         }
     }
 }

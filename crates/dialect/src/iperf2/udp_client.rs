@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
+use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport};
 use tapeline_engine::{
     Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan, run_udp_sender,
 };
@@ -48,7 +48,7 @@ struct Ready {
 pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
     let options = banner::client_options(plan);
     let tally = Tally::new();
-    let group = context.reporter.open_group(GroupKind::Sum);
+    let group = context.reporter.open_group(GroupKind::Sum(Role::Client));
     let listener = match ClientListener::open(plan, target, context, group) {
         Ok(listener) => listener,
         Err(notice) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tapeline_base::FlowTag;
+use tapeline_base::{FlowTag, Role};
 use tapeline_report::{Event, Row, Subject};
 
 use super::GroupKind;
@@ -18,7 +18,8 @@ pub(super) struct Group {
     active: BTreeMap<FlowTag, u64>,
     intervals: BTreeMap<u64, Vec<Row>>,
     totals: Vec<Row>,
-    sent: Option<u64>,
+    /// Datagrams that members sent, and how many members sent any.
+    sent: (u64, usize),
 }
 
 impl Group {
@@ -29,7 +30,7 @@ impl Group {
             active: BTreeMap::new(),
             intervals: BTreeMap::new(),
             totals: Vec::new(),
-            sent: None,
+            sent: (0, 0),
         }
     }
 
@@ -51,18 +52,19 @@ impl Group {
         self.active.remove(&tag);
         self.totals.push(row);
         if let Some(datagrams) = sent {
-            *self.sent.get_or_insert(0) += datagrams;
+            self.sent.0 += datagrams;
+            self.sent.1 += 1;
         }
         let mut events = self.complete_intervals();
         if self.active.is_empty() {
             let rows = std::mem::take(&mut self.totals);
-            let sent = self.sent.take();
+            let (datagrams, senders) = std::mem::take(&mut self.sent);
             if let Some(sum) = self.sum(&rows) {
                 events.push(Event::Row(sum));
-                if let (Some(datagrams), GroupKind::Sum) = (sent, self.kind) {
+                if senders > 1 && matches!(self.kind, GroupKind::Sum(_)) {
                     events.push(Event::Sent {
                         tag: None,
-                        flows: distinct_flows(&rows),
+                        flows: senders,
                         datagrams,
                     });
                 }
@@ -84,14 +86,14 @@ impl Group {
 
     fn sum(&self, rows: &[Row]) -> Option<Row> {
         match self.kind {
-            GroupKind::Sum => {
+            GroupKind::Sum(role) => {
                 let flows = distinct_flows(rows);
                 (flows > 1 || (self.single && flows == 1))
-                    .then(|| add_up(rows, Subject::Sum { flows }))
+                    .then(|| add_up(rows, Subject::Sum { flows }, role))
                     .flatten()
             }
             GroupKind::Duplex(tag) => (rows.len() > 1)
-                .then(|| add_up(rows, Subject::Duplex(tag)))
+                .then(|| add_up(rows, Subject::Duplex(tag), Role::Client))
                 .flatten(),
         }
     }

@@ -17,7 +17,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowTag, MonoTime};
+use tapeline_base::{Clock, FlowTag, MonoTime, Role};
 use tapeline_engine::{DatagramCell, ExchangeCell, ReceiveCell, SendCell};
 use tapeline_report::{Endpoints, Event};
 use tapeline_sys::{SystemClock, TcpConn, set_timer_slack_minimal};
@@ -45,8 +45,8 @@ pub(crate) enum CounterCell {
 /// What a group of flows adds up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupKind {
-    /// A SUM row over flows.
-    Sum,
+    /// A SUM row over flows, as this end of the agreement tells it.
+    Sum(Role),
     /// The two directions of one flow.
     Duplex(FlowTag),
 }

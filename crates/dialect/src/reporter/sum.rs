@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tapeline_base::Role;
 use tapeline_report::{
     Measure, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, UdpReceive, UdpSend,
 };
@@ -18,8 +19,9 @@ pub(super) fn distinct_flows(rows: &[Row]) -> usize {
         .len()
 }
 
-/// One row over all of `rows`; `None` when there are none.
-pub(super) fn add_up(rows: &[Row], subject: Subject) -> Option<Row> {
+/// One row over all of `rows`; `None` when there are none. Where members send and receive,
+/// `role` decides whose numbers stand beside the bytes.
+pub(super) fn add_up(rows: &[Row], subject: Subject, role: Role) -> Option<Row> {
     let first = rows.first()?;
     let span = Span {
         start: rows.iter().map(|row| row.span.start).min()?,
@@ -33,14 +35,14 @@ pub(super) fn add_up(rows: &[Row], subject: Subject) -> Option<Row> {
         bytes: rows.iter().map(|row| row.bytes).sum(),
         endpoints: first.endpoints,
         trip_times: rows.iter().any(|row| row.trip_times),
-        measure: add_measures(rows),
+        measure: add_measures(rows, role),
     })
 }
 
-fn add_measures(rows: &[Row]) -> Measure {
+fn add_measures(rows: &[Row], role: Role) -> Measure {
     let mut measures = rows.iter().map(|row| row.measure.clone());
     let Some(mut sum) = measures.next() else {
-        return mixed(rows);
+        return mixed(rows, role);
     };
     clear_flow_state(&mut sum);
     for measure in measures {
@@ -50,7 +52,7 @@ fn add_measures(rows: &[Row]) -> Measure {
             (Measure::UdpSend(a), Measure::UdpSend(b)) => add_udp_send(a, b),
             (Measure::UdpReceive(a), Measure::UdpReceive(b)) => add_udp_receive(a, b),
             (Measure::RequestResponse(a), Measure::RequestResponse(b)) => add_exchange(a, b),
-            _ => return mixed(rows),
+            _ => return mixed(rows, role),
         }
     }
     sum
@@ -120,24 +122,42 @@ fn add_exchange(a: &mut RequestResponse, b: &RequestResponse) {
     a.retransmits = a.retransmits.zip(b.retransmits).map(|(x, y)| x + y);
 }
 
-/// Senders and receivers together.
-fn mixed(rows: &[Row]) -> Measure {
+/// Senders and receivers together: both directions of full-duplex flows, or the two
+/// connections of a dual test, where the end that ordered it shows its senders' numbers
+/// and the other one its receivers'.
+fn mixed(rows: &[Row], role: Role) -> Measure {
+    if distinct_flows(rows) < rows.len() {
+        return both_directions(rows);
+    }
+    let shown: Vec<Row> = rows
+        .iter()
+        .filter(|row| is_sender(&row.measure) == (role == Role::Client))
+        .cloned()
+        .collect();
+    if shown.is_empty() || shown.len() == rows.len() {
+        return both_directions(rows);
+    }
+    add_measures(&shown, role)
+}
+
+fn is_sender(measure: &Measure) -> bool {
+    matches!(measure, Measure::TcpSend(_) | Measure::UdpSend(_))
+}
+
+fn both_directions(rows: &[Row]) -> Measure {
     let mut datagrams = None;
-    let mut loss = None;
     for row in rows {
         match &row.measure {
             Measure::UdpSend(send) => *datagrams.get_or_insert(0) += send.writes,
-            Measure::UdpReceive(receive) => {
-                *datagrams.get_or_insert(0) += receive.received;
-                let (lost, total) = loss.get_or_insert((0, 0));
-                *lost += receive.lost;
-                *total += receive.total;
-            }
+            Measure::UdpReceive(receive) => *datagrams.get_or_insert(0) += receive.received,
             Measure::TcpSend(_)
             | Measure::TcpReceive(_)
             | Measure::Both { .. }
             | Measure::RequestResponse(_) => {}
         }
     }
-    Measure::Both { datagrams, loss }
+    Measure::Both {
+        datagrams,
+        loss: None,
+    }
 }
