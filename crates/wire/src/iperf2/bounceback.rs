@@ -178,6 +178,21 @@ mod tests {
     }
 
     #[test]
+    fn a_hold_is_cut_to_its_bound() {
+        let mut message = [0; BOUNCEBACK_HEADER];
+        Bounceback {
+            request_size: 100,
+            hold_micros: u32::MAX,
+            ..Bounceback::default()
+        }
+        .write(&mut message);
+        assert_eq!(
+            Bounceback::parse(&message).unwrap().hold_micros,
+            MAX_HOLD_MICROS
+        );
+    }
+
+    #[test]
     fn an_unmarked_reply_size_is_not_believed() {
         let mut message = [0; BOUNCEBACK_HEADER];
         Bounceback {

@@ -104,7 +104,7 @@ impl IsochronousFrame {
             size: word(datagram, Self::AT + 20),
             remaining: word(datagram, Self::AT + 24),
         };
-        let possible = frame.size != 0 && frame.remaining != 0 && frame.remaining <= frame.size;
+        let possible = frame.remaining != 0 && frame.remaining <= frame.size;
         possible.then_some(frame)
     }
 
@@ -122,5 +122,57 @@ impl IsochronousFrame {
     #[must_use]
     pub const fn is_completed_by(&self, length: u32) -> bool {
         self.remaining == length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_frames_are_ignored() {
+        let mut datagram = [0; IsochronousFrame::END];
+        for (size, remaining, possible) in [
+            (0, 0, false),
+            (9, 0, false),
+            (9, 10, false),
+            (9, 9, true),
+            (9, 1, true),
+        ] {
+            IsochronousFrame {
+                size,
+                remaining,
+                ..IsochronousFrame::default()
+            }
+            .write(&mut datagram);
+            let read = IsochronousFrame::read(&datagram);
+            assert_eq!(read.is_some(), possible, "{remaining} of {size}");
+        }
+        assert_eq!(IsochronousFrame::read(&datagram[..111]), None);
+    }
+
+    #[test]
+    fn a_frame_ends_with_the_datagram_that_takes_the_rest() {
+        let frame = IsochronousFrame {
+            size: 694,
+            remaining: 194,
+            ..IsochronousFrame::default()
+        };
+        assert!(frame.is_completed_by(194));
+        assert!(!frame.is_completed_by(193) && !frame.is_completed_by(500));
+    }
+
+    #[test]
+    fn frames_need_a_frequency_and_a_size() {
+        let settings = |frequency, mean| IsochronousSettings {
+            frames_per_second: Millionths(frequency),
+            mean: Millionths(mean),
+            ..IsochronousSettings::default()
+        };
+        let most = u64::from(limits::MAX_FRAMES_PER_SECOND) * 1_000_000;
+        assert!(settings(1, 1).is_usable() && settings(most, 1).is_usable());
+        assert!(!settings(most + 1, 1).is_usable());
+        assert!(!settings(0, 1).is_usable());
+        assert!(!settings(1, 0).is_usable());
     }
 }

@@ -103,3 +103,39 @@ impl L4sAck {
         bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_message_is_no_acknowledgement() {
+        let good = L4sAck {
+            ecn_error: true,
+            received: 5,
+            ..L4sAck::default()
+        }
+        .encode();
+        assert!(L4sAck::parse(&good).unwrap().ecn_error);
+        for (at, value) in [(0, 0x80), (1, 2), (3, 2)] {
+            let mut bad = good;
+            bad[at] = value;
+            assert_eq!(
+                L4sAck::parse(&bad),
+                Err(DecodeError::MessageType(word(&bad, 0))),
+                "{at}"
+            );
+        }
+        let cut = DecodeError::Truncated {
+            needed: 28,
+            found: 27,
+        };
+        assert_eq!(L4sAck::parse(&good[..27]), Err(cut));
+    }
+
+    #[test]
+    fn a_short_datagram_carries_no_stamp() {
+        assert_eq!(L4sStamp::read(&[0; 63]), None);
+        assert_eq!(L4sStamp::read(&[0; 64]), Some(L4sStamp::default()));
+    }
+}

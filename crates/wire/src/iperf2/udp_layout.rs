@@ -78,4 +78,11 @@ mod tests {
         assert_eq!(detect(&[1, 2, 3, 0]), UdpLayout::Headerless);
         assert_eq!(detect(&[1, 2, 3]), UdpLayout::TooShort);
     }
+
+    #[test]
+    fn an_extended_header_shows_wide_ids_or_a_length() {
+        assert_eq!(detect(&[1, 2, 3, 0, 0x4800_0000]), UdpLayout::Extended16);
+        assert_eq!(detect(&[1, 2, 3, 0, 0x4001_0000]), UdpLayout::Extended16);
+        assert_eq!(detect(&[1, 2, 3, 0, 0x4000_0000]), UdpLayout::Headerless);
+    }
 }

@@ -106,6 +106,7 @@ fn a_legacy_report_must_fit_itself() {
     assert_eq!(ServerReport::accept(&good), Some(legacy));
     for (at, value) in [
         (16, 1),
+        (24, u32::MAX),
         (28, 1_000_000),
         (32, 15),
         (36, 15),

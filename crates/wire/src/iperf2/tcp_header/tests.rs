@@ -44,6 +44,47 @@ fn threads_and_port_must_be_possible() {
 }
 
 #[test]
+fn a_base_header_alone_must_be_possible_too() {
+    let header = TcpClientHeader {
+        form: HeaderForm::Base,
+        mode: TestMode::Dual,
+        version: None,
+        ..TcpClientHeader::default()
+    };
+    let mut bytes = encoded(&header);
+    assert!(TcpClientHeader::looks_consistent(&bytes));
+    put_word(&mut bytes, 0, 0x8000_0002);
+    assert!(!TcpClientHeader::looks_consistent(&bytes));
+    put_word(&mut bytes, 0, 0x8000_0001);
+    put_word(&mut bytes, 4, 0);
+    assert!(!TcpClientHeader::looks_consistent(&bytes));
+}
+
+#[test]
+fn only_a_header_without_length_may_be_numbered() {
+    let mut bytes = plain();
+    put_word(&mut bytes, 24, 1);
+    put_word(&mut bytes, 28, 28);
+    assert!(!TcpClientHeader::looks_consistent(&bytes));
+    put_word(&mut bytes, 0, Flags::EXTEND.0);
+    assert!(TcpClientHeader::looks_consistent(&bytes));
+    // Its base header counts as long as it makes sense.
+    put_word(&mut bytes, 20, 20_480);
+    let read = TcpClientHeader::parse(&bytes).unwrap();
+    assert_eq!((read.port, read.amount), (5001, Amount::Bytes(20_480)));
+}
+
+#[test]
+fn rates_above_56_bits_are_cut() {
+    let header = TcpClientHeader {
+        rate: Some(BitRate(1 << 56)),
+        ..TcpClientHeader::default()
+    };
+    let read = TcpClientHeader::parse(&encoded(&header)).unwrap();
+    assert_eq!(read.rate, Some(BitRate(limits::MAX_RATE)));
+}
+
+#[test]
 fn an_undersized_header_reads_absent_blocks_as_zero() {
     let full = TcpClientHeader {
         trip_times: true,

@@ -186,3 +186,20 @@ fn a_packet_without_settings_is_refused() {
         Err(DecodeError::NoHeader(0x0002_0000))
     );
 }
+
+#[test]
+fn an_l4s_stamp_is_not_taken_for_version_and_tos() {
+    let header = UdpClientHeader {
+        l4s: true,
+        ..UdpClientHeader::default()
+    };
+    let mut bytes = datagram(&header, 160);
+    let stamp = crate::iperf2::L4sStamp {
+        time: 1,
+        echoed_time: 2,
+        sequence: 3,
+    };
+    stamp.write(&mut bytes);
+    let read = UdpClientHeader::parse(&bytes).unwrap();
+    assert_eq!((read.l4s, read.version, read.tos), (true, None, Tos(0)));
+}
