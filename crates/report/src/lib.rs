@@ -26,6 +26,6 @@ mod style;
 
 pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use model::*;
-pub use native::NativeText;
+pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
 pub use render::{Output, Renderer};
 pub use style::{Exclude, Style, Terminal};

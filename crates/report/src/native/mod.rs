@@ -6,8 +6,10 @@ mod setup;
 mod summary;
 mod table;
 mod text;
+mod trial;
 mod unit;
 mod views;
 mod warning;
 
 pub use text::NativeText;
+pub use trial::{TrialPart, TrialReport, TrialResult};
