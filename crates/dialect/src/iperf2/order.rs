@@ -31,7 +31,17 @@ impl ClientPlan {
 
     /// Length of a TCP write, bytes. Where the count of writes is shown or the rate
     /// depends on it, iperf 2's own default.
+    ///
+    /// At a low rate a block is at most a tenth of a second of it, so that the rate is kept
+    /// within an interval and not only over a test.
     pub(super) fn tcp_write_length(&self) -> u32 {
+        if let (None, Some(Pace::Bits(BitRate(rate))), Personality::Native) =
+            (self.length, self.pace, self.personality)
+            && rate > 0
+        {
+            let tenth = u32::try_from(rate / 80).unwrap_or(u32::MAX);
+            return tenth.clamp(128, limits::DEFAULT_TCP_LENGTH);
+        }
         let plain =
             self.pace.is_none() && !(self.enhanced && self.personality == Personality::Iperf2);
         self.length
