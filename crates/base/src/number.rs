@@ -9,7 +9,9 @@ pub enum NumberError {
     #[error("'{0}' is not a number")]
     NotANumber(String),
     /// Digits followed by something that is no unit.
-    #[error("'{text}' ends in '{rest}', which is no unit (k m g = 1000-multiples, K M G = 1024-multiples)")]
+    #[error(
+        "'{text}' ends in '{rest}', which is no unit (k m g = 1000-multiples, K M G = 1024-multiples)"
+    )]
     UnknownUnit {
         /// The whole text.
         text: String,
@@ -130,14 +132,22 @@ fn leading_float(text: &str) -> Option<(f64, &str)> {
         && matches!(bytes[at + 1], b'x' | b'X')
         && bytes[at + 2].is_ascii_hexdigit()
     {
-        let digits = bytes[at + 2..].iter().take_while(|b| b.is_ascii_hexdigit()).count();
+        let digits = bytes[at + 2..]
+            .iter()
+            .take_while(|b| b.is_ascii_hexdigit())
+            .count();
         let end = at + 2 + digits;
         let value = bytes[at + 2..end].iter().fold(0.0, |value, digit| {
             value * 16.0 + f64::from(char::from(*digit).to_digit(16).unwrap_or(0))
         });
         return Some((if negative { -value } else { value }, &text[end..]));
     }
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        bytes[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
     let whole = digits(at);
     at += whole;
     let mut fraction = 0;
@@ -152,7 +162,11 @@ fn leading_float(text: &str) -> Option<(f64, &str)> {
     }
     if matches!(bytes.get(at), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        let exponent = if at + 1 + sign <= bytes.len() { digits(at + 1 + sign) } else { 0 };
+        let exponent = if at + 1 + sign <= bytes.len() {
+            digits(at + 1 + sign)
+        } else {
+            0
+        };
         if exponent > 0 {
             at += 1 + sign + exponent;
         }

@@ -8,7 +8,9 @@ pub struct Tos(pub u8);
 
 /// A type-of-service text that is neither a name nor a number from 0 to 255.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no type of service: give a DSCP name (af11..af43, cs0..cs7, ef, le, nqb) or 0..255")]
+#[error(
+    "'{0}' is no type of service: give a DSCP name (af11..af43, cs0..cs7, ef, le, nqb) or 0..255"
+)]
 pub struct TosError(pub String);
 
 impl Tos {
@@ -56,7 +58,13 @@ impl Tos {
 
 impl fmt::Display for Tos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{:x} (dscp={},ecn={})", self.0, self.dscp(), self.ecn())
+        write!(
+            f,
+            "0x{:x} (dscp={},ecn={})",
+            self.0,
+            self.dscp(),
+            self.ecn()
+        )
     }
 }
 

@@ -39,14 +39,20 @@ impl BitRate {
             return None;
         }
         let nanos = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(self.0);
-        Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+        Some(Duration::from_nanos(
+            u64::try_from(nanos).unwrap_or(u64::MAX),
+        ))
     }
 
     /// The rate of `bytes` in `span`; 0 when the span is empty.
     #[must_use]
     pub fn over(bytes: u64, span: Duration) -> f64 {
         let seconds = span.as_secs_f64();
-        if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+        if seconds > 0.0 {
+            bytes as f64 * 8.0 / seconds
+        } else {
+            0.0
+        }
     }
 }
 
@@ -68,7 +74,10 @@ mod tests {
 
     #[test]
     fn gap_is_exact_to_the_nanosecond() {
-        assert_eq!(BitRate(10_000_000).gap(1470), Some(Duration::from_nanos(1_176_000)));
+        assert_eq!(
+            BitRate(10_000_000).gap(1470),
+            Some(Duration::from_nanos(1_176_000))
+        );
         assert_eq!(BitRate(0).gap(1470), None);
         assert_eq!(PacketRate(20).bits(500), BitRate(80_000));
     }
