@@ -54,12 +54,12 @@ impl Events {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a flow's total is there, at most [`SETTLE`].
-    fn await_total(&self) {
+    /// Waits until the total of this part is there, at most [`SETTLE`].
+    fn await_total(&self, part: TrialPart) {
         let missing = |events: &mut Vec<Event>| {
             !events
                 .iter()
-                .any(|event| matches!(event, Event::Row(row) if is_total(row)))
+                .any(|event| matches!(event, Event::Row(row) if is_server_total(row, part)))
         };
         drop(self.0.1.wait_timeout_while(self.lock(), SETTLE, missing));
     }
@@ -201,7 +201,7 @@ impl Trial {
             take_client_event(&mut result, event);
         }
         if let Some(local) = &self.local {
-            local.events.await_total();
+            local.events.await_total(part);
             for event in local.events.take() {
                 take_server_event(&mut result, event);
             }
@@ -357,6 +357,17 @@ impl LocalServer {
             .map_err(|error| cannot(&error.to_string()))?;
         Ok((Self { events, stopper }, port))
     }
+}
+
+/// The total that our own server tells of this part's flow.
+fn is_server_total(row: &Row, part: TrialPart) -> bool {
+    is_total(row)
+        && match part {
+            TrialPart::Latency => matches!(row.measure, Measure::Both { .. }),
+            TrialPart::TcpUp => matches!(row.measure, Measure::TcpReceive(_)),
+            TrialPart::TcpDown => matches!(row.measure, Measure::TcpSend(_)),
+            TrialPart::Udp { .. } => matches!(row.measure, Measure::UdpReceive(_)),
+        }
 }
 
 fn is_total(row: &Row) -> bool {
