@@ -14,6 +14,7 @@
 mod arrivals;
 mod capture;
 mod csv;
+mod listening;
 mod namespace;
 mod packet_filter;
 mod port;
@@ -27,6 +28,7 @@ mod transcript;
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use csv::{CsvRow, parse_csv};
+pub use listening::await_listening;
 pub use namespace::{Namespace, NamespacePair};
 pub use packet_filter::{PacketFilter, Places};
 pub use port::free_port;

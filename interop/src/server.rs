@@ -3,14 +3,9 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::{Finished, Invocation, Namespace, Program, Running, Transcript};
-
-/// Time that a server may take until it listens.
-const START: Duration = Duration::from_secs(10);
-/// Pause between two looks at the kernel's socket tables.
-const POLL: Duration = Duration::from_millis(2);
+use crate::{Finished, Invocation, Namespace, Program, Running, Transcript, await_listening};
 
 /// What carries the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,7 +141,7 @@ impl ServerSpec {
             port,
             seen: 0,
         };
-        server.await_listening()?;
+        await_listening(&server.process, self.transport, port)?;
         Ok(server)
     }
 }
@@ -250,43 +245,5 @@ impl Server {
     pub fn interrupt(self) -> io::Result<Finished> {
         self.process.interrupt();
         self.process.wait()
-    }
-
-    fn await_listening(&self) -> io::Result<()> {
-        let end = Instant::now() + START;
-        while !self.listens() {
-            if !self.is_alive() || Instant::now() >= end {
-                let message = format!(
-                    "{} does not listen\n--- stdout\n{}--- stderr\n{}",
-                    self.process.shown(),
-                    self.process.stdout(),
-                    self.process.stderr()
-                );
-                return Err(io::Error::other(message));
-            }
-            std::thread::sleep(POLL);
-        }
-        Ok(())
-    }
-
-    /// Looks for the port in the socket tables of the server's own network.
-    fn listens(&self) -> bool {
-        /// `TCP_LISTEN` in the kernel's `tcp_states.h`; an unconnected UDP socket shows `TCP_CLOSE`.
-        const LISTEN: &str = "0A";
-        const UNCONNECTED: &str = "07";
-        let (tables, state) = match self.spec.transport {
-            Transport::Tcp => (["tcp", "tcp6"], LISTEN),
-            Transport::Udp => (["udp", "udp6"], UNCONNECTED),
-        };
-        let port = format!(":{:04X}", self.port);
-        tables.iter().any(|table| {
-            let path = format!("/proc/{}/net/{table}", self.process.id());
-            let table = std::fs::read_to_string(path).unwrap_or_default();
-            table.lines().any(|line| {
-                let mut fields = line.split_whitespace().skip(1);
-                let local = fields.next().unwrap_or_default();
-                local.ends_with(&port) && fields.nth(1) == Some(state)
-            })
-        })
     }
 }

