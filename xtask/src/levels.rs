@@ -69,10 +69,15 @@ const LEVELS: [Level; 4] = [
         runs: &[
             Run {
                 packages: &["interop"],
-                programs: &["--lib", "kit", "layout"],
+                programs: &["--lib", "kit", "native"],
                 threads: None,
             },
             // Most of a case is waiting, so more cases than cores.
+            Run {
+                packages: &["interop"],
+                programs: &["layout"],
+                threads: Some(6),
+            },
             Run {
                 packages: &["interop"],
                 programs: &["matrix"],
