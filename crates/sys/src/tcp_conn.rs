@@ -1,6 +1,6 @@
 //! An established TCP connection.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
@@ -148,6 +148,36 @@ impl TcpConn {
     #[inline]
     pub fn send_nonblocking(&self, data: &[u8]) -> io::Result<usize> {
         retry(|| stream::send_nonblocking(&self.socket, data))
+    }
+
+    /// Sends what fits of `chunk` repeated to `length` bytes, from `offset` of that on, in
+    /// one call. The kernel copies from the same small memory again and again, which stays
+    /// in the nearest cache however long the block is.
+    ///
+    /// # Errors
+    /// As [`TcpConn::send`].
+    pub fn send_repeated(&self, chunk: &[u8], offset: usize, length: usize) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); REPETITIONS];
+        let count = repeat(chunk, offset, length, &mut slices);
+        retry(|| {
+            self.socket
+                .send_vectored_with_flags(&slices[..count], stream::SEND_FLAGS)
+        })
+    }
+
+    /// As [`TcpConn::send_repeated`], without waiting.
+    ///
+    /// # Errors
+    /// As [`TcpConn::send_nonblocking`].
+    pub fn send_repeated_nonblocking(
+        &self,
+        chunk: &[u8],
+        offset: usize,
+        length: usize,
+    ) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); REPETITIONS];
+        let count = repeat(chunk, offset, length, &mut slices);
+        retry(|| stream::send_vectored_nonblocking(&self.socket, &slices[..count]))
     }
 
     /// Receives at least one byte, waiting at most the receive timeout; 0 at the peer's end.
@@ -488,6 +518,33 @@ pub(crate) fn as_uninit(buffer: &mut [u8]) -> &mut [MaybeUninit<u8>] {
     // SAFETY: same address, length and lifetime; `MaybeUninit<u8>` has the layout of `u8`.
     // The callers pass it only to system calls, which write initialised bytes or nothing.
     unsafe { std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), length) }
+}
+
+/// Most repetitions of a chunk in one call (the kernel takes 1024).
+const REPETITIONS: usize = 64;
+
+/// Points `slices` at `chunk` repeated, from `offset` to `length`; returns how many are used.
+fn repeat<'a>(
+    chunk: &'a [u8],
+    offset: usize,
+    length: usize,
+    slices: &mut [IoSlice<'a>; REPETITIONS],
+) -> usize {
+    let mut left = length.saturating_sub(offset);
+    let mut from = if chunk.is_empty() {
+        0
+    } else {
+        offset % chunk.len()
+    };
+    let mut count = 0;
+    while left > 0 && count < REPETITIONS && from < chunk.len() {
+        let piece = (chunk.len() - from).min(left);
+        slices[count] = IoSlice::new(&chunk[from..from + piece]);
+        count += 1;
+        left -= piece;
+        from = 0;
+    }
+    count
 }
 
 #[cfg(test)]

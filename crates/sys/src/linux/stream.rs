@@ -14,7 +14,8 @@ mod common;
 #[path = "../portable/discard.rs"]
 mod portable_discard;
 pub(crate) use common::{
-    connect_is_pending, is_timeout, recv_nonblocking, send_nonblocking, timed_out,
+    connect_is_pending, is_timeout, recv_nonblocking, send_nonblocking, send_vectored_nonblocking,
+    timed_out,
 };
 
 /// Accepted sockets are blocking whatever the listener is.

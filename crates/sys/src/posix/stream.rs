@@ -1,6 +1,6 @@
 //! Sending and receiving, as all supported Unix systems do it.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 
 use socket2::Socket;
@@ -21,6 +21,14 @@ pub(crate) fn timed_out() -> io::Error {
 #[inline]
 pub(crate) fn send_nonblocking(socket: &Socket, data: &[u8]) -> io::Result<usize> {
     socket.send_with_flags(data, super::SEND_FLAGS | libc::MSG_DONTWAIT)
+}
+
+#[inline]
+pub(crate) fn send_vectored_nonblocking(
+    socket: &Socket,
+    slices: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    socket.send_vectored_with_flags(slices, super::SEND_FLAGS | libc::MSG_DONTWAIT)
 }
 
 #[inline]

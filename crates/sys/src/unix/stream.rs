@@ -8,7 +8,8 @@ mod common;
 mod discard;
 
 pub(crate) use common::{
-    connect_is_pending, is_timeout, recv_nonblocking, send_nonblocking, timed_out,
+    connect_is_pending, is_timeout, recv_nonblocking, send_nonblocking, send_vectored_nonblocking,
+    timed_out,
 };
 pub(crate) use discard::recv_discard;
 

@@ -1,6 +1,6 @@
 //! Sending and receiving with Windows sockets.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 
 use socket2::Socket;
@@ -41,6 +41,16 @@ pub(crate) fn send_nonblocking(socket: &Socket, data: &[u8]) -> io::Result<usize
         return Err(io::ErrorKind::WouldBlock.into());
     }
     socket.send(data)
+}
+
+pub(crate) fn send_vectored_nonblocking(
+    socket: &Socket,
+    slices: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    if would_wait(socket, Interest::WRITE)? {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    socket.send_vectored(slices)
 }
 
 pub(crate) fn recv_nonblocking(
