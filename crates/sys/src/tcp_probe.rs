@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use socket2::{Domain, Protocol, Socket, Type};
+use tapeline_base::Tos;
 
 use crate::error::{Operation, SocketError};
-use crate::options::{OptionFailure, SocketOptions};
+use crate::options::{self, OptionFailure, SocketOptions};
 use crate::platform::options as system;
 
 /// Properties of a fresh socket with the given options, for banners that are shown before
@@ -20,6 +21,8 @@ pub struct TcpProbe {
     pub mss: Option<u32>,
     /// Congestion control in force.
     pub congestion: Option<String>,
+    /// Type-of-service byte in force. Linux keeps the ECN bits of TCP for itself.
+    pub tos: Option<Tos>,
     /// Options that the system refused.
     pub refused: Vec<OptionFailure>,
 }
@@ -39,6 +42,7 @@ impl TcpProbe {
             receive_buffer: socket.recv_buffer_size().map_err(open)? as u64,
             mss: system::mss(&socket),
             congestion: system::congestion(&socket),
+            tos: options::tos(&socket, peer.is_ipv4()).ok(),
             refused,
         })
     }

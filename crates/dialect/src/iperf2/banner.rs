@@ -10,7 +10,8 @@ use tapeline_report::{
 };
 use tapeline_sys::{OptionFailure, SocketOption, SocketOptions, TcpConn, outgoing_device};
 
-use crate::plan::{ClientPlan, ClientWorkload, ServerPlan, SocketPlan};
+use crate::context::Context;
+use crate::plan::{ClientPlan, ClientWorkload, Personality, ServerPlan, SocketPlan};
 
 /// Socket options of a client's flow. Its window is the send buffer.
 pub(super) fn client_options(plan: &ClientPlan) -> SocketOptions {
@@ -43,36 +44,55 @@ fn socket_options(plan: &SocketPlan) -> SocketOptions {
     }
 }
 
-/// Sentences for options that the system refused.
-pub(super) fn refusals(refused: &[OptionFailure], options: &SocketOptions) -> Vec<Notice> {
-    refused
-        .iter()
-        .map(|failure| match failure.option {
-            SocketOption::Congestion => Notice::CongestionFailed {
-                name: options.congestion.clone().unwrap_or_default(),
-                reason: failure.reason(),
-            },
-            SocketOption::Mss => Notice::SegmentSizeFailed {
-                wanted: options.mss.unwrap_or_default(),
-            },
-            SocketOption::Device => Notice::DeviceFailed {
-                device: options.device.clone().unwrap_or_default(),
-                reason: failure.reason(),
-            },
-            SocketOption::Tos => Notice::TosFailed {
-                wanted: options.tos.unwrap_or_default(),
-                actual: Tos::default(),
-            },
-            _ => Notice::Text(format!("warning: {failure}")),
-        })
-        .collect()
+/// Tells of options that the system refused.
+///
+/// # Errors
+/// The condition of the first one without which the flow is not what was asked for.
+pub(super) fn tell_refusals(
+    refused: &[OptionFailure],
+    options: &SocketOptions,
+    personality: Personality,
+    context: &Context,
+) -> Result<(), Notice> {
+    for failure in refused {
+        let notice = refusal(failure, options);
+        if is_fatal(failure.option, personality) {
+            return Err(notice);
+        }
+        context.notice(notice);
+    }
+    Ok(())
 }
 
-/// Whether a flow cannot be what was asked for without the refused option.
-pub(super) fn is_fatal(refused: &[OptionFailure]) -> bool {
-    refused
-        .iter()
-        .any(|failure| failure.option == SocketOption::Congestion)
+fn refusal(failure: &OptionFailure, options: &SocketOptions) -> Notice {
+    match failure.option {
+        SocketOption::Congestion => Notice::CongestionFailed {
+            name: options.congestion.clone().unwrap_or_default(),
+            reason: failure.reason(),
+        },
+        SocketOption::Mss => Notice::SegmentSizeFailed {
+            wanted: options.mss.unwrap_or_default(),
+        },
+        SocketOption::Device => Notice::DeviceFailed {
+            device: options.device.clone().unwrap_or_default(),
+            reason: failure.reason(),
+        },
+        SocketOption::Tos => Notice::TosFailed {
+            wanted: options.tos.unwrap_or_default(),
+            actual: Tos::default(),
+        },
+        _ => Notice::Text(format!("warning: {failure}")),
+    }
+}
+
+/// Whether a flow cannot be what was asked for without the option. iperf 2 measures on some
+/// other path when it cannot have the device.
+fn is_fatal(option: SocketOption, personality: Personality) -> bool {
+    match option {
+        SocketOption::Congestion => true,
+        SocketOption::Device => personality == Personality::Native,
+        _ => false,
+    }
 }
 
 fn segment_size(plan: &SocketPlan, measured: Option<u32>) -> Option<SegmentSize> {

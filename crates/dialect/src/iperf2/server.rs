@@ -68,9 +68,8 @@ pub(super) fn open_tcp(
     let options = banner::server_options(request.plan, request.ipv6);
     let opened = TcpListener::bind(request.address(), &options, TcpListener::MAX_BACKLOG)
         .map_err(|error| request.failed(Transport::Tcp, &error))?;
-    for notice in banner::refusals(&opened.refused, &options) {
-        context.notice(notice);
-    }
+    let personality = request.plan.personality;
+    banner::tell_refusals(&opened.refused, &options, personality, context)?;
     let listener = opened.socket;
     let local = listener.local_addr().unwrap_or(request.address());
     let facts = SocketFacts {
@@ -100,9 +99,8 @@ pub(super) fn open_udp(
     options.reuse_address = request.ip.is_some_and(|ip| ip.is_multicast());
     let opened = UdpSocket::bind(request.address(), &options)
         .map_err(|error| request.failed(Transport::Udp, &error))?;
-    for notice in banner::refusals(&opened.refused, &options) {
-        context.notice(notice);
-    }
+    let personality = request.plan.personality;
+    banner::tell_refusals(&opened.refused, &options, personality, context)?;
     let socket = opened.socket;
     if let Some(group) = request.ip.filter(IpAddr::is_multicast) {
         socket

@@ -39,7 +39,6 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         context.notice(Notice::Text("Multicast requires -u option".into()));
         return true;
     }
-    let options = banner::client_options(plan);
     let tally = Tally::new();
     let group = context.reporter.open_group(GroupKind::Sum(Role::Client));
     let listener = match ClientListener::open(plan, target, context, group) {
@@ -49,9 +48,10 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             return true;
         }
     };
-    if !announce(plan, target, &options, context) {
+    let Some(plan) = &announce(plan, target, context) else {
         return true;
-    }
+    };
+    let options = banner::client_options(plan);
     let tags: Vec<FlowTag> = (0..plan.parallel)
         .map(|_| FlowTag {
             id: context.next_id(),
@@ -80,34 +80,37 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     listener.map_or(failed, |listener| listener.wait() || failed)
 }
 
-/// Shows the banner; returns whether the test can go on.
-fn announce(
-    plan: &ClientPlan,
-    target: &Target,
-    options: &SocketOptions,
-    context: &SharedContext,
-) -> bool {
-    let probe = match TcpProbe::of(target.first(), options) {
+/// Shows the banner; returns the plan as the system lets it be carried out, `None` when the
+/// test cannot go on.
+fn announce(plan: &ClientPlan, target: &Target, context: &SharedContext) -> Option<ClientPlan> {
+    let options = banner::client_options(plan);
+    let probe = match TcpProbe::of(target.first(), &options) {
         Ok(probe) => probe,
         Err(error) => {
             context.notice(Notice::Text(error.to_string()));
-            return false;
+            return None;
         }
     };
-    for notice in banner::refusals(&probe.refused, options) {
+    if let Err(notice) = banner::tell_refusals(&probe.refused, &options, plan.personality, context)
+    {
         context.notice(notice);
+        return None;
     }
-    if banner::is_fatal(&probe.refused) {
-        return false;
+    let mut plan = plan.clone();
+    if let (Some(wanted), Some(actual)) = (plan.socket.tos, probe.tos)
+        && wanted != actual
+    {
+        context.notice(Notice::TosFailed { wanted, actual });
+        plan.socket.tos = Some(actual);
     }
     let facts = SocketFacts {
         buffer: probe.send_buffer,
         mss: probe.mss,
         congestion: probe.congestion,
     };
-    let banner = banner::client_banner(plan, target.bound(), target.is_ipv6(), facts);
+    let banner = banner::client_banner(&plan, target.bound(), target.is_ipv6(), facts);
     context.reporter.event(Event::Connecting(banner));
-    true
+    Some(plan)
 }
 
 /// Opens connections.
@@ -156,7 +159,6 @@ impl Connector<'_> {
         let mut local = self.target.local(index);
         let began = self.context.now();
         loop {
-            let retry = self.retry_at(began);
             match TcpConn::connect_or_cancel(
                 peer,
                 local,
@@ -180,7 +182,7 @@ impl Connector<'_> {
                         address: error.address.unwrap_or(peer),
                         reason: error.reason(),
                     });
-                    // As iperf 2: go on from any address, but say so by the exit status.
+                    // As iperf 2: go on from any address.
                     if self.plan.personality == crate::plan::Personality::Native || local.is_none()
                     {
                         return None;
@@ -189,6 +191,7 @@ impl Connector<'_> {
                 }
                 Err(_) if self.context.interruption.is_raised() => return None,
                 Err(error) => {
+                    let retry = self.retry_at(began);
                     self.context.notice(Notice::ConnectFailed {
                         tag,
                         peer,
@@ -196,26 +199,21 @@ impl Connector<'_> {
                         at: self.context.wall(),
                         retrying: retry.is_some(),
                     });
-                    let again = retry?;
+                    let Some(again) = retry else {
+                        if self.plan.retry.is_some() {
+                            let at = self.context.wall();
+                            self.context.notice(Notice::ConnectTimedOut { tag, at });
+                        }
+                        return None;
+                    };
                     let mut pacer = Pacer::new(Precision::Economical);
                     pacer.wait(again, self.context.stop())?;
-                    if self
-                        .plan
-                        .retry
-                        .is_some_and(|plan| again.since(began) >= plan.total)
-                    {
-                        self.context.notice(Notice::ConnectTimedOut {
-                            tag,
-                            at: self.context.wall(),
-                        });
-                        return None;
-                    }
                 }
             }
         }
     }
 
-    /// When to try again, if at all.
+    /// When to try again, if at all: the last time when the time for it is over.
     fn retry_at(&self, began: MonoTime) -> Option<MonoTime> {
         let RetryPlan { total, every } = self.plan.retry?;
         let now = self.context.now();

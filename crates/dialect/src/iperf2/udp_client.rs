@@ -78,8 +78,11 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             }
         };
         if index == 0 {
-            for notice in banner::refusals(&opened.refused, &options) {
+            if let Err(notice) =
+                banner::tell_refusals(&opened.refused, &options, plan.personality, context)
+            {
                 context.notice(notice);
+                return true;
             }
             let facts = SocketFacts {
                 buffer: opened.socket.send_buffer().unwrap_or(0),
