@@ -1,16 +1,11 @@
 //! Figures as iperf 2.2.1 prints them.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use tapeline_base::{FlowTag, FormatLetter, format_quantity};
 use tapeline_stats::Moments;
 
 use crate::model::Span;
-
-/// A span that ends before this has no rate (iperf 2.2.1's rule against divisions by
-/// next to nothing).
-const SHORTEST_END: Duration = Duration::from_millis(5);
 
 /// Delays outside these bounds, in seconds, come from clocks that disagree.
 const PLAUSIBLE_TRANSIT: std::ops::RangeInclusive<f64> = -1e4..=6e7;
@@ -43,10 +38,11 @@ pub(super) fn transfer(bytes: u64, format: FormatLetter) -> String {
     format_quantity(bytes as f64, format.in_bytes()) + "s"
 }
 
-/// Bytes per second of a row; 0 for one that ends at once.
+/// Bytes per second of a row; 0 for one without length. (2.2.1 shows 0 for every row that
+/// ends within 5 ms, however much was transferred.)
 pub(super) fn bytes_per_second(bytes: u64, span: Span) -> f64 {
     let seconds = span.length().as_secs_f64();
-    if span.end < SHORTEST_END || seconds <= 0.0 {
+    if seconds <= 0.0 {
         return 0.0;
     }
     bytes as f64 / seconds
@@ -153,6 +149,8 @@ pub(crate) fn tame(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use tapeline_base::FlowId;
 
@@ -202,12 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_ends_at_once_has_no_rate() {
-        let span = Span {
+    fn a_short_row_has_a_rate_and_one_without_length_none() {
+        let mut span = Span {
             start: Duration::ZERO,
             end: Duration::from_millis(4),
         };
-        assert_eq!(rate(1 << 20, span, FormatLetter::BITS), "0.000 bits/sec");
+        let shown = |span| rate(1 << 20, span, FormatLetter::BITS);
+        assert_eq!(shown(span), "2.10 Gbits/sec");
+        span.end = Duration::ZERO;
+        assert_eq!(shown(span), "0.000 bits/sec");
     }
 
     #[test]
