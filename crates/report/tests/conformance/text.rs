@@ -214,6 +214,11 @@ fn without_known_errors(line: &str) -> String {
     let Some((LineKind::Row(_, columns), fields)) = layout::parse(line) else {
         return line.to_owned();
     };
+    // A row that ends within 5 ms has rate 0 there, whatever was transferred.
+    if let Some(at) = line.find("0.00-0.00 sec") {
+        let rate = line.rfind("  ").unwrap_or(at);
+        return line[..rate].to_owned();
+    }
     match columns {
         // Packets per second of a sender: totals divide by one interval too much (and
         // print -0 without -i); reverse intervals can be halved.
