@@ -31,8 +31,8 @@ mod work;
 pub use cell::SnapshotCell;
 pub use counters::{
     Closed, DatagramCell, DatagramCounters, DatagramPublisher, ExchangeCell, ExchangeCounters,
-    ExchangePublisher, FlowCell, Intervals, ReceiveCell, ReceiveCounters, ReceivePublisher,
-    SendCell, SendCounters, SendPublisher,
+    ExchangePublisher, Extremes, FlowCell, Intervals, Publisher, ReceiveCell, ReceiveCounters,
+    ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
 };
 pub use pacer::{Pacer, Precision};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};

@@ -69,6 +69,8 @@ pub struct Requester<S> {
     response: Vec<u8>,
     phase: Phase,
     asked: MonoTime,
+    /// When bytes moved last.
+    moved: MonoTime,
     number: u32,
     counters: ExchangeCounters,
     publisher: ExchangePublisher,
@@ -92,6 +94,7 @@ impl<S: RequestStamp> Requester<S> {
             response: vec![0; plan.response_length.max(1)],
             phase: Phase::Idle,
             asked: now,
+            moved: now,
             number: 0,
             counters,
             publisher,
@@ -107,6 +110,7 @@ impl<S: RequestStamp> Requester<S> {
             .stamp
             .stamp(&mut self.plan.request, self.number, wall);
         self.asked = self.clock.now();
+        self.moved = self.asked;
         self.phase = Phase::Sending { at: 0 };
     }
 
@@ -140,12 +144,9 @@ impl<S: RequestStamp> Requester<S> {
         if !is_not_ready(&error) {
             return self.finish(Cause::Failed(stage, error), now);
         }
-        let silence = now.since(self.asked);
+        let silence = now.since(self.moved);
         if silence > self.plan.patience {
             return self.finish(Cause::Vanished(silence), now);
-        }
-        if self.plan.stop.is_raised() {
-            return self.finish(Cause::Stopped, now);
         }
         Step::NotReady
     }
@@ -157,10 +158,15 @@ impl<S: RequestStamp> TcpWork for Requester<S> {
     }
 
     fn step(&mut self, now: MonoTime, call: Call, _scratch: &mut [u8]) -> Step {
+        if self.plan.stop.is_raised() {
+            return self.finish(Cause::Stopped, now);
+        }
+        // A peer that answers byte by byte has its patience too, once the time is up.
+        let overdue = self.plan.deadline.map(|due| now.since(due));
+        if let Some(overdue) = overdue.filter(|overdue| *overdue > self.plan.patience) {
+            return self.finish(Cause::Vanished(overdue), now);
+        }
         if matches!(self.phase, Phase::Idle) {
-            if self.plan.stop.is_raised() {
-                return self.finish(Cause::Stopped, now);
-            }
             let done = self
                 .plan
                 .requests
@@ -181,6 +187,7 @@ impl<S: RequestStamp> TcpWork for Requester<S> {
                 match result {
                     Ok(sent) => {
                         self.counters.sent += sent as u64;
+                        self.moved = now;
                         self.phase = if sent == rest.len() {
                             Phase::Receiving { got: 0 }
                         } else {
@@ -207,6 +214,7 @@ impl<S: RequestStamp> TcpWork for Requester<S> {
                         Step::Progress
                     }
                     Ok(received) => {
+                        self.moved = now;
                         self.phase = Phase::Receiving {
                             got: got + received,
                         };
@@ -329,6 +337,7 @@ impl<R: Respond> TcpWork for Responder<R> {
             return match result {
                 Ok(sent) => {
                     self.counters.sent += sent as u64;
+                    self.last = now;
                     self.at += sent;
                     if self.at == length {
                         self.replying = None;
@@ -348,6 +357,7 @@ impl<R: Respond> TcpWork for Responder<R> {
             match result {
                 Ok(0) => return self.finish(Cause::Complete, now),
                 Ok(received) => {
+                    self.last = now;
                     self.at += received;
                     self.counters.received += received as u64;
                 }

@@ -120,7 +120,7 @@ impl TcpWork for TcpReceiver {
             Err(error) if is_not_ready(&error) => {
                 let silence = now.since(self.counters.last);
                 if silence > self.plan.patience {
-                    return self.finish(Cause::Vanished(silence), now);
+                    return self.finish(Cause::Vanished(silence), self.counters.last);
                 }
                 Step::NotReady
             }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
-use tapeline_sys::{Interest, SystemClock, TcpConn};
+use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
+use crate::work::{Call, Cause, Ending, RECEIVE_LIMIT, Stage, Step, TcpWork, is_not_ready};
 
 /// What a TCP sender does at the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,10 @@ pub enum SendEnd {
 pub struct TcpSendPlan {
     /// Connection, shared with a receiver in a full-duplex test.
     pub conn: Arc<TcpConn>,
-    /// Payload of one block; sent again and again.
-    pub payload: Arc<[u8]>,
+    /// Payload that a block repeats; small, so that it stays in the nearest cache.
+    pub chunk: Arc<[u8]>,
+    /// Length of a block, bytes.
+    pub block: usize,
     /// Stop sending at this time.
     pub deadline: Option<MonoTime>,
     /// Stop after this many bytes, `already` included.
@@ -48,9 +50,18 @@ pub struct TcpSendPlan {
     pub stop: Stop,
 }
 
+/// Longest wait for the peer's close once the flow was told to stop: what is in the send
+/// buffer goes out all the same.
+const STOPPED_DRAIN: Duration = Duration::from_millis(20);
+
 enum Phase {
     Sending,
-    Draining { until: MonoTime, cause: Cause },
+    /// The data is out since `since`.
+    Draining {
+        since: MonoTime,
+        until: MonoTime,
+        cause: Cause,
+    },
     Over,
 }
 
@@ -106,14 +117,19 @@ impl TcpSender {
                 return Step::NotBefore(plan.deadline.map_or(due, |deadline| due.min(deadline)));
             }
         }
-        let block = &plan.payload[self.offset..];
-        let take = left.map_or(block.len(), |left| {
-            block.len().min(usize::try_from(left).unwrap_or(usize::MAX))
+        let rest = plan.block - self.offset;
+        let take = left.map_or(rest, |left| {
+            rest.min(usize::try_from(left).unwrap_or(usize::MAX))
         });
-        let block = &block[..take];
         let result = match call {
-            Call::Blocking => plan.conn.send(block),
-            Call::NonBlocking => plan.conn.send_nonblocking(block),
+            Call::Blocking => plan
+                .conn
+                .send_repeated(&plan.chunk, self.offset, self.offset + take),
+            Call::NonBlocking => {
+                let end = self.offset + take;
+                plan.conn
+                    .send_repeated_nonblocking(&plan.chunk, self.offset, end)
+            }
         };
         match result {
             Ok(sent) => {
@@ -123,7 +139,7 @@ impl TcpSender {
             Err(error) if is_not_ready(&error) => {
                 let silence = now.since(self.counters.last);
                 if silence > self.plan.patience {
-                    return self.finish(Cause::Vanished(silence), now);
+                    return self.finish(Cause::Vanished(silence), self.counters.last);
                 }
                 Step::NotReady
             }
@@ -137,7 +153,7 @@ impl TcpSender {
         self.counters.bytes += sent as u64;
         self.counters.last = now;
         self.offset += sent;
-        if self.offset >= self.plan.payload.len() || last {
+        if self.offset >= self.plan.block || last {
             self.offset = 0;
             self.counters.writes += 1;
             if let Some(schedule) = &mut self.plan.schedule {
@@ -164,30 +180,55 @@ impl TcpSender {
         if failed || drain.is_zero() {
             return self.finish(cause, now);
         }
+        let limit = match cause {
+            Cause::Stopped => drain.min(STOPPED_DRAIN),
+            _ => drain,
+        };
         self.phase = Phase::Draining {
-            until: now + drain,
+            since: now,
+            until: now + limit,
             cause,
         };
         Step::Progress
     }
 
-    fn drain(&mut self, now: MonoTime, call: Call, until: MonoTime, scratch: &mut [u8]) -> Step {
+    fn drain(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step {
+        let Phase::Draining { since, until, .. } = &mut self.phase else {
+            return self.finish(Cause::Complete, now);
+        };
+        if self.plan.stop.is_raised() {
+            *until = (*until).min(now + STOPPED_DRAIN);
+        }
+        let (since, until) = (*since, *until);
+        if now >= until {
+            // Nobody closed: the test ended when the data did.
+            return self.drained(since);
+        }
         let result = match call {
-            Call::Blocking => self.plan.conn.recv(scratch),
+            // Nothing may be waited for longer than the drain itself.
+            Call::Blocking => match self.plan.conn.wait_ready(
+                Interest::READ,
+                Wait::AtMost(until.since(now).min(RECEIVE_LIMIT)),
+            ) {
+                Ok(false) => return Step::NotReady,
+                _ => self.plan.conn.recv_nonblocking(scratch),
+            },
             Call::NonBlocking => self.plan.conn.recv_nonblocking(scratch),
         };
         match result {
             Ok(1..) => Step::Progress,
-            Err(error) if is_not_ready(&error) && now < until => Step::NotReady,
-            // The peer has closed, reset or outlasted our patience: the data is out.
-            Ok(0) | Err(_) => {
-                let cause = match std::mem::replace(&mut self.phase, Phase::Over) {
-                    Phase::Draining { cause, .. } => cause,
-                    Phase::Sending | Phase::Over => Cause::Complete,
-                };
-                self.finish(cause, SystemClock.now())
-            }
+            Err(error) if is_not_ready(&error) => Step::NotReady,
+            // The peer has closed or reset: the data is out.
+            Ok(0) | Err(_) => self.drained(SystemClock.now()),
         }
+    }
+
+    fn drained(&mut self, at: MonoTime) -> Step {
+        let cause = match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Draining { cause, .. } => cause,
+            Phase::Sending | Phase::Over => Cause::Complete,
+        };
+        self.finish(cause, at)
     }
 
     fn finish(&mut self, cause: Cause, now: MonoTime) -> Step {
@@ -205,7 +246,7 @@ impl TcpWork for TcpSender {
     fn step(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step {
         match self.phase {
             Phase::Sending => self.send(now, call),
-            Phase::Draining { until, .. } => self.drain(now, call, until, scratch),
+            Phase::Draining { .. } => self.drain(now, call, scratch),
             Phase::Over => Step::Finished(Ending::new(Cause::Complete, now)),
         }
     }

@@ -117,6 +117,12 @@ impl DatagramReceiver {
         self.tracker.finish(sent)
     }
 
+    /// Numbers missing so far, below the highest seen.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.tracker.counts().lost()
+    }
+
     /// Highest number seen.
     #[must_use]
     pub fn highest(&self) -> Option<u64> {

@@ -29,6 +29,8 @@ const PACED_GROUP: usize = 16;
 const UNPACED_GROUP: usize = 64;
 /// Largest UDP payload over IPv4, which also bounds one segmented call.
 const MAX_PAYLOAD: usize = 65_507;
+/// Time without a datagram sent after which passing errors end the flow.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 
@@ -135,16 +137,18 @@ impl<S: DatagramStamp> Sender<S> {
         if pacer.wait(self.plan.start, &self.plan.stop).is_none() {
             return Cause::Stopped;
         }
-        if let Some(first) = self.plan.first.take()
-            && let Some(cause) = self.send_first(first)
-        {
-            return cause;
-        }
         loop {
             if self.plan.stop.is_raised() {
                 return Cause::Stopped;
             }
             let mut now = self.clock.now();
+            if let Some(first) = self.plan.first.take() {
+                let cause = self.send_first(first);
+                if cause.is_some() || self.plan.deadline.is_some_and(|deadline| now >= deadline) {
+                    return cause.unwrap_or(Cause::Complete);
+                }
+                continue;
+            }
             if let Some(schedule) = &self.plan.schedule {
                 let due = schedule.due(now);
                 let wake = self.plan.deadline.map_or(due, |deadline| due.min(deadline));
@@ -169,7 +173,8 @@ impl<S: DatagramStamp> Sender<S> {
         }
     }
 
-    /// Sends the first datagram alone: it may be longer than the others.
+    /// Sends the first datagram alone: it may be longer than the others. The settings are
+    /// in there, so it is kept until it has left.
     fn send_first(&mut self, mut first: Vec<u8>) -> Option<Cause> {
         self.plan
             .stamp
@@ -178,7 +183,12 @@ impl<S: DatagramStamp> Sender<S> {
             Some(to) => self.plan.socket.send_to(&first, to),
             None => self.plan.socket.send(&first),
         };
-        self.settle(result, 1, first.len(), self.clock.now())
+        let sent = result.is_ok();
+        let cause = self.settle(result, first.len(), self.clock.now());
+        if !sent {
+            self.plan.first = Some(first);
+        }
+        cause
     }
 
     fn send_group(&mut self, now: MonoTime, left: u64) -> Option<Cause> {
@@ -216,26 +226,25 @@ impl<S: DatagramStamp> Sender<S> {
             self.group = 1;
             return None;
         }
-        self.settle(result, count, total, now)
+        self.settle(result, length, now)
     }
 
-    /// Books what a send did; the numbers are used up even when it failed, so that the
-    /// receiver sees a datagram that never left as lost and the sender names the cause.
-    fn settle(
-        &mut self,
-        result: io::Result<usize>,
-        count: usize,
-        bytes: usize,
-        now: MonoTime,
-    ) -> Option<Cause> {
+    /// Books what a send of datagrams of `length` bytes did. Those that did not leave are
+    /// made up for under the same number, so that only the network's losses are seen as such.
+    fn settle(&mut self, result: io::Result<usize>, length: usize, now: MonoTime) -> Option<Cause> {
         self.publisher.at(now, &self.counters);
+        let mut count = 1;
         match result {
-            Ok(_) => {
+            Ok(bytes) => {
+                count = bytes.div_ceil(length.max(1)).max(1);
                 self.counters.bytes += bytes as u64;
                 self.counters.writes += count as u64;
                 self.counters.last = now;
                 self.largest_group = self.largest_group.max(count);
                 self.sequence += count as u64;
+            }
+            Err(error) if self.is_hopeless(&error, now) => {
+                return Some(Cause::Failed(Stage::Send, error));
             }
             Err(error) if is_not_ready(&error) => {
                 self.counters.errors += 1;
@@ -256,6 +265,14 @@ impl<S: DatagramStamp> Sender<S> {
         }
         self.publisher.publish(&self.counters);
         None
+    }
+
+    /// Whether nothing has left for so long that a passing condition is none. A refusal
+    /// says that the path is well.
+    fn is_hopeless(&self, error: &io::Error, now: MonoTime) -> bool {
+        let gap = self.plan.schedule.as_ref().map(Schedule::gap);
+        let patience = PATIENCE.max(gap.unwrap_or_default().saturating_mul(3));
+        error.kind() != io::ErrorKind::ConnectionRefused && now.since(self.counters.last) > patience
     }
 }
 

@@ -59,6 +59,8 @@ pub enum Cause {
     Failed(Stage, io::Error),
     /// Nothing moved for this long.
     Vanished(Duration),
+    /// No worker could be had for it, or the worker broke down.
+    Worker(io::Error),
 }
 
 /// The end of a flow's part.

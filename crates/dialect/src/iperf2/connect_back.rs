@@ -1,7 +1,7 @@
 //! The second connection of dual (`-d`) and tradeoff (`-r`) tests: a server connects back,
 //! a client listens for it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::stamps::StampForm;
 use super::tcp_server::{Admission, TcpService};
 use super::udp_client::{Fin, UdpSending};
 use super::udp_server::UdpService;
-use crate::context::Tally;
+use crate::context::{Part, Tally};
 use crate::plan::{Arrangement, ClientPlan, Personality, ServedTransports, ServerPlan};
 use crate::reporter::GroupKey;
 
@@ -35,28 +35,24 @@ pub(super) struct ConnectBack {
     pub(super) context: SharedContext,
     /// The client's own address, with the port it named.
     pub(super) peer: SocketAddr,
-    /// Address that the client reached; the flow leaves from there.
-    pub(super) local_ip: IpAddr,
+    /// Address that the client reached, with port 0; the flow leaves from there.
+    pub(super) local: SocketAddr,
     pub(super) transport: Transport,
     pub(super) order: SendOrder,
     pub(super) interval: Option<Duration>,
     pub(super) group: GroupKey,
     pub(super) tally: Arc<Tally>,
-    pub(super) waker: Arc<Waker>,
     /// 12-byte datagrams, for clients up to 2.0.5.
     pub(super) narrow: bool,
     pub(super) congestion: Option<String>,
 }
 
-/// Runs a connect-back on a thread of its own. With `counted` the tally already holds it.
-pub(super) fn spawn(back: ConnectBack, counted: bool) {
-    let tally = Arc::clone(&back.tally);
-    let waker = Arc::clone(&back.waker);
-    if !counted {
-        tally.begin();
-    }
+/// Runs a connect-back on a thread of its own, unless the run is over. `part` counts it.
+pub(super) fn spawn(back: ConnectBack, part: Part) {
     let context = Arc::clone(&back.context);
-    let own_tally = Arc::clone(&tally);
+    if context.stop().is_raised() {
+        return part.end(false);
+    }
     let spawned = std::thread::Builder::new()
         .name("connect-back".into())
         .spawn(move || {
@@ -64,14 +60,12 @@ pub(super) fn spawn(back: ConnectBack, counted: bool) {
                 Transport::Tcp => back.tcp(),
                 Transport::Udp => back.udp(),
             };
-            own_tally.end(failed);
-            waker.wake();
+            part.end(failed);
         });
     if let Err(error) = spawned {
         context.notice(Notice::Text(format!(
             "no thread for a connect-back: {error}"
         )));
-        tally.end(true);
     }
 }
 
@@ -102,21 +96,25 @@ impl ConnectBack {
     /// Connects and starts the flow; returns whether that failed.
     fn tcp(self) -> bool {
         let tag = self.tag();
-        let local = SocketAddr::new(self.local_ip, 0);
-        let connected =
-            match TcpConn::connect(self.peer, Some(local), &self.options(), Some(CONNECT_LIMIT)) {
-                Ok(connected) => connected,
-                Err(error) => {
-                    self.context.notice(Notice::ConnectFailed {
-                        tag,
-                        peer: self.peer,
-                        reason: error.reason(),
-                        at: self.context.wall(),
-                        retrying: false,
-                    });
-                    return true;
-                }
-            };
+        let connected = match TcpConn::connect_or_cancel(
+            self.peer,
+            Some(self.local),
+            &self.options(),
+            Some(CONNECT_LIMIT),
+            self.context.interruption.waker(),
+        ) {
+            Ok(connected) => connected,
+            Err(error) => {
+                self.context.notice(Notice::ConnectFailed {
+                    tag,
+                    peer: self.peer,
+                    reason: error.reason(),
+                    at: self.context.wall(),
+                    retrying: false,
+                });
+                return true;
+            }
+        };
         let conn = Arc::new(connected.conn);
         let Ok(local) = conn.local_addr() else {
             return true;
@@ -138,7 +136,6 @@ impl ConnectBack {
                 facts,
             )));
         let start = self.context.now();
-        let waker = Arc::clone(&self.waker);
         let flow = TcpFlow {
             tag,
             conn,
@@ -151,12 +148,13 @@ impl ConnectBack {
             patience: patience(self.interval, None),
             many: false,
             tally: Arc::clone(&self.tally),
-            after: Some(Box::new(move || waker.wake())),
+            after: None,
         };
         flow.send(
             &self.context,
             SendPart {
-                payload: payload(self.order.length.min(limits::MAX_TCP_LENGTH)),
+                chunk: payload(self.order.length),
+                length: self.order.length.min(limits::MAX_TCP_LENGTH),
                 deadline: self.order.time.map(|time| start + time),
                 bytes: self.order.bytes,
                 already: 0,
@@ -170,8 +168,7 @@ impl ConnectBack {
     /// Sends and asks for the report; returns whether that failed.
     fn udp(self) -> bool {
         let tag = self.tag();
-        let local = SocketAddr::new(self.local_ip, 0);
-        let socket = match UdpSocket::connected(self.peer, Some(local), &self.options()) {
+        let socket = match UdpSocket::connected(self.peer, Some(self.local), &self.options()) {
             Ok(opened) => opened.socket,
             Err(error) => {
                 self.context.notice(Notice::Text(error.to_string()));
@@ -277,6 +274,7 @@ impl ClientListener {
         let close = Stop::new();
         let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
         let tally = Tally::new();
+        tally.watch(Arc::clone(&waker));
         let (report, done) = mpsc::sync_channel(1);
         let groups = Arc::new(TestGroups::default());
         let most = Some(plan.parallel);
@@ -340,12 +338,22 @@ impl ClientListener {
     /// Waits for the server's connections and their ends; returns whether anything failed.
     pub(super) fn wait(self) -> bool {
         let came = self.done.recv_timeout(self.patience).is_ok();
+        self.close();
         if !came {
-            self.close.raise();
-            self.waker.wake();
             let _ = self.done.recv();
         }
         self.tally.wait() || !came
+    }
+
+    fn close(&self) {
+        self.close.raise();
+        self.waker.wake();
+    }
+}
+
+impl Drop for ClientListener {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -22,7 +22,7 @@ const SATURATED: f64 = 0.9;
 /// Shortest flow whose processor share means something.
 const SATURATION_SPAN: Duration = Duration::from_millis(500);
 
-/// Called when a flow has ended and was reported.
+/// Called when a flow has ended, was reported and counted.
 pub(super) type AfterEnd = Box<dyn FnOnce() + Send>;
 
 /// One direction of a connection that is about to run.
@@ -44,8 +44,10 @@ pub(super) struct TcpFlow {
 
 /// What a sender sends.
 pub(super) struct SendPart {
-    /// One block; flows of a test share it.
-    pub(super) payload: Arc<[u8]>,
+    /// What a block repeats; flows of a test share it.
+    pub(super) chunk: Arc<[u8]>,
+    /// Block length, bytes.
+    pub(super) length: u32,
     pub(super) deadline: Option<MonoTime>,
     pub(super) bytes: Option<u64>,
     pub(super) already: u64,
@@ -54,9 +56,13 @@ pub(super) struct SendPart {
     pub(super) end: SendEnd,
 }
 
-/// A block of digits for [`SendPart::payload`].
+/// Longest payload that a block repeats: with a write of 1 MiB the sender's share of the cost
+/// per byte is a fifth lower than from a buffer of that length (docs/performance.md).
+const CHUNK: u32 = 32 * 1024;
+
+/// Digits for [`SendPart::chunk`].
 pub(super) fn payload(length: u32) -> Arc<[u8]> {
-    let mut block = vec![0; length.max(1) as usize];
+    let mut block = vec![0; length.clamp(1, CHUNK) as usize];
     tapeline_wire::iperf2::fill_pattern(&mut block);
     block.into()
 }
@@ -79,7 +85,7 @@ impl TcpFlow {
     /// Sends on the connection.
     pub(super) fn send(self, context: &Arc<Context>, part: SendPart) {
         let cell = Arc::new(SendCell::new(self.intervals()));
-        let bits = part.payload.len() as u64 * 8;
+        let bits = u64::from(part.length.max(1)) * 8;
         let schedule = part
             .rate
             .and_then(|rate| Schedule::at_bit_rate(self.start, bits, rate));
@@ -87,7 +93,8 @@ impl TcpFlow {
         let work = TcpSender::new(
             TcpSendPlan {
                 conn: Arc::clone(&self.conn),
-                payload: part.payload,
+                chunk: part.chunk,
+                block: part.length.max(1) as usize,
                 deadline: part.deadline,
                 bytes: part.bytes,
                 already: part.already,
@@ -191,7 +198,7 @@ impl TcpFlow {
     }
 
     fn run(self, context: &Arc<Context>, cell: CounterCell, sends: bool, work: Box<dyn TcpWork>) {
-        context.reporter.start(FlowStart {
+        let running = context.reporter.start(FlowStart {
             tag: self.tag,
             cell,
             start: self.start,
@@ -204,36 +211,21 @@ impl TcpFlow {
             groups: self.groups,
             conn: sends.then_some(self.conn),
         });
-        self.tally.begin();
-        let (tag, start, after, tally) = (self.tag, self.start, self.after, self.tally);
+        let part = self.tally.begin();
+        let (tag, start, after) = (self.tag, self.start, self.after);
         let shared = Arc::clone(context);
-        let failure_tally = Arc::clone(&tally);
         let on_end = Box::new(move |ending: Ending| {
             let failed = tell_ending(&shared, tag, Transport::Tcp, start, &ending);
-            shared.reporter.end(FlowEnd {
-                tag,
+            running.end(FlowEnd {
                 at: ending.at,
-                sent: None,
-                dropped: None,
+                ..FlowEnd::default()
             });
+            part.end(failed);
             if let Some(after) = after {
                 after();
             }
-            tally.end(failed);
         });
-        if let Err(error) = context.pool.run(work, &self.stop, self.many, on_end) {
-            context.notice(Notice::Text(format!(
-                "flow {}: no thread to run it: {error}",
-                tag.id
-            )));
-            context.reporter.end(FlowEnd {
-                tag,
-                at: start,
-                sent: None,
-                dropped: None,
-            });
-            failure_tally.end(true);
-        }
+        context.pool.run(work, &self.stop, self.many, on_end);
     }
 }
 
@@ -261,6 +253,10 @@ pub(super) fn tell_ending(
                 tag,
                 silent_for: *silent_for,
             });
+            true
+        }
+        Cause::Worker(error) => {
+            context.notice(Notice::Text(format!("flow {}: {error}", tag.id)));
             true
         }
         Cause::Failed(stage, error) => {

@@ -57,7 +57,8 @@ impl TestGroups {
                 open.clear();
             }
         }
-        let key = reporter.open_group(GroupKind::Sum(Role::Server));
+        let members = usize::try_from(threads).unwrap_or(usize::MAX);
+        let key = reporter.open_group(GroupKind::Sum(Role::Server), members);
         let group = Open {
             key,
             threads,

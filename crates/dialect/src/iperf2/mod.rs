@@ -7,13 +7,14 @@
 //!                                │ connect_back (-d, -r)
 //! ```
 //!
-//! `order`, `opening`, `closing` and `udp_flow` hold the protocol's decisions and do no
+//! `order`, `opening`, `closing`, `ended` and `udp_flow` hold the protocol's decisions and do no
 //! IO; the others bind them to sockets and threads.
 
 mod banner;
 mod client;
 mod closing;
 mod connect_back;
+mod ended;
 mod flows;
 mod groups;
 mod opening;
@@ -22,10 +23,12 @@ mod server;
 mod stamps;
 mod tcp_client;
 mod tcp_server;
+mod tcp_session;
 mod udp_client;
 mod udp_flow;
 mod udp_receive;
 mod udp_server;
+mod udp_session;
 
 pub use client::run_client;
 pub use server::{Server, ServerError, ServerStopper};

@@ -21,7 +21,7 @@ pub(super) enum Request {
         counted: u64,
     },
     /// Request and response; the first bytes of the first request are here.
-    RequestResponse {
+    Exchange {
         /// Parsed first request.
         first: Bounceback,
         /// Its bytes.
@@ -94,7 +94,7 @@ impl Opening {
             return Progress::Need(limits::BOUNCEBACK_HEADER - self.bytes.len());
         };
         match Bounceback::parse(head) {
-            Ok(first) => Progress::Ready(Request::RequestResponse {
+            Ok(first) => Progress::Ready(Request::Exchange {
                 first,
                 bytes: self.bytes.clone(),
             }),
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(read, 64);
         assert!(matches!(
             progress,
-            Progress::Ready(Request::RequestResponse { first, ref bytes })
+            Progress::Ready(Request::Exchange { first, ref bytes })
                 if first.request_size == 100 && bytes.len() == 64
         ));
     }

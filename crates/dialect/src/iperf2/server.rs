@@ -297,6 +297,7 @@ impl Server {
 
     fn waker(&mut self) -> Result<Arc<Waker>, Notice> {
         let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
+        self.tally.watch(Arc::clone(&waker));
         self.wakers.push(Arc::clone(&waker));
         Ok(waker)
     }

@@ -40,7 +40,9 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         return true;
     }
     let tally = Tally::new();
-    let group = context.reporter.open_group(GroupKind::Sum(Role::Client));
+    let group = context
+        .reporter
+        .open_group(GroupKind::Sum(Role::Client), plan.parallel);
     let listener = match ClientListener::open(plan, target, context, group) {
         Ok(listener) => listener,
         Err(notice) => {
@@ -373,7 +375,7 @@ impl Starter<'_> {
                 let pair = self
                     .context
                     .reporter
-                    .open_group(GroupKind::Duplex(flow.tag));
+                    .open_group(GroupKind::Duplex(flow.tag), 1);
                 // The sender closes its direction itself, when its data is out.
                 part(reversed, vec![pair, self.group])
                     .receive(self.context, self.receive_part(deadline, false));
@@ -399,7 +401,8 @@ impl Starter<'_> {
 
     fn send_part(&self, already: u64, deadline: Option<MonoTime>, end: SendEnd) -> SendPart {
         SendPart {
-            payload: Arc::clone(&self.payload),
+            chunk: Arc::clone(&self.payload),
+            length: self.plan.tcp_write_length(),
             deadline,
             bytes: self.plan.byte_limit(),
             already,

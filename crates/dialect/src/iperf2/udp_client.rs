@@ -48,7 +48,9 @@ struct Ready {
 pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
     let options = banner::client_options(plan);
     let tally = Tally::new();
-    let group = context.reporter.open_group(GroupKind::Sum(Role::Client));
+    let group = context
+        .reporter
+        .open_group(GroupKind::Sum(Role::Client), plan.parallel);
     let listener = match ClientListener::open(plan, target, context, group) {
         Ok(listener) => listener,
         Err(notice) => {
@@ -109,6 +111,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         show(plan, flow, context);
     }
     let start = context.now();
+    let group = group.with_members(ready.len());
     for (index, flow) in ready.into_iter().enumerate() {
         let step = u32::try_from(index).unwrap_or(u32::MAX) % STAGGERED;
         start_flow(plan, flow, start + STAGGER * step, group, context, &tally);
@@ -137,14 +140,12 @@ fn spawn(
     tally: &Arc<Tally>,
     part: impl FnOnce() -> bool + Send + 'static,
 ) {
-    tally.begin();
-    let counted = Arc::clone(tally);
+    let counted = tally.begin();
     let spawned = std::thread::Builder::new()
         .name("udp".into())
         .spawn(move || counted.end(part()));
     if let Err(error) = spawned {
         context.notice(Notice::Text(format!("no thread for a flow: {error}")));
-        tally.end(true);
     }
 }
 
@@ -166,7 +167,7 @@ fn start_flow(
     };
     let groups = match arrangement {
         Arrangement::FullDuplex => {
-            let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag));
+            let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag), 1);
             vec![pair, group]
         }
         _ => vec![group],
@@ -301,7 +302,7 @@ impl UdpSending {
     /// Sends on the calling thread until all is over; returns whether it failed.
     pub(super) fn run(self) -> bool {
         let cell = Arc::new(SendCell::new(Intervals::new(self.start, self.interval)));
-        self.context.reporter.start(FlowStart {
+        let running = self.context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpSend(Arc::clone(&cell)),
             start: self.start,
@@ -339,8 +340,7 @@ impl UdpSending {
             counters.writes += 1;
         }
         SendPublisher::new(Arc::clone(&cell)).publish(&counters);
-        self.context.reporter.end(FlowEnd {
-            tag: self.tag,
+        running.end(FlowEnd {
             at: self.context.now(),
             sent: Some(counters.writes),
             dropped: None,

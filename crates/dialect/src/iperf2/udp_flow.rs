@@ -3,13 +3,24 @@
 use tapeline_base::WallTime;
 use tapeline_wire::iperf2::{DatagramStamp, UdpClientHeader, UdpLayout, limits};
 
+/// What a datagram means for its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Data.
+    Data,
+    /// The end.
+    End,
+    /// The first datagram of another test from the same source.
+    NewTest,
+}
+
 /// One datagram of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Its number; of a final datagram, the number after the last data.
     pub(super) sequence: u64,
-    /// It ends the flow.
-    pub(super) fin: bool,
+    /// What it means.
+    pub(super) meaning: Meaning,
     /// The sender's stamp.
     pub(super) sent: WallTime,
 }
@@ -21,6 +32,10 @@ pub(super) struct FlowReader {
     wide_ids: bool,
     first: u64,
     highest: u64,
+    /// The newest of the sender's stamps.
+    newest: WallTime,
+    /// The flow began with settings, so that a new beginning can be told.
+    settings: bool,
 }
 
 impl FlowReader {
@@ -31,6 +46,8 @@ impl FlowReader {
             wide_ids: true,
             first: 1,
             highest: 0,
+            newest: WallTime::default(),
+            settings: false,
         }
     }
 
@@ -43,6 +60,8 @@ impl FlowReader {
             wide_ids: header.is_some_and(|header| header.wide_ids),
             first: 1,
             highest: 0,
+            newest: WallTime::default(),
+            settings: header.is_some(),
         };
         if header.is_none() && layout == UdpLayout::Headerless {
             // 64-bit numbers show by an upper half of zero.
@@ -82,6 +101,11 @@ impl FlowReader {
         }
     }
 
+    /// The newest of the sender's stamps so far.
+    pub(super) fn newest(&self) -> WallTime {
+        self.newest
+    }
+
     /// Reads a datagram; `None` for one that cannot belong to the flow.
     #[inline]
     pub(super) fn read(&mut self, datagram: &[u8]) -> Option<Seen> {
@@ -97,12 +121,32 @@ impl FlowReader {
         if sequence < self.first || jump > limits::MAX_ID_JUMP {
             return None;
         }
+        let meaning = if fin {
+            Meaning::End
+        } else if self.begins_anew(sequence, sent) {
+            return Some(Seen {
+                sequence,
+                meaning: Meaning::NewTest,
+                sent,
+            });
+        } else {
+            Meaning::Data
+        };
         self.highest = self.highest.max(sequence);
+        self.newest = self.newest.max(sent);
         Some(Seen {
             sequence,
-            fin,
+            meaning,
             sent,
         })
+    }
+}
+
+impl FlowReader {
+    /// The first number again, sent after numbers that follow it: no copy and no latecomer.
+    #[inline]
+    fn begins_anew(&self, sequence: u64, sent: WallTime) -> bool {
+        sequence == self.first && self.settings && self.highest > self.first && sent > self.newest
     }
 }
 
@@ -135,11 +179,32 @@ mod tests {
         let (mut reader, header) = FlowReader::open(&stamped(1)).expect("a flow");
         assert!(header.is_some());
         let seen = reader.read(&stamped(4)).expect("data");
-        assert_eq!((seen.sequence, seen.fin), (4, false));
+        assert_eq!((seen.sequence, seen.meaning), (4, Meaning::Data));
         let mut last = stamped(0);
         StampForm::Wide.write_final(&mut last, 5, WallTime::default());
         let seen = reader.read(&last).expect("the end");
-        assert_eq!((seen.sequence, seen.fin), (5, true));
+        assert_eq!((seen.sequence, seen.meaning), (5, Meaning::End));
+    }
+
+    #[test]
+    fn a_new_test_is_told_from_copies_and_latecomers() {
+        let at = |id, second| {
+            let mut datagram = stamped(id);
+            DatagramStamp {
+                id,
+                seconds: second,
+                micros: 0,
+            }
+            .write_16(&mut datagram);
+            datagram
+        };
+        let (mut reader, _) = FlowReader::open(&at(1, 10)).expect("a flow");
+        let mut meaning = |id, second| reader.read(&at(id, second)).map(|seen| seen.meaning);
+        assert_eq!(meaning(1, 10), Some(Meaning::Data));
+        assert_eq!(meaning(1, 10), Some(Meaning::Data), "a copy");
+        assert_eq!(meaning(2, 11), Some(Meaning::Data));
+        assert_eq!(meaning(1, 10), Some(Meaning::Data), "a late copy");
+        assert_eq!(meaning(1, 12), Some(Meaning::NewTest));
     }
 
     #[test]

@@ -13,12 +13,14 @@ use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
 
 use super::client::SharedContext;
 use super::flows::tell_ending;
-use super::udp_flow::FlowReader;
+use super::udp_flow::{FlowReader, Meaning};
 use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 const SLOTS: usize = 32;
+/// Time for data that the final datagram has overtaken.
+const OVERTAKEN: Duration = Duration::from_millis(20);
 
 /// A receiver on a connected socket.
 pub(super) struct UdpReceiving {
@@ -40,7 +42,7 @@ impl UdpReceiving {
     /// Receives on the calling thread until the end; returns whether it failed.
     pub(super) fn run(self) -> bool {
         let cell = Arc::new(DatagramCell::new(Intervals::new(self.start, self.interval)));
-        self.context.reporter.start(FlowStart {
+        let running = self.context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpReceive(Arc::clone(&cell)),
             start: self.start,
@@ -58,12 +60,9 @@ impl UdpReceiving {
         let mut receiver = DatagramReceiver::new(reader.first(), cell, self.start);
         let cause = self.receive(&mut reader, &mut receiver);
         receiver.publish();
-        let complete = matches!(cause, Cause::Complete);
-        let last = receiver.counters().last;
-        let at = if complete {
-            last.max(self.start)
-        } else {
-            self.context.now()
+        let at = match cause {
+            Cause::Complete | Cause::Vanished(_) => receiver.counters().last.max(self.start),
+            _ => self.context.now(),
         };
         let ending = Ending::new(cause, at);
         let failed = tell_ending(&self.context, self.tag, Transport::Udp, self.start, &ending);
@@ -78,8 +77,7 @@ impl UdpReceiving {
                 datagrams,
             });
         }
-        self.context.reporter.end(FlowEnd {
-            tag: self.tag,
+        running.end(FlowEnd {
             at,
             sent: None,
             dropped,
@@ -89,19 +87,22 @@ impl UdpReceiving {
 
     fn receive(&self, reader: &mut FlowReader, receiver: &mut DatagramReceiver) -> Cause {
         let mut batch = ReceiveBatch::coalescing(SLOTS);
+        let (mut ended, mut overtaken) = (false, false);
+        let mut end = self.deadline;
         loop {
             let now = self.context.now();
             if self.stop.is_raised() {
                 return Cause::Stopped;
             }
-            if self.deadline.is_some_and(|deadline| now >= deadline)
+            if end.is_some_and(|end| now >= end)
                 || self
                     .bytes
                     .is_some_and(|bytes| receiver.counters().bytes >= bytes)
             {
                 return Cause::Complete;
             }
-            match batch.receive(&self.socket, Wait::AtMost(LOOK)) {
+            let wait = end.map_or(LOOK, |end| end.since(now).min(LOOK));
+            match batch.receive(&self.socket, Wait::AtMost(wait)) {
                 Ok(0) => {
                     let silence = now.since(receiver.counters().last);
                     if silence > self.patience {
@@ -123,12 +124,17 @@ impl UdpReceiving {
                                 truncated: datagram.truncated,
                             };
                             receiver.observe(&arrived, now);
-                            if seen.fin {
-                                return Cause::Complete;
-                            }
+                            ended |= seen.meaning == Meaning::End;
                         }
                     }
                     receiver.publish();
+                    if ended && receiver.missing() == 0 {
+                        return Cause::Complete;
+                    }
+                    if ended && !overtaken {
+                        overtaken = true;
+                        end = end.into_iter().chain([now + OVERTAKEN]).min();
+                    }
                 }
                 // An earlier datagram of ours was refused: the server is not there (yet).
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}

@@ -5,38 +5,38 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Pace, Transport, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, Intervals, Stop};
-use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
+use tapeline_base::{FlowTag, MonoTime, WallTime};
+use tapeline_engine::{ArrivedDatagram, DatagramReceiver, Stop};
+use tapeline_report::Notice;
 use tapeline_sys::{Events, Interest, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
 use tapeline_wire::iperf2::{
     DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TestMode, TransitTimes,
     UdpClientHeader,
 };
 
-use super::banner;
 use super::client::SharedContext;
 use super::connect_back::{self, ConnectBack};
+use super::ended::{Afterwards, Ended, ReportAnswer};
 use super::groups::TestGroups;
-use super::order::{SLACK, SendOrder, patience};
-use super::stamps::StampForm;
 use super::tcp_server::Admission;
-use super::udp_client::{Fin, UdpSending};
-use super::udp_flow::FlowReader;
-use crate::context::Tally;
+use super::udp_flow::{FlowReader, Meaning, Seen};
+use super::udp_session::Opening;
+use crate::context::{Part, Tally};
 use crate::plan::ServerPlan;
-use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey, GroupKind};
+use crate::reporter::{FlowEnd, GroupKey, RunningFlow};
 
 const SOCKET: u64 = 0;
 const WAKER: u64 = 1;
+const INTERRUPTION: u64 = 2;
 const SLOTS: usize = 64;
 /// Longest wait between two looks at silent flows while any is open.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long the report of an ended flow can be asked for again.
-const REPEATABLE: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(50);
+/// Time for a socket that fails to recover.
+const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 /// Most flows at a time; further sources wait until one ends.
 const MOST_FLOWS: usize = 4096;
 
@@ -55,61 +55,60 @@ pub(super) struct UdpService {
 }
 
 /// A flow that is being received.
-struct Receiving {
-    tag: FlowTag,
-    reader: FlowReader,
-    receiver: DatagramReceiver,
-    began: MonoTime,
+pub(super) struct Receiving {
+    pub(super) tag: FlowTag,
+    pub(super) reader: FlowReader,
+    pub(super) receiver: DatagramReceiver,
+    pub(super) began: MonoTime,
     /// End by our own clock, if any.
-    deadline: Option<MonoTime>,
-    patience: Duration,
-    dropped_before: Option<u64>,
+    pub(super) deadline: Option<MonoTime>,
+    pub(super) patience: Duration,
+    pub(super) dropped_before: Option<u64>,
     /// The client asks for a report at the end.
-    reports: bool,
+    pub(super) reports: bool,
+    /// The final datagram has overtaken data, or data is lost: a moment shows which.
+    pub(super) awaits_late: bool,
     /// Begins when this flow has ended (`-r`).
-    afterwards: Option<ConnectBack>,
+    pub(super) afterwards: Option<(ConnectBack, Part)>,
     /// The sender of a full-duplex test, which ends with this flow.
-    sender: Option<Stop>,
+    pub(super) sender: Option<Stop>,
+    pub(super) running: RunningFlow,
+    pub(super) part: Part,
 }
 
 /// What is known of a source.
-enum Flow {
+pub(super) enum Flow {
     Receiving(Box<Receiving>),
     /// We send to it; its repeated orders are ignored until then.
     Sending {
         stop: Stop,
+        /// Raised by the sender when it has ended.
+        finished: Stop,
         until: MonoTime,
     },
-    /// Ended; the report is kept for repeated final datagrams.
-    Ended {
-        report: Option<ReportAnswer>,
-        until: MonoTime,
-        last: WallTime,
-    },
+    /// Over, but not forgotten.
+    Ended(Ended),
 }
 
-/// A report in the layout that the client reads.
-struct ReportAnswer {
-    report: ServerReport,
-    narrow: bool,
-}
-
-impl ReportAnswer {
-    /// The bytes, never more than the 128 that the oldest client has room for.
-    fn send(&self, socket: &UdpSocket, to: SocketAddr, fin: DatagramStamp) {
-        let _ = if self.narrow {
-            socket.send_to(&self.report.encode_12(fin), to)
-        } else {
-            socket.send_to(&self.report.encode_16(), to)
-        };
-    }
+/// Why a flow that was received ends.
+#[derive(Clone, Copy)]
+enum EndCause {
+    /// Its final datagram, with this stamp.
+    Final(DatagramStamp),
+    /// Our own clock, or the server's end.
+    Over,
+    /// Silence.
+    Vanished,
 }
 
 /// The flows of a service; apart from it so that both can be borrowed.
 struct Flows {
     by_source: HashMap<SocketAddr, Flow>,
+    /// Those that have not ended.
     active: usize,
     served: usize,
+    /// A failure of the socket has been told.
+    failing: bool,
 }
 
 impl UdpService {
@@ -121,6 +120,7 @@ impl UdpService {
             by_source: HashMap::new(),
             active: 0,
             served: 0,
+            failing: false,
         };
         let mut swept = self.context.now();
         let mut poller = match self.poller() {
@@ -143,13 +143,12 @@ impl UdpService {
                 batch.receive(&self.socket, Wait::AtMost(LOOK))
             };
             match received {
-                Ok(_) => self.take_batch(&batch, &mut flows),
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
-                Err(error) => {
-                    self.context
-                        .notice(Notice::Text(format!("receive: {error}")));
-                    std::thread::sleep(Duration::from_millis(10));
+                Ok(count) => {
+                    flows.failing &= count == 0;
+                    self.take_batch(&batch, &mut flows);
                 }
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+                Err(error) => self.pause(&mut flows, &error),
             }
             let now = self.context.now();
             if now.since(swept) >= LOOK {
@@ -164,7 +163,19 @@ impl UdpService {
         let mut poller = Poller::new()?;
         poller.register(&self.socket, SOCKET, Interest::READ)?;
         poller.register(&self.waker, WAKER, Interest::READ)?;
+        let interruption = self.context.interruption.waker();
+        poller.register(interruption, INTERRUPTION, Interest::READ)?;
         Ok(poller)
+    }
+
+    /// The socket fails, for now: told once, then waited out.
+    fn pause(&self, flows: &mut Flows, error: &std::io::Error) {
+        if !flows.failing {
+            flows.failing = true;
+            let words = format!("receive: {}", tapeline_sys::reason(error));
+            self.context.notice(Notice::Text(words));
+        }
+        std::thread::sleep(FAILURE_PAUSE);
     }
 
     fn idle_wait(&self) -> Wait {
@@ -173,13 +184,25 @@ impl UdpService {
         })
     }
 
+    /// Stopped, or done: no flow can begin any more, all have ended, and nobody asks for
+    /// a report.
     fn is_over(&self, flows: &Flows) -> bool {
-        self.context.stop().is_raised()
-            || self.close.is_raised()
-            || self.until.is_some_and(|until| self.context.now() >= until)
-            || (self.most.is_some_and(|most| flows.served >= most)
-                && flows.active == 0
-                && flows.by_source.is_empty())
+        if self.context.stop().is_raised() || self.close.is_raised() {
+            return true;
+        }
+        let now = self.context.now();
+        !self.has_room(flows, now)
+            && flows.active == 0
+            && flows.by_source.values().all(|flow| match flow {
+                Flow::Ended(ended) => ended.is_quiet(now),
+                Flow::Receiving(_) | Flow::Sending { .. } => false,
+            })
+    }
+
+    /// Whether further flows may begin at all.
+    fn has_room(&self, flows: &Flows, now: MonoTime) -> bool {
+        self.until.is_none_or(|until| now < until)
+            && self.most.is_none_or(|most| flows.served < most)
     }
 
     fn take_batch(&self, batch: &ReceiveBatch, flows: &mut Flows) {
@@ -191,77 +214,79 @@ impl UdpService {
                 publish(flows, touched);
                 touched = Some(source);
             }
-            for payload in datagram.segments() {
-                self.take(
-                    flows,
-                    source,
-                    payload,
-                    datagram.arrival,
-                    datagram.truncated,
-                    now,
-                );
+            let taken = panic::catch_unwind(AssertUnwindSafe(|| {
+                for payload in datagram.segments() {
+                    let datagram = Arrived {
+                        source,
+                        payload,
+                        arrival: datagram.arrival,
+                        truncated: datagram.truncated,
+                        now,
+                    };
+                    self.take(flows, &datagram);
+                }
+            }));
+            if taken.is_err() {
+                self.lose(flows, source);
             }
         }
         publish(flows, touched);
     }
 
-    fn take(
-        &self,
-        flows: &mut Flows,
-        source: SocketAddr,
-        payload: &[u8],
-        arrival: WallTime,
-        truncated: bool,
-        now: MonoTime,
-    ) {
-        let seen = match flows.by_source.get_mut(&source) {
-            Some(Flow::Receiving(flow)) => {
-                let Some(seen) = flow.reader.read(payload) else {
-                    return;
-                };
-                let arrived = ArrivedDatagram {
-                    sequence: seen.sequence,
-                    sent: seen.sent,
-                    arrival,
-                    length: payload.len(),
-                    truncated,
-                };
-                flow.receiver.observe(&arrived, now);
-                seen
-            }
+    /// A fault in one flow's code ends that flow; its parts end by being dropped.
+    fn lose(&self, flows: &mut Flows, source: SocketAddr) {
+        flows.by_source.remove(&source);
+        let active = |flow: &&Flow| !matches!(flow, Flow::Ended(_));
+        flows.active = flows.by_source.values().filter(active).count();
+        self.context
+            .notice(Notice::Text(format!("flow from {source}: internal fault")));
+    }
+
+    fn take(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+        let now = datagram.now;
+        let flow = match flows.by_source.get_mut(&datagram.source) {
+            Some(Flow::Receiving(flow)) => flow,
             Some(Flow::Sending { .. }) => return,
-            Some(Flow::Ended {
-                report,
-                until,
-                last,
-            }) => {
-                let stamp = DatagramStamp::read_16(payload, true).unwrap_or_default();
-                let sent = WallTime::from_wire(stamp.seconds, stamp.micros);
-                let fresh = FlowReader::open(payload).is_some() && sent > *last;
-                if !fresh {
-                    // Late data is over; a repeated final datagram wants the report again.
-                    if stamp.is_fin() || DatagramStamp::read_12(payload).is_some_and(|s| s.is_fin())
-                    {
-                        *until = now + REPEATABLE;
-                        if let Some(report) = report {
-                            report.send(&self.socket, source, stamp);
-                        }
+            Some(Flow::Ended(ended)) => {
+                match ended.receive(datagram.payload, now) {
+                    Afterwards::Ignore => {}
+                    Afterwards::Answer(report) => self.answer(&report, datagram.source),
+                    Afterwards::Open => {
+                        flows.by_source.remove(&datagram.source);
+                        self.open(flows, datagram);
                     }
-                    return;
                 }
-                flows.by_source.remove(&source);
-                self.open(flows, source, payload, arrival, truncated, now);
                 return;
             }
-            None => {
-                self.open(flows, source, payload, arrival, truncated, now);
-                return;
+            None => return self.open(flows, datagram),
+        };
+        let Some(seen) = flow.reader.read(datagram.payload) else {
+            return;
+        };
+        let is_end = match seen.meaning {
+            Meaning::Data => false,
+            Meaning::End => true,
+            Meaning::NewTest => {
+                self.end(flows, datagram.source, now, EndCause::Over);
+                flows.by_source.remove(&datagram.source);
+                return self.open(flows, datagram);
             }
         };
-        if seen.fin {
-            let stamp = DatagramStamp::read_16(payload, true).unwrap_or_default();
-            self.end(flows, source, now, Some((stamp, seen.sent)));
+        // Repeated final datagrams count once.
+        let repeated = is_end && flow.awaits_late;
+        if !repeated {
+            flow.receiver.observe(&datagram.seen_as(&seen), now);
         }
+        flow.awaits_late |= is_end;
+        if flow.awaits_late && (repeated || flow.receiver.missing() == 0) {
+            let stamp = DatagramStamp::read_16(datagram.payload, true).unwrap_or_default();
+            self.end(flows, datagram.source, now, EndCause::Final(stamp));
+        }
+    }
+
+    fn answer(&self, report: &[u8], to: SocketAddr) {
+        // One that does not leave is asked for again.
+        let _ = self.socket.send_to(report, to);
     }
 
     fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
@@ -270,34 +295,25 @@ impl UdpService {
             Admission::ConnectBack { from, .. } => *from == source.ip(),
         };
         let one = self.plan.single_client || self.plan.single_udp;
-        let room = self.most.is_none_or(|most| flows.served < most);
+        let room = self.has_room(flows, self.context.now());
         address && room && (!one || flows.active == 0) && flows.by_source.len() < MOST_FLOWS
     }
 
     /// A datagram of an unknown source.
-    fn open(
-        &self,
-        flows: &mut Flows,
-        source: SocketAddr,
-        payload: &[u8],
-        arrival: WallTime,
-        truncated: bool,
-        now: MonoTime,
-    ) {
+    fn open(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+        let (source, now) = (datagram.source, datagram.now);
         if !self.admits(flows, source) {
             return;
         }
-        let Some((mut reader, mut header)) = FlowReader::open(payload) else {
+        let Some((mut reader, mut header)) = FlowReader::open(datagram.payload) else {
             return;
         };
-        let Some(seen) = reader.read(payload) else {
+        let Some(seen) = reader.read(datagram.payload) else {
             return;
         };
         if matches!(self.admission, Admission::ConnectBack { .. }) {
             header = None;
         }
-        flows.served += 1;
-        flows.active += 1;
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
         let opening = Opening {
             service: self,
@@ -313,24 +329,16 @@ impl UdpService {
         };
         let flow = match mode {
             TestMode::Reverse => opening.reverse(),
-            _ => opening.receive(reader, mode),
-        };
-        let flow = match flow {
-            Flow::Receiving(mut receiving) => {
-                let arrived = ArrivedDatagram {
-                    sequence: seen.sequence,
-                    sent: seen.sent,
-                    arrival,
-                    length: payload.len(),
-                    truncated,
-                };
-                receiving.receiver.observe(&arrived, now);
+            _ => {
+                let mut receiving = opening.receive(reader, mode);
+                receiving.receiver.observe(&datagram.seen_as(&seen), now);
                 receiving.receiver.publish();
-                Flow::Receiving(receiving)
+                Flow::Receiving(Box::new(receiving))
             }
-            other => other,
         };
         flows.by_source.insert(source, flow);
+        flows.served += 1;
+        flows.active += 1;
     }
 
     fn group(
@@ -371,38 +379,41 @@ impl UdpService {
         local
     }
 
-    /// Ends a flow; `fin` is the final datagram's stamp when there was one.
-    fn end(
+    /// Ends a flow that has not ended yet.
+    fn end(&self, flows: &mut Flows, source: SocketAddr, now: MonoTime, cause: EndCause) {
+        let ended = match flows.by_source.remove(&source) {
+            Some(Flow::Receiving(flow)) => {
+                flows.active = flows.active.saturating_sub(1);
+                self.end_receiving(*flow, source, now, cause, flows.active == 0)
+            }
+            Some(Flow::Sending { stop, .. }) => {
+                flows.active = flows.active.saturating_sub(1);
+                stop.raise();
+                Ended::sent(now)
+            }
+            Some(Flow::Ended(ended)) => ended,
+            None => return,
+        };
+        flows.by_source.insert(source, Flow::Ended(ended));
+    }
+
+    /// `alone`: no other flow could have had the socket's drops.
+    fn end_receiving(
         &self,
-        flows: &mut Flows,
+        mut flow: Receiving,
         source: SocketAddr,
         now: MonoTime,
-        fin: Option<(DatagramStamp, WallTime)>,
-    ) {
-        let Some(flow) = flows.by_source.remove(&source) else {
-            return;
-        };
-        flows.active = flows.active.saturating_sub(1);
-        let mut flow = match flow {
-            Flow::Receiving(flow) => flow,
-            Flow::Sending { stop, .. } => {
-                stop.raise();
-                return;
-            }
-            Flow::Ended { .. } => {
-                flows.active += 1;
-                return;
-            }
-        };
+        cause: EndCause,
+        alone: bool,
+    ) -> Ended {
         flow.receiver.publish();
-        let counters = *flow.receiver.counters();
-        let at = counters.last.max(flow.began);
+        let at = flow.receiver.counters().last.max(flow.began);
         let report = flow.reports.then(|| ReportAnswer {
             report: self.report(&flow, at),
             narrow: flow.reader.is_narrow(),
         });
-        if let (Some(report), Some((stamp, _))) = (&report, fin) {
-            report.send(&self.socket, source, stamp);
+        if let (Some(report), EndCause::Final(stamp)) = (&report, cause) {
+            self.answer(&report.encode(stamp), source);
         }
         let dropped = self
             .socket
@@ -410,33 +421,23 @@ impl UdpService {
             .zip(flow.dropped_before)
             .map(|(after, before)| after.saturating_sub(before));
         if let Some(datagrams) = dropped.filter(|count| *count > 0) {
-            // One socket serves all: with other flows open the drops cannot be ascribed.
-            let tag = (flows.active == 0).then_some(flow.tag);
+            let tag = alone.then_some(flow.tag);
             self.context
                 .notice(Notice::ReceiveBufferDrops { tag, datagrams });
         }
-        self.context.reporter.end(FlowEnd {
-            tag: flow.tag,
+        flow.running.end(FlowEnd {
             at,
             sent: None,
-            dropped: dropped.filter(|_| flows.active == 0),
+            dropped: dropped.filter(|_| alone),
         });
-        if let Some(stop) = &flow.sender
-            && fin.is_none()
-        {
+        if let (Some(stop), EndCause::Over | EndCause::Vanished) = (&flow.sender, cause) {
             stop.raise();
         }
-        if let Some(back) = flow.afterwards.take() {
-            connect_back::spawn(back, true);
+        if let Some((back, part)) = flow.afterwards.take() {
+            connect_back::spawn(back, part);
         }
-        flows.by_source.insert(
-            source,
-            Flow::Ended {
-                report,
-                until: now + REPEATABLE,
-                last: fin.map_or_else(|| self.context.wall(), |(_, sent)| sent),
-            },
-        );
+        flow.part.end(matches!(cause, EndCause::Vanished));
+        Ended::received(report, flow.reader.newest(), now)
     }
 
     fn report(&self, flow: &Receiving, at: MonoTime) -> ServerReport {
@@ -477,34 +478,36 @@ impl UdpService {
     /// Ends what is silent or over, and forgets what nobody asks for any more.
     fn sweep(&self, flows: &mut Flows, now: MonoTime) {
         let mut over = Vec::new();
-        let mut vanished = Vec::new();
+        let mut forgotten = Vec::new();
         for (source, flow) in &flows.by_source {
             match flow {
                 Flow::Receiving(flow) => {
-                    let silence = now.since(flow.receiver.counters().last);
-                    if flow.deadline.is_some_and(|deadline| now >= deadline) {
-                        over.push(*source);
-                    } else if silence > flow.patience {
-                        vanished.push((*source, flow.tag, silence));
+                    let silent_for = now.since(flow.receiver.counters().last);
+                    if flow.deadline.is_some_and(|deadline| now >= deadline) || flow.awaits_late {
+                        over.push((*source, EndCause::Over));
+                    } else if silent_for > flow.patience {
+                        let tag = flow.tag;
+                        self.context
+                            .notice(Notice::PeerVanished { tag, silent_for });
+                        over.push((*source, EndCause::Vanished));
                     }
                 }
-                Flow::Sending { until, .. } | Flow::Ended { until, .. } if now >= *until => {
-                    over.push(*source);
+                Flow::Sending {
+                    finished, until, ..
+                } => {
+                    if finished.is_raised() || now >= *until {
+                        over.push((*source, EndCause::Over));
+                    }
                 }
-                Flow::Sending { .. } | Flow::Ended { .. } => {}
+                Flow::Ended(ended) if ended.is_forgotten(now) => forgotten.push(*source),
+                Flow::Ended(_) => {}
             }
         }
-        for (source, tag, silent_for) in vanished {
-            self.context
-                .notice(Notice::PeerVanished { tag, silent_for });
-            self.end(flows, source, now, None);
+        for (source, cause) in over {
+            self.end(flows, source, now, cause);
         }
-        for source in over {
-            if matches!(flows.by_source.get(&source), Some(Flow::Ended { .. })) {
-                flows.by_source.remove(&source);
-            } else {
-                self.end(flows, source, now, None);
-            }
+        for source in forgotten {
+            flows.by_source.remove(&source);
         }
     }
 
@@ -512,7 +515,28 @@ impl UdpService {
         let now = self.context.now();
         let sources: Vec<SocketAddr> = flows.by_source.keys().copied().collect();
         for source in sources {
-            self.end(flows, source, now, None);
+            self.end(flows, source, now, EndCause::Over);
+        }
+    }
+}
+
+/// A datagram with where and when it came from.
+struct Arrived<'a> {
+    source: SocketAddr,
+    payload: &'a [u8],
+    arrival: WallTime,
+    truncated: bool,
+    now: MonoTime,
+}
+
+impl Arrived<'_> {
+    fn seen_as(&self, seen: &Seen) -> ArrivedDatagram {
+        ArrivedDatagram {
+            sequence: seen.sequence,
+            sent: seen.sent,
+            arrival: self.arrival,
+            length: self.payload.len(),
+            truncated: self.truncated,
         }
     }
 }
@@ -522,184 +546,5 @@ fn publish(flows: &mut Flows, source: Option<SocketAddr>) {
     if let Some(Flow::Receiving(flow)) = source.and_then(|source| flows.by_source.get_mut(&source))
     {
         flow.receiver.publish();
-    }
-}
-
-/// A new flow, its kind not yet decided.
-struct Opening<'a> {
-    service: &'a UdpService,
-    source: SocketAddr,
-    local: SocketAddr,
-    header: Option<UdpClientHeader>,
-    tag: FlowTag,
-    now: MonoTime,
-    group: GroupKey,
-}
-
-impl Opening<'_> {
-    fn show(&self, flavour: ConnectionFlavour, no_fin: bool) {
-        let context = &self.service.context;
-        let mut line = banner::connected(self.tag, self.local, self.source);
-        line.flavour = flavour;
-        line.no_udp_fin = no_fin;
-        if let Some(header) = &self.header {
-            let reflected = self.service.plan.reflected_tos;
-            line.tos = banner::tos_note(flavour, false, header.tos, reflected);
-            line.peer_version = header.version.map(|version| version.to_string());
-        }
-        line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
-        context.reporter.event(Event::Connected(line));
-    }
-
-    fn order(&self) -> SendOrder {
-        let header = self.header.unwrap_or_default();
-        SendOrder::from_udp(&header, self.service.plan.reflected_tos)
-    }
-
-    /// The server sends.
-    fn reverse(self) -> Flow {
-        self.show(ConnectionFlavour::Reverse, true);
-        let stop = self.service.context.stop().child();
-        let order = self.order();
-        self.spawn_sender(self.tag, vec![self.group], &order, &stop);
-        let time = order.time.unwrap_or(Duration::from_secs(3600));
-        Flow::Sending {
-            stop,
-            until: self.now + time + SLACK,
-        }
-    }
-
-    fn receive(self, reader: FlowReader, mode: TestMode) -> Flow {
-        let plan = &self.service.plan;
-        let context = &self.service.context;
-        let full_duplex = mode == TestMode::FullDuplex;
-        let no_fin = full_duplex || self.header.is_some_and(|header| header.no_fin);
-        let flavour = if full_duplex {
-            ConnectionFlavour::FullDuplex
-        } else {
-            ConnectionFlavour::Plain
-        };
-        self.show(flavour, no_fin);
-        let order = self.order();
-        let mut groups = vec![self.group];
-        let mut sender = None;
-        if full_duplex {
-            groups.insert(0, context.reporter.open_group(GroupKind::Duplex(self.tag)));
-            let stop = context.stop().child();
-            let reversed = FlowTag {
-                reversed: true,
-                ..self.tag
-            };
-            self.spawn_sender(reversed, groups.clone(), &order, &stop);
-            sender = Some(stop);
-        }
-        let afterwards = match mode {
-            TestMode::Dual => {
-                self.service.tally.begin();
-                connect_back::spawn(self.connect_back(order, reader.is_narrow()), true);
-                None
-            }
-            TestMode::Tradeoff => {
-                self.service.tally.begin();
-                Some(self.connect_back(order, reader.is_narrow()))
-            }
-            TestMode::Normal | TestMode::Reverse | TestMode::FullDuplex => None,
-        };
-        let cell = Arc::new(DatagramCell::new(Intervals::new(self.now, plan.interval)));
-        context.reporter.start(FlowStart {
-            tag: self.tag,
-            cell: CounterCell::UdpReceive(Arc::clone(&cell)),
-            start: self.now,
-            interval: plan.interval,
-            endpoints: Endpoints {
-                local: self.local,
-                peer: self.source,
-                local_sends: false,
-            },
-            groups,
-            conn: None,
-        });
-        let own_end = plan.time.map(|time| self.now + time);
-        let ordered_end = match (&self.service.admission, mode) {
-            (Admission::ConnectBack { limit, .. }, _) => limit.map(|limit| self.now + limit),
-            (_, TestMode::FullDuplex | TestMode::Dual | TestMode::Tradeoff) => {
-                order.time.map(|time| self.now + time + SLACK)
-            }
-            _ => None,
-        };
-        let gap = order
-            .rate
-            .and_then(|rate| rate.gap(u64::from(order.length)));
-        Flow::Receiving(Box::new(Receiving {
-            tag: self.tag,
-            receiver: DatagramReceiver::new(reader.first(), cell, self.now),
-            reader,
-            began: self.now,
-            deadline: own_end.into_iter().chain(ordered_end).min(),
-            patience: patience(plan.interval, gap),
-            dropped_before: self.service.socket.dropped(),
-            reports: !no_fin,
-            afterwards,
-            sender,
-        }))
-    }
-
-    fn connect_back(&self, order: SendOrder, narrow: bool) -> ConnectBack {
-        let service = self.service;
-        let port = self.header.map_or(0, |header| header.port);
-        ConnectBack {
-            context: Arc::clone(&service.context),
-            peer: SocketAddr::new(self.source.ip(), port),
-            local_ip: self.local.ip(),
-            transport: Transport::Udp,
-            order,
-            interval: service.plan.interval,
-            group: self.group,
-            tally: Arc::clone(&service.tally),
-            waker: Arc::clone(&service.waker),
-            narrow,
-            congestion: None,
-        }
-    }
-
-    /// Sends from the service's own socket to the source, on a thread of its own.
-    fn spawn_sender(&self, tag: FlowTag, groups: Vec<GroupKey>, order: &SendOrder, stop: &Stop) {
-        let service = self.service;
-        let time = order.time.into_iter().chain(service.plan.time).min();
-        let sending = UdpSending {
-            context: Arc::clone(&service.context),
-            tag,
-            socket: Arc::clone(&service.socket),
-            to: Some(self.source),
-            form: StampForm::Wide,
-            header: None,
-            length: order.length,
-            start: self.now,
-            deadline: time.map(|time| self.now + time),
-            bytes: order.bytes,
-            pace: Pace::Bits(order.rate.unwrap_or_default()),
-            interval: service.plan.interval,
-            groups,
-            local: self.local,
-            peer: self.source,
-            stop: stop.clone(),
-            fin: Fin::Once,
-        };
-        let tally = Arc::clone(&service.tally);
-        tally.begin();
-        let counted = Arc::clone(&tally);
-        let waker = Arc::clone(&service.waker);
-        let spawned = std::thread::Builder::new()
-            .name("udp".into())
-            .spawn(move || {
-                counted.end(sending.run());
-                waker.wake();
-            });
-        if let Err(error) = spawned {
-            service
-                .context
-                .notice(Notice::Text(format!("no thread for a flow: {error}")));
-            tally.end(true);
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! Flows whose rows are added up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tapeline_base::{FlowTag, Role};
+use tapeline_base::{FlowId, FlowTag, Role};
 use tapeline_report::{Event, Row, Subject};
 
 use super::GroupKind;
@@ -14,6 +14,9 @@ pub(super) struct Group {
     kind: GroupKind,
     /// Sum over a single flow too.
     single: bool,
+    /// Flows that are to come, and those that came.
+    members: usize,
+    joined: BTreeSet<FlowId>,
     /// Next interval that each active member will tell.
     active: BTreeMap<FlowTag, u64>,
     intervals: BTreeMap<u64, Vec<Row>>,
@@ -27,6 +30,8 @@ impl Group {
         Self {
             kind,
             single,
+            members: 0,
+            joined: BTreeSet::new(),
             active: BTreeMap::new(),
             intervals: BTreeMap::new(),
             totals: Vec::new(),
@@ -34,8 +39,21 @@ impl Group {
         }
     }
 
-    pub(super) fn join(&mut self, tag: FlowTag) {
+    /// One direction of a flow begins, one of `members` flows.
+    pub(super) fn join(&mut self, tag: FlowTag, members: usize) {
+        self.members = members;
+        self.joined.insert(tag.id);
         self.active.insert(tag, 0);
+    }
+
+    /// Every member has begun and ended.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_idle() && self.joined.len() >= self.members
+    }
+
+    /// Every member that began has ended.
+    pub(super) fn is_idle(&self) -> bool {
+        self.active.is_empty()
     }
 
     /// A member told an interval; returns the sums that are complete now.
@@ -47,7 +65,7 @@ impl Group {
         self.complete_intervals()
     }
 
-    /// A member ended; returns what is complete now.
+    /// A member ended; returns the interval sums that are complete now.
     pub(super) fn total(&mut self, tag: FlowTag, row: Row, sent: Option<u64>) -> Vec<Event> {
         self.active.remove(&tag);
         self.totals.push(row);
@@ -55,19 +73,22 @@ impl Group {
             self.sent.0 += datagrams;
             self.sent.1 += 1;
         }
+        self.complete_intervals()
+    }
+
+    /// The sum over everything.
+    pub(super) fn finish(mut self) -> Vec<Event> {
+        self.active.clear();
         let mut events = self.complete_intervals();
-        if self.active.is_empty() {
-            let rows = std::mem::take(&mut self.totals);
-            let (datagrams, senders) = std::mem::take(&mut self.sent);
-            if let Some(sum) = self.sum(&rows) {
-                events.push(Event::Row(sum));
-                if senders > 1 && matches!(self.kind, GroupKind::Sum(_)) {
-                    events.push(Event::Sent {
-                        tag: None,
-                        flows: senders,
-                        datagrams,
-                    });
-                }
+        let (datagrams, senders) = self.sent;
+        if let Some(sum) = self.sum(&self.totals) {
+            events.push(Event::Row(sum));
+            if senders > 1 && matches!(self.kind, GroupKind::Sum(_)) {
+                events.push(Event::Sent {
+                    tag: None,
+                    flows: senders,
+                    datagrams,
+                });
             }
         }
         events

@@ -7,10 +7,9 @@
 mod flow;
 mod group;
 mod measure;
+mod state;
 mod sum;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -20,10 +19,9 @@ use std::time::Duration;
 use tapeline_base::{Clock, FlowTag, MonoTime, Role};
 use tapeline_engine::{DatagramCell, ExchangeCell, ReceiveCell, SendCell};
 use tapeline_report::{Endpoints, Event};
-use tapeline_sys::{SystemClock, TcpConn, set_timer_slack_minimal};
+use tapeline_sys::{SystemClock, TcpConn};
 
-use flow::ActiveFlow;
-use group::Group;
+use state::State;
 
 /// The counters of one direction of a flow.
 #[derive(Clone, Debug)]
@@ -51,9 +49,21 @@ pub(crate) enum GroupKind {
     Duplex(FlowTag),
 }
 
-/// Names a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct GroupKey(u64);
+/// Names a group, and says what it is to add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupKey {
+    number: u64,
+    kind: GroupKind,
+    /// Flows that belong to it; its sum waits for them.
+    members: usize,
+}
+
+impl GroupKey {
+    /// The same group, when it turns out to have so many flows.
+    pub(crate) fn with_members(self, members: usize) -> Self {
+        Self { members, ..self }
+    }
+}
 
 /// A flow begins.
 #[derive(Debug)]
@@ -69,9 +79,8 @@ pub(crate) struct FlowStart {
 }
 
 /// A flow has ended; its cell holds the final counters.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowEnd {
-    pub(crate) tag: FlowTag,
     pub(crate) at: MonoTime,
     /// Datagrams sent, the final one included (UDP senders).
     pub(crate) sent: Option<u64>,
@@ -97,17 +106,47 @@ impl Default for ReporterSettings {
     }
 }
 
+/// A flow between its start and its end. Dropped without an end, as by a panic, it ends
+/// then.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct RunningFlow {
+    tag: FlowTag,
+    /// Taken by the end.
+    handle: Option<ReporterHandle>,
+}
+
+impl RunningFlow {
+    pub(crate) fn end(mut self, end: FlowEnd) {
+        if let Some(handle) = self.handle.take() {
+            handle.send(Command::End(self.tag, end));
+        }
+    }
+}
+
+impl Drop for RunningFlow {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            let at = SystemClock.now();
+            let end = FlowEnd {
+                at,
+                ..FlowEnd::default()
+            };
+            handle.send(Command::End(self.tag, end));
+        }
+    }
+}
+
 enum Command {
     Event(Box<Event>),
-    OpenGroup(GroupKey, GroupKind),
     Start(Box<FlowStart>),
-    End(Box<FlowEnd>),
+    End(FlowTag, FlowEnd),
     Flush(mpsc::SyncSender<()>),
     Quit,
 }
 
 /// Sends commands to the reporter; cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ReporterHandle {
     commands: mpsc::Sender<Command>,
     next_group: Arc<AtomicU64>,
@@ -126,18 +165,22 @@ impl ReporterHandle {
         let _ = wait.recv();
     }
 
-    pub(crate) fn open_group(&self, kind: GroupKind) -> GroupKey {
-        let key = GroupKey(self.next_group.fetch_add(1, Ordering::Relaxed));
-        self.send(Command::OpenGroup(key, kind));
-        key
+    /// A new group for `members` flows.
+    pub(crate) fn open_group(&self, kind: GroupKind, members: usize) -> GroupKey {
+        GroupKey {
+            number: self.next_group.fetch_add(1, Ordering::Relaxed),
+            kind,
+            members,
+        }
     }
 
-    pub(crate) fn start(&self, start: FlowStart) {
+    pub(crate) fn start(&self, start: FlowStart) -> RunningFlow {
+        let tag = start.tag;
         self.send(Command::Start(Box::new(start)));
-    }
-
-    pub(crate) fn end(&self, end: FlowEnd) {
-        self.send(Command::End(Box::new(end)));
+        RunningFlow {
+            tag,
+            handle: Some(self.clone()),
+        }
     }
 
     fn send(&self, command: Command) {
@@ -162,14 +205,7 @@ impl Reporter {
         sink: impl FnMut(Event) + Send + 'static,
     ) -> io::Result<Self> {
         let (commands, inbox) = mpsc::channel();
-        let state = State {
-            settings,
-            sink: Box::new(sink),
-            flows: BTreeMap::new(),
-            groups: BTreeMap::new(),
-            boundaries: BinaryHeap::new(),
-            clock: SystemClock,
-        };
+        let state = State::new(settings, sink, SystemClock);
         let thread = std::thread::Builder::new()
             .name("reporter".into())
             .spawn(move || state.run(&inbox))?;
@@ -192,140 +228,5 @@ impl Reporter {
     pub fn finish(self) {
         self.handle.send(Command::Quit);
         let _ = self.thread.join();
-    }
-}
-
-struct State {
-    settings: ReporterSettings,
-    sink: Box<dyn FnMut(Event) + Send>,
-    flows: BTreeMap<FlowTag, ActiveFlow>,
-    groups: BTreeMap<GroupKey, Group>,
-    boundaries: BinaryHeap<Reverse<(MonoTime, FlowTag)>>,
-    clock: SystemClock,
-}
-
-impl State {
-    fn run(mut self, inbox: &mpsc::Receiver<Command>) {
-        set_timer_slack_minimal();
-        loop {
-            let command = match self.boundaries.peek() {
-                None => inbox
-                    .recv()
-                    .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
-                Some(Reverse((due, _))) => inbox.recv_timeout(due.since(self.clock.now())),
-            };
-            match command {
-                Ok(Command::Quit) | Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Ok(command) => self.obey(command),
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-            }
-            self.close_due_intervals();
-        }
-        let now = self.clock.now();
-        let left: Vec<FlowTag> = self.flows.keys().copied().collect();
-        for tag in left {
-            self.end(FlowEnd {
-                tag,
-                at: now,
-                sent: None,
-                dropped: None,
-            });
-        }
-    }
-
-    fn obey(&mut self, command: Command) {
-        match command {
-            Command::Event(event) => (self.sink)(*event),
-            Command::OpenGroup(key, kind) => {
-                self.groups
-                    .insert(key, Group::new(kind, self.settings.sum_single));
-            }
-            Command::Start(start) => self.start(*start),
-            Command::End(end) => self.end(*end),
-            Command::Flush(done) => {
-                let _ = done.send(());
-            }
-            Command::Quit => {}
-        }
-    }
-
-    fn start(&mut self, start: FlowStart) {
-        for key in &start.groups {
-            if let Some(group) = self.groups.get_mut(key) {
-                group.join(start.tag);
-            }
-        }
-        let flow = ActiveFlow::new(start);
-        if let Some(due) = flow.next_boundary() {
-            self.boundaries.push(Reverse((due, flow.tag())));
-        }
-        self.flows.insert(flow.tag(), flow);
-    }
-
-    fn close_due_intervals(&mut self) {
-        let now = self.clock.now();
-        while let Some(Reverse((due, tag))) = self.boundaries.peek().copied() {
-            if due > now {
-                return;
-            }
-            self.boundaries.pop();
-            let Some(flow) = self.flows.get_mut(&tag) else {
-                continue;
-            };
-            // A tag may have been reused: its new flow has its own entry.
-            if flow.next_boundary() != Some(due) {
-                continue;
-            }
-            let (index, row) = flow.close_interval(self.clock.wall());
-            let groups = flow.groups().to_vec();
-            if let Some(next) = flow.next_boundary() {
-                self.boundaries.push(Reverse((next, tag)));
-            }
-            (self.sink)(Event::Row(row.clone()));
-            for key in groups {
-                if let Some(group) = self.groups.get_mut(&key) {
-                    for event in group.interval(tag, index, row.clone()) {
-                        (self.sink)(event);
-                    }
-                }
-            }
-        }
-    }
-
-    fn end(&mut self, end: FlowEnd) {
-        let Some(mut flow) = self.flows.remove(&end.tag) else {
-            return;
-        };
-        let wall = self.clock.wall();
-        for (index, row) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
-            (self.sink)(Event::Row(row.clone()));
-            for key in flow.groups() {
-                if let Some(group) = self.groups.get_mut(key) {
-                    for event in group.interval(end.tag, index, row.clone()) {
-                        (self.sink)(event);
-                    }
-                }
-            }
-        }
-        let total = flow.total(end.at, wall, end.dropped);
-        (self.sink)(Event::Row(total.clone()));
-        if let Some(datagrams) = end.sent {
-            (self.sink)(Event::Sent {
-                tag: Some(end.tag),
-                flows: 1,
-                datagrams,
-            });
-        }
-        for key in flow.groups() {
-            let Some(group) = self.groups.get_mut(key) else {
-                continue;
-            };
-            for event in group.total(end.tag, total.clone(), end.sent) {
-                (self.sink)(event);
-            }
-        }
-        if self.flows.is_empty() {
-            (self.sink)(Event::Idle);
-        }
     }
 }

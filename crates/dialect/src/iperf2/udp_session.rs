@@ -1,0 +1,222 @@
+//! A new flow on a UDP server: what its first datagram asks for.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
+use tapeline_engine::{DatagramCell, DatagramReceiver, Intervals, Stop};
+use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
+use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
+
+use super::banner;
+use super::connect_back::{self, ConnectBack};
+use super::order::{SLACK, SendOrder, patience};
+use super::stamps::StampForm;
+use super::tcp_server::Admission;
+use super::tcp_session::with_port;
+use super::udp_client::{Fin, UdpSending};
+use super::udp_flow::FlowReader;
+use super::udp_server::{Flow, Receiving, UdpService};
+use crate::reporter::{CounterCell, FlowStart, GroupKey, GroupKind};
+
+/// A new flow, its kind not yet decided.
+pub(super) struct Opening<'a> {
+    pub(super) service: &'a UdpService,
+    pub(super) source: SocketAddr,
+    pub(super) local: SocketAddr,
+    pub(super) header: Option<UdpClientHeader>,
+    pub(super) tag: FlowTag,
+    pub(super) now: MonoTime,
+    pub(super) group: GroupKey,
+}
+
+impl Opening<'_> {
+    fn show(&self, flavour: ConnectionFlavour, no_fin: bool) {
+        let context = &self.service.context;
+        let mut line = banner::connected(self.tag, self.local, self.source);
+        line.flavour = flavour;
+        line.no_udp_fin = no_fin;
+        if let Some(header) = &self.header {
+            let reflected = self.service.plan.reflected_tos;
+            line.tos = banner::tos_note(flavour, false, header.tos, reflected);
+            line.peer_version = header.version.map(|version| version.to_string());
+        }
+        line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
+        context.reporter.event(Event::Connected(line));
+    }
+
+    fn order(&self) -> SendOrder {
+        let header = self.header.unwrap_or_default();
+        SendOrder::from_udp(&header, self.service.plan.reflected_tos)
+    }
+
+    /// The server sends.
+    pub(super) fn reverse(self) -> Flow {
+        self.show(ConnectionFlavour::Reverse, true);
+        let stop = self.service.context.stop().child();
+        let order = self.order();
+        let finished = self.spawn_sender(self.tag, vec![self.group], &order, &stop);
+        let time = order.time.unwrap_or(Duration::from_secs(3600));
+        Flow::Sending {
+            stop,
+            finished,
+            until: self.now + time + SLACK,
+        }
+    }
+
+    /// The client sends; with full duplex the server does too.
+    pub(super) fn receive(self, reader: FlowReader, mode: TestMode) -> Receiving {
+        let plan = &self.service.plan;
+        let context = &self.service.context;
+        let full_duplex = mode == TestMode::FullDuplex;
+        let no_fin = full_duplex || self.header.is_some_and(|header| header.no_fin);
+        let flavour = if full_duplex {
+            ConnectionFlavour::FullDuplex
+        } else {
+            ConnectionFlavour::Plain
+        };
+        self.show(flavour, no_fin);
+        let order = self.order();
+        let mut groups = vec![self.group];
+        let mut sender = None;
+        if full_duplex {
+            groups.insert(
+                0,
+                context.reporter.open_group(GroupKind::Duplex(self.tag), 1),
+            );
+            let stop = context.stop().child();
+            let reversed = FlowTag {
+                reversed: true,
+                ..self.tag
+            };
+            self.spawn_sender(reversed, groups.clone(), &order, &stop);
+            sender = Some(stop);
+        }
+        let afterwards = match mode {
+            TestMode::Dual => {
+                let part = self.service.tally.begin();
+                connect_back::spawn(self.connect_back(order, reader.is_narrow()), part);
+                None
+            }
+            TestMode::Tradeoff => {
+                let part = self.service.tally.begin();
+                Some((self.connect_back(order, reader.is_narrow()), part))
+            }
+            TestMode::Normal | TestMode::Reverse | TestMode::FullDuplex => None,
+        };
+        let cell = Arc::new(DatagramCell::new(Intervals::new(self.now, plan.interval)));
+        let running = context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell: CounterCell::UdpReceive(Arc::clone(&cell)),
+            start: self.now,
+            interval: plan.interval,
+            endpoints: Endpoints {
+                local: self.local,
+                peer: self.source,
+                local_sends: false,
+            },
+            groups,
+            conn: None,
+        });
+        let own_end = plan.time.map(|time| self.now + time);
+        let ordered_end = match (&self.service.admission, mode) {
+            (Admission::ConnectBack { limit, .. }, _) => limit.map(|limit| self.now + limit),
+            (_, TestMode::FullDuplex | TestMode::Dual | TestMode::Tradeoff) => {
+                order.time.map(|time| self.now + time + SLACK)
+            }
+            _ => None,
+        };
+        let gap = order
+            .rate
+            .and_then(|rate| rate.gap(u64::from(order.length)));
+        Receiving {
+            tag: self.tag,
+            receiver: DatagramReceiver::new(reader.first(), cell, self.now),
+            reader,
+            began: self.now,
+            deadline: own_end.into_iter().chain(ordered_end).min(),
+            patience: patience(plan.interval, gap),
+            dropped_before: self.service.socket.dropped(),
+            reports: !no_fin,
+            awaits_late: false,
+            afterwards,
+            sender,
+            running,
+            part: self.service.tally.begin(),
+        }
+    }
+
+    fn connect_back(&self, order: SendOrder, narrow: bool) -> ConnectBack {
+        let service = self.service;
+        let port = self.header.map_or(0, |header| header.port);
+        ConnectBack {
+            context: Arc::clone(&service.context),
+            peer: with_port(self.source, port),
+            local: with_port(self.local, 0),
+            transport: Transport::Udp,
+            order,
+            interval: service.plan.interval,
+            group: self.group,
+            tally: Arc::clone(&service.tally),
+            narrow,
+            congestion: None,
+        }
+    }
+
+    /// Sends from the service's own socket to the source, on a thread of its own. Returns
+    /// a flag that is raised when it has ended.
+    fn spawn_sender(
+        &self,
+        tag: FlowTag,
+        groups: Vec<GroupKey>,
+        order: &SendOrder,
+        stop: &Stop,
+    ) -> Stop {
+        let service = self.service;
+        let time = order.time.into_iter().chain(service.plan.time).min();
+        let sending = UdpSending {
+            context: Arc::clone(&service.context),
+            tag,
+            socket: Arc::clone(&service.socket),
+            to: Some(self.source),
+            form: StampForm::Wide,
+            header: None,
+            length: order.length,
+            start: self.now,
+            deadline: time.map(|time| self.now + time),
+            bytes: order.bytes,
+            pace: Pace::Bits(order.rate.unwrap_or_default()),
+            interval: service.plan.interval,
+            groups,
+            local: self.local,
+            peer: self.source,
+            stop: stop.clone(),
+            fin: Fin::Once,
+        };
+        let finished = Finished(Stop::new());
+        let flag = finished.0.clone();
+        let part = service.tally.begin();
+        let spawned = std::thread::Builder::new()
+            .name("udp".into())
+            .spawn(move || {
+                let _finished = finished;
+                part.end(sending.run());
+            });
+        if let Err(error) = spawned {
+            service
+                .context
+                .notice(Notice::Text(format!("no thread for a flow: {error}")));
+        }
+        flag
+    }
+}
+
+/// Raises its flag when it is dropped, however the sender ended.
+struct Finished(Stop);
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        self.0.raise();
+    }
+}

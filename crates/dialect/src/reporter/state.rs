@@ -1,0 +1,217 @@
+//! What the reporter knows between two commands.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use tapeline_base::{Clock, FlowTag, MonoTime};
+use tapeline_report::{Event, Row};
+use tapeline_sys::set_timer_slack_minimal;
+
+use super::flow::ActiveFlow;
+use super::group::Group;
+use super::{Command, FlowEnd, FlowStart, GroupKey, ReporterSettings};
+
+/// Time for which the sum of flows that have all ended waits for flows of the same test
+/// that have not begun yet.
+const STRAGGLERS: Duration = Duration::from_secs(1);
+
+pub(super) struct State<C> {
+    settings: ReporterSettings,
+    sink: Box<dyn FnMut(Event) + Send>,
+    flows: BTreeMap<FlowTag, ActiveFlow>,
+    /// Groups with members that have told something that was not added up yet.
+    groups: BTreeMap<u64, Group>,
+    boundaries: BinaryHeap<Reverse<(MonoTime, FlowTag)>>,
+    /// Groups whose members have all ended although some never began.
+    waiting: BTreeMap<u64, MonoTime>,
+    clock: C,
+}
+
+impl<C: Clock> State<C> {
+    pub(super) fn new(
+        settings: ReporterSettings,
+        sink: impl FnMut(Event) + Send + 'static,
+        clock: C,
+    ) -> Self {
+        Self {
+            settings,
+            sink: Box::new(sink),
+            flows: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            boundaries: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
+            clock,
+        }
+    }
+
+    /// Obeys until told to quit or until nobody is left to tell anything.
+    pub(super) fn run(mut self, inbox: &mpsc::Receiver<Command>) {
+        set_timer_slack_minimal();
+        loop {
+            let command = match self.next_due() {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => inbox.recv_timeout(due.since(self.clock.now())),
+            };
+            match command {
+                Ok(Command::Quit) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(command) => self.obey(command),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.pass_time();
+        }
+        self.close();
+    }
+
+    /// When something is to be told although nobody says anything.
+    fn next_due(&self) -> Option<MonoTime> {
+        let boundary = self.boundaries.peek().map(|Reverse((due, _))| *due);
+        boundary
+            .into_iter()
+            .chain(self.waiting.values().copied())
+            .min()
+    }
+
+    pub(super) fn obey(&mut self, command: Command) {
+        match command {
+            Command::Event(event) => (self.sink)(*event),
+            Command::Start(start) => self.start(*start),
+            Command::End(tag, end) => self.end(tag, end),
+            Command::Flush(done) => {
+                let _ = done.send(());
+            }
+            Command::Quit => {}
+        }
+    }
+
+    /// Tells what has become due.
+    pub(super) fn pass_time(&mut self) {
+        let now = self.clock.now();
+        while let Some(Reverse((due, tag))) = self.boundaries.peek().copied()
+            && due <= now
+        {
+            self.boundaries.pop();
+            self.close_interval(due, tag);
+        }
+        let late = |due: &MonoTime| *due <= now;
+        while let Some((&number, _)) = self.waiting.iter().find(|(_, due)| late(due)) {
+            self.tell_group(number);
+            self.tell_idle();
+        }
+    }
+
+    /// Ends what still runs and tells what still waits.
+    pub(super) fn close(&mut self) {
+        let at = self.clock.now();
+        let left: Vec<FlowTag> = self.flows.keys().copied().collect();
+        for tag in left {
+            let end = FlowEnd {
+                at,
+                ..FlowEnd::default()
+            };
+            self.end(tag, end);
+        }
+        while let Some((number, _)) = self.groups.first_key_value() {
+            self.tell_group(*number);
+        }
+    }
+
+    fn start(&mut self, start: FlowStart) {
+        for key in &start.groups {
+            let single = self.settings.sum_single;
+            let group = self
+                .groups
+                .entry(key.number)
+                .or_insert_with(|| Group::new(key.kind, single));
+            group.join(start.tag, key.members);
+            self.waiting.remove(&key.number);
+        }
+        let flow = ActiveFlow::new(start);
+        if let Some(due) = flow.next_boundary() {
+            self.boundaries.push(Reverse((due, flow.tag())));
+        }
+        self.flows.insert(flow.tag(), flow);
+    }
+
+    fn close_interval(&mut self, due: MonoTime, tag: FlowTag) {
+        let Some(flow) = self.flows.get_mut(&tag) else {
+            return;
+        };
+        // A tag may have been reused: its new flow has its own entry.
+        if flow.next_boundary() != Some(due) {
+            return;
+        }
+        let (index, row) = flow.close_interval(self.clock.wall());
+        let groups = flow.groups().to_vec();
+        if let Some(next) = flow.next_boundary() {
+            self.boundaries.push(Reverse((next, tag)));
+        }
+        self.tell_interval(tag, index, &row, &groups);
+    }
+
+    fn tell_interval(&mut self, tag: FlowTag, index: u64, row: &Row, groups: &[GroupKey]) {
+        (self.sink)(Event::Row(row.clone()));
+        for key in groups {
+            if let Some(group) = self.groups.get_mut(&key.number) {
+                for event in group.interval(tag, index, row.clone()) {
+                    (self.sink)(event);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, tag: FlowTag, end: FlowEnd) {
+        let Some(mut flow) = self.flows.remove(&tag) else {
+            return;
+        };
+        let wall = self.clock.wall();
+        let groups = flow.groups().to_vec();
+        for (index, row) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
+            self.tell_interval(tag, index, &row, &groups);
+        }
+        let total = flow.total(end.at, wall, end.dropped);
+        (self.sink)(Event::Row(total.clone()));
+        if let Some(datagrams) = end.sent {
+            (self.sink)(Event::Sent {
+                tag: Some(tag),
+                flows: 1,
+                datagrams,
+            });
+        }
+        for key in groups {
+            let Some(group) = self.groups.get_mut(&key.number) else {
+                continue;
+            };
+            for event in group.total(tag, total.clone(), end.sent) {
+                (self.sink)(event);
+            }
+            if group.is_complete() {
+                self.tell_group(key.number);
+            } else if group.is_idle() {
+                let due = self.clock.now() + STRAGGLERS;
+                self.waiting.insert(key.number, due);
+            }
+        }
+        self.tell_idle();
+    }
+
+    /// Tells what a group's ended flows add up to, and forgets it.
+    fn tell_group(&mut self, number: u64) {
+        self.waiting.remove(&number);
+        if let Some(group) = self.groups.remove(&number) {
+            for event in group.finish() {
+                (self.sink)(event);
+            }
+        }
+    }
+
+    fn tell_idle(&mut self) {
+        if self.flows.is_empty() && self.waiting.is_empty() {
+            (self.sink)(Event::Idle);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

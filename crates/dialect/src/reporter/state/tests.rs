@@ -1,0 +1,372 @@
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tapeline_base::{FlowId, Role, WallTime};
+use tapeline_engine::{Intervals, SendCell, SendCounters, SendPublisher};
+use tapeline_report::{Endpoints, Measure, Phase, Subject};
+
+use super::super::{CounterCell, GroupKind};
+use super::*;
+
+/// A clock that the test moves.
+#[derive(Clone, Debug, Default)]
+struct Hand(Arc<AtomicU64>);
+
+impl Hand {
+    fn set(&self, millis: u64) {
+        self.0.store(millis * 1_000_000, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Hand {
+    fn now(&self) -> MonoTime {
+        MonoTime::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+    fn wall(&self) -> WallTime {
+        WallTime::from_nanos(self.0.load(Ordering::Relaxed) as i64)
+    }
+}
+
+fn at(millis: u64) -> MonoTime {
+    MonoTime::from_nanos(millis * 1_000_000)
+}
+
+/// A reporter without its thread, and flows whose counters the test writes.
+struct Bench {
+    state: State<Hand>,
+    hand: Hand,
+    events: Arc<Mutex<Vec<Event>>>,
+    groups: u64,
+}
+
+struct Flow {
+    tag: FlowTag,
+    publisher: SendPublisher,
+    counters: SendCounters,
+}
+
+impl Flow {
+    fn send(&mut self, millis: u64, bytes: u64) {
+        self.publisher.at(at(millis), &self.counters);
+        self.counters.bytes += bytes;
+        self.counters.writes += 1;
+        self.counters.last = at(millis);
+        self.publisher.publish(&self.counters);
+    }
+}
+
+impl Bench {
+    fn new(partial_share: f64) -> Self {
+        let settings = ReporterSettings {
+            partial_share,
+            sum_single: false,
+        };
+        let hand = Hand::default();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&events);
+        Self {
+            state: State::new(
+                settings,
+                move |event| sink.lock().expect("events").push(event),
+                hand.clone(),
+            ),
+            hand,
+            events,
+            groups: 0,
+        }
+    }
+
+    fn group(&mut self, kind: GroupKind, members: usize) -> GroupKey {
+        self.groups += 1;
+        GroupKey {
+            number: self.groups,
+            kind,
+            members,
+        }
+    }
+
+    fn start(&mut self, id: u32, reversed: bool, millis: u64, groups: &[GroupKey]) -> Flow {
+        let interval = Some(Duration::from_secs(1));
+        let cell = Arc::new(SendCell::new(Intervals::new(at(millis), interval)));
+        let tag = FlowTag {
+            id: FlowId(id),
+            reversed,
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], 5001));
+        self.state.obey(Command::Start(Box::new(FlowStart {
+            tag,
+            cell: CounterCell::TcpSend(Arc::clone(&cell)),
+            start: at(millis),
+            interval,
+            endpoints: Endpoints {
+                local: address,
+                peer: address,
+                local_sends: true,
+            },
+            groups: groups.to_vec(),
+            conn: None,
+        })));
+        Flow {
+            tag,
+            publisher: SendPublisher::new(cell),
+            counters: SendCounters::default(),
+        }
+    }
+
+    fn end(&mut self, flow: &Flow, millis: u64) {
+        self.hand.set(millis);
+        let end = FlowEnd {
+            at: at(millis),
+            ..FlowEnd::default()
+        };
+        self.state.obey(Command::End(flow.tag, end));
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.hand.set(millis);
+        self.state.pass_time();
+    }
+
+    fn events(&self) -> Vec<Event> {
+        std::mem::take(&mut self.events.lock().expect("events"))
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.events()
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Row(row) => Some(row),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Subject kind, phase, span in milliseconds, bytes.
+fn told(rows: &[Row]) -> Vec<(char, Phase, u128, u128, u64)> {
+    rows.iter()
+        .map(|row| {
+            let subject = match row.subject {
+                Subject::Flow(_) => 'f',
+                Subject::Sum { .. } => 's',
+                Subject::Duplex(_) => 'd',
+            };
+            let span = row.span;
+            let (start, end) = (span.start.as_millis(), span.end.as_millis());
+            (subject, row.phase, start, end, row.bytes)
+        })
+        .collect()
+}
+
+use Phase::{Interval, Total};
+
+#[test]
+fn intervals_add_up_to_the_total_with_a_partial_one_at_the_end() {
+    let mut bench = Bench::new(0.25);
+    let mut flow = bench.start(1, false, 0, &[]);
+    flow.send(100, 10);
+    flow.send(900, 20);
+    flow.send(1001, 4);
+    bench.pass(1005);
+    flow.send(2600, 8);
+    bench.pass(2600);
+    bench.end(&flow, 2600);
+    assert_eq!(
+        told(&bench.rows()),
+        [
+            ('f', Interval, 0, 1000, 30),
+            ('f', Interval, 1000, 2000, 4),
+            ('f', Interval, 2000, 2600, 8),
+            ('f', Total, 0, 2600, 42),
+        ]
+    );
+}
+
+#[test]
+fn a_short_or_empty_rest_is_not_told() {
+    for (rest, bytes) in [(1200, 5), (1900, 0)] {
+        let mut bench = Bench::new(0.25);
+        let mut flow = bench.start(1, false, 0, &[]);
+        flow.send(500, 7);
+        bench.pass(1000);
+        if bytes > 0 {
+            flow.send(1100, bytes);
+        }
+        bench.end(&flow, rest);
+        let phases: Vec<_> = bench.rows().iter().map(|row| row.phase).collect();
+        assert_eq!(phases, [Interval, Total], "{rest}");
+    }
+}
+
+#[test]
+fn sums_wait_for_every_member_and_are_told_once() {
+    let mut bench = Bench::new(0.25);
+    let sum = bench.group(GroupKind::Sum(Role::Client), 2);
+    let mut one = bench.start(1, false, 0, &[sum]);
+    let mut two = bench.start(2, false, 0, &[sum]);
+    one.send(10, 1);
+    two.send(20, 2);
+    bench.pass(1000);
+    assert_eq!(
+        told(&bench.rows()),
+        [
+            ('f', Interval, 0, 1000, 1),
+            ('f', Interval, 0, 1000, 2),
+            ('s', Interval, 0, 1000, 3),
+        ]
+    );
+    bench.end(&one, 1100);
+    assert_eq!(told(&bench.rows()), [('f', Total, 0, 1100, 1)]);
+    bench.end(&two, 1150);
+    let events = bench.events();
+    assert!(matches!(events.last(), Some(Event::Idle)));
+    assert!(matches!(&events[1], Event::Row(row)
+        if row.bytes == 3 && row.subject == Subject::Sum { flows: 2 }
+            && row.span.end == Duration::from_millis(1150)));
+    assert!(bench.state.groups.is_empty(), "nothing is kept");
+}
+
+#[test]
+fn a_member_that_ended_before_the_next_began_is_in_the_sum() {
+    let mut bench = Bench::new(0.25);
+    let sum = bench.group(GroupKind::Sum(Role::Client), 2);
+    let mut one = bench.start(1, false, 0, &[sum]);
+    one.send(10, 1);
+    bench.end(&one, 11);
+    assert_eq!(told(&bench.rows()), [('f', Total, 0, 11, 1)]);
+    let mut two = bench.start(2, false, 12, &[sum]);
+    two.send(20, 2);
+    bench.end(&two, 22);
+    assert_eq!(
+        told(&bench.rows()),
+        [('f', Total, 0, 10, 2), ('s', Total, 0, 11, 3)]
+    );
+}
+
+#[test]
+fn a_sum_waits_a_second_for_members_that_never_come() {
+    let mut bench = Bench::new(0.25);
+    let sum = bench.group(GroupKind::Sum(Role::Server), 3);
+    for id in [1, 2] {
+        let mut flow = bench.start(id, false, 0, &[sum]);
+        flow.send(10, 5);
+        bench.end(&flow, 20);
+    }
+    assert_eq!(bench.rows().len(), 2);
+    assert_eq!(bench.state.waiting.values().next(), Some(&at(1020)));
+    bench.pass(1019);
+    assert!(bench.events().is_empty());
+    bench.pass(1020);
+    let events = bench.events();
+    assert!(matches!(&events[..], [Event::Row(row), Event::Idle] if row.bytes == 10));
+    assert!(bench.state.waiting.is_empty());
+}
+
+#[test]
+fn the_directions_of_a_flow_are_one_member_and_have_a_row_of_their_own() {
+    let mut bench = Bench::new(0.25);
+    let sum = bench.group(GroupKind::Sum(Role::Client), 1);
+    let tag = FlowTag {
+        id: FlowId(1),
+        reversed: false,
+    };
+    let pair = bench.group(GroupKind::Duplex(tag), 1);
+    let mut there = bench.start(1, false, 0, &[pair, sum]);
+    let mut back = bench.start(1, true, 0, &[pair, sum]);
+    there.send(10, 3);
+    back.send(10, 4);
+    bench.pass(1000);
+    bench.end(&there, 1010);
+    bench.end(&back, 1020);
+    let rows = bench.rows();
+    assert_eq!(
+        told(&rows),
+        [
+            ('f', Interval, 0, 1000, 3),
+            ('f', Interval, 0, 1000, 4),
+            ('d', Interval, 0, 1000, 7),
+            ('f', Total, 0, 1010, 3),
+            ('f', Total, 0, 1020, 4),
+            ('d', Total, 0, 1020, 7),
+        ]
+    );
+    assert!(matches!(rows[0].measure, Measure::TcpSend(_)));
+}
+
+#[test]
+fn closing_ends_what_runs_and_tells_what_waits() {
+    let mut bench = Bench::new(0.25);
+    let sum = bench.group(GroupKind::Sum(Role::Server), 4);
+    let mut flows: Vec<_> = (1..=3)
+        .map(|id| bench.start(id, false, 0, &[sum]))
+        .collect();
+    for flow in &mut flows {
+        flow.send(10, 1);
+    }
+    bench.end(&flows[0], 20);
+    bench.hand.set(30);
+    bench.state.close();
+    let rows = bench.rows();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[3].bytes, 3);
+}
+
+#[test]
+fn an_end_without_a_start_and_a_second_end_do_nothing() {
+    let mut bench = Bench::new(0.25);
+    let flow = bench.start(1, false, 0, &[]);
+    bench.end(&flow, 10);
+    assert_eq!(bench.events().len(), 2);
+    bench.end(&flow, 20);
+    assert!(bench.events().is_empty());
+}
+
+#[test]
+fn whatever_is_sent_whenever_it_is_looked_at_the_intervals_add_up() {
+    // Every rest is told, so nothing may be missing.
+    for seed in 0..300_u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |limit: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % limit
+        };
+        let mut bench = Bench::new(0.0);
+        let sum = bench.group(GroupKind::Sum(Role::Client), 3);
+        let mut flows: Vec<_> = (1..=3)
+            .map(|id| bench.start(id, false, 0, &[sum]))
+            .collect();
+        let mut now = 0;
+        for _ in 0..below(60) {
+            now += below(700);
+            match below(4) {
+                // A reporter that is held up looks rarely.
+                0 => bench.pass(now),
+                n => flows[n as usize - 1].send(now, 1 + below(1000)),
+            }
+        }
+        for flow in &flows {
+            now += below(1500);
+            bench.end(flow, now + 1);
+        }
+        let rows = bench.rows();
+        let bytes = |want: &dyn Fn(&Row) -> bool| -> u64 {
+            rows.iter()
+                .filter(|row| want(row))
+                .map(|row| row.bytes)
+                .sum()
+        };
+        for flow in &flows {
+            let of = |row: &Row| row.subject == Subject::Flow(flow.tag);
+            let intervals = bytes(&|row| of(row) && row.phase == Interval);
+            let total = bytes(&|row| of(row) && row.phase == Total);
+            assert_eq!((intervals, total), (total, flow.counters.bytes), "{seed}");
+        }
+        let sums = bytes(&|row| matches!(row.subject, Subject::Sum { .. }) && row.phase == Total);
+        let sent: u64 = flows.iter().map(|flow| flow.counters.bytes).sum();
+        assert_eq!(sums, sent, "{seed}");
+        assert!(bench.state.groups.is_empty() && bench.state.waiting.is_empty());
+    }
+}

@@ -1,0 +1,101 @@
+//! What a UDP receiver counts.
+
+use tapeline_base::MonoTime;
+use tapeline_stats::Moments;
+
+use super::{Extremes, FlowCell, Publisher, Words};
+
+/// A UDP receiver's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DatagramCounters {
+    /// Payload bytes, duplicates included, as iperf counts.
+    pub bytes: u64,
+    /// Distinct datagrams.
+    pub received: u64,
+    /// One more than the highest sequence number, counted from the first possible one.
+    pub total: u64,
+    /// Missing so far, late arrivals taken back.
+    pub lost: u64,
+    /// Arrived after a later one.
+    pub reordered: u64,
+    /// Arrived again.
+    pub duplicates: u64,
+    /// Sequence numbers skipped upward (iperf 2's lost counter, before correction).
+    pub skipped: u64,
+    /// Arrivals not above the highest number (iperf 2's out of order).
+    pub out_of_order: u64,
+    /// Datagrams longer than the receive buffer.
+    pub truncated: u64,
+    /// Running jitter, nanoseconds.
+    pub jitter_ns: f64,
+    /// Count and mean of all running jitter values, nanoseconds.
+    pub jitter_count: u64,
+    /// See `jitter_count`.
+    pub jitter_mean_ns: f64,
+    /// Transit times, seconds.
+    pub transit: Moments,
+    /// Time of the last datagram.
+    pub last: MonoTime,
+}
+
+/// Cell of a UDP receiver.
+pub type DatagramCell = FlowCell<DatagramCounters, 21>;
+/// The one writer of a [`DatagramCell`]; its extremes are transit times.
+pub type DatagramPublisher = Publisher<DatagramCounters, 21>;
+
+impl Words<21> for DatagramCounters {
+    #[inline]
+    fn to_words(&self, extremes: &Extremes) -> [u64; 21] {
+        let [interval, low, high] = extremes.to_words();
+        [
+            self.bytes,
+            self.received,
+            self.total,
+            self.lost,
+            self.reordered,
+            self.duplicates,
+            self.skipped,
+            self.out_of_order,
+            self.truncated,
+            self.jitter_ns.to_bits(),
+            self.jitter_count,
+            self.jitter_mean_ns.to_bits(),
+            self.transit.count,
+            self.transit.mean.to_bits(),
+            self.transit.m2.to_bits(),
+            self.transit.min.to_bits(),
+            self.transit.max.to_bits(),
+            self.last.as_nanos(),
+            interval,
+            low,
+            high,
+        ]
+    }
+
+    fn from_words(w: [u64; 21]) -> (Self, Extremes) {
+        let f = |i: usize| f64::from_bits(w[i]);
+        let counters = Self {
+            bytes: w[0],
+            received: w[1],
+            total: w[2],
+            lost: w[3],
+            reordered: w[4],
+            duplicates: w[5],
+            skipped: w[6],
+            out_of_order: w[7],
+            truncated: w[8],
+            jitter_ns: f(9),
+            jitter_count: w[10],
+            jitter_mean_ns: f(11),
+            transit: Moments {
+                count: w[12],
+                mean: f(13),
+                m2: f(14),
+                min: f(15),
+                max: f(16),
+            },
+            last: MonoTime::from_nanos(w[17]),
+        };
+        (counters, Extremes::from_words([w[18], w[19], w[20]]))
+    }
+}

@@ -1,0 +1,58 @@
+//! The writing end of a cell.
+
+use std::sync::Arc;
+
+use tapeline_base::MonoTime;
+
+use super::intervals::Watch;
+use super::{Extremes, FlowCell, Words};
+
+/// The one writer of a [`FlowCell`], with the extremes of the running interval.
+#[derive(Debug)]
+pub struct Publisher<C, const N: usize> {
+    cell: Arc<FlowCell<C, N>>,
+    watch: Watch,
+    extremes: Extremes,
+}
+
+impl<C: Words<N>, const N: usize> Publisher<C, N> {
+    /// The one writer of `cell`.
+    #[must_use]
+    pub fn new(cell: Arc<FlowCell<C, N>>) -> Self {
+        let watch = Watch::new(cell.intervals());
+        Self {
+            cell,
+            watch,
+            extremes: Extremes::default(),
+        }
+    }
+
+    /// Whether `now` lies behind a boundary that has not been marked yet.
+    #[inline]
+    #[must_use]
+    pub fn is_behind_boundary(&self, now: MonoTime) -> bool {
+        self.watch.is_behind(now)
+    }
+
+    /// Call before counting an event of time `now`.
+    #[inline]
+    pub fn at(&mut self, now: MonoTime, counters: &C) {
+        if let Some(boundaries) = self.watch.passed(now) {
+            self.cell
+                .set_mark(&counters.to_words(&self.extremes), boundaries);
+            self.extremes = Extremes::of(boundaries);
+        }
+    }
+
+    /// Takes a sample into the extremes of the interval, seconds.
+    #[inline]
+    pub fn extreme(&mut self, sample: f64) {
+        self.extremes.add(sample);
+    }
+
+    /// Call after counting.
+    #[inline]
+    pub fn publish(&self, counters: &C) {
+        self.cell.publish(&counters.to_words(&self.extremes));
+    }
+}

@@ -1,0 +1,159 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tapeline_sys::{SocketOptions, TcpConn, TcpListener};
+
+use super::*;
+use crate::counters::{Intervals, SendCell};
+use crate::tcp_send::{SendEnd, TcpSendPlan, TcpSender};
+
+/// Long enough for the busiest machine; only a failing test waits for it.
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn connection() -> (Arc<TcpConn>, TcpConn) {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let options = SocketOptions::default();
+    let listener = TcpListener::bind(any, &options, 8)
+        .expect("listener")
+        .socket;
+    let to = listener.local_addr().expect("address");
+    let client = TcpConn::connect(to, None, &options, Some(LIMIT)).expect("connection");
+    loop {
+        if let Some((server, _)) = listener.accept().expect("accept") {
+            return (Arc::new(client.conn), server);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Panics at its third step.
+struct Faulty {
+    conn: Arc<TcpConn>,
+    steps: usize,
+}
+
+impl TcpWork for Faulty {
+    fn step(&mut self, _: MonoTime, _: Call, _: &mut [u8]) -> Step {
+        self.steps += 1;
+        assert!(self.steps < 3, "a fault, as ordered by the test");
+        Step::Progress
+    }
+    fn scratch_length(&self) -> usize {
+        0
+    }
+    fn conn(&self) -> &TcpConn {
+        &self.conn
+    }
+    fn interest(&self) -> Interest {
+        Interest::WRITE
+    }
+}
+
+fn sender(conn: &Arc<TcpConn>, stop: &Stop, bytes: Option<u64>) -> Box<dyn TcpWork> {
+    let now = SystemClock.now();
+    let plan = TcpSendPlan {
+        conn: Arc::clone(conn),
+        chunk: vec![0; 8192].into(),
+        block: 8192,
+        deadline: None,
+        bytes,
+        already: 0,
+        schedule: None,
+        end: SendEnd::Leave,
+        patience: LIMIT,
+        cell: Arc::new(SendCell::new(Intervals::new(now, None))),
+        stop: stop.clone(),
+    };
+    Box::new(TcpSender::new(plan, now))
+}
+
+fn run(pool: &Pool, work: Box<dyn TcpWork>, stop: &Stop, many: bool) -> mpsc::Receiver<Ending> {
+    let (end, ended) = mpsc::channel();
+    let on_end = Box::new(move |ending| end.send(ending).expect("the test waits"));
+    pool.run(work, stop, many, on_end);
+    ended
+}
+
+#[test]
+fn a_panic_ends_its_own_flow_only() {
+    for many in [false, true] {
+        let pool = Pool::new(8);
+        let stop = Stop::new();
+        let pairs: Vec<_> = (0..4).map(|_| connection()).collect();
+        let healthy: Vec<_> = pairs
+            .iter()
+            .map(|(conn, _)| run(&pool, sender(conn, &stop, None), &stop, many))
+            .collect();
+        let (conn, _server) = connection();
+        let faulty = Box::new(Faulty { conn, steps: 0 });
+        let ending = run(&pool, faulty, &stop, many)
+            .recv_timeout(LIMIT)
+            .expect("an end");
+        assert!(matches!(ending.cause, Cause::Worker(_)), "{ending:?}");
+        stop.raise();
+        for flow in healthy {
+            let ending = flow.recv_timeout(LIMIT).expect("an end");
+            assert!(matches!(ending.cause, Cause::Stopped), "{ending:?}");
+        }
+        assert_eq!(Arc::strong_count(&pool.threaded), 1 + pool_threads(&pool));
+    }
+}
+
+/// Workers that hold on to the pool's counter.
+fn pool_threads(pool: &Pool) -> usize {
+    pool.workers.lock().expect("workers").len()
+}
+
+#[test]
+fn a_panic_at_the_end_of_a_flow_leaves_the_worker() {
+    let pool = Pool::new(0);
+    let stop = Stop::new();
+    for _ in 0..4 {
+        let (conn, _server) = connection();
+        pool.run(
+            sender(&conn, &stop, Some(1)),
+            &stop,
+            true,
+            Box::new(|_| panic!("a fault, as ordered by the test")),
+        );
+    }
+    let (conn, _server) = connection();
+    let ending = run(&pool, sender(&conn, &stop, Some(1)), &stop, true)
+        .recv_timeout(LIMIT)
+        .expect("an end");
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+}
+
+#[test]
+fn both_directions_of_a_connection_run_polled() {
+    let pool = Pool::new(0);
+    let stop = Stop::new();
+    let (conn, _server) = connection();
+    // More than there are workers: some of them meet the connection again.
+    let flows: Vec<_> = (0..pool.most_workers * 2)
+        .map(|_| run(&pool, sender(&conn, &stop, Some(8192)), &stop, true))
+        .collect();
+    for flow in flows {
+        let ending = flow.recv_timeout(LIMIT).expect("an end");
+        assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    }
+}
+
+#[test]
+fn workers_end_with_their_pool_and_its_flows() {
+    let pool = Pool::new(0);
+    let stop = Stop::new();
+    let (conn, _server) = connection();
+    let flow = run(&pool, sender(&conn, &stop, None), &stop, true);
+    let counter = Arc::downgrade(&pool.threaded);
+    drop(pool);
+    assert!(flow.recv_timeout(Duration::from_millis(50)).is_err());
+    stop.raise();
+    let ending = flow.recv_timeout(LIMIT).expect("an end");
+    assert!(matches!(ending.cause, Cause::Stopped), "{ending:?}");
+    let until = std::time::Instant::now() + LIMIT;
+    while counter.strong_count() > 0 {
+        assert!(std::time::Instant::now() < until, "a worker is left");
+        std::thread::yield_now();
+    }
+}
