@@ -95,6 +95,21 @@ fn is_fatal(option: SocketOption, personality: Personality) -> bool {
     }
 }
 
+/// Says that the system gave less buffer than `-w` asked for. (iperf 2 says so in its banner.)
+pub(super) fn tell_clamped(
+    wanted: Option<u64>,
+    actual: u64,
+    personality: Personality,
+    context: &Context,
+) {
+    if let Some(wanted) = wanted
+        && personality == Personality::Native
+        && actual < wanted
+    {
+        context.notice(Notice::BufferClamped { wanted, actual });
+    }
+}
+
 fn segment_size(plan: &SocketPlan, measured: Option<u32>) -> Option<SegmentSize> {
     match plan.segment_size {
         Some(wanted) => Some(SegmentSize::Requested(wanted)),

@@ -72,8 +72,15 @@ pub(super) fn open_tcp(
     banner::tell_refusals(&opened.refused, &options, personality, context)?;
     let listener = opened.socket;
     let local = listener.local_addr().unwrap_or(request.address());
+    let buffer = listener.receive_buffer().unwrap_or(0);
+    banner::tell_clamped(
+        request.plan.socket.window,
+        buffer,
+        request.plan.personality,
+        context,
+    );
     let facts = SocketFacts {
-        buffer: listener.receive_buffer().unwrap_or(0),
+        buffer,
         mss: listener.mss(),
         congestion: listener.congestion(),
     };
@@ -108,6 +115,12 @@ pub(super) fn open_udp(
             .map_err(|error| request.failed(Transport::Udp, &error))?;
     }
     let shown = socket.receive_buffer().unwrap_or(0);
+    banner::tell_clamped(
+        request.plan.socket.window,
+        shown,
+        request.plan.personality,
+        context,
+    );
     socket.request(ReceiveFeatures::MEASURE);
     if request.plan.socket.window.is_none() {
         // The default lasts for milliseconds at speed; what it drops is not the network's.

@@ -66,10 +66,6 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         options: &options,
         context,
     };
-    let ready = connector.connect_all(&tags);
-    if ready.len() < plan.parallel {
-        tally.fail();
-    }
     let starter = Starter {
         plan,
         context,
@@ -77,7 +73,19 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         tally: &tally,
         payload: payload(plan.tcp_write_length()),
     };
-    starter.start_all(ready);
+    let connected = if plan.connect_sync {
+        let ready = connector.connect_all(&tags, |flow| flow);
+        let connected = ready.len();
+        starter.start_all(ready);
+        connected
+    } else {
+        connector
+            .connect_all(&tags, |flow| starter.start_all(vec![flow]))
+            .len()
+    };
+    if connected < plan.parallel {
+        tally.fail();
+    }
     let failed = tally.wait();
     listener.map_or(failed, |listener| listener.wait() || failed)
 }
@@ -105,6 +113,12 @@ fn announce(plan: &ClientPlan, target: &Target, context: &SharedContext) -> Opti
         context.notice(Notice::TosFailed { wanted, actual });
         plan.socket.tos = Some(actual);
     }
+    banner::tell_clamped(
+        plan.socket.window,
+        probe.send_buffer,
+        plan.personality,
+        context,
+    );
     let facts = SocketFacts {
         buffer: probe.send_buffer,
         mss: probe.mss,
@@ -124,14 +138,14 @@ struct Connector<'a> {
 }
 
 impl Connector<'_> {
-    /// Connects every flow, several at a time; those that cannot be had are told and
-    /// left out.
-    fn connect_all(&self, tags: &[FlowTag]) -> Vec<Ready> {
-        if tags.len() == 1 {
-            return self.connect(0, tags[0]).into_iter().collect();
+    /// Connects every flow, several at a time, and hands each to `then` at once; those that
+    /// cannot be had are told and left out. The results are in the order of the flows.
+    fn connect_all<T: Send>(&self, tags: &[FlowTag], then: impl Fn(Ready) -> T + Sync) -> Vec<T> {
+        if let [tag] = tags {
+            return self.connect(0, *tag).map(then).into_iter().collect();
         }
         let next = std::sync::atomic::AtomicUsize::new(0);
-        let mut ready: Vec<Ready> = std::thread::scope(|scope| {
+        let mut results: Vec<(FlowTag, T)> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..CONNECTORS.min(tags.len()))
                 .map(|_| {
                     scope.spawn(|| {
@@ -141,7 +155,7 @@ impl Connector<'_> {
                             let Some(tag) = tags.get(index) else {
                                 return own;
                             };
-                            own.extend(self.connect(index, *tag));
+                            own.extend(self.connect(index, *tag).map(|flow| (*tag, then(flow))));
                         }
                     })
                 })
@@ -152,8 +166,8 @@ impl Connector<'_> {
                 .flatten()
                 .collect()
         });
-        ready.sort_by_key(|flow| flow.tag);
-        ready
+        results.sort_by_key(|(tag, _)| *tag);
+        results.into_iter().map(|(_, result)| result).collect()
     }
 
     fn connect(&self, index: usize, tag: FlowTag) -> Option<Ready> {
@@ -234,7 +248,7 @@ struct Starter<'a> {
 
 impl Starter<'_> {
     fn start_all(&self, ready: Vec<Ready>) {
-        let many = ready.len() > THREADED_FLOWS;
+        let many = self.plan.parallel > THREADED_FLOWS;
         let mut started = Vec::with_capacity(ready.len());
         for flow in ready {
             match self.open(&flow) {

@@ -86,8 +86,10 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
                 context.notice(notice);
                 return true;
             }
+            let buffer = opened.socket.send_buffer().unwrap_or(0);
+            banner::tell_clamped(plan.socket.window, buffer, plan.personality, context);
             let facts = SocketFacts {
-                buffer: opened.socket.send_buffer().unwrap_or(0),
+                buffer,
                 mss: None,
                 congestion: None,
             };
@@ -522,7 +524,8 @@ fn report_numbers(report: &ServerReport, span: Duration) -> UdpReceive {
         received,
         total: report.datagrams,
         lost: report.lost,
-        reordered: report.out_of_order,
+        // A report does not tell late datagrams from repeated ones.
+        reordered: 0,
         duplicates: 0,
         out_of_order: report.out_of_order,
         lost_compatible: report.lost,

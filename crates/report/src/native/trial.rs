@@ -107,7 +107,14 @@ impl TrialResult {
         let label = format!("{:<LABEL$}", self.part.name());
         let head = |value: &str| format!("  {}{}\n", paint.dim(&label), paint.bold(value));
         let more = |text: String| format!("  {:LABEL$}{text}\n", "");
+        let unreachable = self.notices.iter().any(|notice| {
+            matches!(
+                notice,
+                Notice::ConnectFailed { .. } | Notice::Unresolvable { .. }
+            )
+        });
         let (headline, details) = match self.part {
+            _ if unreachable => ("not measured".into(), Vec::new()),
             TrialPart::Latency => self.latency(),
             TrialPart::TcpUp | TrialPart::TcpDown => self.tcp(),
             TrialPart::Udp { rate } => self.udp(rate),

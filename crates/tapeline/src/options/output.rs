@@ -18,7 +18,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         )]),
     OptionSpec::new(Id::Format, Some('f'), "format")
         .value("LETTER")
-        .sides(Sides::ANY)
         .variable(7, "IPERF_FORMAT")
         .help(
             Group::Output,
@@ -33,11 +32,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Output, "show sums only")
         .listed(&[(Both, "", "show sum reports only")]),
     OptionSpec::new(Id::HideIps, None, "hide-ips")
-        .sides(Sides::ANY)
         .help(Group::Output, "hide all but the last part of addresses")
         .listed(&[(Both, "", "hide addresses and host names in the output")]),
     OptionSpec::new(Id::Utc, None, "utc")
-        .sides(Sides::ANY)
         .help(Group::Output, "dates in universal time")
         .listed(&[(Both, "", "dates in universal time (UTC)")]),
     OptionSpec::new(Id::Output, Some('o'), "output")

@@ -97,14 +97,6 @@ impl Printer {
             let _ = message::print(&[message]);
             ExitCode::Failure
         })?;
-        if let Some(path) = &presentation.output_file
-            && presentation.style != TextStyle::Native
-        {
-            let _ = message::print(&[CliMessage::out(format!(
-                "Output from stdout (but not from stderr) will be redirected to file {}",
-                path.display()
-            ))]);
-        }
         let (events, inbox) = mpsc::sync_channel::<Event>(QUEUE);
         let interruption = interruption.clone();
         let body = move || {

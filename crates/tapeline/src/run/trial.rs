@@ -162,8 +162,16 @@ impl Trial {
                 break;
             }
             let progress = Progress::begin(index + 1, parts.len(), *part, length);
-            results.push(self.run(*part, length));
+            let result = self.run(*part, length);
             progress.end();
+            let unknown = result
+                .notices
+                .iter()
+                .any(|notice| matches!(notice, Notice::Unresolvable { .. }));
+            results.push(result);
+            if unknown {
+                break;
+            }
         }
         if let Some(local) = &self.local {
             local.stopper.stop();

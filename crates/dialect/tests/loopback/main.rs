@@ -1,0 +1,10 @@
+//! Clients and servers of this crate against each other, and against peers of raw
+//! sockets, on loopback.
+
+mod harness;
+mod hostile;
+mod serving;
+mod stopping;
+mod tcp;
+mod udp;
+mod udp_endings;
