@@ -70,13 +70,7 @@ fn lint() -> Result<()> {
 fn document() -> Result<()> {
     let mut command: Command = cargo();
     command
-        .args([
-            "doc",
-            "--quiet",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-        ])
+        .args(["doc", "--quiet", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
     shell::run(&mut command)
 }
