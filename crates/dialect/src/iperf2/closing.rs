@@ -12,6 +12,9 @@ const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// Time after which the report counts as lost; iperf 2's 200 waits of 10 ms.
 const GIVE_UP: Duration = Duration::from_secs(2);
 
+/// The same once the user has interrupted the run.
+const HURRIED: Duration = Duration::from_millis(250);
+
 /// What the client does next.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ClosingStep {
@@ -41,6 +44,7 @@ pub(super) struct Closing {
     next_send: MonoTime,
     tries: u32,
     report: Option<Box<ServerReport>>,
+    hurried: bool,
 }
 
 impl Closing {
@@ -51,6 +55,15 @@ impl Closing {
             next_send: now,
             tries: 0,
             report: None,
+            hurried: false,
+        }
+    }
+
+    /// The user does not want to wait: what comes at once is taken, no more.
+    pub(super) fn hurry(&mut self, now: MonoTime) {
+        if !self.hurried {
+            self.hurried = true;
+            self.deadline = self.deadline.min(now + HURRIED);
         }
     }
 
@@ -117,6 +130,28 @@ mod tests {
         assert_eq!((sends, reported), (1, true));
         let (sends, _, reported) = drive(Closing::new(MonoTime::ZERO), Some(4));
         assert_eq!((sends, reported), (4, true));
+    }
+
+    #[test]
+    fn an_interrupt_shortens_it_once() {
+        let at = |millis: u64| MonoTime::ZERO + Duration::from_millis(millis);
+        let mut closing = Closing::new(at(0));
+        closing.hurry(at(100));
+        closing.hurry(at(200));
+        assert!(!matches!(
+            closing.next(at(349)),
+            ClosingStep::Unanswered { .. }
+        ));
+        assert!(matches!(
+            closing.next(at(350)),
+            ClosingStep::Unanswered { .. }
+        ));
+        let mut late = Closing::new(at(0));
+        late.hurry(at(1900));
+        assert!(matches!(
+            late.next(at(2000)),
+            ClosingStep::Unanswered { .. }
+        ));
     }
 
     #[test]

@@ -235,6 +235,7 @@ pub(super) struct ClientListener {
     close: Stop,
     waker: Arc<Waker>,
     tally: Arc<Tally>,
+    context: SharedContext,
     /// Time that the server may take to begin once our own traffic has ended.
     patience: Duration,
 }
@@ -331,6 +332,7 @@ impl ClientListener {
             close,
             waker,
             tally,
+            context: Arc::clone(context),
             patience: BACK_LIMIT + udp_time,
         }))
     }
@@ -341,6 +343,9 @@ impl ClientListener {
         self.close();
         if !came {
             let _ = self.done.recv();
+            self.context.notice(Notice::Text(
+                "the server did not connect back (in time)".into(),
+            ));
         }
         self.tally.wait() || !came
     }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, Role};
+use tapeline_wire::iperf2::TestMode;
 
 use crate::reporter::{GroupKey, GroupKind, ReporterHandle};
 
@@ -17,12 +18,51 @@ const ASSEMBLY: Duration = Duration::from_secs(10);
 /// Most tests that are being assembled; the oldest is forgotten beyond.
 const MOST: usize = 1024;
 
+/// Where the flows of one test are added up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TestSums {
+    /// Flows that the client opened.
+    pub(super) opened: GroupKey,
+    /// Flows with which the server connects back: the same sum when they run at the same
+    /// time, another one when they follow.
+    pub(super) back: GroupKey,
+}
+
+impl TestSums {
+    /// For a test of `flows` parallel flows, as `role` tells it.
+    pub(super) fn open(
+        reporter: &ReporterHandle,
+        role: Role,
+        mode: TestMode,
+        flows: usize,
+    ) -> Self {
+        let group = |members| reporter.open_group(GroupKind::Sum(role), members);
+        let opened = match mode {
+            TestMode::Normal | TestMode::Reverse | TestMode::Tradeoff => group(flows),
+            TestMode::FullDuplex | TestMode::Dual => group(flows.saturating_mul(2)),
+        };
+        let back = match mode {
+            TestMode::Tradeoff => group(flows),
+            _ => opened,
+        };
+        Self { opened, back }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    key: GroupKey,
+    sums: TestSums,
+    mode: TestMode,
     threads: u32,
     members: u32,
     since: MonoTime,
+}
+
+impl Open {
+    /// Whether further streams may belong to it.
+    fn is_assembling(&self, now: MonoTime) -> bool {
+        self.members < self.threads && now.since(self.since) < ASSEMBLY
+    }
 }
 
 /// Tests whose streams are still arriving.
@@ -32,40 +72,85 @@ pub(super) struct TestGroups {
 }
 
 impl TestGroups {
-    /// The group of a new flow from `client` whose test has `threads` streams.
+    /// The sums of a new flow from `client` whose test has `threads` streams.
     pub(super) fn join(
         &self,
         reporter: &ReporterHandle,
         client: IpAddr,
+        mode: TestMode,
         threads: u32,
         now: MonoTime,
-    ) -> GroupKey {
+    ) -> TestSums {
         let threads = threads.max(1);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(group) = open.get_mut(&(client, threads))
-            && group.members < group.threads
-            && now.since(group.since) < ASSEMBLY
+        if let Some(test) = open.get_mut(&(client, threads))
+            && test.mode == mode
+            && test.is_assembling(now)
         {
-            group.members += 1;
-            return group.key;
+            test.members += 1;
+            return test.sums;
         }
+        open.retain(|_, test| test.is_assembling(now));
         if open.len() >= MOST {
-            open.retain(|_, group| {
-                now.since(group.since) < ASSEMBLY && group.members < group.threads
-            });
-            if open.len() >= MOST {
-                open.clear();
-            }
+            open.clear();
         }
-        let members = usize::try_from(threads).unwrap_or(usize::MAX);
-        let key = reporter.open_group(GroupKind::Sum(Role::Server), members);
-        let group = Open {
-            key,
+        let flows = usize::try_from(threads).unwrap_or(usize::MAX);
+        let sums = TestSums::open(reporter, Role::Server, mode, flows);
+        let test = Open {
+            sums,
+            mode,
             threads,
             members: 1,
             since: now,
         };
-        open.insert((client, threads), group);
-        key
+        if test.is_assembling(now) {
+            open.insert((client, threads), test);
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reporter::{Reporter, ReporterSettings};
+
+    #[test]
+    fn streams_of_a_test_meet_and_tests_do_not() {
+        let reporter = Reporter::start(ReporterSettings::default(), |_| {}).expect("reporter");
+        let handle = reporter.handle();
+        let groups = TestGroups::default();
+        let at = |seconds: u64| MonoTime::from_nanos(seconds * 1_000_000_000);
+        let host = |last| IpAddr::from([192, 0, 2, last]);
+        let join = |last, mode, threads, seconds| {
+            groups
+                .join(&handle, host(last), mode, threads, at(seconds))
+                .opened
+        };
+        let first = join(1, TestMode::Normal, 2, 0);
+        assert_ne!(join(2, TestMode::Normal, 2, 0), first, "another host");
+        assert_ne!(join(1, TestMode::Normal, 3, 0), first, "another test");
+        assert_eq!(join(1, TestMode::Normal, 2, 9), first);
+        let next = join(1, TestMode::Normal, 2, 9);
+        assert_ne!(next, first, "it was complete");
+        assert_ne!(join(1, TestMode::Reverse, 2, 9), next, "another mode");
+        let late = join(2, TestMode::Normal, 2, 11);
+        assert_ne!(late, join(2, TestMode::Normal, 2, 22), "too late");
+        let alone = join(3, TestMode::Normal, 1, 22);
+        assert_ne!(join(3, TestMode::Normal, 1, 22), alone);
+        reporter.finish();
+    }
+
+    #[test]
+    fn what_is_over_is_not_kept() {
+        let reporter = Reporter::start(ReporterSettings::default(), |_| {}).expect("reporter");
+        let handle = reporter.handle();
+        let groups = TestGroups::default();
+        for n in 0..100_000_u32 {
+            let client = IpAddr::from(n.to_be_bytes());
+            groups.join(&handle, client, TestMode::Normal, 1 + n % 3, MonoTime::ZERO);
+        }
+        assert!(groups.open.lock().expect("groups").len() <= MOST);
+        reporter.finish();
     }
 }

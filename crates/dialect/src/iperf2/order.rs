@@ -77,7 +77,8 @@ impl ClientPlan {
             .unwrap_or(Pace::Bits(BitRate(limits::DEFAULT_UDP_RATE)))
     }
 
-    fn mode(&self) -> TestMode {
+    /// The arrangement as the header says it.
+    pub(super) fn mode(&self) -> TestMode {
         match self.arrangement() {
             Arrangement::Forward => TestMode::Normal,
             Arrangement::Reverse => TestMode::Reverse,

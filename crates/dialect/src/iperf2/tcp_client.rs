@@ -7,13 +7,14 @@ use std::time::Duration;
 use tapeline_base::{Clock, FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
-use tapeline_sys::{SocketOptions, TcpConn, TcpProbe, reason};
+use tapeline_sys::{Interest, SocketOptions, TcpConn, TcpProbe, Wait, reason};
 use tapeline_wire::iperf2::{PeerVersion, ServerAck};
 
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
 use super::connect_back::ClientListener;
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
+use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan};
@@ -23,6 +24,9 @@ use crate::reporter::{GroupKey, GroupKind};
 const CONNECTORS: usize = 16;
 /// Time for a connection to be established.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Longest wait between two looks at the stop flag.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// One connected flow, before its traffic.
 struct Ready {
@@ -40,10 +44,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         return true;
     }
     let tally = Tally::new();
-    let group = context
-        .reporter
-        .open_group(GroupKind::Sum(Role::Client), plan.parallel);
-    let listener = match ClientListener::open(plan, target, context, group) {
+    let sums = TestSums::open(&context.reporter, Role::Client, plan.mode(), plan.parallel);
+    let listener = match ClientListener::open(plan, target, context, sums.back) {
         Ok(listener) => listener,
         Err(notice) => {
             context.notice(notice);
@@ -69,7 +71,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     let starter = Starter {
         plan,
         context,
-        group,
+        group: sums.opened,
         tally: &tally,
         payload: payload(plan.tcp_write_length()),
     };
@@ -250,8 +252,9 @@ impl Starter<'_> {
     fn start_all(&self, ready: Vec<Ready>) {
         let many = self.plan.parallel > THREADED_FLOWS;
         let mut started = Vec::with_capacity(ready.len());
+        let answered_by = self.context.now() + FIRST_MESSAGE;
         for flow in ready {
-            match self.open(&flow) {
+            match self.open(&flow, answered_by) {
                 Some(already) => started.push((flow, already)),
                 None => self.tally.fail(),
             }
@@ -264,7 +267,7 @@ impl Starter<'_> {
 
     /// Sends the header, reads the acknowledgement when it was asked for, and shows the
     /// connection. Returns the header's bytes, which count as data.
-    fn open(&self, flow: &Ready) -> Option<u64> {
+    fn open(&self, flow: &Ready, answered_by: MonoTime) -> Option<u64> {
         let already = match self.send_header(flow) {
             Ok(already) => already,
             Err(error) => {
@@ -278,7 +281,7 @@ impl Starter<'_> {
             }
         };
         let version = if self.plan.peer_detect && !self.plan.compatibility {
-            self.read_ack(flow)
+            self.read_ack(flow, answered_by)
         } else {
             None
         };
@@ -300,22 +303,22 @@ impl Starter<'_> {
     }
 
     /// The server's acknowledgement, parsed by its own length. A server that never
-    /// answers (2.0.x) costs the time limit, not the test.
-    fn read_ack(&self, flow: &Ready) -> Option<PeerVersion> {
+    /// answers (2.0.x) costs the time limit once for all flows, not the test.
+    fn read_ack(&self, flow: &Ready, until: MonoTime) -> Option<PeerVersion> {
         let read = || -> std::io::Result<Option<PeerVersion>> {
-            flow.conn.set_receive_timeout(Some(FIRST_MESSAGE))?;
             let mut front = [0; 8];
-            flow.conn.recv_exact(&mut front)?;
+            self.receive(flow, &mut front, until)?;
             let Ok(length) = ServerAck::announced_length(&front) else {
                 return Ok(None);
             };
             let mut message = vec![0; length];
             message[..8].copy_from_slice(&front);
-            flow.conn.recv_exact(&mut message[8..])?;
+            self.receive(flow, &mut message[8..], until)?;
             Ok(ServerAck::parse(&message).ok().and_then(|ack| ack.version))
         };
         match read() {
             Ok(version) => version,
+            Err(_) if self.context.stop().is_raised() => None,
             Err(error) => {
                 self.context.notice(Notice::Text(format!(
                     "{}: no answer to the version question (-X): {}",
@@ -325,6 +328,26 @@ impl Starter<'_> {
                 None
             }
         }
+    }
+
+    /// Fills `buffer` unless the time is over or the run is stopped.
+    fn receive(&self, flow: &Ready, buffer: &mut [u8], until: MonoTime) -> std::io::Result<()> {
+        let mut got = 0;
+        while got < buffer.len() {
+            let left = until.since(self.context.now());
+            let ready = flow
+                .conn
+                .wait_ready(Interest::READ, Wait::AtMost(left.min(LOOK)))?;
+            if ready {
+                match flow.conn.recv_nonblocking(&mut buffer[got..])? {
+                    0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                    count => got += count,
+                }
+            } else if left.is_zero() || self.context.stop().is_raised() {
+                return Err(std::io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
     }
 
     fn show(&self, flow: &Ready, version: Option<PeerVersion>) {
@@ -368,7 +391,7 @@ impl Starter<'_> {
             interval: self.plan.interval,
             groups,
             stop: self.context.stop().clone(),
-            patience: patience(self.plan.interval, None),
+            patience: patience(self.plan.interval, self.gap()),
             many,
             tally: Arc::clone(self.tally),
             after: None,
@@ -389,7 +412,7 @@ impl Starter<'_> {
                 let pair = self
                     .context
                     .reporter
-                    .open_group(GroupKind::Duplex(flow.tag), 1);
+                    .open_group(GroupKind::Duplex(flow.tag), 2);
                 // The sender closes its direction itself, when its data is out.
                 part(reversed, vec![pair, self.group])
                     .receive(self.context, self.receive_part(deadline, false));
@@ -423,6 +446,12 @@ impl Starter<'_> {
             rate: self.plan.tcp_header().rate.map(|rate| rate.0),
             end,
         }
+    }
+
+    /// Time between two blocks of whichever end sends.
+    fn gap(&self) -> Option<Duration> {
+        let rate = self.plan.tcp_header().rate?;
+        rate.gap(u64::from(self.plan.tcp_write_length()))
     }
 
     fn receive_part(&self, deadline: Option<MonoTime>, shutdown: bool) -> ReceivePart {

@@ -15,6 +15,7 @@ use tapeline_wire::iperf2::{
 use super::banner;
 use super::connect_back::{self, ConnectBack};
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
+use super::groups::TestSums;
 use super::opening::Request;
 use super::order::{SLACK, SendOrder, patience};
 use super::tcp_server::{Admission, TcpService};
@@ -123,12 +124,14 @@ impl Session<'_> {
         let context = &self.service.context;
         let many = header.threads as usize > THREADED_FLOWS;
         let gap = send_gap(header);
-        let group = self.service.groups.join(
+        let sums = self.service.groups.join(
             &context.reporter,
             self.peer.ip(),
+            header.mode,
             header.threads,
             self.accepted,
         );
+        let group = sums.opened;
         if header.mode != TestMode::Reverse && header.mode != TestMode::FullDuplex
             || header.peer_detect
         {
@@ -146,7 +149,7 @@ impl Session<'_> {
             }
             TestMode::FullDuplex => {
                 self.show(self.tag, ConnectionFlavour::FullDuplex, Some(header));
-                let pair = context.reporter.open_group(GroupKind::Duplex(self.tag), 1);
+                let pair = context.reporter.open_group(GroupKind::Duplex(self.tag), 2);
                 let groups = vec![pair, group];
                 let limit = SendOrder::from_tcp(header, None)
                     .time
@@ -159,7 +162,7 @@ impl Session<'_> {
                 };
                 self.send(reversed, header, groups, many, false);
             }
-            TestMode::Dual | TestMode::Tradeoff => self.dual(header, counted, group, many),
+            TestMode::Dual | TestMode::Tradeoff => self.dual(header, counted, sums, many),
         }
     }
 
@@ -225,7 +228,7 @@ impl Session<'_> {
 
     /// The forward half of a dual or tradeoff test; the other half is a connection of
     /// our own to the client.
-    fn dual(&self, header: &TcpClientHeader, counted: u64, group: GroupKey, many: bool) {
+    fn dual(&self, header: &TcpClientHeader, counted: u64, sums: TestSums, many: bool) {
         let service = self.service;
         let context = &service.context;
         self.show(self.tag, ConnectionFlavour::Plain, Some(header));
@@ -237,13 +240,13 @@ impl Session<'_> {
             transport: Transport::Tcp,
             order,
             interval: service.plan.interval,
-            group,
+            group: sums.back,
             tally: Arc::clone(&service.tally),
             narrow: false,
             congestion: service.plan.socket.congestion.clone(),
         };
         let limit = order.time.map(|time| self.accepted + time + SLACK);
-        let mut flow = self.flow(self.tag, vec![group], many, send_gap(header));
+        let mut flow = self.flow(self.tag, vec![sums.opened], many, send_gap(header));
         // Counted from now on, so that a server with -P does not end in between.
         let part = service.tally.begin();
         if header.mode == TestMode::Tradeoff {

@@ -21,6 +21,7 @@ use super::client::{SharedContext, Target};
 use super::closing::{Closing, ClosingStep};
 use super::connect_back::ClientListener;
 use super::flows::tell_ending;
+use super::groups::TestSums;
 use super::order::{SLACK, patience};
 use super::stamps::{Stamp12, Stamp16, StampForm, datagram_template};
 use super::udp_receive::UdpReceiving;
@@ -34,6 +35,8 @@ const STAGGER: Duration = Duration::from_millis(2);
 const STAGGERED: u32 = 50;
 /// Sends with which a reverse test is asked for, as 2.2.1.
 const REVERSE_TRIES: u32 = 100;
+/// Longest wait between two looks at the stop flag.
+const LOOK: Duration = Duration::from_millis(20);
 /// Largest datagram that anybody could answer with.
 const MAX_ANSWER: usize = 65_536;
 
@@ -48,10 +51,8 @@ struct Ready {
 pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
     let options = banner::client_options(plan);
     let tally = Tally::new();
-    let group = context
-        .reporter
-        .open_group(GroupKind::Sum(Role::Client), plan.parallel);
-    let listener = match ClientListener::open(plan, target, context, group) {
+    let sums = TestSums::open(&context.reporter, Role::Client, plan.mode(), plan.parallel);
+    let listener = match ClientListener::open(plan, target, context, sums.back) {
         Ok(listener) => listener,
         Err(notice) => {
             context.notice(notice);
@@ -113,7 +114,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         show(plan, flow, context);
     }
     let start = context.now();
-    let group = group.with_members(ready.len());
+    let group = sums.opened;
     for (index, flow) in ready.into_iter().enumerate() {
         let step = u32::try_from(index).unwrap_or(u32::MAX) % STAGGERED;
         start_flow(plan, flow, start + STAGGER * step, group, context, &tally);
@@ -169,7 +170,7 @@ fn start_flow(
     };
     let groups = match arrangement {
         Arrangement::FullDuplex => {
-            let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag), 1);
+            let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag), 2);
             vec![pair, group]
         }
         _ => vec![group],
@@ -177,6 +178,11 @@ fn start_flow(
     let sends = arrangement != Arrangement::Reverse;
     let receives = matches!(arrangement, Arrangement::Reverse | Arrangement::FullDuplex);
     if receives {
+        let length = u64::from(plan.udp_length(ipv6));
+        let gap = match plan.udp_pace() {
+            Pace::Bits(rate) => rate.gap(length),
+            Pace::Packets(rate) => rate.bits(length).gap(length),
+        };
         flow.socket.request(ReceiveFeatures::MEASURE);
         let _ = flow.socket.maximise_receive_buffer();
         let receiving = UdpReceiving {
@@ -190,7 +196,7 @@ fn start_flow(
             bytes: plan.byte_limit(),
             interval: plan.interval,
             groups: groups.clone(),
-            patience: patience(plan.interval, None),
+            patience: patience(plan.interval, gap),
             stop: context.stop().clone(),
         };
         let asker = Arc::clone(&flow.socket);
@@ -362,11 +368,16 @@ impl UdpSending {
             Pace::Bits(rate) => Schedule::at_bit_rate(self.start, bits, rate.0),
             Pace::Packets(rate) => Schedule::at_unit_rate(self.start, rate.0),
         };
+        // The first datagram carries the settings, however short the others or the whole
+        // test are.
+        let shortest = self.bytes.map_or(self.length, |bytes| {
+            self.length.min(u32::try_from(bytes).unwrap_or(u32::MAX))
+        });
         let first = self
             .header
             .as_ref()
-            .filter(|header| (self.length as usize) < header.announced_length())
-            .map(|header| first_datagram(header, self.length));
+            .filter(|header| (shortest as usize) < header.announced_length())
+            .map(|header| first_datagram(header, shortest));
         UdpSendPlan {
             socket: Arc::clone(&self.socket),
             to: self.to,
@@ -423,6 +434,9 @@ impl UdpSending {
         // The final datagram is out already.
         let _ = closing.next(self.context.now());
         loop {
+            if self.stop.is_raised() {
+                closing.hurry(self.context.now());
+            }
             match closing.next(self.context.now()) {
                 ClosingStep::Send { full } => {
                     let short = final_datagram.len().min(16);
@@ -434,7 +448,7 @@ impl UdpSending {
                     let _ = self.send(datagram);
                 }
                 ClosingStep::Wait(until) => {
-                    let wait = Wait::AtMost(until.since(self.context.now()));
+                    let wait = Wait::AtMost(until.since(self.context.now()).min(LOOK));
                     if !self
                         .socket
                         .wait_ready(Interest::READ, wait)

@@ -19,6 +19,8 @@ use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 const SLOTS: usize = 32;
+/// Time for the final datagram once all bytes are here.
+const FINAL: Duration = Duration::from_millis(250);
 /// Time for data that the final datagram has overtaken.
 const OVERTAKEN: Duration = Duration::from_millis(20);
 
@@ -87,18 +89,14 @@ impl UdpReceiving {
 
     fn receive(&self, reader: &mut FlowReader, receiver: &mut DatagramReceiver) -> Cause {
         let mut batch = ReceiveBatch::coalescing(SLOTS);
-        let (mut ended, mut overtaken) = (false, false);
+        let (mut all_data, mut ended, mut overtaken) = (false, false, false);
         let mut end = self.deadline;
         loop {
             let now = self.context.now();
             if self.stop.is_raised() {
                 return Cause::Stopped;
             }
-            if end.is_some_and(|end| now >= end)
-                || self
-                    .bytes
-                    .is_some_and(|bytes| receiver.counters().bytes >= bytes)
-            {
+            if end.is_some_and(|end| now >= end) {
                 return Cause::Complete;
             }
             let wait = end.map_or(LOOK, |end| end.since(now).min(LOOK));
@@ -128,6 +126,11 @@ impl UdpReceiving {
                         }
                     }
                     receiver.publish();
+                    let bytes = receiver.counters().bytes;
+                    if !all_data && self.bytes.is_some_and(|all| bytes >= all) {
+                        all_data = true;
+                        end = end.into_iter().chain([now + FINAL]).min();
+                    }
                     if ended && receiver.missing() == 0 {
                         return Cause::Complete;
                     }

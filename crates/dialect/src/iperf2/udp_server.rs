@@ -21,13 +21,13 @@ use tapeline_wire::iperf2::{
 use super::client::SharedContext;
 use super::connect_back::{self, ConnectBack};
 use super::ended::{Afterwards, Ended, ReportAnswer};
-use super::groups::TestGroups;
+use super::groups::{TestGroups, TestSums};
 use super::tcp_server::Admission;
 use super::udp_flow::{FlowReader, Meaning, Seen};
 use super::udp_session::Opening;
 use crate::context::{Part, Tally};
 use crate::plan::ServerPlan;
-use crate::reporter::{FlowEnd, GroupKey, RunningFlow};
+use crate::reporter::{FlowEnd, RunningFlow};
 
 const SOCKET: u64 = 0;
 const WAKER: u64 = 1;
@@ -35,6 +35,9 @@ const INTERRUPTION: u64 = 2;
 const SLOTS: usize = 64;
 /// Longest wait between two looks at silent flows while any is open.
 const LOOK: Duration = Duration::from_millis(50);
+/// Time for data that the final datagram has overtaken. A client asks again after 10 ms,
+/// which ends it too.
+const OVERTAKEN: Duration = Duration::from_millis(10);
 /// Time for a socket that fails to recover.
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 /// Most flows at a time; further sources wait until one ends.
@@ -66,8 +69,9 @@ pub(super) struct Receiving {
     pub(super) dropped_before: Option<u64>,
     /// The client asks for a report at the end.
     pub(super) reports: bool,
-    /// The final datagram has overtaken data, or data is lost: a moment shows which.
-    pub(super) awaits_late: bool,
+    /// The final datagram's stamp and the time it has left: it has overtaken data, or data
+    /// is lost, and a moment shows which.
+    pub(super) awaits_late: Option<(DatagramStamp, MonoTime)>,
     /// Begins when this flow has ended (`-r`).
     pub(super) afterwards: Option<(ConnectBack, Part)>,
     /// The sender of a full-duplex test, which ends with this flow.
@@ -273,13 +277,17 @@ impl UdpService {
             }
         };
         // Repeated final datagrams count once.
-        let repeated = is_end && flow.awaits_late;
+        let repeated = is_end && flow.awaits_late.is_some();
         if !repeated {
             flow.receiver.observe(&datagram.seen_as(&seen), now);
         }
-        flow.awaits_late |= is_end;
-        if flow.awaits_late && (repeated || flow.receiver.missing() == 0) {
+        if is_end && !repeated {
             let stamp = DatagramStamp::read_16(datagram.payload, true).unwrap_or_default();
+            flow.awaits_late = Some((stamp, now + OVERTAKEN));
+        }
+        if let Some((stamp, _)) = flow.awaits_late
+            && (repeated || flow.receiver.missing() == 0)
+        {
             self.end(flows, datagram.source, now, EndCause::Final(stamp));
         }
     }
@@ -325,7 +333,7 @@ impl UdpService {
                 reversed: false,
             },
             now,
-            group: self.group(source, header.as_ref(), now),
+            sums: self.sums(source, header.as_ref(), now),
         };
         let flow = match mode {
             TestMode::Reverse => opening.reverse(),
@@ -341,18 +349,23 @@ impl UdpService {
         flows.active += 1;
     }
 
-    fn group(
+    fn sums(
         &self,
         source: SocketAddr,
         header: Option<&UdpClientHeader>,
         now: MonoTime,
-    ) -> GroupKey {
+    ) -> TestSums {
         match &self.admission {
-            Admission::ConnectBack { group, .. } => *group,
+            Admission::ConnectBack { group, .. } => TestSums {
+                opened: *group,
+                back: *group,
+            },
             Admission::Server { .. } => {
-                let threads = header.map_or(1, |header| header.threads);
-                self.groups
-                    .join(&self.context.reporter, source.ip(), threads, now)
+                let (mode, threads) = header.map_or((TestMode::Normal, 1), |header| {
+                    (header.mode, header.threads)
+                });
+                let reporter = &self.context.reporter;
+                self.groups.join(reporter, source.ip(), mode, threads, now)
             }
         }
     }
@@ -483,7 +496,11 @@ impl UdpService {
             match flow {
                 Flow::Receiving(flow) => {
                     let silent_for = now.since(flow.receiver.counters().last);
-                    if flow.deadline.is_some_and(|deadline| now >= deadline) || flow.awaits_late {
+                    if let Some((stamp, until)) = flow.awaits_late {
+                        if now >= until {
+                            over.push((*source, EndCause::Final(stamp)));
+                        }
+                    } else if flow.deadline.is_some_and(|deadline| now >= deadline) {
                         over.push((*source, EndCause::Over));
                     } else if silent_for > flow.patience {
                         let tag = flow.tag;

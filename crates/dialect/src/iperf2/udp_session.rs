@@ -11,6 +11,7 @@ use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
 use super::banner;
 use super::connect_back::{self, ConnectBack};
+use super::groups::TestSums;
 use super::order::{SLACK, SendOrder, patience};
 use super::stamps::StampForm;
 use super::tcp_server::Admission;
@@ -28,7 +29,7 @@ pub(super) struct Opening<'a> {
     pub(super) header: Option<UdpClientHeader>,
     pub(super) tag: FlowTag,
     pub(super) now: MonoTime,
-    pub(super) group: GroupKey,
+    pub(super) sums: TestSums,
 }
 
 impl Opening<'_> {
@@ -56,7 +57,7 @@ impl Opening<'_> {
         self.show(ConnectionFlavour::Reverse, true);
         let stop = self.service.context.stop().child();
         let order = self.order();
-        let finished = self.spawn_sender(self.tag, vec![self.group], &order, &stop);
+        let finished = self.spawn_sender(self.tag, vec![self.sums.opened], &order, &stop);
         let time = order.time.unwrap_or(Duration::from_secs(3600));
         Flow::Sending {
             stop,
@@ -78,12 +79,12 @@ impl Opening<'_> {
         };
         self.show(flavour, no_fin);
         let order = self.order();
-        let mut groups = vec![self.group];
+        let mut groups = vec![self.sums.opened];
         let mut sender = None;
         if full_duplex {
             groups.insert(
                 0,
-                context.reporter.open_group(GroupKind::Duplex(self.tag), 1),
+                context.reporter.open_group(GroupKind::Duplex(self.tag), 2),
             );
             let stop = context.stop().child();
             let reversed = FlowTag {
@@ -139,7 +140,7 @@ impl Opening<'_> {
             patience: patience(plan.interval, gap),
             dropped_before: self.service.socket.dropped(),
             reports: !no_fin,
-            awaits_late: false,
+            awaits_late: None,
             afterwards,
             sender,
             running,
@@ -157,7 +158,7 @@ impl Opening<'_> {
             transport: Transport::Udp,
             order,
             interval: service.plan.interval,
-            group: self.group,
+            group: self.sums.back,
             tally: Arc::clone(&service.tally),
             narrow,
             congestion: None,

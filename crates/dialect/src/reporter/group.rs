@@ -1,8 +1,8 @@
 //! Flows whose rows are added up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use tapeline_base::{FlowId, FlowTag, Role};
+use tapeline_base::{FlowTag, Role};
 use tapeline_report::{Event, Row, Subject};
 
 use super::GroupKind;
@@ -14,9 +14,9 @@ pub(super) struct Group {
     kind: GroupKind,
     /// Sum over a single flow too.
     single: bool,
-    /// Flows that are to come, and those that came.
+    /// Directions of flows that are to come, and those that came.
     members: usize,
-    joined: BTreeSet<FlowId>,
+    joined: usize,
     /// Next interval that each active member will tell.
     active: BTreeMap<FlowTag, u64>,
     intervals: BTreeMap<u64, Vec<Row>>,
@@ -31,7 +31,7 @@ impl Group {
             kind,
             single,
             members: 0,
-            joined: BTreeSet::new(),
+            joined: 0,
             active: BTreeMap::new(),
             intervals: BTreeMap::new(),
             totals: Vec::new(),
@@ -39,16 +39,16 @@ impl Group {
         }
     }
 
-    /// One direction of a flow begins, one of `members` flows.
+    /// One of `members` directions of flows begins.
     pub(super) fn join(&mut self, tag: FlowTag, members: usize) {
         self.members = members;
-        self.joined.insert(tag.id);
+        self.joined += 1;
         self.active.insert(tag, 0);
     }
 
     /// Every member has begun and ended.
     pub(super) fn is_complete(&self) -> bool {
-        self.is_idle() && self.joined.len() >= self.members
+        self.is_idle() && self.joined >= self.members
     }
 
     /// Every member that began has ended.

@@ -54,15 +54,8 @@ pub(crate) enum GroupKind {
 pub(crate) struct GroupKey {
     number: u64,
     kind: GroupKind,
-    /// Flows that belong to it; its sum waits for them.
+    /// Directions of flows that belong to it; its sum waits for them.
     members: usize,
-}
-
-impl GroupKey {
-    /// The same group, when it turns out to have so many flows.
-    pub(crate) fn with_members(self, members: usize) -> Self {
-        Self { members, ..self }
-    }
 }
 
 /// A flow begins.
@@ -165,7 +158,7 @@ impl ReporterHandle {
         let _ = wait.recv();
     }
 
-    /// A new group for `members` flows.
+    /// A new group for `members` directions of flows.
     pub(crate) fn open_group(&self, kind: GroupKind, members: usize) -> GroupKey {
         GroupKey {
             number: self.next_group.fetch_add(1, Ordering::Relaxed),

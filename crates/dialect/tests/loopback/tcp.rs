@@ -40,10 +40,10 @@ fn assert_sums(events: &[Event], arrangement: Arrangement, parallel: usize, what
     let sums = sums(events);
     let expected = match (arrangement, parallel) {
         (Arrangement::Forward | Arrangement::Reverse | Arrangement::FullDuplex, 1) => 0,
-        // Two connections are two flows.
-        (Arrangement::Dual { .. }, 1) => return,
-        (Arrangement::Tradeoff { .. }, 1) => return,
-        (Arrangement::Tradeoff { .. } | Arrangement::Dual { .. }, _) => sums.len().max(1),
+        (Arrangement::Tradeoff { .. }, 1) => 0,
+        // What follows has a sum of its own.
+        (Arrangement::Tradeoff { .. }, _) => 2,
+        // Two connections are two flows, also of one client.
         _ => 1,
     };
     assert_eq!(sums.len(), expected, "{what}: {sums:#?}");
@@ -169,7 +169,8 @@ fn intervals_add_up_at_both_ends() {
 
 #[test]
 fn the_version_question_is_answered_in_every_direction() {
-    for arrangement in arrangements(V4) {
+    // The question and an order to connect back exclude each other on the wire.
+    for arrangement in arrangements(V4).into_iter().take(3) {
         let server = TestServer::on(V4, Tcp);
         let mut plan = client_plan(server.address, Tcp);
         plan.workload = ClientWorkload::Stream(arrangement);

@@ -176,7 +176,14 @@ fn a_new_test_from_the_same_port_is_a_new_flow() {
 fn strangers_words_open_nothing() {
     let server = TestServer::on(V4, Udp);
     let mut client = Raw::new(&server);
-    for garbage in [&[][..], &[0], &[0; 3], &[0; 16], &[0xff; 1470], &[0; 1470]] {
+    for garbage in [
+        &[][..],
+        &[0],
+        &[0; 3],
+        &[0xff; 3],
+        &[0xff; 16],
+        &[0xff; 1470],
+    ] {
         client.socket.send(garbage).expect("send");
     }
     client.send(-1);

@@ -266,12 +266,12 @@ fn a_sum_waits_a_second_for_members_that_never_come() {
 #[test]
 fn the_directions_of_a_flow_are_one_member_and_have_a_row_of_their_own() {
     let mut bench = Bench::new(0.25);
-    let sum = bench.group(GroupKind::Sum(Role::Client), 1);
+    let sum = bench.group(GroupKind::Sum(Role::Client), 2);
     let tag = FlowTag {
         id: FlowId(1),
         reversed: false,
     };
-    let pair = bench.group(GroupKind::Duplex(tag), 1);
+    let pair = bench.group(GroupKind::Duplex(tag), 2);
     let mut there = bench.start(1, false, 0, &[pair, sum]);
     let mut back = bench.start(1, true, 0, &[pair, sum]);
     there.send(10, 3);
