@@ -11,8 +11,9 @@ use super::udp_flow::FlowReader;
 
 /// How long the report of an ended flow can be asked for again.
 const REPEATABLE: Duration = Duration::from_secs(3);
-/// Silence after which nobody asks any more: twice the longest time between two questions.
-const LAST_CALL: Duration = Duration::from_millis(500);
+/// Silence after which nobody asks any more: longer than the 250 ms that our own clients
+/// leave between two questions at the most (2.2.1: 10 ms).
+const LAST_CALL: Duration = Duration::from_millis(350);
 /// Time for repeated orders of a test that the server sent to die out.
 const ORDERS_DIE: Duration = Duration::from_millis(500);
 
@@ -150,7 +151,7 @@ mod tests {
         }
         assert_eq!(flow.receive(&datagram(3, 99), at(401)), Afterwards::Ignore);
         assert_eq!(flow.receive(&datagram(3, 100), at(401)), Afterwards::Ignore);
-        assert!(!flow.is_quiet(at(800)) && flow.is_quiet(at(900)));
+        assert!(!flow.is_quiet(at(749)) && flow.is_quiet(at(750)));
         assert!(!flow.is_forgotten(at(3399)) && flow.is_forgotten(at(3400)));
     }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowTag, MonoTime, Role, Transport};
+use tapeline_base::{FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
 use tapeline_sys::{Interest, SocketOptions, TcpConn, TcpProbe, Wait, reason};
@@ -249,46 +249,41 @@ struct Starter<'a> {
 }
 
 impl Starter<'_> {
+    /// Says on every connection what is wanted before waiting for an answer on any: some
+    /// servers (2.2.1) read one first message after the other and accept nobody meanwhile.
     fn start_all(&self, ready: Vec<Ready>) {
         let many = self.plan.parallel > THREADED_FLOWS;
-        let mut started = Vec::with_capacity(ready.len());
-        let answered_by = self.context.now() + FIRST_MESSAGE;
+        let mut asked = Vec::with_capacity(ready.len());
         for flow in ready {
-            match self.open(&flow, answered_by) {
-                Some(already) => started.push((flow, already)),
-                None => self.tally.fail(),
+            match self.send_header(&flow) {
+                Ok(already) => asked.push((flow, already)),
+                Err(error) => {
+                    self.tally.fail();
+                    self.context.notice(Notice::TrafficFailed {
+                        tag: flow.tag,
+                        operation: TrafficOperation::SendHeader,
+                        transport: Transport::Tcp,
+                        reason: reason(&error),
+                    });
+                }
             }
         }
-        let start = self.context.clock.now();
-        for (flow, already) in started {
+        let answered_by = self.context.now() + FIRST_MESSAGE;
+        for (flow, _) in &asked {
+            let version = if self.plan.peer_detect && !self.plan.compatibility {
+                self.read_ack(flow, answered_by)
+            } else {
+                None
+            };
+            self.show(flow, version);
+        }
+        let start = self.context.now();
+        for (flow, already) in asked {
             self.start(flow, already, start, many);
         }
     }
 
-    /// Sends the header, reads the acknowledgement when it was asked for, and shows the
-    /// connection. Returns the header's bytes, which count as data.
-    fn open(&self, flow: &Ready, answered_by: MonoTime) -> Option<u64> {
-        let already = match self.send_header(flow) {
-            Ok(already) => already,
-            Err(error) => {
-                self.context.notice(Notice::TrafficFailed {
-                    tag: flow.tag,
-                    operation: TrafficOperation::SendHeader,
-                    transport: Transport::Tcp,
-                    reason: reason(&error),
-                });
-                return None;
-            }
-        };
-        let version = if self.plan.peer_detect && !self.plan.compatibility {
-            self.read_ack(flow, answered_by)
-        } else {
-            None
-        };
-        self.show(flow, version);
-        Some(already)
-    }
-
+    /// Returns the header's bytes, which count as data.
     fn send_header(&self, flow: &Ready) -> std::io::Result<u64> {
         let bare = matches!(self.plan.workload, ClientWorkload::RequestResponse { .. });
         if self.plan.compatibility || bare {

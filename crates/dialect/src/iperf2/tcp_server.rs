@@ -334,7 +334,7 @@ impl TcpService {
             conn: Arc::new(one.conn),
             local,
             peer: one.peer,
-            accepted: one.accepted,
+            start: self.context.now(),
             tag,
         };
         session.begin(request);

@@ -33,7 +33,9 @@ pub(super) struct Session<'a> {
     pub(super) conn: Arc<TcpConn>,
     pub(super) local: SocketAddr,
     pub(super) peer: SocketAddr,
-    pub(super) accepted: MonoTime,
+    /// When the first message was complete: the client may have held it back until all of
+    /// its connections were there.
+    pub(super) start: MonoTime,
     pub(super) tag: FlowTag,
 }
 
@@ -61,7 +63,7 @@ impl Session<'_> {
             conn: Arc::clone(&self.conn),
             local: self.local,
             peer: self.peer,
-            start: self.accepted,
+            start: self.start,
             interval: service.plan.interval,
             groups,
             stop: service.context.stop().clone(),
@@ -91,7 +93,7 @@ impl Session<'_> {
     fn receive_part(&self, already: u64, deadline: Option<MonoTime>) -> ReceivePart {
         let plan = &self.service.plan;
         let length = plan.length.unwrap_or(limits::DEFAULT_TCP_LENGTH);
-        let own_end = plan.time.map(|time| self.accepted + time);
+        let own_end = plan.time.map(|time| self.start + time);
         let rate = match plan.pace {
             Some(Pace::Bits(rate)) if rate.0 > 0 => Some(rate.0),
             _ => None,
@@ -110,7 +112,7 @@ impl Session<'_> {
         let (deadline, groups) = match &self.service.admission {
             Admission::Server { .. } => (None, Vec::new()),
             Admission::ConnectBack { limit, group, .. } => {
-                (limit.map(|limit| self.accepted + limit), vec![*group])
+                (limit.map(|limit| self.start + limit), vec![*group])
             }
         };
         self.show(self.tag, ConnectionFlavour::Plain, None);
@@ -129,7 +131,7 @@ impl Session<'_> {
             self.peer.ip(),
             header.mode,
             header.threads,
-            self.accepted,
+            self.start,
         );
         let group = sums.opened;
         if header.mode != TestMode::Reverse && header.mode != TestMode::FullDuplex
@@ -153,7 +155,7 @@ impl Session<'_> {
                 let groups = vec![pair, group];
                 let limit = SendOrder::from_tcp(header, None)
                     .time
-                    .map(|time| self.accepted + time + SLACK);
+                    .map(|time| self.start + time + SLACK);
                 self.flow(self.tag, groups.clone(), many, gap)
                     .receive(context, self.receive_part(counted, limit));
                 let reversed = FlowTag {
@@ -216,7 +218,7 @@ impl Session<'_> {
         let part = SendPart {
             chunk: payload(order.length),
             length: order.length.min(limits::MAX_TCP_LENGTH),
-            deadline: time.map(|time| self.accepted + time),
+            deadline: time.map(|time| self.start + time),
             bytes: order.bytes,
             already: 0,
             rate: order.rate.map(|rate| rate.0),
@@ -245,7 +247,7 @@ impl Session<'_> {
             narrow: false,
             congestion: service.plan.socket.congestion.clone(),
         };
-        let limit = order.time.map(|time| self.accepted + time + SLACK);
+        let limit = order.time.map(|time| self.start + time + SLACK);
         let mut flow = self.flow(self.tag, vec![sums.opened], many, send_gap(header));
         // Counted from now on, so that a server with -P does not end in between.
         let part = service.tally.begin();

@@ -1,6 +1,7 @@
 //! A server in this process, clients on threads, and the events of both.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -252,10 +253,6 @@ pub(crate) fn assert_agreement(client: &[Event], server: &[Event], flows: usize,
         };
         let sent = carried(senders, true);
         assert_eq!(sent, carried(receivers, false), "{what}");
-        assert!(
-            sent.iter().all(|(.., bytes)| *bytes > 0),
-            "{what}: {sent:?}"
-        );
     }
     assert_eq!(totals(client).len(), flows, "{what}");
     assert_eq!(totals(server).len(), flows, "{what}");
@@ -305,7 +302,7 @@ pub(crate) fn client_plan(server: SocketAddr, transport: Transport) -> ClientPla
         pace: match transport {
             Transport::Tcp => None,
             Transport::Udp => Some(tapeline_base::Pace::Bits(tapeline_base::BitRate(
-                20_000_000,
+                10_000_000,
             ))),
         },
         parallel: 1,
@@ -321,14 +318,20 @@ pub(crate) fn client_plan(server: SocketAddr, transport: Transport) -> ClientPla
     }
 }
 
-/// A port that was free a moment ago, for both transports.
-pub(crate) fn free_port(ip: IpAddr) -> u16 {
+/// A port that is free on every address for both transports, below those that the system
+/// gives to others.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        let any = SocketAddr::new(ip, 0);
-        let tcp = std::net::TcpListener::bind(any).expect("a port");
-        let address = tcp.local_addr().expect("its address");
-        if std::net::UdpSocket::bind(address).is_ok() {
-            return address.port();
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + ((std::process::id() as u16).wrapping_mul(61) ^ step) % 20_000;
+        let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+        let v6 = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port);
+        if [any, v6].into_iter().all(|address| {
+            std::net::TcpListener::bind(address).is_ok()
+                && std::net::UdpSocket::bind(address).is_ok()
+        }) {
+            return port;
         }
     }
 }
@@ -342,16 +345,16 @@ pub(crate) fn bytes(count: u64) -> Limit {
 }
 
 /// Every arrangement; `dual` ones need a port to listen on.
-pub(crate) fn arrangements(ip: IpAddr) -> [Arrangement; 5] {
+pub(crate) fn arrangements() -> [Arrangement; 5] {
     [
         Arrangement::Forward,
         Arrangement::Reverse,
         Arrangement::FullDuplex,
         Arrangement::Dual {
-            listen_port: free_port(ip),
+            listen_port: free_port(),
         },
         Arrangement::Tradeoff {
-            listen_port: free_port(ip),
+            listen_port: free_port(),
         },
     ]
 }
@@ -362,4 +365,14 @@ pub(crate) fn directions(arrangement: Arrangement) -> usize {
         Arrangement::Forward | Arrangement::Reverse => 1,
         Arrangement::FullDuplex | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. } => 2,
     }
+}
+
+/// Runs `body` for all items at the same time.
+pub(crate) fn at_once<T: Send>(items: impl IntoIterator<Item = T>, body: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for item in items {
+            let body = &body;
+            scope.spawn(move || body(item));
+        }
+    });
 }

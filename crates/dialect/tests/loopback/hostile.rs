@@ -177,7 +177,7 @@ fn silent_server() -> (SocketAddr, std::thread::JoinHandle<()>) {
 
 #[test]
 fn a_server_that_never_connects_back_is_waited_for_until_interrupted() {
-    for arrangement in arrangements(V4).into_iter().skip(3) {
+    for arrangement in arrangements().into_iter().skip(3) {
         let (address, thread) = silent_server();
         let mut plan = client_plan(address, Tcp);
         plan.workload = ClientWorkload::Stream(arrangement);
@@ -193,7 +193,7 @@ fn a_server_that_never_connects_back_is_waited_for_until_interrupted() {
 #[test]
 fn only_the_server_may_connect_back() {
     let (address, thread) = silent_server();
-    let listen_port = free_port(V4);
+    let listen_port = free_port();
     let mut plan = client_plan(address, Tcp);
     plan.workload = ClientWorkload::Stream(Arrangement::Dual { listen_port });
     let client = TestClient::start(plan);

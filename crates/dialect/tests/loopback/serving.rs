@@ -12,7 +12,7 @@ use crate::harness::*;
 #[test]
 fn a_server_ends_after_the_number_of_tests_asked_for() {
     for transport in [Tcp, Udp] {
-        for arrangement in arrangements(V4) {
+        at_once(arrangements(), |arrangement| {
             let server = TestServer::start(ServerPlan {
                 connections: Some(2),
                 ..server_plan(V4, transport)
@@ -24,7 +24,7 @@ fn a_server_ends_after_the_number_of_tests_asked_for() {
             let served = server.wait();
             let flows = 2 * directions(arrangement);
             assert_agreement(&client, &served, flows, &format!("{arrangement:?}"));
-        }
+        });
     }
 }
 

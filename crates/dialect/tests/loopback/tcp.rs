@@ -9,9 +9,8 @@ use tapeline_report::{Event, Measure, Phase, Subject};
 
 use crate::harness::*;
 
-#[track_caller]
 fn every_arrangement(ip: IpAddr, limit: Limit, parallel: usize) {
-    for arrangement in arrangements(ip) {
+    at_once(arrangements(), |arrangement| {
         let server = TestServer::on(ip, Tcp);
         let mut plan = client_plan(server.address, Tcp);
         plan.workload = ClientWorkload::Stream(arrangement);
@@ -31,7 +30,7 @@ fn every_arrangement(ip: IpAddr, limit: Limit, parallel: usize) {
         for events in [&client, &served] {
             assert_sums(events, arrangement, parallel, &what);
         }
-    }
+    });
 }
 
 /// The sum rows hold every flow exactly once.
@@ -170,7 +169,7 @@ fn intervals_add_up_at_both_ends() {
 #[test]
 fn the_version_question_is_answered_in_every_direction() {
     // The question and an order to connect back exclude each other on the wire.
-    for arrangement in arrangements(V4).into_iter().take(3) {
+    for arrangement in arrangements().into_iter().take(3) {
         let server = TestServer::on(V4, Tcp);
         let mut plan = client_plan(server.address, Tcp);
         plan.workload = ClientWorkload::Stream(arrangement);
