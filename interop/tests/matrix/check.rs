@@ -126,7 +126,13 @@ impl Case<'_> {
         if self.mode.flows > 1 {
             let sum = self.at_client.sum().ok_or("the client shows no sum")?.bytes;
             let flows: u64 = self.at_client.totals().iter().map(|row| row.bytes).sum();
-            if sum != flows {
+            // A peer's sum may leave out a flow that had ended before another began.
+            let wrong = if self.client.is_tapeline() {
+                sum != flows
+            } else {
+                sum > flows
+            };
+            if wrong {
                 return Err(format!("the client sums {flows} bytes to {sum}"));
             }
         }
