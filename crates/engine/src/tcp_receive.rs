@@ -1,5 +1,6 @@
 //! Receiving a byte stream until it ends.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,10 @@ use tapeline_sys::{Interest, SystemClock, TcpConn};
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
+use crate::work::{Call, Cause, Ending, SILENT, Stage, Step, TcpWork, is_not_ready};
+
+/// Reason when the peer closes while it still should send.
+const CLOSED_EARLY: &str = "Closed by the peer before the end of the test";
 
 /// Orders for a TCP receiver.
 #[derive(Debug)]
@@ -21,7 +25,10 @@ pub struct TcpReceivePlan {
     pub length: usize,
     /// Stop receiving at this time.
     pub deadline: Option<MonoTime>,
-    /// Stop after this many bytes, `already` included.
+    /// The peer is to send until this time: when it closes before, that is a failure.
+    pub expected: Option<MonoTime>,
+    /// Stop after this many bytes, `already` included; a peer that closes before, by more
+    /// than one read, has failed.
     pub bytes: Option<u64>,
     /// Bytes that were received before (the test header) and count.
     pub already: u64,
@@ -65,6 +72,14 @@ impl TcpReceiver {
         }
     }
 
+    /// Whether the peer still owes data at `now`.
+    fn is_early(&self, now: MonoTime) -> bool {
+        let plan = &self.plan;
+        let so_far = self.counters.bytes + plan.length as u64;
+        plan.expected.is_some_and(|expected| now < expected)
+            || plan.bytes.is_some_and(|bytes| so_far < bytes)
+    }
+
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
         self.publisher.publish(&self.counters);
         if self.plan.shutdown {
@@ -87,9 +102,15 @@ impl TcpWork for TcpReceiver {
         if plan.stop.is_raised() {
             return self.finish(Cause::Stopped, now);
         }
-        if plan.deadline.is_some_and(|deadline| now >= deadline)
-            || plan.bytes.is_some_and(|bytes| self.counters.bytes >= bytes)
-        {
+        if plan.deadline.is_some_and(|deadline| now >= deadline) {
+            let silence = now.since(self.counters.last);
+            return if silence >= SILENT {
+                self.finish(Cause::Vanished(silence), self.counters.last)
+            } else {
+                self.finish(Cause::Complete, now)
+            };
+        }
+        if plan.bytes.is_some_and(|bytes| self.counters.bytes >= bytes) {
             return self.finish(Cause::Complete, now);
         }
         if let Some(schedule) = &plan.schedule {
@@ -103,7 +124,16 @@ impl TcpWork for TcpReceiver {
             Call::NonBlocking => plan.conn.recv_nonblocking(buffer),
         };
         match result {
-            Ok(0) => self.finish(Cause::Complete, SystemClock.now()),
+            Ok(0) => {
+                let now = SystemClock.now();
+                let cause = if self.is_early(now) {
+                    let early = io::Error::new(io::ErrorKind::UnexpectedEof, CLOSED_EARLY);
+                    Cause::Failed(Stage::Receive, early)
+                } else {
+                    Cause::Complete
+                };
+                self.finish(cause, now)
+            }
             Ok(received) => {
                 // The call may have waited: data belongs to the time it came.
                 let now = SystemClock.now();

@@ -9,7 +9,7 @@ use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, RECEIVE_LIMIT, Stage, Step, TcpWork, is_not_ready};
+use crate::work::{Call, Cause, Ending, RECEIVE_LIMIT, SILENT, Stage, Step, TcpWork, is_not_ready};
 
 /// What a TCP sender does at the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +56,12 @@ const STOPPED_DRAIN: Duration = Duration::from_millis(20);
 
 enum Phase {
     Sending,
-    /// The data is out since `since`.
+    /// The data is out since `since`; `acked` bytes of it had arrived at `moved`.
     Draining {
         since: MonoTime,
         until: MonoTime,
+        acked: Option<u64>,
+        moved: MonoTime,
         cause: Cause,
     },
     Over,
@@ -187,21 +189,39 @@ impl TcpSender {
         self.phase = Phase::Draining {
             since: now,
             until: now + limit,
+            acked: None,
+            moved: now,
             cause,
         };
         Step::Progress
     }
 
     fn drain(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step {
-        let Phase::Draining { since, until, .. } = &mut self.phase else {
+        let Phase::Draining {
+            since,
+            until,
+            acked,
+            moved,
+            cause,
+        } = &mut self.phase
+        else {
             return self.finish(Cause::Complete, now);
         };
         if self.plan.stop.is_raised() {
             *until = (*until).min(now + STOPPED_DRAIN);
         }
+        let arrived = self.plan.conn.tcp_info().and_then(|info| info.bytes_acked);
+        if arrived != *acked {
+            (*acked, *moved) = (arrived, now);
+        }
         let (since, until) = (*since, *until);
         if now >= until {
-            // Nobody closed: the test ended when the data did.
+            // Nobody closed: the test ended when the data did. A peer that still takes
+            // data is slow, not gone.
+            let silence = now.since(*moved);
+            if matches!(cause, Cause::Complete) && silence >= SILENT {
+                *cause = Cause::Vanished(silence);
+            }
             return self.drained(since);
         }
         let result = match call {

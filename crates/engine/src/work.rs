@@ -15,6 +15,9 @@ pub const SEND_LIMIT: Duration = Duration::from_millis(10);
 /// Longest time that a blocking receive waits for the first byte.
 pub const RECEIVE_LIMIT: Duration = Duration::from_millis(50);
 
+/// Silence at the end of a test's time from which on the peer counts as gone.
+pub(crate) const SILENT: Duration = Duration::from_secs(1);
+
 /// How a step may call the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {

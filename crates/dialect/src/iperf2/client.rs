@@ -20,8 +20,12 @@ pub fn run_client(
     interruption: &Interruption,
 ) -> ExitCode {
     let context = Context::new(reporter.clone(), interruption.clone());
-    let Some(target) = Target::resolve(plan, &context) else {
-        return ExitCode::Failure;
+    let target = match Target::resolve(plan) {
+        Ok(target) => target,
+        Err(notice) => {
+            context.notice(notice);
+            return ExitCode::Failure;
+        }
     };
     let failed = match plan.transport {
         Transport::Tcp => tcp_client::run(plan, &target, &context),
@@ -48,8 +52,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    fn resolve(plan: &ClientPlan, context: &Context) -> Option<Self> {
-        let first = look_up(&plan.host, plan.ports.0, plan.family, context)?;
+    fn resolve(plan: &ClientPlan) -> Result<Self, Notice> {
+        let first = look_up(&plan.host, plan.ports.0, plan.family)?;
         let local = match &plan.bind {
             None => None,
             Some(bind) => {
@@ -58,11 +62,11 @@ impl Target {
                 } else {
                     Family::V4
                 };
-                let address = look_up(&bind.host, bind.port.unwrap_or(0), family, context)?;
+                let address = look_up(&bind.host, bind.port.unwrap_or(0), family)?;
                 Some(address)
             }
         };
-        Some(Self {
+        Ok(Self {
             first,
             local,
             last_port: plan.ports.1,
@@ -104,28 +108,19 @@ impl Target {
 }
 
 /// The address to use: IPv4 first unless IPv6 was asked for, as iperf 2 does.
-pub(super) fn look_up(
-    host: &str,
-    port: u16,
-    family: Family,
-    context: &Context,
-) -> Option<SocketAddr> {
-    match resolve(host, port, family) {
-        Ok(addresses) => {
-            let preferred = addresses
-                .iter()
-                .find(|a| family != Family::Any || a.is_ipv4());
-            preferred.or(addresses.first()).copied()
-        }
-        Err(error) => {
-            let reason = resolver_words(&error, family);
-            context.notice(Notice::Unresolvable {
-                host: host.to_owned(),
-                reason,
-            });
-            None
-        }
-    }
+///
+/// # Errors
+/// The condition that says why there is none.
+pub(super) fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Notice> {
+    let unresolvable = |error: &ResolveError| Notice::Unresolvable {
+        host: host.to_owned(),
+        reason: resolver_words(error, family),
+    };
+    let addresses = resolve(host, port, family).map_err(|error| unresolvable(&error))?;
+    let preferred = addresses
+        .iter()
+        .find(|a| family != Family::Any || a.is_ipv4());
+    Ok(*preferred.unwrap_or(&addresses[0]))
 }
 
 /// iperf 2's words for resolver failures.

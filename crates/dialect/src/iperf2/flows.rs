@@ -71,6 +71,8 @@ pub(super) fn payload(length: u32) -> Arc<[u8]> {
 pub(super) struct ReceivePart {
     pub(super) length: u32,
     pub(super) deadline: Option<MonoTime>,
+    /// The peer is to send until then.
+    pub(super) expected: Option<MonoTime>,
     pub(super) bytes: Option<u64>,
     pub(super) already: u64,
     pub(super) rate: Option<u64>,
@@ -120,6 +122,7 @@ impl TcpFlow {
                 conn: Arc::clone(&self.conn),
                 length: part.length.max(1) as usize,
                 deadline: part.deadline,
+                expected: part.expected,
                 bytes: part.bytes,
                 already: part.already,
                 schedule,

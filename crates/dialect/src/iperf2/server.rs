@@ -192,12 +192,7 @@ impl Server {
     fn open(&mut self, plan: &ServerPlan) -> Result<(), Notice> {
         let ip = match &plan.bind {
             None => None,
-            Some(bind) => {
-                // The failure has been told by the look-up.
-                let address = look_up(&bind.host, 0, plan.family, &self.context)
-                    .ok_or_else(|| Notice::Text(format!("{}: cannot listen there", bind.host)))?;
-                Some(address.ip())
-            }
+            Some(bind) => Some(look_up(&bind.host, 0, plan.family)?.ip()),
         };
         let ipv6 = match (ip, plan.family) {
             (Some(ip), _) => ip.is_ipv6(),

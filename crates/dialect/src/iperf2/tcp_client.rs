@@ -27,6 +27,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
+/// Time, beside a tenth of the test, by which a sending peer's clock may be ahead of ours.
+const EARLY: Duration = Duration::from_millis(200);
 
 /// One connected flow, before its traffic.
 struct Ready {
@@ -450,9 +452,11 @@ impl Starter<'_> {
     }
 
     fn receive_part(&self, deadline: Option<MonoTime>, shutdown: bool) -> ReceivePart {
+        let early = self.plan.time_limit().unwrap_or_default() / 10 + EARLY;
         ReceivePart {
             length: self.plan.tcp_read_length(),
             deadline: deadline.map(|deadline| deadline + SLACK),
+            expected: deadline.map(|deadline| deadline - early),
             bytes: self.plan.byte_limit(),
             already: 0,
             rate: None,

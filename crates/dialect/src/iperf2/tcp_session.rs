@@ -101,6 +101,7 @@ impl Session<'_> {
         ReceivePart {
             length: length.clamp(1, limits::MAX_TCP_LENGTH),
             deadline: deadline.into_iter().chain(own_end).min(),
+            expected: None,
             bytes: None,
             already,
             rate,

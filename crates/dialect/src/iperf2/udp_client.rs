@@ -426,7 +426,8 @@ impl UdpSending {
         }
     }
 
-    /// Asks for the server's report until it comes; returns whether it came.
+    /// Asks for the server's report until it comes; returns whether it came, from a server
+    /// that heard the end.
     fn await_report(&self, final_datagram: &[u8]) -> bool {
         let mut closing = Closing::new(self.context.now());
         let mut buffer = vec![0; MAX_ANSWER];
@@ -469,7 +470,8 @@ impl UdpSending {
                 }
                 ClosingStep::Reported(report) => {
                     self.tell_report(&report);
-                    return true;
+                    // Whoever refused a datagram is not there any more.
+                    return refusals == 0;
                 }
                 ClosingStep::Unanswered { tries } => {
                     self.context.notice(Notice::NoServerReport {

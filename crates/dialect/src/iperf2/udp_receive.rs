@@ -13,12 +13,16 @@ use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
 
 use super::client::SharedContext;
 use super::flows::tell_ending;
+use super::order::SLACK;
 use super::udp_flow::{FlowReader, Meaning};
 use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 const SLOTS: usize = 32;
+/// Silence at the deadline, [`SLACK`] after the sender's, from which on it counts as gone
+/// rather than ended; a final datagram is not certain.
+const SILENT: Duration = Duration::from_millis(SLACK.as_millis() as u64 + 500);
 /// Time for the final datagram once all bytes are here.
 const FINAL: Duration = Duration::from_millis(250);
 /// Time for data that the final datagram has overtaken.
@@ -96,13 +100,18 @@ impl UdpReceiving {
             if self.stop.is_raised() {
                 return Cause::Stopped;
             }
+            let silence = now.since(receiver.counters().last);
             if end.is_some_and(|end| now >= end) {
-                return Cause::Complete;
+                let gone = !ended && silence > SILENT;
+                return if gone {
+                    Cause::Vanished(silence)
+                } else {
+                    Cause::Complete
+                };
             }
             let wait = end.map_or(LOOK, |end| end.since(now).min(LOOK));
             match batch.receive(&self.socket, Wait::AtMost(wait)) {
                 Ok(0) => {
-                    let silence = now.since(receiver.counters().last);
                     if silence > self.patience {
                         return Cause::Vanished(silence);
                     }

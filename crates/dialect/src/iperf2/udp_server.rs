@@ -101,6 +101,8 @@ enum EndCause {
     Final(DatagramStamp),
     /// Our own clock, or the server's end.
     Over,
+    /// The server was told to stop: the client learns what has arrived, unasked.
+    Interrupted,
     /// Silence.
     Vanished,
 }
@@ -425,8 +427,14 @@ impl UdpService {
             report: self.report(&flow, at),
             narrow: flow.reader.is_narrow(),
         });
-        if let (Some(report), EndCause::Final(stamp)) = (&report, cause) {
-            self.answer(&report.encode(stamp), source);
+        match (&report, cause) {
+            (Some(report), EndCause::Final(stamp)) => self.answer(&report.encode(stamp), source),
+            (Some(report), EndCause::Interrupted) => {
+                self.answer(&report.encode(DatagramStamp::default()), source);
+                let tag = flow.tag;
+                self.context.notice(Notice::ReportUnacknowledged { tag });
+            }
+            _ => {}
         }
         let dropped = self
             .socket
@@ -443,8 +451,11 @@ impl UdpService {
             sent: None,
             dropped: dropped.filter(|_| alone),
         });
-        if let (Some(stop), EndCause::Over | EndCause::Vanished) = (&flow.sender, cause) {
-            stop.raise();
+        match (&flow.sender, cause) {
+            (None, _) | (_, EndCause::Final(_)) => {}
+            (Some(stop), EndCause::Over | EndCause::Interrupted | EndCause::Vanished) => {
+                stop.raise();
+            }
         }
         if let Some((back, part)) = flow.afterwards.take() {
             connect_back::spawn(back, part);
@@ -531,8 +542,13 @@ impl UdpService {
     fn end_all(&self, flows: &mut Flows) {
         let now = self.context.now();
         let sources: Vec<SocketAddr> = flows.by_source.keys().copied().collect();
+        let cause = if self.context.stop().is_raised() {
+            EndCause::Interrupted
+        } else {
+            EndCause::Over
+        };
         for source in sources {
-            self.end(flows, source, now, EndCause::Over);
+            self.end(flows, source, now, cause);
         }
     }
 }
