@@ -163,10 +163,14 @@ impl NativeText {
     }
 
     /// Says a condition at once, and keeps it for the summary when it touches the result.
+    /// The same failure is said once.
     fn notice(&mut self, notice: &Notice, out: &mut Output) {
         let (severity, sentence) = warning::sentence(notice, &self.style);
-        out.error_line(&self.warning_line(severity, &sentence));
         let kept = self.warnings.iter().any(|(_, known)| *known == sentence);
+        if severity == Severity::Error && kept {
+            return;
+        }
+        out.error_line(&self.warning_line(severity, &sentence));
         if severity != Severity::Note && !kept && self.warnings.len() < MOST_WARNINGS {
             self.warnings.push((severity, sentence));
         }

@@ -47,14 +47,56 @@ pub(super) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
         | Notice::BindFailed { .. }
         | Notice::DeviceFailed { .. }
         | Notice::Unresolvable { .. } => setup(notice, style),
-        Notice::CongestionFailed { .. }
-        | Notice::SegmentSizeFailed { .. }
+        Notice::CongestionFailed { .. } => (Severity::Error, option(notice)),
+        Notice::SegmentSizeFailed { .. }
         | Notice::TosFailed { .. }
         | Notice::SmallWindow { .. }
         | Notice::BufferClamped { .. } => (Severity::Warning, option(notice)),
         Notice::TrafficFailed { .. } => (Severity::Error, traffic(notice)),
         _ => (Severity::Warning, measurement(notice, style)),
     }
+}
+
+/// Bits of the TOS byte that carry explicit congestion notification (RFC 3168).
+const ECN: u8 = 3;
+
+/// Part of a system's reason, in the words of any system, and what it means to the user.
+const MEANINGS: &[(&str, &str)] = &[
+    (
+        "refused",
+        "no server listens there: start one, or name its port with -p",
+    ),
+    (
+        "timed out",
+        "no answer: the host is down, or something on the way drops the packets",
+    ),
+    ("unreachable", "there is no way to it from here"),
+    ("No route", "there is no way to it from here"),
+    (
+        "in use",
+        "another program has this port: end that one, or choose another port with -p",
+    ),
+    (
+        "Permission denied",
+        "ports below 1024 need privileges: choose a higher one with -p",
+    ),
+    ("assign requested", "this host has no such address"),
+    ("not available", "this host has no such address"),
+    ("No such device", "this host has no such interface"),
+    ("not permitted", "that needs privileges"),
+    ("Unknown host", "check the name, or give the address"),
+    (
+        "lookup failure",
+        "no name server answered: try again, or give the address",
+    ),
+    ("reset", "the peer ended the test"),
+    ("Broken pipe", "the peer ended the test"),
+];
+
+/// What a reason means, in brackets; empty when there is nothing to add.
+fn because(reason: &str) -> String {
+    let known = MEANINGS.iter().find(|(part, _)| reason.contains(part));
+    known.map_or_else(String::new, |(_, meaning)| format!(" ({meaning})"))
 }
 
 fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
@@ -72,7 +114,11 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
             } else {
                 Severity::Error
             };
-            let next = if *retrying { "; trying again" } else { "" };
+            let next = if *retrying {
+                "; trying again".to_owned()
+            } else {
+                because(reason)
+            };
             (
                 severity,
                 format!("{}cannot connect to {address}: {reason}{next}", flow(*tag)),
@@ -86,21 +132,37 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
             transport,
             address,
             reason,
-        } => (
-            Severity::Error,
-            format!("cannot listen on {} {address}: {reason}", name(*transport)),
-        ),
-        Notice::BindFailed { address, reason } => (
-            Severity::Error,
-            format!("cannot bind {}: {reason}", shown(*address, style)),
-        ),
+        } => {
+            let at = if address.ip().is_unspecified() {
+                format!("port {}", address.port())
+            } else {
+                address.to_string()
+            };
+            let transport = name(*transport);
+            (
+                Severity::Error,
+                format!(
+                    "cannot listen on {transport} {at}: {reason}{}",
+                    because(reason)
+                ),
+            )
+        }
+        Notice::BindFailed { address, reason } => {
+            let address = shown(*address, style);
+            let address = address.strip_suffix(":0").unwrap_or(&address);
+            (
+                Severity::Error,
+                format!("cannot bind {address}: {reason}{}", because(reason)),
+            )
+        }
         Notice::DeviceFailed { device, reason } => (
             Severity::Error,
-            format!("cannot use device {device}: {reason}"),
+            format!("cannot use device {device}: {reason}{}", because(reason)),
         ),
-        Notice::Unresolvable { host, reason } => {
-            (Severity::Error, format!("cannot resolve {host}: {reason}"))
-        }
+        Notice::Unresolvable { host, reason } => (
+            Severity::Error,
+            format!("cannot resolve {host}: {reason}{}", because(reason)),
+        ),
         _ => (Severity::Note, String::new()),
     }
 }
@@ -108,12 +170,24 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
 fn option(notice: &Notice) -> String {
     match notice {
         Notice::CongestionFailed { name, reason } => {
-            format!("congestion control {name} cannot be had: {reason}")
+            let advice = if reason.contains("No such file") {
+                " (this host's are in net.ipv4.tcp_available_congestion_control)"
+            } else {
+                ""
+            };
+            format!("congestion control {name} cannot be had: {reason}{advice}")
         }
         Notice::SegmentSizeFailed { wanted } => {
-            format!("a segment size of {wanted} bytes cannot be set")
+            format!("a segment size of {wanted} bytes cannot be set: the system chooses")
         }
-        Notice::TosFailed { wanted, actual } => format!("TOS is {actual}, not {wanted}"),
+        Notice::TosFailed { wanted, actual } => {
+            let advice = if wanted.0 & !ECN == actual.0 {
+                ": the system keeps the ECN bits of TCP for itself"
+            } else {
+                ""
+            };
+            format!("TOS is {actual}, not {wanted}{advice}")
+        }
         Notice::SmallWindow { bytes } => {
             format!(
                 "a window of {bytes} bytes limits the rate; leave out -w to let the system choose"
@@ -146,7 +220,7 @@ fn traffic(notice: &Notice) -> String {
         TrafficOperation::ReadFin => "waiting for the receiver's report failed",
         TrafficOperation::SendHeader => "the test header could not be sent",
     };
-    format!("{}{what}: {reason}", flow(*tag))
+    format!("{}{what}: {reason}{}", flow(*tag), because(reason))
 }
 
 fn measurement(notice: &Notice, style: &Style) -> String {
