@@ -3,6 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::{self, LineWriter, Write};
 
+use tapeline_sys::reason;
+
 use crate::message::CliMessage;
 use crate::presentation::{Presentation, TextStyle};
 
@@ -18,21 +20,18 @@ pub(crate) fn open(presentation: &Presentation) -> Result<Box<dyn Write + Send>,
     match OpenOptions::new().create(true).append(true).open(path) {
         Ok(file) => Ok(Box::new(LineWriter::new(file))),
         Err(error) => Err(CliMessage::err(match presentation.style {
-            TextStyle::Native => format!("tapeline: cannot write to {}: {error}", path.display()),
+            TextStyle::Native => {
+                format!(
+                    "tapeline: cannot write to {}: {}",
+                    path.display(),
+                    reason(&error)
+                )
+            }
             TextStyle::Iperf2Text | TextStyle::Csv => {
-                format!("freopen stdout\n failed: {}", without_code(&error))
+                format!("freopen stdout\n failed: {}", reason(&error))
             }
         })),
     }
-}
-
-/// The system's words alone: iperf does not print the number.
-fn without_code(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }
 
 #[cfg(test)]

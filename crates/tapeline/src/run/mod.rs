@@ -13,11 +13,14 @@ mod printer;
 mod signals;
 mod trial;
 
-use tapeline_base::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{
     ClientPlan, Interruption, Personality, Reporter, ReporterSettings, Server, ServerPlan,
-    run_client,
+    ServerStopper, run_client,
 };
+use tapeline_report::{Event, Notice};
 
 use crate::message::{self, CliMessage};
 use crate::presentation::Presentation;
@@ -53,6 +56,7 @@ struct Run {
 
 impl Run {
     fn begin(
+        role: Role,
         personality: Personality,
         interval: bool,
         presentation: &Presentation,
@@ -62,6 +66,7 @@ impl Run {
         let printer = Printer::start(
             renderer(presentation, interval),
             presentation,
+            role,
             &interruption,
         )?;
         let reporter = Reporter::start(settings(personality, presentation), printer.sink())
@@ -82,7 +87,12 @@ impl Run {
 
 /// Runs a client's test.
 pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode {
-    let run = match Run::begin(plan.personality, plan.interval.is_some(), presentation) {
+    let run = match Run::begin(
+        Role::Client,
+        plan.personality,
+        plan.interval.is_some(),
+        presentation,
+    ) {
         Ok(run) => run,
         Err(code) => return code,
     };
@@ -96,26 +106,39 @@ pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode
 
 /// Serves until told to stop.
 pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation) -> ExitCode {
-    let run = match Run::begin(plan.personality, plan.interval.is_some(), presentation) {
+    let run = match Run::begin(
+        Role::Server,
+        plan.personality,
+        plan.interval.is_some(),
+        presentation,
+    ) {
         Ok(run) => run,
         Err(code) => return code,
     };
     let reporter = run.reporter.handle();
+    // Caught before the server announces itself; what comes meanwhile is seen below.
+    let stopper = Arc::new(OnceLock::<ServerStopper>::new());
+    let (known, interruption) = (Arc::clone(&stopper), run.interruption.clone());
+    let teller = reporter.clone();
+    let caught = signals::on_interrupt(move || match known.get() {
+        Some(stopper) => {
+            if stopper.stop() > 0 {
+                teller.event(Event::Notice(Notice::WaitingForTests));
+            }
+        }
+        None => interruption.interrupt(),
+    });
+    if let Err(error) = caught {
+        return cannot(&format!("signals cannot be caught: {error}"));
+    }
     let server = match Server::start(plan, &reporter, &run.interruption) {
         Ok(server) => server,
         // The reason has been told as an event.
         Err(_) => return run.end(ExitCode::Failure),
     };
-    let stopper = server.stopper();
-    let caught = signals::on_interrupt(move || {
-        if stopper.stop() > 0 {
-            reporter.event(tapeline_report::Event::Notice(
-                tapeline_report::Notice::WaitingForTests,
-            ));
-        }
-    });
-    if let Err(error) = caught {
-        return cannot(&format!("signals cannot be caught: {error}"));
+    let stopper = stopper.get_or_init(|| server.stopper());
+    if run.interruption.is_raised() {
+        stopper.stop();
     }
     let code = server.wait();
     run.end(code)

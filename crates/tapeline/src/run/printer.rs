@@ -4,14 +4,15 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 
-use tapeline_base::ExitCode;
+use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::{
     Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Phase, Renderer, Style, Terminal,
 };
+use tapeline_sys::reason;
 
 use super::cannot;
 use crate::message::{self, CliMessage};
@@ -84,39 +85,36 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    /// Opens the output and starts the thread.
+    /// Opens the output and starts the thread. A client ends when it cannot report; a server
+    /// goes on serving.
     ///
     /// # Errors
     /// The exit code, when there is no output; the reason has been printed.
     pub(super) fn start(
-        mut renderer: Box<dyn Renderer + Send>,
+        renderer: Box<dyn Renderer + Send>,
         presentation: &Presentation,
+        role: Role,
         interruption: &Interruption,
     ) -> Result<Self, ExitCode> {
-        let mut writer = output::open(presentation).map_err(|message| {
+        let writer = output::open(presentation).map_err(|message| {
             let _ = message::print(&[message]);
             ExitCode::Failure
         })?;
-        let (events, inbox) = mpsc::sync_channel::<Event>(QUEUE);
-        let interruption = interruption.clone();
-        let body = move || {
-            let mut out = Output::default();
-            while let Ok(event) = inbox.recv() {
-                renderer.render(&event, &mut out);
-                if let Some(broken) = write(&mut out, &mut *writer) {
-                    interruption.interrupt();
-                    // Keeps the queue moving, so that the run ends in order.
-                    inbox.iter().for_each(drop);
-                    return Some(broken);
-                }
-            }
-            renderer.finish(&mut out);
-            write(&mut out, &mut *writer)
+        let press = Press {
+            renderer,
+            writer,
+            role,
+            interruption: interruption.clone(),
+            failed: false,
         };
+        Self::run(press, QUEUE).map_err(|error| cannot(&format!("no output thread: {error}")))
+    }
+
+    fn run(press: Press, queue: usize) -> io::Result<Self> {
+        let (events, inbox) = mpsc::sync_channel(queue);
         let thread = std::thread::Builder::new()
             .name("printer".into())
-            .spawn(body)
-            .map_err(|error| cannot(&format!("no output thread: {error}")))?;
+            .spawn(move || press.run(&inbox))?;
         Ok(Self {
             events,
             dropped: Arc::default(),
@@ -146,9 +144,7 @@ impl Printer {
         let broken = self.thread.join().unwrap_or(Some(Broken::Failed));
         let dropped = self.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
-            let text =
-                format!("warning: {dropped} interval rows were not shown: the output was too slow");
-            let _ = message::print(&[CliMessage::err(text)]);
+            let _ = message::print(&[CliMessage::err(not_shown(dropped))]);
         }
         match broken {
             None => code,
@@ -158,27 +154,72 @@ impl Printer {
     }
 }
 
-/// Writes and empties both streams.
-fn write(out: &mut Output, writer: &mut dyn Write) -> Option<Broken> {
-    let mut broken = None;
-    if !out.stdout.is_empty()
-        && let Err(error) = writer
-            .write_all(out.stdout.as_bytes())
-            .and_then(|()| writer.flush())
-    {
-        broken = Some(if error.kind() == io::ErrorKind::BrokenPipe {
-            Broken::Pipe
-        } else {
-            out.stderr.push_str(&format!(
-                "tapeline: the report cannot be written: {error}\n"
-            ));
-            Broken::Failed
-        });
-    }
-    if !out.stderr.is_empty() {
-        // Nobody to tell when standard error fails.
-        let _ = io::stderr().lock().write_all(out.stderr.as_bytes());
-    }
-    out.clear();
-    broken
+fn not_shown(rows: u64) -> String {
+    format!("warning: {rows} interval rows were not shown: the output was too slow")
 }
+
+/// What the output thread owns.
+struct Press {
+    renderer: Box<dyn Renderer + Send>,
+    writer: Box<dyn Write + Send>,
+    role: Role,
+    interruption: Interruption,
+    /// A write failed, and that was told.
+    failed: bool,
+}
+
+impl Press {
+    /// Renders and writes until the last sender is gone; says how that went.
+    fn run(mut self, inbox: &Receiver<Event>) -> Option<Broken> {
+        let mut out = Output::default();
+        while let Ok(event) = inbox.recv() {
+            self.renderer.render(&event, &mut out);
+            match self.write(&mut out) {
+                Some(Broken::Failed) if self.role == Role::Server => {}
+                Some(broken) => {
+                    self.interruption.interrupt();
+                    // Keeps the queue moving, so that the run ends in order.
+                    inbox.iter().for_each(drop);
+                    return Some(broken);
+                }
+                None => {}
+            }
+        }
+        self.renderer.finish(&mut out);
+        let broken = self.write(&mut out);
+        broken.or(self.failed.then_some(Broken::Failed))
+    }
+
+    /// Writes and empties both streams; the first failure is told.
+    fn write(&mut self, out: &mut Output) -> Option<Broken> {
+        let mut broken = None;
+        if !out.stdout.is_empty()
+            && let Err(error) = self
+                .writer
+                .write_all(out.stdout.as_bytes())
+                .and_then(|()| self.writer.flush())
+        {
+            broken = Some(if error.kind() == io::ErrorKind::BrokenPipe {
+                Broken::Pipe
+            } else {
+                Broken::Failed
+            });
+            if broken == Some(Broken::Failed) && !self.failed {
+                self.failed = true;
+                out.stderr.push_str(&format!(
+                    "tapeline: the report cannot be written: {}\n",
+                    reason(&error)
+                ));
+            }
+        }
+        if !out.stderr.is_empty() {
+            // Nobody to tell when standard error fails.
+            let _ = io::stderr().lock().write_all(out.stderr.as_bytes());
+        }
+        out.clear();
+        broken
+    }
+}
+
+#[cfg(test)]
+mod tests;
