@@ -1,46 +1,15 @@
 //! Command lines that iperf 2.2.1 complains about, against recordings of what it says.
 //!
-//! `golden/bad/NAME.cmd` is the line, `.stderr` what the reference wrote there (absent
-//! when nothing), `.exit` its exit status. Lines that use options of later versions are
-//! not recorded here.
+//! Lines that use options of later versions are not recorded here. What fails only while
+//! the test runs is in `run_failures.rs`.
+
+mod recordings;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
+use recordings::{SAID_BY_THE_RUN, golden, read, words};
 use tapeline::{HelpPage, Invocation, Plan, Resolution, Stream, understand};
-
-/// Lines whose messages come while the test runs: what the command line itself says of
-/// them, and why the rest comes later.
-#[rustfmt::skip]
-const SAID_BY_THE_RUN: &[(&str, &str, &str)] = &[
-    ("B_bad_addr", "", "bind() fails"),
-    ("B_bad_addr_server", "", "bind() fails"),
-    ("B_unresolvable", "", "the resolver fails"),
-    ("M_bad", "", "setsockopt() fails"),
-    ("M_big", "", "setsockopt() fails"),
-    ("S_ecn", "", "the kernel keeps the ECN bits of TCP for itself"),
-    ("S_le", "", "the same, and the value is 0x04 where the reference uses 0x01"),
-    ("Z_bad", "", "setsockopt() fails"),
-    ("Z_bad_server", "", "setsockopt() fails"),
-    ("c_dev_bad", "", "setsockopt() fails"),
-    ("client_unresolvable", "", "the resolver fails"),
-    ("client_v6_literal_without_V", "", "connect() is refused"),
-    ("connect_refused", "", "connect() is refused"),
-    ("connect_refused_P2", "", "connect() is refused"),
-    ("connect_refused_e", "", "connect() is refused"),
-    ("connect_retry", "", "connect() is refused"),
-    ("connect_retry_only_time", "WARN: companion option of --connect-retry-timer not set - setting to default value of one second\n", "connect() is refused"),
-    ("o_bad", "", "the file is opened when the run starts"),
-    ("opt_6", "", "connect() is refused"),
-    ("p_bad", "", "connect() to port 0 is refused"),
-    ("p_big", "", "connect() is refused"),
-    ("p_in_use_server", "", "bind() fails"),
-    ("p_range_P_less", "WARNING: port-range and -P mismatch (adjusting -P to 2)\n", "connect() is refused"),
-    ("p_range_P_more", "", "connect() is refused"),
-    ("p_zero", "", "connect() to port 0 is refused"),
-    ("udp_l_one", "", "the server does not answer"),
-];
 
 /// Lines on which the reference crashes, hangs or reports success without a result:
 /// tapeline ends with status 1 and these words.
@@ -63,14 +32,6 @@ const IMPROVED: &[(&str, &str, &str)] = &[
     ("udp_l_zero", "ERROR: -l value of '0' is not between 1 and 268435456 bytes\n", "sends a header"),
 ];
 
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/bad")
-}
-
-fn read(name: &str, extension: &str) -> String {
-    std::fs::read_to_string(golden().join(format!("{name}.{extension}"))).unwrap_or_default()
-}
-
 fn names() -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(golden())
         .expect("the recordings")
@@ -87,30 +48,13 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Words of a recorded line: split at blanks, `''` and `""` quote.
-fn words(line: &str) -> Vec<OsString> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in line.trim_end().chars() {
-        match (letter, quote) {
-            (' ', None) => words.extend(word.take().map(OsString::from)),
-            (_, Some(open)) if letter == open => quote = None,
-            ('\'' | '"', None) => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word.map(OsString::from));
-    words
-}
-
 fn resolve(name: &str) -> Resolution {
     let (_, resolution) = understand(&Invocation {
         program: "iperf".into(),
-        arguments: words(&read(name, "cmd")),
+        arguments: words(&read(name, "cmd"))
+            .into_iter()
+            .map(OsString::from)
+            .collect(),
         variable: &|_| None,
         resolver: |_| Vec::new(),
     });
