@@ -36,8 +36,10 @@ struct Job {
 
 impl Job {
     /// Runs on the calling thread to the end.
-    fn run(mut self) {
+    fn run(mut self, room: Option<Room>) {
         let ending = caught(|| run_blocking(self.work.as_mut(), &self.stop));
+        // Whoever hears of the end may start another flow.
+        drop(room);
         self.finish(ending);
     }
 
@@ -194,10 +196,7 @@ fn spawn_flow(job: Job, room: Option<Room>) {
     let _ = std::thread::Builder::new()
         .name("flow".into())
         .stack_size(256 * 1024)
-        .spawn(move || {
-            let _room = room;
-            job.run();
-        });
+        .spawn(move || job.run(room));
 }
 
 fn start_worker(threaded: &Arc<AtomicUsize>) -> io::Result<Worker> {

@@ -1,8 +1,8 @@
 //! When each send is due: an absolute schedule in integer nanoseconds.
 //!
 //! `due(n) = start + n * gap`, never derived from the previous send, so rounding and
-//! lateness do not add up. A sender that fell behind catches up at most at twice its
-//! rate; a backlog of more than a second is given up and counted.
+//! lateness do not add up. A sender that fell behind catches up at twice its rate, never
+//! with a volley; a backlog of more than a second is given up and counted.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use tapeline_base::MonoTime;
 
 /// Backlog up to which sends are made up for, nanoseconds.
 const FORGIVEN_AFTER: u64 = 1_000_000_000;
-/// Lateness that is made up for in one go, nanoseconds (performance: 1 ms of traffic).
-const BURST: u64 = 1_000_000;
+/// Backlog that is left when the rest was given up, nanoseconds.
+const KEPT: u64 = 1_000_000;
 
 /// The schedule of one sender.
 #[derive(Clone, Debug)]
@@ -66,13 +66,11 @@ impl Schedule {
     #[must_use]
     pub fn due(&self, now: MonoTime) -> MonoTime {
         let planned = self.planned(self.sent);
-        let gap = self.gap();
-        let behind = now.since(planned);
-        if behind > Duration::from_nanos(BURST).max(gap) && self.sent > 0 {
-            // Spread what is overdue over twice the rate instead of a volley.
-            return self.last + gap / 2;
+        if planned >= now || self.sent == 0 {
+            return planned;
         }
-        planned
+        // Back-to-back packets are what a paced flow must not show.
+        planned.max(self.last + self.gap() / 2)
     }
 
     /// Records that `units` left at `now`.
@@ -85,7 +83,7 @@ impl Schedule {
         self.sent += units;
         self.last = now;
         if behind.as_nanos() > u128::from(FORGIVEN_AFTER) {
-            let shift = behind - Duration::from_nanos(BURST);
+            let shift = behind - Duration::from_nanos(KEPT);
             self.start += shift;
             let gap = self.gap().as_nanos().max(1);
             self.given_up += u64::try_from(shift.as_nanos() / gap).unwrap_or(u64::MAX);

@@ -157,7 +157,9 @@ impl<S: DatagramStamp> Sender<S> {
                     None => return Cause::Stopped,
                 }
             }
-            if self.plan.deadline.is_some_and(|deadline| now >= deadline) {
+            // However late it is: a flow without a single datagram says nothing.
+            let tried = self.counters.writes + self.counters.errors > 0;
+            if tried && self.plan.deadline.is_some_and(|deadline| now >= deadline) {
                 return Cause::Complete;
             }
             let left = self

@@ -315,8 +315,9 @@ pub(super) fn tos_note(
         return None;
     }
     Some(match flavour {
-        ConnectionFlavour::Plain if client => TosNote::Transmit(tos),
-        ConnectionFlavour::Plain | ConnectionFlavour::Reverse => TosNote::Receive(tos),
+        ConnectionFlavour::Plain => TosNote::Transmit(tos),
+        ConnectionFlavour::Reverse if client => TosNote::Receive(tos),
+        ConnectionFlavour::Reverse => return None,
         ConnectionFlavour::FullDuplex | ConnectionFlavour::RequestResponse { .. } => {
             TosNote::Both {
                 receive: tos,

@@ -79,13 +79,17 @@ impl Session<'_> {
         let mut line = banner::connected(tag, self.local, self.peer);
         line.flavour = flavour;
         line.congestion = self.conn.congestion();
-        line.congestion_by_user = self.service.plan.socket.congestion.is_some();
+        line.congestion_by_user = self.service.plan.socket.congestion.is_some()
+            || header.is_some_and(|header| header.congestion_control.is_some());
         if let Some(header) = header {
             line.tos =
                 banner::tos_note(flavour, false, header.tos, self.service.plan.reflected_tos);
             line.peer_version = header.version.map(|version| version.to_string());
         }
-        line.initial = banner::initial_tcp(&self.conn);
+        // A client's own listener tells no more than where the connection came from.
+        if matches!(self.service.admission, Admission::Server { .. }) {
+            line.initial = banner::initial_tcp(&self.conn);
+        }
         line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
         context.reporter.event(Event::Connected(line));
     }

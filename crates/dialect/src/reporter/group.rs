@@ -83,10 +83,16 @@ impl Group {
         let (datagrams, senders) = self.sent;
         if let Some(sum) = self.sum(&self.totals) {
             events.push(Event::Row(sum));
-            if senders > 1 && matches!(self.kind, GroupKind::Sum(_)) {
+            // The ordering end tells it for a dual test too, of which it sends a half.
+            let told = match self.kind {
+                GroupKind::Sum(Role::Client) => senders > 0,
+                GroupKind::Sum(Role::Server) => senders > 1,
+                GroupKind::Duplex(_) => false,
+            };
+            if told {
                 events.push(Event::Sent {
                     tag: None,
-                    flows: senders,
+                    flows: distinct_flows(&self.totals),
                     datagrams,
                 });
             }

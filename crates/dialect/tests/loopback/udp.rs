@@ -105,6 +105,9 @@ fn a_hundred_flows() {
     server.events.wait_for_totals(100);
     let served = server.stop();
     assert_agreement(&client, &served, 100, "-P 100");
+    let ports: std::collections::BTreeSet<_> =
+        carried(&client, true).iter().map(|flow| flow.0).collect();
+    assert_eq!(ports.len(), 100, "two flows on one port are one flow");
     assert_nothing_lost(&served, "-P 100");
     assert_eq!(server_reports(&client).len(), 100);
 }
