@@ -114,7 +114,7 @@ impl TcpWork for TcpReceiver {
             return self.finish(Cause::Complete, now);
         }
         if let Some(schedule) = &plan.schedule {
-            let due = schedule.due(now);
+            let due = schedule.due();
             if due > now {
                 return Step::NotBefore(plan.deadline.map_or(due, |deadline| due.min(deadline)));
             }

@@ -150,7 +150,7 @@ impl<S: DatagramStamp> Sender<S> {
                 continue;
             }
             if let Some(schedule) = &self.plan.schedule {
-                let due = schedule.due(now);
+                let due = schedule.due();
                 let wake = self.plan.deadline.map_or(due, |deadline| due.min(deadline));
                 match pacer.wait(wake, &self.plan.stop) {
                     Some(then) => now = then,

@@ -20,7 +20,7 @@ use crate::output;
 use crate::presentation::{Presentation, TextStyle};
 
 /// Events that may wait for the output. A row every interval of 10,000 flows fits.
-const QUEUE: usize = 65_536;
+const QUEUE: usize = 16_384;
 
 /// The renderer that the presentation asks for.
 pub(super) fn renderer(presentation: &Presentation, interval: bool) -> Box<dyn Renderer + Send> {
@@ -79,7 +79,8 @@ enum Broken {
 
 /// The output thread.
 pub(super) struct Printer {
-    events: SyncSender<Event>,
+    /// Boxed, because the queue's slots exist from the start.
+    events: SyncSender<Box<Event>>,
     dropped: Arc<AtomicU64>,
     thread: JoinHandle<Option<Broken>>,
 }
@@ -131,8 +132,8 @@ impl Printer {
             let droppable = matches!(&event, Event::Row(row) if row.phase == Phase::Interval);
             if !droppable {
                 // Fails only when the output thread has ended.
-                let _ = events.send(event);
-            } else if let Err(TrySendError::Full(_)) = events.try_send(event) {
+                let _ = events.send(Box::new(event));
+            } else if let Err(TrySendError::Full(_)) = events.try_send(Box::new(event)) {
                 dropped.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -170,7 +171,7 @@ struct Press {
 
 impl Press {
     /// Renders and writes until the last sender is gone; says how that went.
-    fn run(mut self, inbox: &Receiver<Event>) -> Option<Broken> {
+    fn run(mut self, inbox: &Receiver<Box<Event>>) -> Option<Broken> {
         let mut out = Output::default();
         while let Ok(event) = inbox.recv() {
             self.renderer.render(&event, &mut out);
