@@ -1,49 +1,167 @@
 //! The packet loops allocate nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod common;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use allocation_counter::measure;
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
     ArrivedDatagram, Call, DatagramCell, DatagramReceiver, DatagramStamp, Intervals, Precision,
     ReceiveCell, Schedule, SendCell, SendEnd, Step, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan,
     TcpSender, TcpWork, UdpSendPlan, run_udp_sender,
 };
-use tapeline_sys::{SocketOptions, SystemClock, TcpConn, TcpListener, UdpSocket};
+use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
 
-/// Counts the allocations of the thread that asks.
-struct Counting;
+use common::{LIMIT, connection};
 
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+fn intervals(now: MonoTime) -> Intervals {
+    // Short, so that boundaries are among what is measured.
+    Intervals::new(now, Some(Duration::from_micros(200)))
 }
 
-// The allocator's interface is unsafe to implement; this one only counts and passes on.
-#[allow(unsafe_code)]
-mod allocator {
-    use super::*;
+/// Allocations of the calling thread in `body`.
+fn allocations(body: impl FnOnce()) -> u64 {
+    measure(body).count_total
+}
 
-    // SAFETY: every call goes to the system's allocator unchanged.
-    unsafe impl GlobalAlloc for Counting {
-        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            ALLOCATIONS.with(|count| count.set(count.get() + 1));
-            // SAFETY: the caller's promise, passed on.
-            unsafe { System.alloc(layout) }
+#[test]
+fn stream_steps() {
+    let (there, here) = connection();
+    let now = SystemClock.now();
+    let stop = Stop::new();
+    let mut sender = TcpSender::new(
+        TcpSendPlan {
+            conn: Arc::new(there),
+            chunk: vec![1; 4096].into(),
+            block: 16_384,
+            deadline: None,
+            bytes: None,
+            already: 0,
+            schedule: Schedule::at_bit_rate(now, 16_384 * 8, 100_000_000_000),
+            end: SendEnd::Shutdown,
+            patience: LIMIT,
+            cell: Arc::new(SendCell::new(intervals(now))),
+            stop: stop.clone(),
+        },
+        now,
+    );
+    let mut receiver = TcpReceiver::new(
+        TcpReceivePlan {
+            conn: Arc::new(here),
+            length: 8192,
+            deadline: None,
+            bytes: None,
+            already: 0,
+            schedule: None,
+            shutdown: false,
+            expected: None,
+            patience: LIMIT,
+            cell: Arc::new(ReceiveCell::new(intervals(now))),
+            stop,
+        },
+        now,
+    );
+    let mut scratch = vec![0; receiver.scratch_length()];
+    let mut progress = 0;
+    let mut round = || {
+        for _ in 0..1000 {
+            for work in [&mut sender as &mut dyn TcpWork, &mut receiver] {
+                let now = SystemClock.now();
+                let step = work.step(now, Call::NonBlocking, &mut scratch);
+                assert!(!matches!(step, Step::Finished(_)), "{step:?}");
+                progress += u32::from(matches!(step, Step::Progress));
+            }
         }
-        unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-            // SAFETY: the caller's promise, passed on.
-            unsafe { System.dealloc(pointer, layout) }
+    };
+    round();
+    assert_eq!(allocations(round), 0);
+    assert!(progress > 1000, "{progress}");
+}
+
+#[test]
+fn arriving_datagrams() {
+    let now = SystemClock.now();
+    let cell = Arc::new(DatagramCell::new(intervals(now)));
+    let mut receiver = DatagramReceiver::new(1, cell, now);
+    let mut sequence = 0_u64;
+    let mut observe = |batches: u64| {
+        for batch in 0..batches {
+            let now = SystemClock.now();
+            for n in 0..64 {
+                sequence += 1;
+                // Gaps, late ones and copies among them.
+                let number = match (batch + n) % 50 {
+                    0 => sequence + 7,
+                    1 => sequence.saturating_sub(20).max(1),
+                    _ => sequence,
+                };
+                let datagram = ArrivedDatagram {
+                    sequence: number,
+                    sent: WallTime::from_nanos(n as i64 * 1000),
+                    arrival: WallTime::from_nanos(n as i64 * 1100),
+                    length: 1470,
+                    truncated: false,
+                };
+                receiver.observe(&datagram, now);
+            }
+            receiver.publish();
         }
-        unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            ALLOCATIONS.with(|count| count.set(count.get() + 1));
-            // SAFETY: the caller's promise, passed on.
-            unsafe { System.realloc(pointer, layout, size) }
-        }
+    };
+    // The history of gaps doubles a few times until it covers its window.
+    observe(1100);
+    assert_eq!(allocations(|| observe(1000)), 0);
+    assert!(receiver.counters().reordered > 0 && receiver.counters().duplicates > 0);
+}
+
+struct Number;
+
+impl DatagramStamp for Number {
+    fn stamp(&mut self, datagram: &mut [u8], sequence: u64, _: WallTime) {
+        datagram[..8].copy_from_slice(&sequence.to_be_bytes());
     }
 }
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+/// Allocations of a sender of `count` datagrams, its beginning included.
+fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let options = SocketOptions::default();
+    let sink = UdpSocket::bind(any, &options).expect("socket").socket;
+    let to = sink.local_addr().expect("address");
+    let socket = UdpSocket::connected(to, None, &options).expect("socket");
+    let start = SystemClock.now();
+    let plan = UdpSendPlan {
+        socket: Arc::new(socket.socket),
+        to: None,
+        template: vec![0; 100],
+        first: None,
+        first_sequence: 1,
+        start,
+        deadline: None,
+        bytes: Some(count * 100),
+        schedule: rate.and_then(|rate| Schedule::at_bit_rate(start, 800, rate)),
+        precision: Precision::Precise,
+        segmentation,
+        cell: Arc::new(SendCell::new(intervals(start))),
+        stop: Stop::new(),
+        stamp: Number,
+    };
+    let mut end = None;
+    let allocations = allocations(|| end = Some(run_udp_sender(plan)));
+    let end = end.expect("an end");
+    assert_eq!(end.counters.writes, count, "{end:?}");
+    allocations
+}
+
+#[test]
+fn leaving_datagrams() {
+    for segmentation in [false, true] {
+        for rate in [None, Some(400_000_000)] {
+            let few = of_sending(128, segmentation, rate);
+            let many = of_sending(12_800, segmentation, rate);
+            assert_eq!(few, many, "segmentation {segmentation}, rate {rate:?}");
+        }
+    }
+}

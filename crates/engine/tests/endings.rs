@@ -1,0 +1,230 @@
+//! How flows end when the peer does not play along.
+
+mod common;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tapeline_base::{Clock, MonoTime, WallTime};
+use tapeline_engine::{
+    Answer, Cause, Ending, ExchangeCell, Intervals, ReceiveCell, RequestPlan, RequestStamp,
+    Requester, Respond, Responder, ResponsePlan, SendCell, SendEnd, Stop, TcpReceivePlan,
+    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, run_blocking,
+};
+use tapeline_sys::{SystemClock, TcpConn};
+
+use common::{LIMIT, connection};
+
+const PATIENCE: Duration = Duration::from_millis(60);
+
+fn intervals() -> Intervals {
+    Intervals::new(SystemClock.now(), None)
+}
+
+/// Runs a flow on a thread; fails when it takes much longer than anything it may wait for.
+#[track_caller]
+fn run(mut work: impl TcpWork + 'static, stop: &Stop) -> Ending {
+    let stop = stop.clone();
+    let began = Instant::now();
+    let thread = std::thread::spawn(move || run_blocking(&mut work, &stop));
+    while !thread.is_finished() {
+        assert!(began.elapsed() < LIMIT, "no end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join().expect("the flow")
+}
+
+fn sender(conn: TcpConn, bytes: Option<u64>, end: SendEnd, stop: &Stop) -> TcpSender {
+    let now = SystemClock.now();
+    TcpSender::new(
+        TcpSendPlan {
+            conn: Arc::new(conn),
+            chunk: vec![1; 4096].into(),
+            block: 65_536,
+            deadline: None,
+            bytes,
+            already: 0,
+            schedule: None,
+            end,
+            patience: PATIENCE,
+            cell: Arc::new(SendCell::new(intervals())),
+            stop: stop.clone(),
+        },
+        now,
+    )
+}
+
+fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver {
+    let now = SystemClock.now();
+    TcpReceiver::new(
+        TcpReceivePlan {
+            conn: Arc::new(conn),
+            length: 8192,
+            deadline: None,
+            bytes: None,
+            already: 0,
+            schedule: None,
+            shutdown: false,
+            expected: None,
+            patience: PATIENCE,
+            cell: Arc::new(ReceiveCell::new(intervals())),
+            stop: stop.clone(),
+        },
+        now,
+    )
+}
+
+/// The silence belongs to the cause, not to the time measured.
+#[track_caller]
+fn assert_vanished(ending: &Ending, began: MonoTime) {
+    let Cause::Vanished(silence) = ending.cause else {
+        panic!("{ending:?}");
+    };
+    let ended = SystemClock.now();
+    assert!(silence > PATIENCE);
+    assert!(ended.since(ending.at) >= PATIENCE, "{ending:?}");
+    assert!(ending.at >= began);
+}
+
+#[test]
+fn a_receiver_whose_sender_is_silent() {
+    let (there, here) = connection();
+    let began = SystemClock.now();
+    there.send_all(b"some").expect("send");
+    assert_vanished(&run(receiver(here, &Stop::new()), &Stop::new()), began);
+}
+
+#[test]
+fn a_sender_whose_receiver_does_not_read() {
+    let (there, _here) = connection();
+    let began = SystemClock.now();
+    let stop = Stop::new();
+    let end = SendEnd::ShutdownAndDrain(LIMIT);
+    assert_vanished(&run(sender(there, None, end, &stop), &stop), began);
+}
+
+#[test]
+fn a_peer_that_never_closes_does_not_lengthen_the_test() {
+    let (there, _here) = connection();
+    let stop = Stop::new();
+    let end = SendEnd::ShutdownAndDrain(PATIENCE);
+    let ending = run(sender(there, Some(1000), end, &stop), &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    assert!(SystemClock.now().since(ending.at) >= PATIENCE);
+}
+
+#[test]
+fn a_peer_that_talks_without_end_is_not_listened_to_without_end() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let talker = std::thread::spawn(move || while here.send_all(&[0; 4096]).is_ok() {});
+    let end = SendEnd::ShutdownAndDrain(PATIENCE);
+    let ending = run(sender(there, Some(1000), end, &stop), &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    talker.join().expect("the talker");
+}
+
+#[test]
+fn a_stopped_sender_does_not_wait_for_the_close() {
+    let (there, _here) = connection();
+    let stop = Stop::new();
+    let work = sender(there, Some(1000), SendEnd::ShutdownAndDrain(LIMIT), &stop);
+    let stopper = stop.clone();
+    let later = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        stopper.raise();
+    });
+    let began = Instant::now();
+    let ending = run(work, &stop);
+    assert!(began.elapsed() < LIMIT / 2);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    later.join().expect("the stopper");
+}
+
+struct Plain;
+
+impl RequestStamp for Plain {
+    fn stamp(&mut self, _: &mut [u8], _: u32, _: WallTime) {}
+}
+
+impl Respond for Plain {
+    fn respond(&mut self, buffer: &mut [u8], _: WallTime) -> Answer {
+        Answer::Reply(buffer.len())
+    }
+}
+
+fn requester(conn: TcpConn, deadline: MonoTime, stop: &Stop) -> Requester<Plain> {
+    let now = SystemClock.now();
+    Requester::new(
+        RequestPlan {
+            conn: Arc::new(conn),
+            request: vec![0; 100],
+            response_length: 100_000,
+            deadline: Some(deadline),
+            requests: None,
+            patience: PATIENCE,
+            cell: Arc::new(ExchangeCell::new(intervals())),
+            stop: stop.clone(),
+            stamp: Plain,
+        },
+        now,
+    )
+}
+
+#[test]
+fn an_answer_byte_by_byte_is_not_waited_for_without_end() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let work = requester(there, SystemClock.now(), &stop);
+    let trickle = std::thread::spawn(move || {
+        while here.send_all(&[0]).is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let ending = run(work, &stop);
+    assert!(matches!(ending.cause, Cause::Vanished(_)), "{ending:?}");
+    trickle.join().expect("the answerer");
+}
+
+#[test]
+fn a_slow_answer_is_no_silence() {
+    // Each half takes less than the patience, both together more.
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let work = requester(there, SystemClock.now() + PATIENCE, &stop);
+    let answerer = std::thread::spawn(move || {
+        let mut request = [0; 100];
+        here.recv_exact(&mut request).expect("a request");
+        for _ in 0..5 {
+            std::thread::sleep(PATIENCE / 4);
+            here.send_all(&[0; 20_000]).expect("an answer");
+        }
+        let mut rest = [0; 4096];
+        while here.recv(&mut rest).is_ok_and(|count| count > 0) {}
+    });
+    let ending = run(work, &stop);
+    assert!(!matches!(ending.cause, Cause::Failed(..)), "{ending:?}");
+    answerer.join().expect("the answerer");
+}
+
+#[test]
+fn a_responder_whose_client_is_silent_within_a_request() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    there.send_all(&[0; 50]).expect("half a request");
+    let work = Responder::new(
+        ResponsePlan {
+            conn: Arc::new(here),
+            request_length: 100,
+            buffer_length: 100,
+            already: Vec::new(),
+            patience: PATIENCE,
+            cell: Arc::new(ExchangeCell::new(intervals())),
+            stop: stop.clone(),
+            respond: Plain,
+        },
+        SystemClock.now(),
+    );
+    let ending = run(work, &stop);
+    assert!(matches!(ending.cause, Cause::Vanished(_)), "{ending:?}");
+}
