@@ -44,7 +44,7 @@ pub use stop::{Stop, WeakStop};
 pub use tcp_receive::{TcpReceivePlan, TcpReceiver};
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender};
 pub use udp_receive::{ArrivedDatagram, DatagramReceiver};
-pub use udp_send::{DatagramStamp, UdpSendEnd, UdpSendPlan, run_udp_sender};
+pub use udp_send::{DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
 pub use work::{
     Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, Stage, Step, TcpWork, run_blocking,
 };

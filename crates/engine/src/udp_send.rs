@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime, WallTime};
+use tapeline_base::{Clock, MonoTime, Tos, WallTime};
 use tapeline_sys::{SystemClock, UdpSocket, set_timer_slack_minimal, thread_cpu_time};
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
@@ -34,13 +34,51 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 
+/// Where a flow's datagrams go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// To the peer that the socket is connected to.
+    Connected,
+    /// To this address, on a socket that serves others too.
+    To(SocketAddr),
+    /// The same, with a type of service that is this flow's own.
+    Marked(SocketAddr, Tos),
+}
+
+impl Destination {
+    /// Sends one datagram.
+    ///
+    /// # Errors
+    /// Those of `sendmsg(2)`.
+    #[inline]
+    pub fn send(self, socket: &UdpSocket, datagram: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Connected => socket.send(datagram),
+            Self::To(peer) => socket.send_to(datagram, peer),
+            Self::Marked(peer, tos) => socket.send_marked_to(datagram, peer, tos),
+        }
+    }
+
+    fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Connected => None,
+            Self::To(peer) | Self::Marked(peer, _) => Some(peer),
+        }
+    }
+
+    /// A segmented call has no room for a mark.
+    fn takes_segments(self) -> bool {
+        !matches!(self, Self::Marked(..))
+    }
+}
+
 /// Orders for a UDP sender.
 #[derive(Debug)]
 pub struct UdpSendPlan<S> {
     /// Socket, shared with a receiver where there is one.
     pub socket: Arc<UdpSocket>,
-    /// Destination; `None` on a connected socket.
-    pub to: Option<SocketAddr>,
+    /// Where to.
+    pub to: Destination,
     /// Content of a datagram before it is stamped; its length is the datagram's.
     pub template: Vec<u8>,
     /// Content of the first datagram, when that differs (it may be longer).
@@ -181,10 +219,7 @@ impl<S: DatagramStamp> Sender<S> {
         self.plan
             .stamp
             .stamp(&mut first, self.sequence, self.clock.wall());
-        let result = match self.plan.to {
-            Some(to) => self.plan.socket.send_to(&first, to),
-            None => self.plan.socket.send(&first),
-        };
+        let result = self.plan.to.send(&self.plan.socket, &first);
         let sent = result.is_ok();
         let cause = self.settle(result, first.len(), self.clock.now());
         if !sent {
@@ -214,11 +249,9 @@ impl<S: DatagramStamp> Sender<S> {
         let datagrams = &self.buffer[..total];
         let socket = &self.plan.socket;
         let result = if count > 1 {
-            socket.send_segments(datagrams, length, self.plan.to)
-        } else if let Some(to) = self.plan.to {
-            socket.send_to(datagrams, to)
+            socket.send_segments(datagrams, length, self.plan.to.address())
         } else {
-            socket.send(datagrams)
+            self.plan.to.send(socket, datagrams)
         };
         if count > 1
             && let Err(error) = &result
@@ -280,7 +313,11 @@ impl<S: DatagramStamp> Sender<S> {
 
 /// Datagrams per call: one while single sends keep the gap.
 fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
-    if !plan.segmentation || length == 0 || !plan.socket.supports_segmentation() {
+    if !plan.segmentation
+        || !plan.to.takes_segments()
+        || length == 0
+        || !plan.socket.supports_segmentation()
+    {
         return 1;
     }
     let fitting = MAX_PAYLOAD / length;

@@ -134,7 +134,7 @@ fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
     let start = SystemClock.now();
     let plan = UdpSendPlan {
         socket: Arc::new(socket.socket),
-        to: None,
+        to: tapeline_engine::Destination::Connected,
         template: vec![0; 100],
         first: None,
         first_sequence: 1,

@@ -147,6 +147,20 @@ impl UdpSocket {
         })
     }
 
+    /// Sends one datagram to `peer` with a type of service of its own, whatever the socket's
+    /// is; where the system cannot, with the socket's.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send`].
+    pub fn send_marked_to(&self, data: &[u8], peer: SocketAddr, tos: Tos) -> io::Result<usize> {
+        let ipv4 = address::unmapped(peer).is_ipv4();
+        let to = self.system_address(peer);
+        match retry(|| segments::send_marked(&self.socket, data, &to, ipv4, tos)) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.send_to(data, peer),
+            other => other,
+        }
+    }
+
     /// Sends `data` as datagrams of `segment_size` bytes (the last may be shorter) to the
     /// connected peer or to `peer`: up to [`UdpSocket::segments_per_call`] of them with one
     /// system call where the system can segment (Linux: `UDP_SEGMENT`), else one by one.

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, Pace, Transport};
-use tapeline_engine::{SendEnd, Stop};
+use tapeline_engine::{Destination, SendEnd, Stop};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TargetGap};
 use tapeline_sys::{SocketOptions, TcpConn, UdpSocket, Waker};
 use tapeline_wire::iperf2::limits;
@@ -206,7 +206,7 @@ impl ConnectBack {
             context: Arc::clone(&self.context),
             tag,
             socket: Arc::new(socket),
-            to: None,
+            to: Destination::Connected,
             form: if self.narrow {
                 StampForm::Narrow
             } else {

@@ -7,7 +7,7 @@
 //!                                │ connect_back (-d, -r)
 //! ```
 //!
-//! `order`, `opening`, `closing`, `ended` and `udp_flow` hold the protocol's decisions and do no
+//! `order`, `opening`, `closing`, `incoming`, `ended` and `udp_flow` hold the protocol's decisions and do no
 //! IO; the others bind them to sockets and threads.
 
 mod banner;
@@ -17,9 +17,12 @@ mod connect_back;
 mod ended;
 mod flows;
 mod groups;
+mod incoming;
 mod opening;
 mod order;
 mod server;
+#[cfg(test)]
+mod simulation;
 mod stamps;
 mod tcp_client;
 mod tcp_server;

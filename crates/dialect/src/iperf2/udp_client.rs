@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport};
 use tapeline_engine::{
-    Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan, run_udp_sender,
+    Destination, Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan,
+    run_udp_sender,
 };
 use tapeline_report::{
     ConnectionFlavour, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
@@ -217,7 +218,7 @@ fn start_flow(
             context: Arc::clone(context),
             tag: flow.tag,
             socket: flow.socket,
-            to: None,
+            to: Destination::Connected,
             form: StampForm::Wide,
             header: with_header,
             length: plan.udp_length(ipv6),
@@ -287,8 +288,8 @@ pub(super) struct UdpSending {
     pub(super) context: SharedContext,
     pub(super) tag: FlowTag,
     pub(super) socket: Arc<UdpSocket>,
-    /// Destination on a socket that is not connected.
-    pub(super) to: Option<SocketAddr>,
+    /// Where to.
+    pub(super) to: Destination,
     pub(super) form: StampForm,
     /// Settings, where the flow carries any.
     pub(super) header: Option<UdpClientHeader>,
@@ -431,10 +432,7 @@ impl UdpSending {
     }
 
     fn send(&self, datagram: &[u8]) -> std::io::Result<usize> {
-        match self.to {
-            Some(to) => self.socket.send_to(datagram, to),
-            None => self.socket.send(datagram),
-        }
+        self.to.send(&self.socket, datagram)
     }
 
     /// Asks for the server's report until it comes; returns whether it came, from a server

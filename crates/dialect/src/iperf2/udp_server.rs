@@ -9,21 +9,19 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramReceiver, Stop};
+use tapeline_base::{FlowTag, MonoTime};
+use tapeline_engine::Stop;
 use tapeline_report::Notice;
 use tapeline_sys::{Events, Interest, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
-use tapeline_wire::iperf2::{
-    DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TestMode, TransitTimes,
-    UdpClientHeader,
-};
+use tapeline_wire::iperf2::{DatagramStamp, TestMode, UdpClientHeader};
 
 use super::client::SharedContext;
 use super::connect_back::{self, ConnectBack};
-use super::ended::{Afterwards, Ended, ReportAnswer};
+use super::ended::{Afterwards, Ended};
 use super::groups::{TestGroups, TestSums};
+use super::incoming::{Content, Incoming, Taken};
 use super::tcp_server::Admission;
-use super::udp_flow::{FlowReader, Meaning, Seen};
+use super::udp_flow::FlowReader;
 use super::udp_session::Opening;
 use crate::context::{Part, Tally};
 use crate::plan::ServerPlan;
@@ -35,9 +33,6 @@ const INTERRUPTION: u64 = 2;
 const SLOTS: usize = 64;
 /// Longest wait between two looks at silent flows while any is open.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time for data that the final datagram has overtaken. A client asks again after 10 ms,
-/// which ends it too.
-const OVERTAKEN: Duration = Duration::from_millis(10);
 /// Time for a socket that fails to recover.
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 /// Most flows at a time; further sources wait until one ends.
@@ -60,18 +55,13 @@ pub(super) struct UdpService {
 /// A flow that is being received.
 pub(super) struct Receiving {
     pub(super) tag: FlowTag,
-    pub(super) reader: FlowReader,
-    pub(super) receiver: DatagramReceiver,
-    pub(super) began: MonoTime,
+    pub(super) incoming: Incoming,
     /// End by our own clock, if any.
     pub(super) deadline: Option<MonoTime>,
     pub(super) patience: Duration,
     pub(super) dropped_before: Option<u64>,
     /// The client asks for a report at the end.
     pub(super) reports: bool,
-    /// The final datagram's stamp and the time it has left: it has overtaken data, or data
-    /// is lost, and a moment shows which.
-    pub(super) awaits_late: Option<(DatagramStamp, MonoTime)>,
     /// Begins when this flow has ended (`-r`).
     pub(super) afterwards: Option<(ConnectBack, Part)>,
     /// The sender of a full-duplex test, which ends with this flow.
@@ -224,10 +214,12 @@ impl UdpService {
                 for payload in datagram.segments() {
                     let datagram = Arrived {
                         source,
-                        payload,
-                        arrival: datagram.arrival,
-                        truncated: datagram.truncated,
-                        now,
+                        content: Content {
+                            payload,
+                            arrival: datagram.arrival,
+                            truncated: datagram.truncated,
+                            now,
+                        },
                     };
                     self.take(flows, &datagram);
                 }
@@ -249,12 +241,12 @@ impl UdpService {
     }
 
     fn take(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let now = datagram.now;
+        let now = datagram.content.now;
         let flow = match flows.by_source.get_mut(&datagram.source) {
             Some(Flow::Receiving(flow)) => flow,
             Some(Flow::Sending { .. }) => return,
             Some(Flow::Ended(ended)) => {
-                match ended.receive(datagram.payload, now) {
+                match ended.receive(datagram.content.payload, now) {
                     Afterwards::Ignore => {}
                     Afterwards::Answer(report) => self.answer(&report, datagram.source),
                     Afterwards::Open => {
@@ -266,31 +258,16 @@ impl UdpService {
             }
             None => return self.open(flows, datagram),
         };
-        let Some(seen) = flow.reader.read(datagram.payload) else {
-            return;
-        };
-        let is_end = match seen.meaning {
-            Meaning::Data => false,
-            Meaning::End => true,
-            Meaning::NewTest => {
+        match flow.incoming.take(&datagram.content) {
+            Taken::Going => {}
+            Taken::Over(stamp) => {
+                self.end(flows, datagram.source, now, EndCause::Final(stamp));
+            }
+            Taken::NewTest => {
                 self.end(flows, datagram.source, now, EndCause::Over);
                 flows.by_source.remove(&datagram.source);
-                return self.open(flows, datagram);
+                self.open(flows, datagram);
             }
-        };
-        // Repeated final datagrams count once.
-        let repeated = is_end && flow.awaits_late.is_some();
-        if !repeated {
-            flow.receiver.observe(&datagram.seen_as(&seen), now);
-        }
-        if is_end && !repeated {
-            let stamp = DatagramStamp::read_16(datagram.payload, true).unwrap_or_default();
-            flow.awaits_late = Some((stamp, now + OVERTAKEN));
-        }
-        if let Some((stamp, _)) = flow.awaits_late
-            && (repeated || flow.receiver.missing() == 0)
-        {
-            self.end(flows, datagram.source, now, EndCause::Final(stamp));
         }
     }
 
@@ -311,16 +288,16 @@ impl UdpService {
 
     /// A datagram of an unknown source.
     fn open(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let (source, now) = (datagram.source, datagram.now);
+        let (source, now) = (datagram.source, datagram.content.now);
         if !self.admits(flows, source) {
             return;
         }
-        let Some((mut reader, mut header)) = FlowReader::open(datagram.payload) else {
+        let Some((mut reader, mut header)) = FlowReader::open(datagram.content.payload) else {
             return;
         };
-        let Some(seen) = reader.read(datagram.payload) else {
+        if reader.read(datagram.content.payload).is_none() {
             return;
-        };
+        }
         if matches!(self.admission, Admission::ConnectBack { .. }) {
             header = None;
         }
@@ -341,8 +318,8 @@ impl UdpService {
             TestMode::Reverse => opening.reverse(),
             _ => {
                 let mut receiving = opening.receive(reader, mode);
-                receiving.receiver.observe(&datagram.seen_as(&seen), now);
-                receiving.receiver.publish();
+                let _ = receiving.incoming.take(&datagram.content);
+                receiving.incoming.publish();
                 Flow::Receiving(Box::new(receiving))
             }
         };
@@ -421,12 +398,11 @@ impl UdpService {
         cause: EndCause,
         alone: bool,
     ) -> Ended {
-        flow.receiver.publish();
-        let at = flow.receiver.counters().last.max(flow.began);
-        let report = flow.reports.then(|| ReportAnswer {
-            report: self.report(&flow, at),
-            narrow: flow.reader.is_narrow(),
-        });
+        flow.incoming.publish();
+        let at = flow.incoming.last();
+        let report = flow
+            .reports
+            .then(|| flow.incoming.report(self.plan.enhanced));
         match (&report, cause) {
             (Some(report), EndCause::Final(stamp)) => self.answer(&report.encode(stamp), source),
             (Some(report), EndCause::Interrupted) => {
@@ -461,42 +437,7 @@ impl UdpService {
             connect_back::spawn(back, part);
         }
         flow.part.end(matches!(cause, EndCause::Vanished));
-        Ended::received(report, flow.reader.newest(), now)
-    }
-
-    fn report(&self, flow: &Receiving, at: MonoTime) -> ServerReport {
-        let c = flow.receiver.counters();
-        let micros = |seconds: f64| Micros((seconds * 1e6).round() as i64);
-        let span = at.since(flow.began);
-        let transit = if c.transit.count == 0 {
-            TransitTimes::default()
-        } else {
-            TransitTimes {
-                min: micros(c.transit.min),
-                max: micros(c.transit.max),
-                sum: micros(c.transit.mean * c.transit.count as f64),
-                mean: micros(c.transit.mean),
-                m2: Millionths::from_f64(c.transit.m2 * 1e12),
-                last_difference: Micros(0),
-                count: u32::try_from(c.transit.count).unwrap_or(u32::MAX),
-                packets_per_second: if span.is_zero() {
-                    0
-                } else {
-                    (c.total as f64 / span.as_secs_f64()) as u32
-                },
-            }
-        };
-        ServerReport {
-            layout: ReportLayout::Wide16,
-            bytes: tapeline_base::Bytes(c.bytes),
-            duration: Micros::from_duration(span),
-            lost: c.lost,
-            out_of_order: c.out_of_order,
-            datagrams: c.total,
-            jitter: micros(c.jitter_mean_ns * 1e-9),
-            transit,
-            transit_valid: self.plan.enhanced,
-        }
+        Ended::received(report, flow.incoming.newest(), now)
     }
 
     /// Ends what is silent or over, and forgets what nobody asks for any more.
@@ -506,11 +447,9 @@ impl UdpService {
         for (source, flow) in &flows.by_source {
             match flow {
                 Flow::Receiving(flow) => {
-                    let silent_for = now.since(flow.receiver.counters().last);
-                    if let Some((stamp, until)) = flow.awaits_late {
-                        if now >= until {
-                            over.push((*source, EndCause::Final(stamp)));
-                        }
+                    let silent_for = now.since(flow.incoming.last());
+                    if let Some(stamp) = flow.incoming.over_at(now) {
+                        over.push((*source, EndCause::Final(stamp)));
                     } else if flow.deadline.is_some_and(|deadline| now >= deadline) {
                         over.push((*source, EndCause::Over));
                     } else if silent_for > flow.patience {
@@ -553,31 +492,16 @@ impl UdpService {
     }
 }
 
-/// A datagram with where and when it came from.
+/// A datagram and where it came from.
 struct Arrived<'a> {
     source: SocketAddr,
-    payload: &'a [u8],
-    arrival: WallTime,
-    truncated: bool,
-    now: MonoTime,
-}
-
-impl Arrived<'_> {
-    fn seen_as(&self, seen: &Seen) -> ArrivedDatagram {
-        ArrivedDatagram {
-            sequence: seen.sequence,
-            sent: seen.sent,
-            arrival: self.arrival,
-            length: self.payload.len(),
-            truncated: self.truncated,
-        }
-    }
+    content: Content<'a>,
 }
 
 /// Makes the counters of a source's flow visible.
 fn publish(flows: &mut Flows, source: Option<SocketAddr>) {
     if let Some(Flow::Receiving(flow)) = source.and_then(|source| flows.by_source.get_mut(&source))
     {
-        flow.receiver.publish();
+        flow.incoming.publish();
     }
 }

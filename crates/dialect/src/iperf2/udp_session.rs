@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
-use tapeline_engine::{DatagramCell, DatagramReceiver, Intervals, Stop};
+use tapeline_engine::{DatagramCell, DatagramReceiver, Destination, Intervals, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
 use super::banner;
 use super::connect_back::{self, ConnectBack};
 use super::groups::TestSums;
+use super::incoming::Incoming;
 use super::order::{SLACK, SendOrder, patience};
 use super::stamps::StampForm;
 use super::tcp_server::Admission;
@@ -133,14 +134,11 @@ impl Opening<'_> {
             .and_then(|rate| rate.gap(u64::from(order.length)));
         Receiving {
             tag: self.tag,
-            receiver: DatagramReceiver::new(reader.first(), cell, self.now),
-            reader,
-            began: self.now,
+            incoming: Incoming::new(reader, cell, self.now),
             deadline: own_end.into_iter().chain(ordered_end).min(),
             patience: patience(plan.interval, gap),
             dropped_before: self.service.socket.dropped(),
             reports: !no_fin,
-            awaits_late: None,
             afterwards,
             sender,
             running,
@@ -180,7 +178,11 @@ impl Opening<'_> {
             context: Arc::clone(&service.context),
             tag,
             socket: Arc::clone(&service.socket),
-            to: Some(self.source),
+            to: if order.tos.0 == 0 {
+                Destination::To(self.source)
+            } else {
+                Destination::Marked(self.source, order.tos)
+            },
             form: StampForm::Wide,
             header: None,
             length: order.length,

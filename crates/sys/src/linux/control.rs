@@ -73,16 +73,27 @@ pub(crate) fn messages(bytes: &[u8]) -> impl Iterator<Item = ControlMessage<'_>>
     })
 }
 
-/// One control message with a 16-bit value, ready to be sent.
-pub(crate) struct ShortMessage([u8; HEADER + WORD]);
+/// One control message with a small value, ready to be sent.
+pub(crate) struct SmallMessage([u8; HEADER + WORD]);
 
-impl ShortMessage {
-    pub(crate) fn new(level: i32, kind: i32, value: u16) -> Self {
+impl SmallMessage {
+    /// With a 16-bit value.
+    pub(crate) fn short(level: i32, kind: i32, value: u16) -> Self {
+        Self::new(level, kind, &value.to_ne_bytes())
+    }
+
+    /// With a C `int`.
+    pub(crate) fn int(level: i32, kind: i32, value: i32) -> Self {
+        Self::new(level, kind, &value.to_ne_bytes())
+    }
+
+    /// `value` is at most a C `int`, which every word holds.
+    fn new(level: i32, kind: i32, value: &[u8]) -> Self {
         let mut bytes = [0; HEADER + WORD];
-        bytes[..WORD].copy_from_slice(&(HEADER + 2).to_ne_bytes());
+        bytes[..WORD].copy_from_slice(&(HEADER + value.len()).to_ne_bytes());
         bytes[WORD..WORD + 4].copy_from_slice(&level.to_ne_bytes());
         bytes[WORD + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
-        bytes[HEADER..HEADER + 2].copy_from_slice(&value.to_ne_bytes());
+        bytes[HEADER..HEADER + value.len()].copy_from_slice(value);
         Self(bytes)
     }
 
@@ -99,7 +110,7 @@ mod tests {
     fn the_layout_is_that_of_the_c_library() {
         // SAFETY: pure arithmetic.
         let (length, space) = unsafe { (libc::CMSG_LEN(2), libc::CMSG_SPACE(2)) };
-        let message = ShortMessage::new(17, 103, 0x0203);
+        let message = SmallMessage::short(17, 103, 0x0203);
         assert_eq!(message.bytes().len(), space as usize);
         assert_eq!(
             usize::from_ne_bytes(*message.bytes().first_chunk().unwrap()),
@@ -118,8 +129,8 @@ mod tests {
 
     #[test]
     fn several_messages_follow_each_other() {
-        let mut bytes = ShortMessage::new(1, 2, 3).bytes().to_vec();
-        bytes.extend_from_slice(ShortMessage::new(4, 5, 6).bytes());
+        let mut bytes = SmallMessage::short(1, 2, 3).bytes().to_vec();
+        bytes.extend_from_slice(SmallMessage::short(4, 5, 6).bytes());
         let kinds: Vec<_> = messages(&bytes)
             .map(|message| (message.level, message.kind))
             .collect();
@@ -128,7 +139,7 @@ mod tests {
 
     #[test]
     fn malformed_messages_end_the_walk() {
-        let mut bytes = ShortMessage::new(1, 2, 3).bytes().to_vec();
+        let mut bytes = SmallMessage::short(1, 2, 3).bytes().to_vec();
         for length in [0, 1, HEADER - 1, 1000, usize::MAX] {
             bytes[..WORD].copy_from_slice(&length.to_ne_bytes());
             assert_eq!(messages(&bytes).count(), 0, "{length}");

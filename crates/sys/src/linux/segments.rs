@@ -4,8 +4,9 @@ use std::io::{self, IoSlice};
 
 use libc::c_int;
 use socket2::{MsgHdr, SockAddr, Socket};
+use tapeline_base::Tos;
 
-use super::control::ShortMessage;
+use super::control::SmallMessage;
 use super::{SEND_FLAGS, sockopt};
 
 pub(crate) fn is_available(socket: &Socket) -> bool {
@@ -21,7 +22,7 @@ pub(crate) fn send(
 ) -> io::Result<usize> {
     let size =
         u16::try_from(segment_size).map_err(|_| io::Error::from_raw_os_error(libc::EMSGSIZE))?;
-    let control = ShortMessage::new(libc::SOL_UDP, libc::UDP_SEGMENT, size);
+    let control = SmallMessage::short(libc::SOL_UDP, libc::UDP_SEGMENT, size);
     let buffers = [IoSlice::new(data)];
     let message = MsgHdr::new()
         .with_buffers(&buffers)
@@ -30,6 +31,29 @@ pub(crate) fn send(
         Some(peer) => socket.sendmsg(&message.with_addr(peer), SEND_FLAGS),
         None => socket.sendmsg(&message, SEND_FLAGS),
     }
+}
+
+/// Sends one datagram with a type of service of its own (`ip(7)`, `IP_TOS` as a control
+/// message, since Linux 3.13; `IPV6_TCLASS`).
+pub(crate) fn send_marked(
+    socket: &Socket,
+    data: &[u8],
+    peer: &SockAddr,
+    ipv4: bool,
+    tos: Tos,
+) -> io::Result<usize> {
+    let (level, kind) = if ipv4 {
+        (libc::IPPROTO_IP, libc::IP_TOS)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+    };
+    let control = SmallMessage::int(level, kind, i32::from(tos.0));
+    let buffers = [IoSlice::new(data)];
+    let message = MsgHdr::new()
+        .with_buffers(&buffers)
+        .with_control(control.bytes())
+        .with_addr(peer);
+    socket.sendmsg(&message, SEND_FLAGS)
 }
 
 /// Errors that mean "not segmented": an interface without checksum offload (`EIO`), a segment

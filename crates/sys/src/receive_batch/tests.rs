@@ -272,3 +272,29 @@ fn a_batch_may_move_to_another_thread() {
     .join()
     .unwrap();
 }
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn one_socket_marks_each_flow_by_itself() {
+    let (_, receiver) = udp_pair();
+    receiver.request(ReceiveFeatures {
+        tos: true,
+        ..ReceiveFeatures::default()
+    });
+    let sender = UdpSocket::bind(
+        crate::loopback::any_port(),
+        &crate::SocketOptions::default(),
+    )
+    .unwrap()
+    .socket;
+    let peer = receiver.local_addr().unwrap();
+    let mut batch = ReceiveBatch::new(1, 64);
+    for tos in [Tos(0x40), Tos(0xb8)] {
+        sender.send_marked_to(b"marked", peer, tos).unwrap();
+        assert_eq!(batch.receive(&receiver, Wait::Forever).unwrap(), 1);
+        assert_eq!(batch.datagrams().next().unwrap().tos, Some(tos));
+    }
+    sender.send_to(b"plain", peer).unwrap();
+    assert_eq!(batch.receive(&receiver, Wait::Forever).unwrap(), 1);
+    assert_eq!(batch.datagrams().next().unwrap().tos, Some(Tos(0)));
+}

@@ -1,0 +1,157 @@
+//! What arrives of a UDP flow on a server: counted, and its end decided. Pure: times and
+//! datagrams in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{Bytes, MonoTime, WallTime};
+use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver};
+use tapeline_wire::iperf2::{
+    DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes,
+};
+
+use super::ended::ReportAnswer;
+use super::udp_flow::{FlowReader, Meaning};
+
+/// Time for data that the final datagram has overtaken. A client asks again after 10 ms,
+/// which ends it too.
+const OVERTAKEN: Duration = Duration::from_millis(10);
+
+/// A datagram and when it came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Content<'a> {
+    pub(super) payload: &'a [u8],
+    /// When the kernel received it.
+    pub(super) arrival: WallTime,
+    /// It was longer than the buffer.
+    pub(super) truncated: bool,
+    pub(super) now: MonoTime,
+}
+
+/// What a datagram did to its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// The flow goes on.
+    Going,
+    /// The flow has ended, by the final datagram with this stamp.
+    Over(DatagramStamp),
+    /// It belongs to another test, which it begins.
+    NewTest,
+}
+
+/// A flow that is being received.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    reader: FlowReader,
+    receiver: DatagramReceiver,
+    began: MonoTime,
+    /// The final datagram's stamp, and until when late data counts: it has overtaken data,
+    /// or data is lost, and a moment shows which.
+    closing: Option<(DatagramStamp, MonoTime)>,
+}
+
+impl Incoming {
+    pub(super) fn new(reader: FlowReader, cell: Arc<DatagramCell>, now: MonoTime) -> Self {
+        Self {
+            receiver: DatagramReceiver::new(reader.first(), cell, now),
+            reader,
+            began: now,
+            closing: None,
+        }
+    }
+
+    /// Takes a datagram from the flow's source. [`publish`](Self::publish) after a batch.
+    #[inline]
+    pub(super) fn take(&mut self, content: &Content<'_>) -> Taken {
+        let Some(seen) = self.reader.read(content.payload) else {
+            return Taken::Going;
+        };
+        let is_end = match seen.meaning {
+            Meaning::Data => false,
+            Meaning::End => true,
+            Meaning::NewTest => return Taken::NewTest,
+        };
+        // Repeated final datagrams count once.
+        let repeated = is_end && self.closing.is_some();
+        if !repeated {
+            let arrived = ArrivedDatagram {
+                sequence: seen.sequence,
+                sent: seen.sent,
+                arrival: content.arrival,
+                length: content.payload.len(),
+                truncated: content.truncated,
+            };
+            self.receiver.observe(&arrived, content.now);
+        }
+        if is_end && !repeated {
+            let stamp = DatagramStamp::read_16(content.payload, true).unwrap_or_default();
+            self.closing = Some((stamp, content.now + OVERTAKEN));
+        }
+        match self.closing {
+            Some((stamp, _)) if repeated || self.receiver.missing() == 0 => Taken::Over(stamp),
+            _ => Taken::Going,
+        }
+    }
+
+    /// The final datagram's stamp when the time for late data is over.
+    pub(super) fn over_at(&self, now: MonoTime) -> Option<DatagramStamp> {
+        self.closing
+            .filter(|(_, until)| now >= *until)
+            .map(|(stamp, _)| stamp)
+    }
+
+    /// Makes the counters visible to the sampler.
+    pub(super) fn publish(&mut self) {
+        self.receiver.publish();
+    }
+
+    /// When something arrived last.
+    pub(super) fn last(&self) -> MonoTime {
+        self.receiver.counters().last.max(self.began)
+    }
+
+    /// The newest of the sender's stamps.
+    pub(super) fn newest(&self) -> WallTime {
+        self.reader.newest()
+    }
+
+    /// The report to the client, of the published counters.
+    pub(super) fn report(&self, enhanced: bool) -> ReportAnswer {
+        let c = self.receiver.counters();
+        let micros = |seconds: f64| Micros((seconds * 1e6).round() as i64);
+        let span = self.last().since(self.began);
+        let transit = if c.transit.count == 0 {
+            TransitTimes::default()
+        } else {
+            TransitTimes {
+                min: micros(c.transit.min),
+                max: micros(c.transit.max),
+                sum: micros(c.transit.mean * c.transit.count as f64),
+                mean: micros(c.transit.mean),
+                m2: Millionths::from_f64(c.transit.m2 * 1e12),
+                last_difference: Micros(0),
+                count: u32::try_from(c.transit.count).unwrap_or(u32::MAX),
+                packets_per_second: if span.is_zero() {
+                    0
+                } else {
+                    (c.total as f64 / span.as_secs_f64()) as u32
+                },
+            }
+        };
+        let report = ServerReport {
+            layout: ReportLayout::Wide16,
+            bytes: Bytes(c.bytes),
+            duration: Micros::from_duration(span),
+            lost: c.lost,
+            out_of_order: c.out_of_order,
+            datagrams: c.total,
+            jitter: micros(c.jitter_mean_ns * 1e-9),
+            transit,
+            transit_valid: enhanced,
+        };
+        ReportAnswer {
+            report,
+            narrow: self.reader.is_narrow(),
+        }
+    }
+}
