@@ -13,8 +13,7 @@ use tapeline_wire::iperf2::{
 use super::ended::ReportAnswer;
 use super::udp_flow::{FlowReader, Meaning};
 
-/// Time for data that the final datagram has overtaken. A client asks again after 10 ms,
-/// which ends it too.
+/// Time for data that the final datagram has overtaken. A client asks again after 10 ms.
 const OVERTAKEN: Duration = Duration::from_millis(10);
 
 /// A datagram and when it came.
@@ -88,7 +87,9 @@ impl Incoming {
             self.closing = Some((stamp, content.now + OVERTAKEN));
         }
         match self.closing {
-            Some((stamp, _)) if repeated || self.receiver.missing() == 0 => Taken::Over(stamp),
+            Some((stamp, until)) if content.now >= until || self.receiver.missing() == 0 => {
+                Taken::Over(stamp)
+            }
             _ => Taken::Going,
         }
     }

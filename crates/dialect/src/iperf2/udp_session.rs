@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
-use tapeline_engine::{DatagramCell, DatagramReceiver, Destination, Intervals, Stop};
+use tapeline_engine::{DatagramCell, Destination, Intervals, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
