@@ -269,10 +269,17 @@ fn refused_connections_over_ipv6() {
 }
 
 #[test]
-fn datagrams_of_one_byte_are_answered() {
+fn datagrams_with_odd_orders_are_answered() {
     let server = Server::iperf("-u");
     let ended = check("udp_l_one", server.port);
     assert!(ended.stdout.contains("Sending 16 byte datagrams"));
+    assert!(ended.stdout.contains("[  1] Server Report:\n"));
+    // From an address that is not ours: said, and sent from another, as with TCP.
+    let port = server.port;
+    let line = format!("-c 127.0.0.1 -u -n 10K -p {port} -B 203.0.113.9");
+    let ended = Program::iperf(&line).end();
+    assert_eq!(ended.stderr, read("B_bad_addr", "stderr"));
+    assert_eq!(ended.code(), Some(0));
     assert!(ended.stdout.contains("[  1] Server Report:\n"));
     // The reference's two servers take turns without a word.
     let second = Program::iperf(&format!("-s -u -p {}", server.port)).end();

@@ -14,7 +14,9 @@ use tapeline_report::{
     TrafficOperation, UdpReceive,
 };
 use tapeline_stats::Moments;
-use tapeline_sys::{Interest, ReceiveFeatures, UdpSocket, Wait, reason};
+use tapeline_sys::{
+    Interest, Opened, Operation, ReceiveFeatures, SocketOptions, UdpSocket, Wait, reason,
+};
 use tapeline_wire::iperf2::{ServerReport, UdpClientHeader};
 
 use super::banner::{self, SocketFacts};
@@ -27,7 +29,7 @@ use super::order::{SLACK, patience};
 use super::stamps::{Stamp12, Stamp16, StampForm, datagram_template};
 use super::udp_receive::UdpReceiving;
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan};
+use crate::plan::{Arrangement, ClientPlan, Personality};
 use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey, GroupKind};
 
 /// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
@@ -69,19 +71,9 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             reversed: false,
         };
         let peer = target.peer(index);
-        let opened = match UdpSocket::connected(peer, target.local(index), &options) {
-            Ok(opened) => opened,
-            Err(error) => {
-                context.notice(match error.operation {
-                    tapeline_sys::Operation::Bind => Notice::BindFailed {
-                        address: error.address.unwrap_or(peer),
-                        reason: error.reason(),
-                    },
-                    _ => Notice::Text(error.to_string()),
-                });
-                tally.fail();
-                continue;
-            }
+        let Some(opened) = open(plan, peer, target.local(index), &options, context) else {
+            tally.fail();
+            continue;
         };
         if index == 0 {
             if let Err(notice) =
@@ -124,6 +116,35 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let failed = tally.wait();
     listener.map_or(failed, |listener| listener.wait() || failed)
+}
+
+/// Opens a flow's socket; tells why when there is none. As iperf 2, its dialect goes on from
+/// any address when the wanted one cannot be had.
+fn open(
+    plan: &ClientPlan,
+    peer: SocketAddr,
+    local: Option<SocketAddr>,
+    options: &SocketOptions,
+    context: &SharedContext,
+) -> Option<Opened<UdpSocket>> {
+    match UdpSocket::connected(peer, local, options) {
+        Ok(opened) => Some(opened),
+        Err(error) if error.operation == Operation::Bind => {
+            context.notice(Notice::BindFailed {
+                address: error.address.unwrap_or(peer),
+                reason: error.reason(),
+            });
+            if plan.personality == Personality::Iperf2 && local.is_some() {
+                open(plan, peer, None, options, context)
+            } else {
+                None
+            }
+        }
+        Err(error) => {
+            context.notice(Notice::Text(error.to_string()));
+            None
+        }
+    }
 }
 
 fn show(plan: &ClientPlan, flow: &Ready, context: &SharedContext) {
