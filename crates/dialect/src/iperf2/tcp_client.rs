@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role, Transport};
@@ -148,27 +149,26 @@ impl Connector<'_> {
         if let [tag] = tags {
             return self.connect(0, *tag).map(then).into_iter().collect();
         }
-        let next = std::sync::atomic::AtomicUsize::new(0);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut own = Vec::new();
+            while let index = next.fetch_add(1, Ordering::Relaxed)
+                && let Some(tag) = tags.get(index)
+            {
+                own.extend(self.connect(index, *tag).map(|flow| (*tag, then(flow))));
+            }
+            own
+        };
         let mut results: Vec<(FlowTag, T)> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..CONNECTORS.min(tags.len()))
-                .map(|_| {
-                    scope.spawn(|| {
-                        let mut own = Vec::new();
-                        loop {
-                            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                            let Some(tag) = tags.get(index) else {
-                                return own;
-                            };
-                            own.extend(self.connect(index, *tag).map(|flow| (*tag, then(flow))));
-                        }
-                    })
-                })
+            // As many as can be had, besides this thread.
+            let workers: Vec<_> = (1..CONNECTORS.min(tags.len()))
+                .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok())
                 .collect();
-            workers
-                .into_iter()
-                .filter_map(|worker| worker.join().ok())
-                .flatten()
-                .collect()
+            let mut results = work();
+            for worker in workers {
+                results.extend(worker.join().unwrap_or_default());
+            }
+            results
         });
         results.sort_by_key(|(tag, _)| *tag);
         results.into_iter().map(|(_, result)| result).collect()

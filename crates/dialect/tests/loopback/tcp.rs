@@ -219,7 +219,7 @@ fn requests_are_answered() {
             let count = exchange.round_trips.count;
             assert!(count > 0, "{size}");
             assert_eq!(exchange.received, count * u64::from(size));
-            assert!(exchange.percentiles[0].is_some());
+            assert!(count < 100 || exchange.percentiles[0].is_some());
         }
         let there: u64 = totals(&client).iter().map(|row| row.bytes).sum();
         let here: u64 = totals(&served).iter().map(|row| row.bytes).sum();
