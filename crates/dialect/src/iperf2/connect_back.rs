@@ -45,6 +45,8 @@ pub(super) struct ConnectBack {
     /// 12-byte datagrams, for clients up to 2.0.5.
     pub(super) narrow: bool,
     pub(super) congestion: Option<String>,
+    /// The client's version, as its order told it.
+    pub(super) peer_version: Option<String>,
 }
 
 /// Runs a connect-back on a thread of its own, unless the run is over. `part` counts it.
@@ -88,6 +90,7 @@ impl ConnectBack {
     fn show(&self, tag: FlowTag, local: SocketAddr, conn: Option<&TcpConn>) {
         let mut line = banner::connected(tag, local, self.peer);
         line.flavour = ConnectionFlavour::Reverse;
+        line.peer_version = self.peer_version.clone();
         line.congestion = conn.and_then(TcpConn::congestion);
         line.initial = conn.and_then(banner::initial_tcp);
         self.context.reporter.event(Event::Connected(line));

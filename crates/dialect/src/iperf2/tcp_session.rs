@@ -251,6 +251,7 @@ impl Session<'_> {
             tally: Arc::clone(&service.tally),
             narrow: false,
             congestion: service.plan.socket.congestion.clone(),
+            peer_version: header.version.map(|version| version.to_string()),
         };
         let limit = order.time.map(|time| self.start + time + SLACK);
         let mut flow = self.flow(self.tag, vec![sums.opened], many, send_gap(header));

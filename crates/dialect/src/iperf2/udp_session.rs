@@ -160,6 +160,10 @@ impl Opening<'_> {
             tally: Arc::clone(&service.tally),
             narrow,
             congestion: None,
+            peer_version: self
+                .header
+                .and_then(|header| header.version)
+                .map(|version| version.to_string()),
         }
     }
 
