@@ -112,6 +112,16 @@ fn announce(plan: &ClientPlan, target: &Target, context: &SharedContext) -> Opti
         return None;
     }
     let mut plan = plan.clone();
+    let connects_back = matches!(
+        plan.arrangement(),
+        Arrangement::Dual { .. } | Arrangement::Tradeoff { .. }
+    );
+    if plan.peer_detect && connects_back {
+        context.notice(Notice::Text(
+            "-X is left out: a header that asks for the version cannot order -d or -r".into(),
+        ));
+        plan.peer_detect = false;
+    }
     if let (Some(wanted), Some(actual)) = (plan.socket.tos, probe.tos)
         && wanted != actual
     {

@@ -191,6 +191,19 @@ fn the_version_question_is_answered_in_every_direction() {
 }
 
 #[test]
+fn a_dual_test_goes_on_without_the_version_question() {
+    for arrangement in arrangements().into_iter().skip(3) {
+        let server = TestServer::on(V4, Tcp);
+        let mut plan = client_plan(server.address, Tcp);
+        plan.workload = ClientWorkload::Stream(arrangement);
+        plan.peer_detect = true;
+        let client = succeed(plan);
+        server.events.wait_for_totals(2);
+        assert_agreement(&client, &server.stop(), 2, &format!("{arrangement:?}"));
+    }
+}
+
+#[test]
 fn without_a_header_everything_is_payload() {
     let server = TestServer::on(V4, Tcp);
     let mut plan = client_plan(server.address, Tcp);
