@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use tapeline_base::Transport::Tcp;
-use tapeline_base::{BitRate, Pace};
+use tapeline_base::{BitRate, ExitCode, Pace};
 use tapeline_dialect::{Arrangement, ClientWorkload, Limit};
-use tapeline_report::{Event, Measure, Phase, Subject};
+use tapeline_report::{Event, Measure, Notice, Phase, Subject};
 
 use crate::harness::*;
 
@@ -197,7 +197,11 @@ fn a_dual_test_goes_on_without_the_version_question() {
         let mut plan = client_plan(server.address, Tcp);
         plan.workload = ClientWorkload::Stream(arrangement);
         plan.peer_detect = true;
-        let client = succeed(plan);
+        let (code, client) = TestClient::start(plan).wait();
+        assert_eq!(code, ExitCode::Success, "{arrangement:?}");
+        let told =
+            |notice: &&Notice| matches!(notice, Notice::Text(text) if text.starts_with("-X"));
+        assert_eq!(notices(&client).iter().filter(told).count(), 1);
         server.events.wait_for_totals(2);
         assert_agreement(&client, &server.stop(), 2, &format!("{arrangement:?}"));
     }
