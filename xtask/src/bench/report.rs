@@ -16,11 +16,13 @@ pub(crate) fn markdown(contests: &[Contest], options: &Options) -> String {
     writeln!(
         text,
         "# Performance\n\n\
-         Written by `cargo xtask bench`: {} alternated rounds of {} s each, tapeline under the name `iperf` at both ends against \
+         Written on {} by `cargo xtask bench --rounds {} --seconds {} --out docs/performance.md`: \
+         the programs take turns within each round, tapeline under the name `iperf` at both ends against \
          the peers at both ends. A cell is the median over the rounds and, in brackets, the best round; the ratio is \
          the median of the rounds' ratios to iperf 2.2.1. Rates and bytes are the receiver's; the gaps of UDP were seen \
          by a packet socket at the receiver's interface.\n\n\
          Machine: {}.\n",
+        today(),
         options.rounds,
         options.seconds,
         machine()
@@ -77,6 +79,16 @@ const fn name(program: Program) -> &'static str {
         Program::TapelineAsIperf => "tapeline",
         other => other.label(),
     }
+}
+
+/// The date in universal time, as the system's `date` tells it.
+fn today() -> String {
+    let told = std::process::Command::new("date")
+        .args(["-u", "+%F"])
+        .output();
+    told.ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .map_or_else(|| "an unknown day".into(), |text| text.trim().to_owned())
 }
 
 fn machine() -> String {

@@ -57,7 +57,7 @@ pub(super) struct SendPart {
 }
 
 /// Longest payload that a block repeats: with a write of 1 MiB the sender's share of the cost
-/// per byte is a fifth lower than from a buffer of that length (docs/performance.md).
+/// per byte is a fifth lower than from a buffer of that length (docs/performance-notes.md).
 const CHUNK: u32 = 32 * 1024;
 
 /// Digits for [`SendPart::chunk`].
