@@ -7,7 +7,17 @@ use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
 use crate::{levels, licences, line_limits, portability, readme};
 
-/// Runs all checks, the quick ones first, and goes on after a failure.
+/// Runs all checks and all tests, and goes on after a failure.
+pub(crate) fn all() -> Tally {
+    let mut tally = check();
+    step(&mut tally, "tests", || match levels::test(&[]) {
+        Ok(tests) => tests,
+        Err(error) => one("tests", Err(error)),
+    });
+    tally
+}
+
+/// Runs all checks but the tests, the quick ones first, and goes on after a failure.
 pub(crate) fn check() -> Tally {
     let mut tally = Tally::default();
     step(&mut tally, "formatting", || one("formatting", format()));
@@ -20,10 +30,6 @@ pub(crate) fn check() -> Tally {
         one("documentation", document())
     });
     step(&mut tally, "portability", portability::check);
-    step(&mut tally, "tests", || match levels::test(&[]) {
-        Ok(tests) => tests,
-        Err(error) => one("tests", Err(error)),
-    });
     step(&mut tally, "README", || one("README", readme::check()));
     tally
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo xtask test [PACKAGES-LEVEL ...]   set up, build, run every level of tests
-//! cargo xtask ci                          everything a change must pass
+//! cargo xtask check                       everything else a change must pass
+//! cargo xtask ci                          check and test
 //! cargo xtask bench [--out docs/FILE.md]  compare speed with the peers
 //! ```
 #![allow(
@@ -29,8 +30,9 @@ usage: cargo xtask COMMAND
 
   test [LEVEL ...]   install what the tests need, build, and run the levels
                      pure, loopback, namespaces, interop (all without arguments)
-  ci                 formatting, lints, tests, documentation, licences, line
-                     limits, portability, the README's commands
+  check              formatting, lints, documentation, licences, line limits,
+                     portability, the README's commands
+  ci                 check and test: everything that a change must pass
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
@@ -47,7 +49,8 @@ fn main() -> ExitCode {
     }
     let tally = match words.split_first() {
         Some((&"test", levels)) => levels::test(levels),
-        Some((&"ci", [])) => Ok(ci::check()),
+        Some((&"check", [])) => Ok(ci::check()),
+        Some((&"ci", [])) => Ok(ci::all()),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),
     };
