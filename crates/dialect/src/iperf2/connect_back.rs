@@ -1,6 +1,7 @@
 //! The second connection of dual (`-d`) and tradeoff (`-r`) tests: a server connects back,
 //! a client listens for it.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, Pace, Transport};
 use tapeline_engine::{Destination, SendEnd, Stop};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TargetGap};
-use tapeline_sys::{SocketOptions, TcpConn, UdpSocket, Waker};
+use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket, Waker};
 use tapeline_wire::iperf2::limits;
 
 use super::banner::{self, SocketFacts};
@@ -25,6 +26,9 @@ use crate::context::{Part, Tally};
 use crate::plan::{Arrangement, ClientPlan, Personality, ServedTransports, ServerPlan};
 use crate::reporter::GroupKey;
 
+/// Time for which a client that refuses is asked again, and the pause in between.
+const REFUSED_LIMIT: Duration = Duration::from_secs(1);
+const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 /// Time for the connect-back to be established.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Time after its own traffic for which a client waits for the server's connection.
@@ -96,16 +100,35 @@ impl ConnectBack {
         self.context.reporter.event(Event::Connected(line));
     }
 
+    /// Connects. A client may open its listener only after its first message (2.1.8 does),
+    /// so a refusal is not the last word at once.
+    fn connect(&self) -> Result<tapeline_sys::Connected, SocketError> {
+        let began = self.context.now();
+        loop {
+            let result = TcpConn::connect_or_cancel(
+                self.peer,
+                Some(self.local),
+                &self.options(),
+                Some(CONNECT_LIMIT),
+                self.context.interruption.waker(),
+            );
+            match result {
+                Err(error)
+                    if error.kind() == ErrorKind::ConnectionRefused
+                        && self.context.now().since(began) < REFUSED_LIMIT
+                        && !self.context.stop().is_raised() =>
+                {
+                    std::thread::sleep(REFUSED_PAUSE);
+                }
+                other => return other,
+            }
+        }
+    }
+
     /// Connects and starts the flow; returns whether that failed.
     fn tcp(self) -> bool {
         let tag = self.tag();
-        let connected = match TcpConn::connect_or_cancel(
-            self.peer,
-            Some(self.local),
-            &self.options(),
-            Some(CONNECT_LIMIT),
-            self.context.interruption.waker(),
-        ) {
+        let connected = match self.connect() {
             Ok(connected) => connected,
             Err(error) => {
                 self.context.notice(Notice::ConnectFailed {

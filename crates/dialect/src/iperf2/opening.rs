@@ -44,19 +44,9 @@ pub(super) enum Progress {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
     bytes: Vec<u8>,
-    /// The connection cannot carry a header (a peer's connect-back).
-    headerless: bool,
 }
 
 impl Opening {
-    /// For a connection that carries payload from its first byte.
-    pub(super) fn headerless() -> Self {
-        Self {
-            bytes: Vec::new(),
-            headerless: true,
-        }
-    }
-
     /// Whether nothing has arrived yet.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -70,12 +60,6 @@ impl Opening {
 
     /// What is needed now.
     pub(super) fn progress(&self) -> Progress {
-        if self.headerless {
-            return Progress::Ready(Request::Headerless {
-                read: 0,
-                threads: 1,
-            });
-        }
         let Some(first) = self.bytes.first_chunk::<4>() else {
             return Progress::Need(4 - self.bytes.len());
         };

@@ -208,17 +208,21 @@ impl TcpService {
                     if door.pending.len() >= MOST_PENDING {
                         door.take(0);
                     }
-                    let opening = match self.admission {
-                        Admission::Server { .. } => Opening::default(),
-                        Admission::ConnectBack { .. } => Opening::headerless(),
+                    // A connect-back begins when it is there, not with its first byte.
+                    let request = match self.admission {
+                        Admission::Server { .. } => None,
+                        Admission::ConnectBack { .. } => Some(Request::Headerless {
+                            read: 0,
+                            threads: 1,
+                        }),
                     };
                     door.pending.push_back(Pending {
                         token,
                         conn,
                         peer,
                         accepted: self.context.now(),
-                        opening,
-                        request: None,
+                        opening: Opening::default(),
+                        request,
                     });
                 }
                 Err(error) => {

@@ -191,6 +191,43 @@ fn a_server_that_never_connects_back_is_waited_for_until_interrupted() {
 }
 
 #[test]
+fn a_client_that_listens_late_is_reached() {
+    let server = TestServer::on(V4, Tcp);
+    let port = free_port();
+    let mut order = Vec::new();
+    TcpClientHeader {
+        threads: 1,
+        port,
+        mode: TestMode::Dual,
+        amount: tapeline_wire::iperf2::Amount::Bytes(1000),
+        version: Some(PeerVersion::IPERF_2_2_1),
+        ..TcpClientHeader::default()
+    }
+    .encode(&mut order);
+    let mut forward = TcpStream::connect(server.address).expect("connect");
+    forward.write_all(&order).expect("order");
+    drop(forward);
+    // By now the server has tried, and was refused.
+    server.events.wait_for_totals(1);
+    let options = tapeline_sys::SocketOptions {
+        reuse_address: true,
+        ..tapeline_sys::SocketOptions::default()
+    };
+    let listener = tapeline_sys::TcpListener::bind(SocketAddr::new(V4, port), &options, 1)
+        .expect("listener")
+        .socket;
+    let wait = tapeline_sys::Wait::AtMost(LIMIT);
+    assert!(listener.wait_ready(wait).expect("poll"), "not reached");
+    let (back, _) = listener.accept().expect("accept").expect("the server");
+    back.set_receive_timeout(Some(LIMIT)).expect("timeout");
+    back.recv_exact(&mut [0; 1000]).expect("data");
+    assert_eq!(back.recv(&mut [0; 1]).expect("the end"), 0);
+    drop(back);
+    server.events.wait_for_totals(2);
+    server.stop();
+}
+
+#[test]
 fn only_the_server_may_connect_back() {
     let (address, thread) = silent_server();
     let listen_port = free_port();
