@@ -253,13 +253,10 @@ impl<S: DatagramStamp> Sender<S> {
         } else {
             self.plan.to.send(socket, datagrams)
         };
-        if count > 1
-            && let Err(error) = &result
-            && segmentation_refused(error)
-        {
-            // The path or the kernel cannot: single sends from here on.
+        if count > 1 && !socket.supports_segmentation() {
+            // The path or the kernel refused, and the socket sent one by one: singly, and
+            // spaced, from here on.
             self.group = 1;
-            return None;
         }
         self.settle(result, length, now)
     }
@@ -333,14 +330,6 @@ fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
         }
     };
     wanted.min(fitting).max(1)
-}
-
-/// Errors by which kernels and paths refuse a segmented send: EINVAL, EIO, EMSGSIZE,
-/// ENOPROTOOPT, EOPNOTSUPP.
-fn segmentation_refused(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(22 | 5 | 90 | 92 | 95))
-        || error.kind() == io::ErrorKind::InvalidInput
-        || error.kind() == io::ErrorKind::Unsupported
 }
 
 /// Errors of a full queue or a route that may come back: ENOBUFS, ENETDOWN, EHOSTUNREACH,

@@ -204,12 +204,18 @@ impl Server {
         let plan = Arc::new(plan.clone());
         let groups = Arc::new(TestGroups::default());
         for port in plan.ports.0..=plan.ports.1.max(plan.ports.0) {
-            let mut port = port;
+            let mut request = ListenRequest {
+                plan: &plan,
+                ip,
+                ipv6,
+                port,
+                of_client: false,
+            };
             if plan.transports != ServedTransports::Udp {
-                port = self.open_tcp(&plan, &groups, ip, ipv6, port)?;
+                request.port = self.open_tcp(&plan, &groups, &request)?;
             }
             if plan.transports != ServedTransports::Tcp {
-                self.open_udp(&plan, &groups, ip, ipv6, port)?;
+                self.open_udp(&plan, &groups, &request)?;
             }
         }
         Ok(())
@@ -219,21 +225,12 @@ impl Server {
         &mut self,
         plan: &Arc<ServerPlan>,
         groups: &Arc<TestGroups>,
-        ip: Option<IpAddr>,
-        ipv6: bool,
-        port: u16,
+        request: &ListenRequest<'_>,
     ) -> Result<u16, Notice> {
-        if ip.is_some_and(|ip| ip.is_multicast()) {
+        if request.ip.is_some_and(|ip| ip.is_multicast()) {
             return Err(Notice::Text("Multicast requires -u option".into()));
         }
-        let request = ListenRequest {
-            plan,
-            ip,
-            ipv6,
-            port,
-            of_client: false,
-        };
-        let (listener, mut banner) = open_tcp(&request, &self.context)?;
+        let (listener, mut banner) = open_tcp(request, &self.context)?;
         let actual = banner.ports.0;
         self.announce(plan, &mut banner, Transport::Tcp);
         let service = TcpService {
@@ -258,18 +255,9 @@ impl Server {
         &mut self,
         plan: &Arc<ServerPlan>,
         groups: &Arc<TestGroups>,
-        ip: Option<IpAddr>,
-        ipv6: bool,
-        port: u16,
+        request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
-        let request = ListenRequest {
-            plan,
-            ip,
-            ipv6,
-            port,
-            of_client: false,
-        };
-        let (socket, mut banner) = open_udp(&request, &self.context)?;
+        let (socket, mut banner) = open_udp(request, &self.context)?;
         self.announce(plan, &mut banner, Transport::Udp);
         let service = UdpService {
             socket: Arc::new(socket),
