@@ -17,6 +17,7 @@
 
 mod cell;
 mod counters;
+mod histogram;
 mod pacer;
 mod pool;
 mod request_response;
@@ -34,6 +35,7 @@ pub use counters::{
     ExchangePublisher, Extremes, FlowCell, Intervals, Publisher, ReceiveCell, ReceiveCounters,
     ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
 };
+pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
 pub use pacer::{Pacer, Precision};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};
 pub use request_response::{

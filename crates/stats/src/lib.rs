@@ -26,6 +26,7 @@ mod jitter;
 mod linear_histogram;
 mod loss;
 mod moments;
+mod random;
 mod read_sizes;
 mod sequence;
 mod silence;
@@ -43,9 +44,10 @@ pub use derived::{
     responses_per_second,
 };
 pub use jitter::{Jitter, JitterTotals};
-pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary};
+pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
 pub use loss::{Loss, LossRuns};
 pub use moments::Moments;
+pub use random::{LogNormal, Random};
 pub use read_sizes::ReadSizes;
 pub use sequence::{Arrival, SequenceCounts, SequenceTracker};
 pub use silence::{LongestSilence, Silence};

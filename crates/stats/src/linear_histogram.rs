@@ -33,6 +33,16 @@ impl HistogramShape {
         bins: 1_000_000,
         ..Self::DELAY
     };
+
+    /// The nearest shape that is in range.
+    #[must_use]
+    pub fn in_range(self) -> Self {
+        Self {
+            width_ns: self.width_ns.max(1),
+            bins: self.bins.clamp(1, MAX_BINS),
+            ..self
+        }
+    }
 }
 
 /// Counts samples in bins: bin k, from 1, covers (k − 1)·width up to k·width.
@@ -47,6 +57,15 @@ pub struct LinearHistogram {
     above: u64,
     total: u64,
     maximum: Option<(i64, WallTime)>,
+}
+
+/// Where a sample lies that belongs to no bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutOfBounds {
+    /// Below 0.
+    Below,
+    /// Beyond the last bin.
+    Above,
 }
 
 /// What a `-PDF` line says beside its bins.
@@ -73,11 +92,7 @@ impl LinearHistogram {
     /// An empty histogram. A shape out of range is brought into it.
     #[must_use]
     pub fn new(shape: HistogramShape) -> Self {
-        let shape = HistogramShape {
-            width_ns: shape.width_ns.max(1),
-            bins: shape.bins.clamp(1, MAX_BINS),
-            ..shape
-        };
+        let shape = shape.in_range();
         Self {
             shape,
             counts: Vec::with_capacity(shape.bins as usize),
@@ -88,20 +103,64 @@ impl LinearHistogram {
         }
     }
 
+    /// A histogram with these counts: of the bins in ascending order, then of samples below 0
+    /// and beyond the last bin, and the largest sample if its time is known. Bins that the
+    /// shape does not have are counted as beyond.
+    #[must_use]
+    pub fn from_counts(
+        shape: HistogramShape,
+        counts: impl IntoIterator<Item = u64>,
+        below: u64,
+        above: u64,
+        maximum: Option<(i64, WallTime)>,
+    ) -> Self {
+        let mut histogram = Self::new(shape);
+        (histogram.below, histogram.above) = (below, above);
+        histogram.total = below + above;
+        for count in counts {
+            histogram.total += count;
+            if histogram.counts.len() < histogram.shape.bins as usize {
+                histogram.counts.push(count);
+            } else {
+                histogram.above += count;
+            }
+        }
+        histogram.maximum = maximum;
+        histogram
+    }
+
+    /// The bin (from 0) that a sample in nanoseconds belongs to.
+    ///
+    /// # Errors
+    /// Where it lies when it belongs to none.
+    #[inline]
+    pub fn bin_of(shape: HistogramShape, sample_ns: i64) -> Result<usize, OutOfBounds> {
+        let Ok(sample) = u64::try_from(sample_ns) else {
+            return Err(OutOfBounds::Below);
+        };
+        let bin = sample / shape.width_ns.max(1);
+        if bin < u64::from(shape.bins) {
+            Ok(bin as usize)
+        } else {
+            Err(OutOfBounds::Above)
+        }
+    }
+
     /// Counts a sample in nanoseconds.
     #[inline]
     pub fn record(&mut self, sample_ns: i64) {
         self.total += 1;
-        let Ok(sample) = u64::try_from(sample_ns) else {
-            self.below += 1;
-            return;
+        let bin = match Self::bin_of(self.shape, sample_ns) {
+            Ok(bin) => bin,
+            Err(OutOfBounds::Below) => {
+                self.below += 1;
+                return;
+            }
+            Err(OutOfBounds::Above) => {
+                self.above += 1;
+                return;
+            }
         };
-        let bin = sample / self.shape.width_ns;
-        if bin >= u64::from(self.shape.bins) {
-            self.above += 1;
-            return;
-        }
-        let bin = bin as usize;
         if bin >= self.counts.len() {
             // Within the capacity: nothing is allocated.
             self.counts.resize(bin + 1, 0);
@@ -134,6 +193,13 @@ impl LinearHistogram {
     #[must_use]
     pub fn maximum(&self) -> Option<(i64, WallTime)> {
         self.maximum
+    }
+
+    /// The same counts with another maximum; for the result of [`since`](Self::since).
+    #[must_use]
+    pub fn with_maximum(mut self, sample_ns: i64, at: WallTime) -> Self {
+        self.maximum = Some((sample_ns, at));
+        self
     }
 
     /// Bin number (from 1) and count of the bins that hold samples, ascending.

@@ -37,6 +37,7 @@ mod tcp_listener;
 mod tcp_probe;
 mod udp_socket;
 mod waker;
+mod zeroed;
 
 pub use address::{outgoing_device, unmapped};
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
@@ -59,3 +60,4 @@ pub use tcp_listener::TcpListener;
 pub use tcp_probe::TcpProbe;
 pub use udp_socket::{Opened, ReceiveFeatures, UdpSocket};
 pub use waker::Waker;
+pub use zeroed::zeroed_counters;

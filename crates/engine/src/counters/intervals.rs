@@ -43,14 +43,14 @@ impl Intervals {
 
 /// What a worker keeps to notice boundaries.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     intervals: Intervals,
     index: u64,
     next: MonoTime,
 }
 
 impl Watch {
-    pub(super) fn new(intervals: Intervals) -> Self {
+    pub(crate) fn new(intervals: Intervals) -> Self {
         Self {
             intervals,
             index: 0,
@@ -60,13 +60,13 @@ impl Watch {
 
     /// Whether `now` lies behind a boundary that has not been noticed yet.
     #[inline]
-    pub(super) fn is_behind(&self, now: MonoTime) -> bool {
+    pub(crate) fn is_behind(&self, now: MonoTime) -> bool {
         now >= self.next
     }
 
     /// The number of boundaries passed, when `now` lies behind a new one.
     #[inline]
-    pub(super) fn passed(&mut self, now: MonoTime) -> Option<u64> {
+    pub(crate) fn passed(&mut self, now: MonoTime) -> Option<u64> {
         if !self.is_behind(now) {
             return None;
         }

@@ -18,6 +18,7 @@ pub use datagram::{DatagramCell, DatagramCounters, DatagramPublisher};
 pub use exchange::{ExchangeCell, ExchangeCounters, ExchangePublisher};
 pub use extremes::Extremes;
 pub use intervals::Intervals;
+pub(crate) use intervals::Watch;
 pub use publisher::Publisher;
 pub use receive::{ReceiveCell, ReceiveCounters, ReceivePublisher};
 pub use send::{SendCell, SendCounters, SendPublisher};
