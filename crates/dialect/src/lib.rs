@@ -20,7 +20,9 @@ mod reporter;
 pub use context::Interruption;
 pub use iperf2::{Server, ServerError, ServerStopper, run_client};
 pub use plan::{
-    Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, Personality, RetryPlan,
-    ServedTransports, ServerPlan, SocketPlan,
+    AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, FairQueuePlan,
+    FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, LoadDirection, MarkovChain,
+    Payload, Personality, RetryPlan, ServedTransports, ServerKey, ServerPlan, Shape, SocketPlan,
+    StartTime, WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};

@@ -164,14 +164,14 @@ pub(super) fn client_banner(
         _ => TargetGap::None,
     };
     let request_response = match plan.workload {
-        ClientWorkload::RequestResponse { size } => Some(RequestPlan {
-            request: size,
-            response: size,
-            hold_micros: 0,
-            quickack: false,
-            burst: None,
+        ClientWorkload::RequestResponse(exchange) => Some(RequestPlan {
+            request: exchange.request,
+            response: exchange.response,
+            hold_micros: micros(exchange.hold),
+            quickack: exchange.quickack,
+            burst: exchange.burst,
         }),
-        ClientWorkload::Stream(_) => None,
+        ClientWorkload::Stream(_) | ClientWorkload::ConnectOnly { .. } => None,
     };
     ClientBanner {
         host: plan.host.clone(),
@@ -325,4 +325,9 @@ pub(super) fn tos_note(
             }
         }
     })
+}
+
+/// A time in whole microseconds, as far as the field reaches.
+pub(super) fn micros(time: std::time::Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }

@@ -390,28 +390,20 @@ impl Drop for ClientListener {
 
 /// The listener's half of a client's plan.
 fn server_plan(plan: &ClientPlan, port: u16) -> ServerPlan {
+    let transports = match plan.transport {
+        Transport::Tcp => ServedTransports::Tcp,
+        Transport::Udp => ServedTransports::Udp,
+    };
     ServerPlan {
-        personality: Personality::Iperf2,
-        transports: match plan.transport {
-            Transport::Tcp => ServedTransports::Tcp,
-            Transport::Udp => ServedTransports::Udp,
-        },
-        ports: (port, port),
         family: plan.family,
-        bind: None,
-        only_from: None,
         length: plan.length,
         interval: plan.interval,
-        time: None,
-        connections: None,
-        single_client: false,
-        single_udp: false,
-        pace: None,
         socket: crate::plan::SocketPlan {
             window: None,
             ..plan.socket.clone()
         },
-        reflected_tos: None,
         enhanced: plan.enhanced,
+        latency: plan.latency,
+        ..ServerPlan::new(Personality::Iperf2, port, transports)
     }
 }

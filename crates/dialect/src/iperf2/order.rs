@@ -21,11 +21,13 @@ pub(super) const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 const BULK_WRITE: u32 = 1 << 20;
 
 impl ClientPlan {
-    /// How the directions are arranged; request/response is forward.
+    /// How the directions are arranged; everything but streams is forward.
     pub(super) fn arrangement(&self) -> Arrangement {
         match self.workload {
             ClientWorkload::Stream(arrangement) => arrangement,
-            ClientWorkload::RequestResponse { .. } => Arrangement::Forward,
+            ClientWorkload::RequestResponse(_) | ClientWorkload::ConnectOnly { .. } => {
+                Arrangement::Forward
+            }
         }
     }
 

@@ -297,7 +297,7 @@ impl Starter<'_> {
 
     /// Returns the header's bytes, which count as data.
     fn send_header(&self, flow: &Ready) -> std::io::Result<u64> {
-        let bare = matches!(self.plan.workload, ClientWorkload::RequestResponse { .. });
+        let bare = !matches!(self.plan.workload, ClientWorkload::Stream(_));
         if self.plan.compatibility || bare {
             return Ok(0);
         }
@@ -361,12 +361,14 @@ impl Starter<'_> {
         let flavour = match self.plan.workload {
             ClientWorkload::Stream(Arrangement::Reverse) => ConnectionFlavour::Reverse,
             ClientWorkload::Stream(Arrangement::FullDuplex) => ConnectionFlavour::FullDuplex,
-            ClientWorkload::Stream(_) => ConnectionFlavour::Plain,
-            ClientWorkload::RequestResponse { size } => ConnectionFlavour::RequestResponse {
-                request: size,
-                response: size,
-                hold_micros: 0,
-                quickack: false,
+            ClientWorkload::Stream(_) | ClientWorkload::ConnectOnly { .. } => {
+                ConnectionFlavour::Plain
+            }
+            ClientWorkload::RequestResponse(exchange) => ConnectionFlavour::RequestResponse {
+                request: exchange.request,
+                response: exchange.response,
+                hold_micros: banner::micros(exchange.hold),
+                quickack: exchange.quickack,
             },
         };
         let mut line = banner::connected(flow.tag, flow.local, flow.peer);
@@ -408,9 +410,11 @@ impl Starter<'_> {
             ..flow.tag
         };
         match self.plan.workload {
-            ClientWorkload::RequestResponse { size } => {
-                part(flow.tag, vec![self.group]).request(self.context, size, deadline, None);
+            ClientWorkload::RequestResponse(exchange) => {
+                let part = part(flow.tag, vec![self.group]);
+                part.request(self.context, exchange.request, deadline, None);
             }
+            ClientWorkload::ConnectOnly { .. } => {}
             ClientWorkload::Stream(Arrangement::Reverse) => {
                 let part = part(reversed, vec![self.group]);
                 part.receive(self.context, self.receive_part(deadline, true));

@@ -259,62 +259,28 @@ pub(crate) fn assert_agreement(client: &[Event], server: &[Event], flows: usize,
 }
 
 pub(crate) fn server_plan(ip: IpAddr, transport: Transport) -> ServerPlan {
+    let transports = match transport {
+        Transport::Tcp => ServedTransports::Tcp,
+        Transport::Udp => ServedTransports::Udp,
+    };
     ServerPlan {
-        personality: Personality::Native,
-        transports: match transport {
-            Transport::Tcp => ServedTransports::Tcp,
-            Transport::Udp => ServedTransports::Udp,
-        },
-        ports: (0, 0),
-        family: Family::Any,
-        bind: Some(BindPlan {
-            host: ip.to_string(),
-            port: None,
-            device: None,
-        }),
-        only_from: None,
-        length: None,
-        interval: None,
-        time: None,
-        connections: None,
-        single_client: false,
-        single_udp: false,
-        pace: None,
-        socket: SocketPlan::default(),
-        reflected_tos: None,
-        enhanced: false,
+        bind: Some(BindPlan::address(&ip.to_string())),
+        ..ServerPlan::new(Personality::Native, 0, transports)
     }
 }
 
 /// A test of so many bytes towards `server`.
 pub(crate) fn client_plan(server: SocketAddr, transport: Transport) -> ClientPlan {
+    let host = server.ip().to_string();
     ClientPlan {
-        personality: Personality::Native,
-        host: server.ip().to_string(),
-        device: None,
-        family: Family::Any,
-        ports: (server.port(), server.port()),
-        transport,
-        bind: None,
-        workload: ClientWorkload::Stream(Arrangement::Forward),
         limit: Limit::Bytes(tapeline_base::Bytes(100_000)),
-        length: None,
         pace: match transport {
             Transport::Tcp => None,
             Transport::Udp => Some(tapeline_base::Pace::Bits(tapeline_base::BitRate(
                 10_000_000,
             ))),
         },
-        parallel: 1,
-        interval: None,
-        socket: SocketPlan::default(),
-        connect_sync: true,
-        retry: None,
-        ignore_shutdown: false,
-        udp_fin: true,
-        peer_detect: false,
-        compatibility: false,
-        enhanced: false,
+        ..ClientPlan::new(Personality::Native, &host, server.port(), transport)
     }
 }
 

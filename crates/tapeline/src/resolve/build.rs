@@ -40,13 +40,16 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
             _ => return Err(log.fatal("", format!("option -c: '{text}' is no port (1..65535)"))),
         },
     };
+    let base = ClientPlan::new(
+        settings.personality,
+        &target.host,
+        ports.0,
+        settings.transport(),
+    );
     Ok(ClientPlan {
-        personality: settings.personality,
-        host: target.host,
         device: target.device,
         family: family(settings),
         ports,
-        transport: settings.transport(),
         bind: bind(settings, log)?,
         workload: ClientWorkload::Stream(arrangement(settings, ports.0)),
         limit: client_limit(settings),
@@ -65,6 +68,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         peer_detect: settings.peer_detect,
         compatibility: settings.compatibility,
         enhanced: settings.presentation.enhanced,
+        ..base
     })
 }
 
@@ -81,13 +85,12 @@ pub(super) fn server(
         first: DEFAULT_PORT,
         last: None,
     });
+    let transports = match (settings.udp, settings.iperf()) {
+        (true, _) => ServedTransports::Udp,
+        (false, true) => ServedTransports::Tcp,
+        (false, false) => ServedTransports::Both,
+    };
     Ok(ServerPlan {
-        personality: settings.personality,
-        transports: match (settings.udp, settings.iperf()) {
-            (true, _) => ServedTransports::Udp,
-            (false, true) => ServedTransports::Tcp,
-            (false, false) => ServedTransports::Both,
-        },
         ports: (first, last.unwrap_or(first)),
         family: server_family(settings),
         bind: bind(settings, log)?,
@@ -102,6 +105,7 @@ pub(super) fn server(
         socket: socket(settings),
         reflected_tos: settings.reflected_tos,
         enhanced: settings.presentation.enhanced,
+        ..ServerPlan::new(settings.personality, first, transports)
     })
 }
 
@@ -171,9 +175,9 @@ fn bind(settings: &Settings, log: &mut Log) -> Result<Option<BindPlan>, Stop> {
         return Err(log.fatal("", format!("option -B: '{text}' is no port (1..65535)")));
     }
     Ok(Some(BindPlan {
-        host: bind.host.clone(),
         port: settings.source_port(),
         device: bind.device.clone(),
+        ..BindPlan::address(&bind.host)
     }))
 }
 
@@ -223,6 +227,7 @@ fn socket(settings: &Settings) -> SocketPlan {
             .ttl
             .and_then(|ttl| u8::try_from(ttl).ok())
             .filter(|ttl| *ttl > 0),
+        ..SocketPlan::default()
     }
 }
 

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, ExitCode, Family, Pace, Transport};
 use tapeline_dialect::{
-    Arrangement, BindPlan, ClientPlan, ClientWorkload, Interruption, Limit, Personality, Reporter,
-    ReporterSettings, ServedTransports, Server, ServerPlan, ServerStopper, SocketPlan, run_client,
+    Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, Interruption, Limit,
+    Personality, Reporter, ReporterSettings, ServedTransports, Server, ServerPlan, ServerStopper,
+    SocketPlan, run_client,
 };
 use tapeline_report::{
     Event, Measure, Notice, Phase, Row, Subject, TrialPart, TrialReport, TrialResult,
@@ -256,7 +257,7 @@ impl Trial {
         let (transport, workload, pace) = match part {
             TrialPart::Latency => (
                 Transport::Tcp,
-                ClientWorkload::RequestResponse { size: REQUEST },
+                ClientWorkload::RequestResponse(ExchangePlan::back_to_back(REQUEST)),
                 None,
             ),
             TrialPart::TcpUp => (
@@ -276,30 +277,16 @@ impl Trial {
             ),
         };
         ClientPlan {
-            personality: Personality::Native,
-            host: self.host.clone(),
-            device: None,
             family: self.plan.family,
-            ports: (self.port, self.port),
-            transport,
-            bind: None,
             workload,
             limit: Limit::Time(length),
-            length: None,
             pace,
-            parallel: 1,
-            interval: None,
             socket: SocketPlan {
                 nodelay: part == TrialPart::Latency,
                 ..SocketPlan::default()
             },
-            connect_sync: true,
-            retry: None,
-            ignore_shutdown: false,
-            udp_fin: true,
-            peer_detect: false,
-            compatibility: false,
             enhanced: true,
+            ..ClientPlan::new(Personality::Native, &self.host, self.port, transport)
         }
     }
 }
@@ -318,26 +305,10 @@ impl LocalServer {
             Family::Any | Family::V4 => "127.0.0.1",
         };
         let plan = ServerPlan {
-            personality: Personality::Native,
-            transports: ServedTransports::Both,
-            ports: (0, 0),
             family,
-            bind: Some(BindPlan {
-                host: host.into(),
-                port: None,
-                device: None,
-            }),
-            only_from: None,
-            length: None,
-            interval: None,
-            time: None,
-            connections: None,
-            single_client: false,
-            single_udp: false,
-            pace: None,
-            socket: SocketPlan::default(),
-            reflected_tos: None,
+            bind: Some(BindPlan::address(host)),
             enhanced: true,
+            ..ServerPlan::new(Personality::Native, 0, ServedTransports::Both)
         };
         let handle = reporter.handle();
         let Ok(server) = Server::start(&plan, &handle, &interruption) else {

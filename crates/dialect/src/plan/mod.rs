@@ -3,10 +3,19 @@
 //! A plan is immutable and complete; everything below the binary reads plans, never
 //! options.
 
+mod latency;
+mod shape;
+mod socket;
+
+pub use latency::{ExchangePlan, HistogramPlan, LatencyPlan, LoadDirection, WorkingLoad};
+pub use shape::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape, StartTime};
+pub use socket::{AddressSteps, BindPlan, FairQueuePlan, SocketPlan};
+
 use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{Bytes, Family, Pace, Tos, Transport};
+use tapeline_wire::iperf2::PermitKey;
 
 /// Which program's habits apply where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,38 +58,6 @@ pub enum Limit {
     Never,
 }
 
-/// Socket options asked for by the user; `None` leaves the system's choice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SocketPlan {
-    /// `-w`, bytes: send buffer of a client, receive buffer of a server.
-    pub window: Option<u64>,
-    /// `-M`, bytes.
-    pub segment_size: Option<u32>,
-    /// `-m`: show the segment size.
-    pub show_segment_size: bool,
-    /// `-N`.
-    pub nodelay: bool,
-    /// `-S` or `--dscp`.
-    pub tos: Option<Tos>,
-    /// The TOS came from `-S` (the banner words differ).
-    pub tos_by_user: bool,
-    /// `-Z`.
-    pub congestion: Option<String>,
-    /// `-T`.
-    pub ttl: Option<u8>,
-}
-
-/// Own address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BindPlan {
-    /// Address or name.
-    pub host: String,
-    /// Source port of the first flow; later flows count up.
-    pub port: Option<u16>,
-    /// Device (`%dev`), servers only.
-    pub device: Option<String>,
-}
-
 /// How refused connections are tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPlan {
@@ -95,10 +72,12 @@ pub struct RetryPlan {
 pub enum ClientWorkload {
     /// Bulk data in the arrangement given.
     Stream(Arrangement),
-    /// Request and response over TCP, back to back.
-    RequestResponse {
-        /// Request and response size, bytes (68 to 1 MiB).
-        size: u32,
+    /// Request and response over TCP.
+    RequestResponse(ExchangePlan),
+    /// `--connect-only`: connections without data.
+    ConnectOnly {
+        /// How many; `None` connects until the limit, or for ever.
+        count: Option<u64>,
     },
 }
 
@@ -147,6 +126,73 @@ pub struct ClientPlan {
     pub compatibility: bool,
     /// `-e`: values that only enhanced output shows are gathered.
     pub enhanced: bool,
+    /// Sizes and times of sends.
+    pub shape: Shape,
+    /// `--set-rand-seed`: random sizes and rates repeat with it; `None` draws one.
+    pub seed: Option<u64>,
+    /// What is sent.
+    pub payload: Payload,
+    /// When sending begins.
+    pub start: StartTime,
+    /// What is measured beside the amount.
+    pub latency: LatencyPlan,
+    /// Addresses and ports that count up with the flows.
+    pub steps: AddressSteps,
+    /// TCP flows beside the test.
+    pub working_load: Option<WorkingLoad>,
+    /// `--permit-key`.
+    pub permit_key: Option<PermitKey>,
+    /// `--sync-transfer-id`: the server shows this client's flow numbers.
+    pub sync_transfer_id: bool,
+    /// `--l2checks`: ask the server for checks of the link layer.
+    pub l2_checks: bool,
+    /// `--udp-l4s`: congestion-controlled datagrams with ECT(1).
+    pub l4s: bool,
+    /// `-z`: traffic threads run before all others.
+    pub realtime: bool,
+}
+
+impl ClientPlan {
+    /// A plan for `-c host -p port`, everything else at its default: one flow forward for
+    /// ten seconds.
+    #[must_use]
+    pub fn new(personality: Personality, host: &str, port: u16, transport: Transport) -> Self {
+        Self {
+            personality,
+            host: host.into(),
+            device: None,
+            family: Family::Any,
+            ports: (port, port),
+            transport,
+            bind: None,
+            workload: ClientWorkload::Stream(Arrangement::Forward),
+            limit: Limit::Time(Duration::from_secs(10)),
+            length: None,
+            pace: None,
+            parallel: 1,
+            interval: None,
+            socket: SocketPlan::default(),
+            connect_sync: true,
+            retry: None,
+            ignore_shutdown: false,
+            udp_fin: true,
+            peer_detect: false,
+            compatibility: false,
+            enhanced: false,
+            shape: Shape::default(),
+            seed: None,
+            payload: Payload::default(),
+            start: StartTime::default(),
+            latency: LatencyPlan::default(),
+            steps: AddressSteps::default(),
+            working_load: None,
+            permit_key: None,
+            sync_transfer_id: false,
+            l2_checks: false,
+            l4s: false,
+            realtime: false,
+        }
+    }
 }
 
 /// Which transports a server serves on its ports.
@@ -195,6 +241,62 @@ pub struct ServerPlan {
     pub reflected_tos: Option<Tos>,
     /// `-e`: UDP reports carry the latency extension.
     pub enhanced: bool,
+    /// What is measured beside the amount; `trip_times` is the client's word.
+    pub latency: LatencyPlan,
+    /// `--permit-key`: the key that clients must know, and until when it is good.
+    pub permit_key: Option<ServerKey>,
+    /// `--test-exchange-timeout`: time for a client's first message; `None` is the default,
+    /// zero no limit.
+    pub exchange_timeout: Option<Duration>,
+    /// `--sum-dstip`: sums are over flows to one of our addresses.
+    pub sum_by_destination: bool,
+    /// `--working-load` on a UDP server: TCP is served on the same port too.
+    pub working_load: bool,
+    /// `--tap-dev`: datagrams are read from this device rather than from sockets.
+    pub tap_device: Option<String>,
+    /// `-z`: traffic threads run before all others.
+    pub realtime: bool,
+}
+
+/// A server's permit key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerKey {
+    /// The key.
+    pub key: PermitKey,
+    /// The listener ends after this time (`--permit-key-timeout`); `None` never.
+    pub lifetime: Option<Duration>,
+}
+
+impl ServerPlan {
+    /// A plan for `-s -p port`, everything else at its default.
+    #[must_use]
+    pub fn new(personality: Personality, port: u16, transports: ServedTransports) -> Self {
+        Self {
+            personality,
+            transports,
+            ports: (port, port),
+            family: Family::Any,
+            bind: None,
+            only_from: None,
+            length: None,
+            interval: None,
+            time: None,
+            connections: None,
+            single_client: false,
+            single_udp: false,
+            pace: None,
+            socket: SocketPlan::default(),
+            reflected_tos: None,
+            enhanced: false,
+            latency: LatencyPlan::default(),
+            permit_key: None,
+            exchange_timeout: None,
+            sum_by_destination: false,
+            working_load: false,
+            tap_device: None,
+            realtime: false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -203,28 +305,6 @@ pub(crate) mod tests {
 
     /// A plan for `-c 127.0.0.1`.
     pub(crate) fn client_plan() -> ClientPlan {
-        ClientPlan {
-            personality: Personality::Iperf2,
-            host: "127.0.0.1".into(),
-            device: None,
-            family: Family::Any,
-            ports: (5001, 5001),
-            transport: Transport::Tcp,
-            bind: None,
-            workload: ClientWorkload::Stream(Arrangement::Forward),
-            limit: Limit::Time(Duration::from_secs(10)),
-            length: None,
-            pace: None,
-            parallel: 1,
-            interval: None,
-            socket: SocketPlan::default(),
-            connect_sync: true,
-            retry: None,
-            ignore_shutdown: false,
-            udp_fin: true,
-            peer_detect: false,
-            compatibility: false,
-            enhanced: false,
-        }
+        ClientPlan::new(Personality::Iperf2, "127.0.0.1", 5001, Transport::Tcp)
     }
 }
