@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tapeline_base::{ExitCode, Family, Transport};
+use tapeline_base::{ExitCode, Transport};
 use tapeline_dialect::{
-    Arrangement, BindPlan, ClientPlan, ClientWorkload, Interruption, Limit, Personality, Reporter,
-    ReporterSettings, ServedTransports, Server, ServerPlan, SocketPlan, run_client,
+    Arrangement, BindPlan, ClientPlan, Interruption, Limit, Personality, Reporter,
+    ReporterSettings, ServedTransports, Server, ServerPlan, run_client,
 };
 use tapeline_report::{Event, Notice, Phase, Row, Subject};
 

@@ -223,7 +223,8 @@ fn requests_are_answered() {
     for size in [68, 100, 1000, 1 << 20] {
         let server = TestServer::on(V4, Tcp);
         let mut plan = client_plan(server.address, Tcp);
-        plan.workload = ClientWorkload::RequestResponse { size };
+        plan.workload =
+            ClientWorkload::RequestResponse(tapeline_dialect::ExchangePlan::back_to_back(size));
         plan.limit = time(100);
         plan.parallel = 2;
         let client = succeed(plan);
