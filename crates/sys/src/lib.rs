@@ -18,6 +18,7 @@
 
 mod address;
 mod clock;
+mod daemon;
 mod datagram;
 mod error;
 mod host;
@@ -29,6 +30,8 @@ mod options;
 mod platform;
 mod poller;
 mod process;
+mod random;
+mod realtime;
 mod receive_batch;
 mod resolve;
 mod tcp_conn;
@@ -41,6 +44,7 @@ mod zeroed;
 
 pub use address::{outgoing_device, unmapped};
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
+pub use daemon::Daemon;
 pub use datagram::{Datagram, Segments};
 pub use error::{Operation, SocketError, reason};
 pub use host::{HostCounters, HostFacts};
@@ -52,6 +56,8 @@ pub use process::{
     CpuTime, exit_now, peak_memory, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
     thread_run_delay,
 };
+pub use random::fill_random;
+pub use realtime::Realtime;
 pub use receive_batch::ReceiveBatch;
 pub use resolve::{ResolveError, ResolveFailure, resolve};
 pub use tcp_conn::{Connected, TcpConn};

@@ -2,6 +2,8 @@
 
 pub(crate) mod clock;
 pub(crate) mod control;
+#[path = "../posix/daemon.rs"]
+pub(crate) mod daemon;
 pub(crate) mod datagrams;
 pub(crate) mod host;
 #[path = "../posix/interfaces.rs"]
@@ -22,8 +24,11 @@ mod portable_receive_batch;
 #[path = "../unix/waker.rs"]
 mod portable_waker;
 pub(crate) mod process;
+#[path = "../posix/random.rs"]
+pub(crate) mod random;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
+pub(crate) mod realtime;
 pub(crate) mod receive_batch;
 #[cfg(test)]
 #[path = "../posix/receive_one.rs"]

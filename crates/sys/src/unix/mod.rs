@@ -1,6 +1,8 @@
 //! macOS, FreeBSD and their kin.
 
 pub(crate) mod clock;
+#[path = "../posix/daemon.rs"]
+pub(crate) mod daemon;
 pub(crate) mod datagrams;
 #[path = "../portable/host.rs"]
 pub(crate) mod host;
@@ -14,8 +16,11 @@ pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
+#[path = "../posix/random.rs"]
+pub(crate) mod random;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
+pub(crate) mod realtime;
 #[path = "../portable/receive_batch.rs"]
 pub(crate) mod receive_batch;
 #[path = "../posix/receive_one.rs"]

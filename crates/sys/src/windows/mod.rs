@@ -1,6 +1,7 @@
 //! Windows.
 
 pub(crate) mod clock;
+pub(crate) mod daemon;
 pub(crate) mod datagrams;
 #[path = "../portable/host.rs"]
 pub(crate) mod host;
@@ -10,7 +11,9 @@ pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
+pub(crate) mod random;
 pub(crate) mod readiness;
+pub(crate) mod realtime;
 #[path = "../portable/receive_batch.rs"]
 pub(crate) mod receive_batch;
 pub(crate) mod receive_one;
