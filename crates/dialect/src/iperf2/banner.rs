@@ -274,21 +274,8 @@ pub(super) fn server_banner(
 /// A connection line with what every flow has; the caller fills in the rest.
 pub(super) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Connected {
     Connected {
-        tag,
-        local,
         device: outgoing_device(&local),
-        peer,
-        flavour: ConnectionFlavour::Plain,
-        no_udp_fin: false,
-        trip_times: false,
-        congestion: None,
-        congestion_by_user: false,
-        tos: None,
-        peer_version: None,
-        peer_detected: false,
-        initial: None,
-        connect_time: None,
-        at: None,
+        ..Connected::new(tag, local, peer)
     }
 }
 

@@ -587,5 +587,6 @@ fn report_numbers(report: &ServerReport, span: Duration) -> UdpReceive {
         } else {
             report.datagrams as f64 / span.as_secs_f64()
         },
+        ..UdpReceive::default()
     }
 }

@@ -157,6 +157,7 @@ pub(super) fn measure(
                     writes,
                     errors,
                     timeouts: a.timeouts.saturating_sub(b.timeouts),
+                    ..UdpSend::default()
                 })
             } else {
                 Measure::TcpSend(TcpSend {
@@ -164,11 +165,13 @@ pub(super) fn measure(
                     errors,
                     retransmits: retransmits(before, after),
                     state: after.tcp.map(|info| tcp_state(&info)),
+                    ..TcpSend::default()
                 })
             }
         }
         (Counters::Receive(b), Counters::Receive(a)) => Measure::TcpReceive(TcpReceive {
             reads: a.reads.since(&b.reads),
+            bursts: None,
         }),
         (Counters::Datagram(b), Counters::Datagram(a)) => {
             Measure::UdpReceive(udp_receive(phase, b, a, span, extremes))
@@ -194,6 +197,7 @@ pub(super) fn measure(
                 received: a.received.saturating_sub(b.received),
                 retransmits: retransmits(before, after),
                 state: after.tcp.map(|info| tcp_state(&info)),
+                one_way: None,
             })
         }
         // A cell never changes its kind.
@@ -266,5 +270,6 @@ fn udp_receive(
         timeouts: 0,
         truncated: a.truncated.saturating_sub(b.truncated),
         packets_per_second: BitRate::over(arrivals, span.length()) / 8.0,
+        ..UdpReceive::default()
     }
 }

@@ -163,6 +163,13 @@ impl Renderer for Iperf2Csv {
                     .filter(|(stream, _)| *stream == Stream::Error);
                 text::say(sentence, out);
             }
+            Event::Histogram(_)
+            | Event::StartDelay(_)
+            | Event::ClockCheck(_)
+            | Event::ConnectTimes(_)
+            | Event::ScheduleErrors(_)
+            | Event::Markov(_)
+            | Event::Dropped(_) => {}
             Event::Idle => self.headers.clear(),
             Event::Connected(_) | Event::Sent { .. } | Event::ServerReport { .. } => {}
         }

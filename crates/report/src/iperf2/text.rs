@@ -117,6 +117,13 @@ impl Renderer for Iperf2Text {
             }
             Event::ServerReport { row, enhanced } => self.server_report(row, *enhanced, out),
             Event::Notice(notice) => say(notice::sentence(notice, &style, &self.calendar), out),
+            Event::Histogram(_)
+            | Event::StartDelay(_)
+            | Event::ClockCheck(_)
+            | Event::ConnectTimes(_)
+            | Event::ScheduleErrors(_)
+            | Event::Markov(_)
+            | Event::Dropped(_) => {}
             Event::Idle => self.headers.clear(),
         }
     }

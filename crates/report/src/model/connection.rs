@@ -86,6 +86,60 @@ pub struct Connected {
     pub initial: Option<InitialTcp>,
     /// How long connect() took (TCP client).
     pub connect_time: Option<Duration>,
+    /// `--tcp-rx-window-clamp` in force, bytes.
+    pub window_clamp: Option<u32>,
+    /// `--tcp-write-prefetch` in force, bytes.
+    pub write_prefetch: Option<u32>,
+    /// Isochronous traffic.
+    pub isochronous: bool,
+    /// Time between bursts that the client announced (servers).
+    pub burst_period: Option<Duration>,
+    /// The sender is paced by the kernel (`--fq-rate`).
+    pub fair_queue: bool,
+    /// Traffic starts at a time of day.
+    pub epoch_start: bool,
+    /// The link layer is checked.
+    pub link_checks: bool,
+    /// L4S traffic.
+    pub l4s: bool,
+    /// Acknowledgements are sent at once.
+    pub quickack: bool,
+    /// `--permit-key`: all lines of the flow carry it.
+    pub permit_key: Option<String>,
     /// When. `None` on reverse server flows, whose line has no date.
     pub at: Option<WallTime>,
+}
+
+impl Connected {
+    /// A connection of which only the addresses are known.
+    #[must_use]
+    pub fn new(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Self {
+        Self {
+            tag,
+            local,
+            device: None,
+            peer,
+            flavour: ConnectionFlavour::Plain,
+            no_udp_fin: false,
+            trip_times: false,
+            congestion: None,
+            congestion_by_user: false,
+            tos: None,
+            peer_version: None,
+            peer_detected: false,
+            initial: None,
+            connect_time: None,
+            window_clamp: None,
+            write_prefetch: None,
+            isochronous: false,
+            burst_period: None,
+            fair_queue: false,
+            epoch_start: false,
+            link_checks: false,
+            l4s: false,
+            quickack: false,
+            permit_key: None,
+            at: None,
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod banner;
 mod connection;
 mod notice;
 mod row;
+mod timing;
 
 pub use banner::{
     BufferSize, ClientBanner, CongestionControl, RequestPlan, SegmentSize, ServerBanner, TargetGap,
@@ -11,8 +12,12 @@ pub use banner::{
 pub use connection::{Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};
 pub use row::{
-    Endpoints, Measure, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState,
-    UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
+    Measure, OneWayTimes, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
+    TcpState, UdpReceive, UdpSend,
+};
+pub use timing::{
+    ClockCheck, ConnectTimes, HistogramKind, HistogramRow, MarkovReport, ScheduleErrors, StartDelay,
 };
 
 use tapeline_base::FlowTag;
@@ -45,6 +50,20 @@ pub enum Event {
         /// The peer sent the latency extension.
         enhanced: bool,
     },
+    /// A histogram, behind the row of the same span.
+    Histogram(HistogramRow),
+    /// Traffic starts later, or was to start earlier.
+    StartDelay(StartDelay),
+    /// What an exchange of times says of the two clocks.
+    ClockCheck(ClockCheck),
+    /// The end of a connect-only test.
+    ConnectTimes(ConnectTimes),
+    /// Lateness of isochronous frames, at a sender's end.
+    ScheduleErrors(ScheduleErrors),
+    /// Transitions of a bra-ket sender, at its end.
+    Markov(MarkovReport),
+    /// A connection was dropped because its permit key is wrong or missing.
+    Dropped(Connected),
     /// A condition, in words; the renderer chooses stream and sentence.
     Notice(Notice),
     /// No flow is active any more (a server between tests): column headers start anew.

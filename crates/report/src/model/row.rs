@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, WallTime};
+use tapeline_base::{BitRate, FlowTag, WallTime};
 use tapeline_stats::{Moments, ReadSizes};
 
 /// What a row speaks of.
@@ -83,6 +83,62 @@ pub struct TcpSend {
     pub retransmits: Option<u64>,
     /// State at the end of the span (flows only, not sums).
     pub state: Option<TcpState>,
+    /// Durations of writes, seconds (`--tcp-write-times`).
+    pub write_times: Option<Moments>,
+    /// Frames of isochronous traffic.
+    pub frames: Option<FramesSent>,
+    /// Rate at which the kernel paces, at the end of the span (`--fq-rate`).
+    pub fair_queue_rate: Option<BitRate>,
+}
+
+/// Frames of an isochronous sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FramesSent {
+    /// Frames that left.
+    pub sent: u64,
+    /// Ticks that passed without their frame.
+    pub missed: u64,
+    /// Times when ticks were missed, however many at once.
+    pub slips: u64,
+}
+
+/// Frames of an isochronous receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FramesReceived {
+    /// Complete frames.
+    pub received: u64,
+    /// Frames of which something or all is missing.
+    pub lost: u64,
+    /// From a frame's tick to the arrival of its last byte, seconds.
+    pub latency: Moments,
+}
+
+/// What a burst is on a TCP receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BurstKind {
+    /// A write of a `--trip-times` sender.
+    #[default]
+    Write,
+    /// A frame of an isochronous sender.
+    Frame,
+    /// A burst of `--burst-period`.
+    Periodic,
+}
+
+/// Stamped bursts that a TCP receiver completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BurstsReceived {
+    /// What they are.
+    pub kind: BurstKind,
+    /// From the first write of a burst to the read of its last byte, seconds; `count` is the
+    /// number of complete bursts.
+    pub latency: Moments,
+    /// Bytes of complete bursts.
+    pub bytes: u64,
+    /// Bytes on the way on average, by Little's law; `None` without samples.
+    pub in_progress: Option<f64>,
+    /// Frames whose numbers were skipped (isochronous).
+    pub frames_lost: u64,
 }
 
 /// A TCP receiver's numbers.
@@ -90,6 +146,8 @@ pub struct TcpSend {
 pub struct TcpReceive {
     /// Reads and their sizes.
     pub reads: ReadSizes,
+    /// Stamped bursts, where the sender sends such.
+    pub bursts: Option<BurstsReceived>,
 }
 
 impl Default for TcpReceive {
@@ -97,6 +155,7 @@ impl Default for TcpReceive {
     fn default() -> Self {
         Self {
             reads: ReadSizes::new(0),
+            bursts: None,
         }
     }
 }
@@ -110,6 +169,28 @@ pub struct UdpSend {
     pub errors: u64,
     /// Writes that timed out (also counted in `errors`).
     pub timeouts: u64,
+    /// Frames of isochronous traffic.
+    pub frames: Option<FramesSent>,
+}
+
+/// Datagrams on the way, by Little's law.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InProgress {
+    /// Rate of datagrams times mean delay.
+    pub packets: f64,
+    /// Rate of datagrams times the delay's standard deviation.
+    pub deviation: f64,
+}
+
+/// What checks of the link layer found (`--l2checks`), datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkErrors {
+    /// Length fields disagree.
+    pub length: u64,
+    /// UDP checksum wrong.
+    pub checksum: u64,
+    /// Neither IPv4 nor IPv6 with UDP.
+    pub unknown: u64,
 }
 
 /// A UDP receiver's numbers.
@@ -145,6 +226,27 @@ pub struct UdpReceive {
     pub truncated: u64,
     /// Datagrams per second over the span.
     pub packets_per_second: f64,
+    /// Datagrams on the way (`--trip-times`).
+    pub in_progress: Option<InProgress>,
+    /// Frames of isochronous traffic.
+    pub frames: Option<FramesReceived>,
+    /// Checks of the link layer, where asked for.
+    pub link_errors: Option<LinkErrors>,
+    /// Datagrams marked congestion experienced (RFC 3168); `None` when not watched.
+    pub marked: Option<u64>,
+}
+
+/// One-way delays of requests and responses, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OneWayTimes {
+    /// Client to server.
+    pub transmit: Moments,
+    /// Server to client.
+    pub receive: Moments,
+    /// Absolute difference of the two.
+    pub asymmetry: Moments,
+    /// Pairs of which one delay was negative: the clocks disagree.
+    pub clock_errors: u64,
 }
 
 /// A request/response client's numbers.
@@ -162,6 +264,8 @@ pub struct RequestResponse {
     pub retransmits: Option<u64>,
     /// State at the end of the span.
     pub state: Option<TcpState>,
+    /// One-way delays (`--trip-times`).
+    pub one_way: Option<OneWayTimes>,
 }
 
 /// The numbers, by what the flow does.

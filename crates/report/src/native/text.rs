@@ -250,6 +250,13 @@ impl Renderer for NativeText {
             Event::Sent { .. } => {}
             Event::ServerReport { row, .. } => self.server_report(row, out),
             Event::Notice(notice) => self.notice(notice, out),
+            Event::Histogram(_)
+            | Event::StartDelay(_)
+            | Event::ClockCheck(_)
+            | Event::ConnectTimes(_)
+            | Event::ScheduleErrors(_)
+            | Event::Markov(_)
+            | Event::Dropped(_) => {}
             Event::Idle => {
                 self.tables.clear();
                 if self.serves {

@@ -115,6 +115,7 @@ fn measure(more: &[&str], udp: bool, local_sends: bool, sum: bool) -> Measure {
             writes: integer(more.get(5).unwrap_or(&more[2]).trim_start_matches('-')),
             errors: more.get(6).map_or(0, |text| integer(text)),
             timeouts: more.get(7).map_or(0, |text| integer(text)),
+            ..UdpSend::default()
         }),
         (_, true, false) => {
             let jitter = float(more[0]).max(0.0) / 1e3;
@@ -137,13 +138,17 @@ fn measure(more: &[&str], udp: bool, local_sends: bool, sum: bool) -> Measure {
             for (bin, text) in reads.bins.iter_mut().zip(&more[1..]) {
                 *bin = integer(text);
             }
-            Measure::TcpReceive(TcpReceive { reads })
+            Measure::TcpReceive(TcpReceive {
+                reads,
+                ..TcpReceive::default()
+            })
         }
         (7, false, _) => Measure::TcpSend(TcpSend {
             writes: integer(more[0]),
             errors: integer(more[1]),
             retransmits: Some(integer(more[2])),
             state: (!sum).then(|| state(&more[3..])),
+            ..TcpSend::default()
         }),
         _ => Measure::TcpSend(TcpSend::default()),
     }

@@ -128,22 +128,10 @@ fn client_line(setting: Setting, line: &str, fields: &[&str], banner: &mut Clien
 
 /// The event behind a connection line.
 pub(crate) fn connected(fields: &[&str], remarks: &[Remark]) -> Event {
+    let (local, peer) = (socket(fields[1], fields[3]), socket(fields[4], fields[5]));
     let mut connected = Connected {
-        tag: tag(fields[0]),
-        local: socket(fields[1], fields[3]),
         device: (!fields[2].is_empty()).then(|| fields[2].to_owned()),
-        peer: socket(fields[4], fields[5]),
-        flavour: ConnectionFlavour::Plain,
-        no_udp_fin: false,
-        trip_times: false,
-        congestion: None,
-        congestion_by_user: false,
-        tos: None,
-        peer_version: None,
-        peer_detected: false,
-        initial: None,
-        connect_time: None,
-        at: None,
+        ..Connected::new(tag(fields[0]), local, peer)
     };
     let remarks = remarks.iter().filter(|remark| **remark != Remark::Device);
     for (remark, text) in remarks.zip(&fields[6..]) {

@@ -106,6 +106,7 @@ fn measure(
             writes: integer(more[0]),
             errors: integer(more[1]),
             timeouts: integer(more[2]),
+            ..UdpSend::default()
         }),
         Columns::Delay => Measure::UdpReceive(delay(more, rate)?),
         Columns::DelayInFlight => Measure::UdpReceive(delay_in_flight(more, rate)?),
@@ -118,11 +119,13 @@ fn measure(
             errors: integer(more[1]),
             retransmits: Some(integer(more[2])),
             state: None,
+            ..TcpSend::default()
         }),
         Columns::SumDatagrams => Measure::UdpSend(UdpSend {
             writes: integer(more[0]),
             errors: integer(more[1]),
             timeouts: 0,
+            ..UdpSend::default()
         }),
         Columns::SumDelay => Measure::UdpReceive(UdpReceive {
             transit: moments(10, &more[3..6], "0"),
@@ -170,7 +173,10 @@ fn reads(more: &[&str]) -> TcpReceive {
     for (bin, text) in reads.bins.iter_mut().zip(&more[1..]) {
         *bin = integer(text);
     }
-    TcpReceive { reads }
+    TcpReceive {
+        reads,
+        ..TcpReceive::default()
+    }
 }
 
 fn writes(more: &[&str]) -> TcpSend {
@@ -184,6 +190,7 @@ fn writes(more: &[&str]) -> TcpSend {
             more[7],
             more[8],
         )),
+        ..TcpSend::default()
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, Tos, Transport, WallTime};
 use tapeline_report::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, Endpoints, Event,
-    InitialTcp, Measure, Phase, RequestResponse, Row, ServerBanner, Span, Subject, TargetGap,
-    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    BufferSize, ClientBanner, CongestionControl, Connected, Endpoints, Event, InitialTcp, Measure,
+    Phase, RequestResponse, Row, ServerBanner, Span, Subject, TargetGap, TcpReceive, TcpSend,
+    TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes};
 
@@ -92,18 +92,8 @@ pub(crate) fn connected(id: u32, transport: Transport) -> Event {
     let (local, peer) = ends();
     let tcp = transport == Transport::Tcp;
     Event::Connected(Connected {
-        tag: tag(id),
-        local,
         device: Some("eth0".to_owned()),
-        peer,
-        flavour: ConnectionFlavour::Plain,
-        no_udp_fin: false,
-        trip_times: false,
         congestion: tcp.then(|| "bbr".to_owned()),
-        congestion_by_user: false,
-        tos: None,
-        peer_version: None,
-        peer_detected: false,
         initial: tcp.then_some(InitialTcp {
             cwnd_kib: 14,
             mss: 1448,
@@ -111,6 +101,7 @@ pub(crate) fn connected(id: u32, transport: Transport) -> Event {
         }),
         connect_time: tcp.then_some(Duration::from_micros(110)),
         at: Some(START),
+        ..Connected::new(tag(id), local, peer)
     })
 }
 
@@ -159,6 +150,7 @@ pub(crate) fn tcp_send(writes: u64, retransmits: u64) -> Measure {
             rtt_micros: Some(422),
             rtt_variance_micros: Some(421),
         }),
+        ..TcpSend::default()
     })
 }
 
@@ -166,7 +158,10 @@ pub(crate) fn tcp_receive(reads: u64) -> Measure {
     let mut sizes = ReadSizes::new(131_072);
     sizes.reads = reads;
     sizes.bins[7] = reads;
-    Measure::TcpReceive(TcpReceive { reads: sizes })
+    Measure::TcpReceive(TcpReceive {
+        reads: sizes,
+        ..TcpReceive::default()
+    })
 }
 
 pub(crate) fn udp_send(writes: u64) -> Measure {
@@ -174,6 +169,7 @@ pub(crate) fn udp_send(writes: u64) -> Measure {
         writes,
         errors: 0,
         timeouts: 0,
+        ..UdpSend::default()
     })
 }
 
@@ -208,5 +204,6 @@ pub(crate) fn round_trips() -> Measure {
         received: 2000,
         retransmits: Some(0),
         state: None,
+        ..RequestResponse::default()
     })
 }
