@@ -107,16 +107,54 @@ impl Sides {
     };
 }
 
-/// Groups of tapeline's own help.
+/// Groups of options in tapeline's own help and in the manual pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     Mode,
     Addressing,
     Amount,
     Direction,
+    /// Shape of the traffic: bursts, frames, payload.
+    Traffic,
+    /// Delays and responsiveness.
+    Latency,
     Socket,
+    /// Who may test, and for how long.
+    Access,
     Output,
     Misc,
+}
+
+impl Group {
+    /// Every group, in the order of the help.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Mode,
+        Self::Addressing,
+        Self::Amount,
+        Self::Direction,
+        Self::Traffic,
+        Self::Latency,
+        Self::Socket,
+        Self::Access,
+        Self::Output,
+        Self::Misc,
+    ];
+
+    /// The heading.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Mode => "What to do",
+            Self::Addressing => "Addresses",
+            Self::Amount => "How much, how fast, how long",
+            Self::Direction => "Directions",
+            Self::Traffic => "Shape of the traffic",
+            Self::Latency => "Delays and responsiveness",
+            Self::Socket => "Sockets",
+            Self::Access => "Access",
+            Self::Output => "Output",
+            Self::Misc => "Help",
+        }
+    }
 }
 
 /// Sections of iperf 2's help.
@@ -126,6 +164,21 @@ pub(crate) enum Section {
     Server,
     Client,
     Misc,
+}
+
+impl Section {
+    /// Every section, in iperf 2's order.
+    pub(crate) const ALL: [Self; 4] = [Self::Both, Self::Server, Self::Client, Self::Misc];
+
+    /// iperf 2's heading.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Both => "Client/Server",
+            Self::Server => "Server specific",
+            Self::Client => "Client specific",
+            Self::Misc => "Miscellaneous",
+        }
+    }
 }
 
 /// One line of iperf 2's help: section, argument, text.
@@ -254,7 +307,28 @@ impl OptionSpec {
 
     /// `-l` or, without a letter, `--name`.
     pub(crate) fn shortest_name(&self) -> String {
-        self.short
-            .map_or_else(|| format!("--{}", self.long), |letter| format!("-{letter}"))
+        match (self.short, self.long_name()) {
+            (Some(letter), _) => format!("-{letter}"),
+            (None, name) => format!("--{}", name.unwrap_or_default()),
+        }
+    }
+
+    /// The name behind `--` that is shown: the option's own, or the one that manuals use for
+    /// an option without a letter. `-4` and `-6` have none.
+    pub(crate) fn long_name(&self) -> Option<&'static str> {
+        match (self.long, self.short) {
+            ("", None) => self.manual_names.first().copied(),
+            ("", Some(_)) => None,
+            (name, _) => Some(name),
+        }
+    }
+
+    /// The value as it is written behind the name: ` BYTES`, `[=BYTES]`, or nothing.
+    pub(crate) fn shown_value(&self) -> String {
+        match self.arity {
+            Arity::Switch => String::new(),
+            Arity::Required => format!(" {}", self.value_name),
+            Arity::Optional => format!("[={}]", self.value_name),
+        }
     }
 }
