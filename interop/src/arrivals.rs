@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn fates_are_told_apart() {
         let packets = [1, 2, 4, 3, 4, 6, -8, -8].map(|id: i32| {
-            let mut bytes = vec![0; 42];
+            let mut bytes = vec![0; 28];
             bytes.extend(id.to_be_bytes());
             Packet {
                 time: 0,

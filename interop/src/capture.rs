@@ -8,10 +8,13 @@ use crate::{Invocation, Namespace, Running};
 
 /// Bytes kept of each packet: Ethernet, IPv6 and UDP headers and the datagram's first words.
 const SNAP: usize = 96;
-/// Ethernet, IPv4 without options and UDP headers.
-const IPV4_HEADERS: usize = 14 + 20 + 8;
+/// IPv4 without options and UDP headers.
+const IPV4_HEADERS: usize = 20 + 8;
 /// Rest of the capture file after which nothing more is expected.
 const SETTLED: Duration = Duration::from_millis(100);
+/// Link type of a capture file whose packets begin with an Ethernet header of this length; those of
+/// a TUN device begin with the IP header.
+const ETHERNET: (u32, usize) = (1, 14);
 /// Magic number of a capture file with nanosecond timestamps, in the writer's byte order.
 const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 
@@ -20,9 +23,9 @@ const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 pub struct Packet {
     /// Kernel receive time in nanoseconds since 1970.
     pub time: u64,
-    /// Length on the wire in bytes, with the Ethernet header.
+    /// Length on the wire in bytes, with the Ethernet header where there is one.
     pub length: u32,
-    /// The first bytes, from the Ethernet header on.
+    /// The first bytes, from the IP header on.
     pub bytes: Vec<u8>,
 }
 
@@ -30,8 +33,21 @@ impl Packet {
     /// The first four bytes of an IPv4 UDP payload: iperf's datagram number, negative at the end.
     #[must_use]
     pub fn datagram_id(&self) -> Option<i32> {
-        let id = self.bytes.get(IPV4_HEADERS..IPV4_HEADERS + 4)?;
-        Some(i32::from_be_bytes(id.try_into().ok()?))
+        Some(self.payload_word(0)? as i32)
+    }
+
+    /// When its sender says that it was sent, in nanoseconds since 1970: the second and third word
+    /// of an IPv4 UDP payload are seconds and microseconds.
+    #[must_use]
+    pub fn sent(&self) -> Option<u64> {
+        let [seconds, microseconds] = [self.payload_word(1)?, self.payload_word(2)?].map(u64::from);
+        Some(seconds * 1_000_000_000 + microseconds * 1000)
+    }
+
+    fn payload_word(&self, index: usize) -> Option<u32> {
+        let begin = IPV4_HEADERS + index * 4;
+        let word = self.bytes.get(begin..begin + 4)?;
+        Some(u32::from_be_bytes(word.try_into().ok()?))
     }
 }
 
@@ -137,6 +153,12 @@ fn parse(file: &[u8]) -> io::Result<Vec<Packet>> {
     if word(file, 0) != Some(NANOSECOND_MAGIC) {
         return Err(invalid());
     }
+    let link_type = word(file, 5).ok_or_else(invalid)?;
+    let link_header = if link_type == ETHERNET.0 {
+        ETHERNET.1
+    } else {
+        0
+    };
     let mut rest = file.get(FILE_HEADER..).ok_or_else(invalid)?;
     let mut packets = Vec::new();
     while !rest.is_empty() {
@@ -144,7 +166,7 @@ fn parse(file: &[u8]) -> io::Result<Vec<Packet>> {
         let (seconds, nanoseconds) = (field(0)?, field(1)?);
         let (kept, length) = (field(2)? as usize, field(3)?);
         let bytes = rest
-            .get(PACKET_HEADER..PACKET_HEADER + kept)
+            .get(PACKET_HEADER + link_header..PACKET_HEADER + kept)
             .ok_or_else(invalid)?;
         packets.push(Packet {
             time: u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds),
@@ -162,20 +184,26 @@ mod tests {
 
     #[test]
     fn a_capture_file_is_read() {
-        let mut file = NANOSECOND_MAGIC.to_ne_bytes().to_vec();
-        file.extend([0; 20]);
-        for (nanoseconds, id) in [(5_u32, 7_i32), (9, -8)] {
-            for word in [1, nanoseconds, 46, 1512] {
-                file.extend(u32::to_ne_bytes(word));
+        for (link_type, link_header) in [ETHERNET, (101, 0)] {
+            let mut file = NANOSECOND_MAGIC.to_ne_bytes().to_vec();
+            file.extend([0; 16]);
+            file.extend(u32::to_ne_bytes(link_type));
+            for (nanoseconds, id) in [(5_u32, 7_i32), (9, -8)] {
+                let kept = u32::try_from(link_header + IPV4_HEADERS + 12).expect("small");
+                for word in [1, nanoseconds, kept, 1512] {
+                    file.extend(u32::to_ne_bytes(word));
+                }
+                file.extend(vec![0; link_header + IPV4_HEADERS]);
+                file.extend(id.to_be_bytes());
+                file.extend([1_u32, 2].map(u32::to_be_bytes).concat());
             }
-            file.extend([0; IPV4_HEADERS]);
-            file.extend(id.to_be_bytes());
+            let packets = parse(&file).expect("a good file");
+            assert_eq!(packets[0].time, 1_000_000_005);
+            assert_eq!(packets[0].sent(), Some(1_000_002_000));
+            assert_eq!(packets[1].datagram_id(), Some(-8));
+            assert_eq!(packets[1].length, 1512);
+            assert!(parse(&file[..file.len() - 1]).is_err());
         }
-        let packets = parse(&file).expect("a good file");
-        assert_eq!(packets[0].time, 1_000_000_005);
-        assert_eq!(packets[1].datagram_id(), Some(-8));
-        assert_eq!(packets[1].length, 1512);
-        assert!(parse(&file[..file.len() - 1]).is_err());
         assert!(parse(b"something else").is_err());
     }
 }

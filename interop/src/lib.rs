@@ -4,7 +4,8 @@
 //! Program ──► Invocation ──► Running ──► Finished ──► Transcript (rows, either side)
 //!                 │             ▲
 //!             Namespace ◄── NamespacePair ── shaping (tbf, htb) ── PacketFilter (counters)
-//!                                        └── Capture (a third party's timestamps)
+//!                                  │     └── Capture (a third party's timestamps)
+//!                             RelayedPair ── relay (known delay and faults, with a record)
 //! ```
 //!
 //! A [`Program`] is something that speaks iperf 2: tapeline under either name, or one of the peers.
@@ -14,6 +15,7 @@
 mod arrivals;
 mod capture;
 mod csv;
+mod histogram;
 mod listening;
 mod namespace;
 mod native;
@@ -29,8 +31,9 @@ mod transcript;
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use csv::{CsvRow, parse_csv};
+pub use histogram::{Histogram, parse_histograms};
 pub use listening::await_listening;
-pub use namespace::{Namespace, NamespacePair};
+pub use namespace::{Namespace, NamespacePair, RelayedPair};
 pub use native::{NativeRow, parse_native};
 pub use packet_filter::{PacketFilter, Places};
 pub use port::free_port;
@@ -39,4 +42,4 @@ pub use program::{Program, use_tapeline};
 pub use server::{Family, Server, ServerSpec, Transport};
 pub use shaping::{Bottleneck, SlowLane};
 pub use skip::{SKIP_LOG, skip};
-pub use transcript::{DatagramCounts, Row, RowId, Transcript};
+pub use transcript::{DatagramCounts, Delays, Row, RowId, Transcript};

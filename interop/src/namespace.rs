@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use relay::{Relay, TunDevice};
+
 use crate::Family;
 
 /// What the names of our namespaces begin with; the process id follows.
@@ -97,30 +99,28 @@ impl NamespacePair {
     /// # Errors
     /// The system refuses, which usually means missing privileges or tools.
     pub fn new() -> io::Result<Self> {
-        let pair = Self {
+        let pair = Self::unconnected()?;
+        let (client, server) = (pair.client.name(), pair.server.name());
+        let interface = Namespace::INTERFACE;
+        let cable = format!(
+            "link add {interface} netns {client} type veth peer name {interface} netns {server}"
+        );
+        tool("ip", &cable.split(' ').collect::<Vec<_>>())?;
+        pair.set_up("")?;
+        Ok(pair)
+    }
+
+    fn unconnected() -> io::Result<Self> {
+        Ok(Self {
             client: Namespace::new("c")?,
             server: Namespace::new("s")?,
-        };
-        let (client, server) = (&pair.client, &pair.server);
+        })
+    }
+
+    /// Gives the interfaces their addresses and takes them into service.
+    fn set_up(&self, settings: &str) -> io::Result<()> {
         let interface = Namespace::INTERFACE;
-        tool(
-            "ip",
-            &[
-                "link",
-                "add",
-                interface,
-                "netns",
-                client.name(),
-                "type",
-                "veth",
-                "peer",
-                "name",
-                interface,
-                "netns",
-                server.name(),
-            ],
-        )?;
-        for (namespace, host) in [(client, 1), (server, 2)] {
+        for (namespace, host) in [(&self.client, 1), (&self.server, 2)] {
             for family in Family::ALL {
                 let (address, length, flags) = match family {
                     Family::V4 => (address(family, host), 24, ""),
@@ -132,10 +132,10 @@ impl NamespacePair {
                 ))?;
             }
         }
-        for namespace in [client, server] {
-            namespace.ip(&format!("link set {interface} up"))?;
+        for namespace in [&self.client, &self.server] {
+            namespace.ip(&format!("link set {interface} {settings} up"))?;
         }
-        Ok(pair)
+        Ok(())
     }
 
     /// Why no pair can be made here, or nothing when one can.
@@ -156,6 +156,46 @@ impl NamespacePair {
     #[must_use]
     pub const fn client_address(&self, family: Family) -> IpAddr {
         address(family, 1)
+    }
+}
+
+/// A pair whose cable is a relay: a network of known delay and faults.
+#[derive(Debug)]
+pub struct RelayedPair {
+    relay: Relay,
+    hosts: NamespacePair,
+}
+
+impl RelayedPair {
+    /// Makes the pair: `there` leads from the client to the server.
+    ///
+    /// # Errors
+    /// As [`NamespacePair::new`].
+    pub fn new(there: relay::Path, back: relay::Path) -> io::Result<Self> {
+        let hosts = NamespacePair::unconnected()?;
+        let device = |namespace: &Namespace| {
+            let device = TunDevice::create(namespace.name(), Namespace::INTERFACE);
+            device.map_err(|error| io::Error::new(error.kind(), format!("TUN device: {error}")))
+        };
+        let (client, server) = (device(&hosts.client)?, device(&hosts.server)?);
+        // The default queue, 500 packets, overflows while the relay waits for a processor.
+        hosts.set_up("txqueuelen 5000")?;
+        let relay = Relay::start(client, server, there, back)?;
+        Ok(Self { relay, hosts })
+    }
+
+    /// The two hosts.
+    #[must_use]
+    pub const fn hosts(&self) -> &NamespacePair {
+        &self.hosts
+    }
+
+    /// Ends the relay and returns what passed.
+    ///
+    /// # Errors
+    /// The relay had failed.
+    pub fn finish(self) -> io::Result<relay::Record> {
+        self.relay.finish()
     }
 }
 

@@ -45,6 +45,27 @@ pub struct DatagramCounts {
     pub total: u64,
 }
 
+/// Delays in milliseconds, as a row shows them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Delays {
+    /// Their mean.
+    pub mean: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+}
+
+impl Delays {
+    /// Whether they can be of one and the same set of values.
+    #[must_use]
+    pub fn are_consistent(&self) -> bool {
+        self.least <= self.mean && self.mean <= self.most && self.deviation >= 0.0
+    }
+}
+
 /// One row of figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -58,6 +79,8 @@ pub struct Row {
     pub rate: f64,
     /// Loss figures, on rows of a UDP receiver.
     pub datagrams: Option<DatagramCounts>,
+    /// The first delays of the row: one-way delay, burst latency, write times or round trips.
+    pub delays: Option<Delays>,
     /// How many earlier flows of the process had the same number: old versions use it again.
     pub reuse: usize,
 }
@@ -211,6 +234,7 @@ fn row(id: RowId, text: &str) -> Option<Row> {
         bytes: bytes.round() as u64,
         rate,
         datagrams: datagrams(figures),
+        delays: delays(figures),
         reuse: 0,
     })
 }
@@ -232,6 +256,28 @@ fn datagrams(figures: &str) -> Option<DatagramCounts> {
         lost: lost.split_whitespace().next_back()?.parse().ok()?,
         total: total.trim().parse().ok()?,
     })
+}
+
+/// Finds `mean/least/most/deviation ms`.
+fn delays(figures: &str) -> Option<Delays> {
+    let mut words = figures.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if words.peek() != Some(&"ms") {
+            continue;
+        }
+        // Round trips follow their count.
+        let word = word.rsplit('=').next().unwrap_or(word);
+        let numbers: Vec<f64> = word.split('/').filter_map(|n| n.parse().ok()).collect();
+        if let [mean, least, most, deviation] = numbers[..] {
+            return Some(Delays {
+                mean,
+                least,
+                most,
+                deviation,
+            });
+        }
+    }
+    None
 }
 
 impl fmt::Display for Row {
@@ -313,6 +359,33 @@ mod tests {
             })
         );
         assert_eq!(rows[1].datagrams, None);
+        let delays = Delays {
+            mean: 0.015,
+            least: 0.007,
+            most: 0.05,
+            deviation: 0.005,
+        };
+        assert_eq!((rows[0].delays, rows[1].delays), (Some(delays), None));
+    }
+
+    #[test]
+    fn delays_are_found_wherever_they_stand() {
+        let output = "\
+[  1] 0.00-2.00 sec  24.0 MBytes   101 Mbits/sec  0.199/0.063/9.215/0.716 ms (192/131072) 2.43 KByte 63276  245=45:1:1:9:3:1:1:184
+[  1] 0.00-2.01 sec  3.91 KBytes  15.9 Kbits/sec    20=0.025/0.014/0.164/0.034 ms    0   -(-)/-(-)    Tx=1.95 KByte Rx=1.95 KByte  RPS=39526
+[  1] 0.00-2.02 sec  24.0 MBytes  99.5 Mbits/sec  193/0        0      0K(0)/398K(282)/38(2) us      327417  0.070/0.025/1.121/0.141 ms (192)
+";
+        let rows = Transcript::parse(output).rows;
+        let means = rows.iter().map(|row| row.delays.map(|delays| delays.mean));
+        assert_eq!(
+            means.collect::<Vec<_>>(),
+            [Some(0.199), Some(0.025), Some(0.07)]
+        );
+        assert!(
+            rows.iter()
+                .filter_map(|row| row.delays)
+                .all(|delays| delays.are_consistent())
+        );
     }
 
     #[test]

@@ -33,6 +33,7 @@ const LEVELS: [Level; 4] = [
                 "tapeline-wire",
                 "tapeline-stats",
                 "tapeline-report",
+                "relay",
             ],
             programs: &[],
             threads: None,
@@ -55,11 +56,11 @@ const LEVELS: [Level; 4] = [
     },
     Level {
         name: "namespaces",
-        about: "networks with bottlenecks, loss and reordering",
-        // Rates and queues are measured: nothing else may run beside them.
+        about: "networks with bottlenecks, delay, loss and reordering",
+        // Rates, queues and delays are measured: nothing else may run beside them.
         runs: &[Run {
             packages: &["interop"],
-            programs: &["namespaces"],
+            programs: &["namespaces", "truth"],
             threads: Some(1),
         }],
     },

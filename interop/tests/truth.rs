@@ -1,0 +1,248 @@
+//! Delays and faults that are known, against what the programs say of them.
+//!
+//! The truth is the relay's own record and, for histograms, a capture at the receiver. These tests
+//! measure, so they run one at a time.
+
+use std::time::Duration;
+
+use interop::{
+    Capture, Finished, Histogram, Packet, Program, RelayedPair, Server, ServerSpec, Transport,
+    parse_histograms, skip,
+};
+use relay::{Jitter, Path, Record};
+
+/// Time that a server may take to print its last row after the client has ended.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Nanoseconds that a median may be from the relay's record.
+const TOLERANCE: u64 = 100_000;
+
+/// One test over a relay.
+struct Measured {
+    client: Finished,
+    /// What the server printed.
+    server: String,
+    /// What the relay saw.
+    record: Record,
+    /// What arrived at the server's host, where a capture ran.
+    captured: Vec<Packet>,
+}
+
+/// What a test runs.
+struct Trial {
+    client: Program,
+    server: Program,
+    transport: Transport,
+    client_options: &'static str,
+    server_options: &'static str,
+    there: Path,
+}
+
+impl Trial {
+    fn udp(client: Program, server: Program, there: Path) -> Self {
+        Self {
+            client,
+            server,
+            transport: Transport::Udp,
+            client_options: "-e --trip-times -t 1 -b 200pps -l 1470",
+            server_options: "-e --histograms=10u,20000",
+            there,
+        }
+    }
+
+    /// Runs it, or skips `test`.
+    fn run(self, test: &str) -> Option<Measured> {
+        let missing = [self.client, self.server]
+            .into_iter()
+            .find_map(Program::missing);
+        if let Some(reason) = missing.or_else(Capture::unavailable) {
+            skip(test, &reason);
+            return None;
+        }
+        let back = Path::of_delay(Duration::from_millis(1));
+        let pair = match RelayedPair::new(self.there, back) {
+            Ok(pair) => pair,
+            Err(error) => {
+                skip(
+                    test,
+                    &format!("no relay between network namespaces: {error}"),
+                );
+                return None;
+            }
+        };
+        let hosts = pair.hosts();
+        let spec = ServerSpec::new(self.server, self.transport, interop::Family::V4);
+        let server = spec
+            .options(self.server_options)
+            .start_within(&hosts.server);
+        let server = server.expect("a server");
+        let capture = match self.transport {
+            Transport::Udp => Some(
+                Capture::udp_to(Some(&hosts.server), "eth0", server.port()).expect("a capture"),
+            ),
+            Transport::Tcp => None,
+        };
+        let client = server
+            .client_to(self.client, hosts.server_address(interop::Family::V4))
+            .within(&hosts.client)
+            .line(self.client_options)
+            .run()
+            .unwrap_or_else(|error| panic!("{error}\n--- server\n{}", server.output()));
+        assert_eq!(
+            client.code(),
+            Some(0),
+            "{client}--- server\n{}",
+            server.output()
+        );
+        let output = total_of(&server);
+        let captured = capture.map_or_else(Vec::new, |capture| capture.finish().expect("packets"));
+        drop(server);
+        let record = pair.finish().expect("a record");
+        Some(Measured {
+            client,
+            server: output,
+            record,
+            captured,
+        })
+    }
+}
+
+/// Waits for the total of a server's flow and for the histogram that follows it.
+fn total_of(server: &Server) -> String {
+    let complete = |output: &str| {
+        let histograms = parse_histograms(output);
+        histograms.iter().any(|histogram| histogram.total) || !output.contains("histograms")
+    };
+    server.await_output(PATIENCE, |out| !out.totals().is_empty());
+    for _ in 0..50 {
+        if complete(&server.output()) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.output()
+}
+
+impl Measured {
+    /// Everything, for messages.
+    fn shown(&self) -> String {
+        format!("{}--- server\n{}", self.client, self.server)
+    }
+
+    /// Delays of the numbered datagrams in the relay, sorted, in nanoseconds.
+    fn relayed_delays(&self) -> Vec<u64> {
+        let numbered = self
+            .record
+            .there
+            .iter()
+            .filter(|passage| passage.head.number().is_some());
+        let mut delays: Vec<u64> = numbered.filter_map(relay::Passage::delay).collect();
+        delays.sort_unstable();
+        delays
+    }
+
+    /// Delays of the datagrams as the kernel at the receiver saw them, from the sender's stamp on.
+    fn captured_delays(&self, server: Program) -> Vec<u64> {
+        let end = self
+            .captured
+            .iter()
+            .position(|packet| packet.datagram_id() < Some(0));
+        let packets = match end {
+            // 2.2.1 counts the end marker instead of the first datagram.
+            Some(end) if !server.is_tapeline() => &self.captured[1..=end],
+            Some(end) => &self.captured[..end],
+            None => &self.captured,
+        };
+        let delay = |packet: &Packet| packet.time.checked_sub(packet.sent()?);
+        packets.iter().filter_map(delay).collect()
+    }
+}
+
+fn median(sorted: &[u64]) -> u64 {
+    assert!(!sorted.is_empty());
+    sorted[sorted.len() / 2]
+}
+
+impl Measured {
+    /// The total histogram of one-way delays that the server printed.
+    fn delay_histogram(&self) -> Histogram {
+        let mut all = parse_histograms(&self.server).into_iter();
+        all.find(|histogram| histogram.name == "T8" && histogram.total)
+            .unwrap_or_else(|| panic!("no histogram of delays\n{}", self.shown()))
+    }
+
+    /// The median that the server's histogram tells, in nanoseconds.
+    fn shown_median(&self) -> u64 {
+        let histogram = self.delay_histogram();
+        let half = histogram.bins.iter().map(|(_, n)| n).sum::<u64>() / 2;
+        let mut sum = 0;
+        let bin = histogram.bins.iter().find(|(_, n)| {
+            sum += n;
+            sum > half
+        });
+        let (bin, _) = bin.unwrap_or_else(|| panic!("an empty histogram\n{}", self.shown()));
+        // The middle of the bin.
+        (2 * bin - 1) * histogram.width * 1000 / 2
+    }
+
+    /// The median delay is the relay's, and the histogram is the capture's.
+    fn check_delays(&self, server: Program) {
+        let (shown, relayed) = (self.shown_median(), median(&self.relayed_delays()));
+        assert!(
+            shown.abs_diff(relayed) <= TOLERANCE,
+            "median {shown} ns, {relayed} ns in the relay\n{}",
+            self.shown()
+        );
+        let printed = self.delay_histogram();
+        let expected = Histogram::expected("T8", printed.width, &self.captured_delays(server));
+        if server.is_tapeline() {
+            assert_eq!(printed, expected, "{}", self.shown());
+            return;
+        }
+        // 2.2.1 computes with rounded seconds: a delay on the edge of a bin may be in the one below.
+        let pairs = printed.percentiles.iter().zip(expected.percentiles);
+        for (printed, expected) in pairs {
+            assert!(printed.abs_diff(expected) <= 1, "{}", self.shown());
+        }
+    }
+}
+
+/// The pairs of programs: client and server. The last one shows that the reference, too, agrees
+/// with the relay.
+const PAIRS: [(Program, Program); 1] = [(Program::Iperf221, Program::Iperf221)];
+
+#[test]
+fn one_way_delay_is_the_relays() {
+    for (client, server) in PAIRS {
+        let path = Path::of_delay(Duration::from_millis(10));
+        let trial = Trial::udp(client, server, path);
+        let Some(measured) = trial.run("one_way_delay_is_the_relays") else {
+            continue;
+        };
+        measured.check_delays(server);
+    }
+}
+
+#[test]
+fn percentiles_of_a_varying_delay_are_the_captures() {
+    // Less than the gap between datagrams, so that no datagram has to wait for another.
+    let steps = [0, 1, 0, 3, 0, 1, 0, 0, 0, 4].map(Duration::from_millis);
+    let jitters = [
+        Jitter::Steps(steps.to_vec()),
+        Jitter::Uniform(Duration::from_millis(4)),
+    ];
+    for (client, server) in PAIRS {
+        for jitter in jitters.clone() {
+            let path = Path {
+                jitter,
+                seed: 5,
+                ..Path::of_delay(Duration::from_millis(8))
+            };
+            let trial = Trial::udp(client, server, path);
+            let Some(measured) = trial.run("percentiles_of_a_varying_delay_are_the_captures")
+            else {
+                continue;
+            };
+            measured.check_delays(server);
+        }
+    }
+}
