@@ -1,5 +1,7 @@
 //! Numbers as iperf users write them and as iperf prints them.
 
+use std::time::Duration;
+
 use crate::units::{BitRate, PacketRate};
 
 /// A text that is no number of the wanted kind.
@@ -86,6 +88,34 @@ pub enum Pace {
     Bits(BitRate),
     /// Packets per second; 0 is unlimited.
     Packets(PacketRate),
+    /// One datagram each so long after the one before (`--ipg`); in frames, within a frame.
+    Gap(Duration),
+}
+
+impl Pace {
+    /// The bit rate of datagrams of `length` payload bytes at this pace; 0 is unlimited.
+    #[must_use]
+    pub fn bits(self, length: u64) -> BitRate {
+        match self {
+            Self::Bits(rate) => rate,
+            Self::Packets(rate) => rate.bits(length),
+            Self::Gap(gap) => {
+                let bits = u128::from(length) * 8 * 1_000_000_000;
+                let rate = bits.checked_div(gap.as_nanos()).unwrap_or(0);
+                BitRate(u64::try_from(rate).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    /// Time from one datagram of `length` payload bytes to the next; `None` when unlimited.
+    #[must_use]
+    pub fn gap(self, length: u64) -> Option<Duration> {
+        match self {
+            Self::Bits(rate) => rate.gap(length),
+            Self::Packets(PacketRate(rate)) => BitRate(rate).gap(1).map(|gap| gap / 8),
+            Self::Gap(gap) => (!gap.is_zero()).then_some(gap),
+        }
+    }
 }
 
 /// Reads `-b`: a number with suffix in bits per second, or with `p`/`pps` behind it in

@@ -17,6 +17,7 @@
 
 mod cell;
 mod counters;
+mod frames;
 mod histogram;
 mod pacer;
 mod pool;
@@ -35,6 +36,7 @@ pub use counters::{
     ExchangePublisher, Extremes, FlowCell, Intervals, Publisher, ReceiveCell, ReceiveCounters,
     ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
 };
+pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
 pub use pacer::{Pacer, Precision};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};

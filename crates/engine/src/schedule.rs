@@ -39,6 +39,12 @@ impl Schedule {
         (rate > 0).then(|| Self::new(start, 1_000_000_000, u128::from(rate)))
     }
 
+    /// A unit each so long after the one before. `None` for no gap.
+    #[must_use]
+    pub fn at_gap(start: MonoTime, gap: Duration) -> Option<Self> {
+        (!gap.is_zero()).then(|| Self::new(start, gap.as_nanos(), 1))
+    }
+
     fn new(start: MonoTime, numerator: u128, per: u128) -> Self {
         Self {
             start,

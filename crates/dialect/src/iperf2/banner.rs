@@ -1,9 +1,8 @@
 //! Gathers what banners and connection lines show.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
-use tapeline_base::{FlowTag, Pace, Tos, Transport};
+use tapeline_base::{FlowTag, Tos, Transport};
 use tapeline_report::{
     BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, InitialTcp, Notice,
     RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
@@ -153,16 +152,11 @@ pub(super) fn client_banner(
     } else {
         plan.pace
     };
-    let rate = pace.map(|pace| match pace {
-        Pace::Bits(rate) => rate.0,
-        Pace::Packets(packets) => packets.bits(u64::from(length)).0,
-    });
-    let gap = match rate {
-        Some(rate) if udp && rate > 0 => TargetGap::Every(Duration::from_nanos(
-            (u64::from(length) * 8).saturating_mul(1_000_000_000) / rate,
-        )),
-        _ => TargetGap::None,
-    };
+    let rate = pace.map(|pace| pace.bits(u64::from(length)).0);
+    let gap = pace
+        .filter(|_| udp)
+        .and_then(|pace| pace.gap(u64::from(length)))
+        .map_or(TargetGap::None, TargetGap::Every);
     let request_response = match plan.workload {
         ClientWorkload::RequestResponse(exchange) => Some(RequestPlan {
             request: exchange.request,

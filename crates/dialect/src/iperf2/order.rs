@@ -128,8 +128,7 @@ impl ClientPlan {
     pub(super) fn tcp_header(&self) -> TcpClientHeader {
         let rate = match self.pace {
             Some(Pace::Bits(BitRate(0))) | None => None,
-            Some(Pace::Bits(rate)) => Some(rate),
-            Some(Pace::Packets(packets)) => Some(packets.bits(u64::from(self.tcp_write_length()))),
+            Some(pace) => Some(pace.bits(u64::from(self.tcp_write_length()))),
         };
         TcpClientHeader {
             threads: u32::try_from(self.parallel).unwrap_or(u32::MAX),
@@ -153,10 +152,7 @@ impl ClientPlan {
     /// The UDP header of this test.
     pub(super) fn udp_header(&self, ipv6: bool) -> UdpClientHeader {
         let length = u64::from(self.udp_length(ipv6));
-        let rate = match self.udp_pace() {
-            Pace::Bits(rate) => rate,
-            Pace::Packets(packets) => packets.bits(length),
-        };
+        let rate = self.udp_pace().bits(length);
         UdpClientHeader {
             threads: u32::try_from(self.parallel).unwrap_or(u32::MAX),
             port: self.header_port(),

@@ -203,10 +203,7 @@ fn start_flow(
     let receives = matches!(arrangement, Arrangement::Reverse | Arrangement::FullDuplex);
     if receives {
         let length = u64::from(plan.udp_length(ipv6));
-        let gap = match plan.udp_pace() {
-            Pace::Bits(rate) => rate.gap(length),
-            Pace::Packets(rate) => rate.bits(length).gap(length),
-        };
+        let gap = plan.udp_pace().gap(length);
         flow.socket.request(ReceiveFeatures::MEASURE);
         let _ = flow.socket.maximise_receive_buffer();
         let receiving = UdpReceiving {
@@ -400,6 +397,7 @@ impl UdpSending {
         let schedule = match self.pace {
             Pace::Bits(rate) => Schedule::at_bit_rate(self.start, bits, rate.0),
             Pace::Packets(rate) => Schedule::at_unit_rate(self.start, rate.0),
+            Pace::Gap(gap) => Schedule::at_gap(self.start, gap),
         };
         // The first datagram carries the settings, however short the others or the whole
         // test are.
@@ -430,10 +428,7 @@ impl UdpSending {
     }
 
     fn tell_pacing(&self, counters: &tapeline_engine::SendCounters, at: MonoTime) {
-        let wanted = match self.pace {
-            Pace::Bits(rate) => rate.0,
-            Pace::Packets(rate) => rate.bits(u64::from(self.length)).0,
-        };
+        let wanted = self.pace.bits(u64::from(self.length)).0;
         let span = at.since(self.start);
         let reached = tapeline_base::BitRate::over(counters.bytes, span);
         let enough = counters.writes > 100 && span > Duration::from_millis(500);

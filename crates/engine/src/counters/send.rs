@@ -3,6 +3,7 @@
 use tapeline_base::MonoTime;
 
 use super::{Extremes, FlowCell, Publisher, Words};
+use crate::frames::FrameCounts;
 
 /// A sender's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,18 +18,20 @@ pub struct SendCounters {
     pub timeouts: u64,
     /// Datagrams that left after their time.
     pub late: u64,
+    /// Frames or bursts, where the traffic has any.
+    pub frames: FrameCounts,
     /// Time of the last write.
     pub last: MonoTime,
 }
 
 /// Cell of a sender.
-pub type SendCell = FlowCell<SendCounters, 6>;
+pub type SendCell = FlowCell<SendCounters, 9>;
 /// The one writer of a [`SendCell`].
-pub type SendPublisher = Publisher<SendCounters, 6>;
+pub type SendPublisher = Publisher<SendCounters, 9>;
 
-impl Words<6> for SendCounters {
+impl Words<9> for SendCounters {
     #[inline]
-    fn to_words(&self, _: &Extremes) -> [u64; 6] {
+    fn to_words(&self, _: &Extremes) -> [u64; 9] {
         [
             self.bytes,
             self.writes,
@@ -36,17 +39,25 @@ impl Words<6> for SendCounters {
             self.timeouts,
             self.late,
             self.last.as_nanos(),
+            self.frames.sent,
+            self.frames.missed,
+            self.frames.slips,
         ]
     }
 
-    fn from_words([bytes, writes, errors, timeouts, late, last]: [u64; 6]) -> (Self, Extremes) {
+    fn from_words(w: [u64; 9]) -> (Self, Extremes) {
         let counters = Self {
-            bytes,
-            writes,
-            errors,
-            timeouts,
-            late,
-            last: MonoTime::from_nanos(last),
+            bytes: w[0],
+            writes: w[1],
+            errors: w[2],
+            timeouts: w[3],
+            late: w[4],
+            last: MonoTime::from_nanos(w[5]),
+            frames: FrameCounts {
+                sent: w[6],
+                missed: w[7],
+                slips: w[8],
+            },
         };
         (counters, Extremes::default())
     }

@@ -155,7 +155,7 @@ pub(super) fn tcp_rate_covers_a_write(settings: &mut Settings, log: &mut Log) {
         return;
     }
     let rate = match (&settings.rate, settings.pace()) {
-        (None, _) | (_, Some(Pace::Packets(_))) => return,
+        (None, _) | (_, Some(Pace::Packets(_) | Pace::Gap(_))) => return,
         (_, Some(Pace::Bits(rate))) => rate.0,
         (Some(_), None) => 0,
     };
