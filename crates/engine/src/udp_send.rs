@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime, Tos, WallTime};
-use tapeline_sys::{SystemClock, UdpSocket, set_timer_slack_minimal, thread_cpu_time};
+use tapeline_base::{Clock, MonoTime, WallTime};
+use tapeline_sys::{Marks, SystemClock, UdpSocket, set_timer_slack_minimal, thread_cpu_time};
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacer::{Pacer, Precision};
@@ -41,8 +41,8 @@ pub enum Destination {
     Connected,
     /// To this address, on a socket that serves others too.
     To(SocketAddr),
-    /// The same, with a type of service that is this flow's own.
-    Marked(SocketAddr, Tos),
+    /// The same, with a type of service or an own address that is this flow's alone.
+    Marked(SocketAddr, Marks),
 }
 
 impl Destination {
@@ -55,7 +55,7 @@ impl Destination {
         match self {
             Self::Connected => socket.send(datagram),
             Self::To(peer) => socket.send_to(datagram, peer),
-            Self::Marked(peer, tos) => socket.send_marked_to(datagram, peer, tos),
+            Self::Marked(peer, marks) => socket.send_marked_to(datagram, peer, marks),
         }
     }
 

@@ -26,6 +26,24 @@ pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
     interfaces::name_of(unmapped(*local).ip())
 }
 
+/// The index of the interface called `name` (a number stands for itself); `None` when there
+/// is none.
+#[must_use]
+pub fn interface_index(name: &str) -> Option<u32> {
+    name.parse().ok().or_else(|| interfaces::index_of(name))
+}
+
+/// Whether an address means an interface's own network, and therefore nothing without the
+/// interface (RFC 4007): link-local addresses and groups of interface or link scope.
+#[must_use]
+pub fn needs_zone(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(v6) if v6.is_multicast() => matches!(v6.segments()[0] & 0xf, 1 | 2),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
 /// The form in which a socket of the given family takes `address`: an IPv6 socket takes
 /// IPv4 addresses mapped.
 pub(crate) fn for_socket(is_v6: bool, address: SocketAddr) -> SocketAddr {
@@ -71,6 +89,15 @@ mod tests {
         assert_eq!(for_socket(false, plain), plain);
         let v6: SocketAddr = "[2001:db8::1]:1".parse().unwrap();
         assert_eq!(unmapped(v6), v6);
+    }
+
+    #[test]
+    fn link_local_addresses_need_their_interface() {
+        let needs = |text: &str| needs_zone(text.parse().unwrap());
+        assert!(needs("fe80::1") && needs("ff02::1") && needs("ff11::9"));
+        assert!(!needs("2001:db8::1") && !needs("ff15::99") && !needs("169.254.0.1"));
+        assert_eq!(interface_index("7"), Some(7));
+        assert_eq!(interface_index("no-such-if"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A received datagram, or several that the kernel joined.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::slice::Chunks;
 
 use tapeline_base::{Tos, WallTime};
@@ -21,6 +21,9 @@ pub struct Datagram<'a> {
     pub truncated: bool,
     /// Type-of-service byte, where requested and reported.
     pub tos: Option<Tos>,
+    /// The address that it was sent to, where requested and reported; IPv4 inside IPv6 is
+    /// shown as IPv4.
+    pub destination: Option<IpAddr>,
 }
 
 /// The single datagrams of a [`Datagram`], in order of arrival.
@@ -54,6 +57,7 @@ mod tests {
             arrival: WallTime::default(),
             truncated: false,
             tos: None,
+            destination: None,
         }
     }
 

@@ -42,7 +42,7 @@ mod udp_socket;
 mod waker;
 mod zeroed;
 
-pub use address::{outgoing_device, unmapped};
+pub use address::{interface_index, needs_zone, outgoing_device, unmapped};
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
 pub use daemon::Daemon;
 pub use datagram::{Datagram, Segments};
@@ -64,6 +64,6 @@ pub use tcp_conn::{Connected, TcpConn};
 pub use tcp_info::TcpInfo;
 pub use tcp_listener::TcpListener;
 pub use tcp_probe::TcpProbe;
-pub use udp_socket::{Opened, ReceiveFeatures, UdpSocket};
+pub use udp_socket::{Marks, Opened, ReceiveFeatures, UdpSocket};
 pub use waker::Waker;
 pub use zeroed::zeroed_counters;

@@ -1,36 +1,59 @@
-//! Joining multicast groups.
+//! Multicast groups.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, SocketAddr};
 
-use socket2::Socket;
+use socket2::{InterfaceIndexOrAddress, Socket};
 
-/// A group, any source.
+use crate::platform::{interfaces, multicast as system};
+
+/// A group to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MulticastGroup {
     /// The group's address.
     pub address: IpAddr,
-    /// IPv4: the local address whose interface joins; unspecified lets the system choose.
-    pub interface_v4: Ipv4Addr,
-    /// IPv6: the index of the interface that joins; 0 lets the system choose.
-    pub interface_v6: u32,
+    /// The only sender to hear, of the same family (source-specific multicast, RFC 4607);
+    /// `None` hears all.
+    pub source: Option<IpAddr>,
+    /// Index of the interface that joins; 0 lets the system choose.
+    pub interface: u32,
 }
 
 impl MulticastGroup {
-    /// `address` on the interface that the system chooses.
+    /// `address`, from all senders, on the interface that the system chooses.
     #[must_use]
     pub const fn any_interface(address: IpAddr) -> Self {
         Self {
             address,
-            interface_v4: Ipv4Addr::UNSPECIFIED,
-            interface_v6: 0,
+            source: None,
+            interface: 0,
         }
     }
 
     pub(crate) fn join(&self, socket: &Socket) -> io::Result<()> {
-        match self.address {
-            IpAddr::V4(group) => socket.join_multicast_v4(&group, &self.interface_v4),
-            IpAddr::V6(group) => socket.join_multicast_v6(&group, self.interface_v6),
+        match (self.address, self.source) {
+            (group, Some(source)) => system::join_source(socket, group, source, self.interface),
+            (IpAddr::V4(group), None) => {
+                let interface = InterfaceIndexOrAddress::Index(self.interface);
+                socket.join_multicast_v4_n(&group, &interface)
+            }
+            (IpAddr::V6(group), None) => socket.join_multicast_v6(&group, self.interface),
         }
+    }
+}
+
+/// Sends to groups leave through the interface of `local`. IPv4 chooses by the bound address
+/// itself.
+pub(crate) fn leave_from(socket: &Socket, local: SocketAddr) -> io::Result<()> {
+    let SocketAddr::V6(v6) = local else {
+        return Ok(());
+    };
+    let index = match v6.scope_id() {
+        0 => interfaces::name_of(local.ip()).and_then(|name| interfaces::index_of(&name)),
+        scope => Some(scope),
+    };
+    match index {
+        Some(index) => socket.set_multicast_if_v6(index),
+        None => Ok(()),
     }
 }

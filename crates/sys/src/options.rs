@@ -1,7 +1,9 @@
 //! Socket options that a caller may ask for, applied in one fixed order.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 
 use socket2::{Socket, Type};
 use tapeline_base::Tos;
@@ -129,6 +131,18 @@ impl fmt::Display for OptionFailure {
 }
 
 impl SocketOptions {
+    /// The options for a socket that is connected to `peer`. A zone in the peer's address
+    /// names the interface already, and needs no privilege.
+    pub(crate) fn for_peer(&self, peer: SocketAddr) -> Cow<'_, Self> {
+        match peer {
+            SocketAddr::V6(v6) if v6.scope_id() != 0 && self.device.is_some() => Cow::Owned(Self {
+                device: None,
+                ..self.clone()
+            }),
+            _ => Cow::Borrowed(self),
+        }
+    }
+
     /// Sets every wanted option on `socket` (of the family that `is_v6` tells), in the order
     /// in which iperf 2.2.1 sets its own; returns those that the system refused.
     pub(crate) fn apply(&self, socket: &Socket, is_v6: bool) -> Vec<OptionFailure> {
@@ -286,6 +300,51 @@ mod tests {
         };
         assert!(options.apply(&socket, false).is_empty());
         assert!(socket.recv_buffer_size().unwrap() >= 70_000);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_options_read_back_as_they_were_asked_for() {
+        use crate::platform::sockopt::get;
+        use libc::{IPPROTO_TCP, SOL_SOCKET, c_int};
+
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let options = SocketOptions {
+            dont_route: true,
+            window_clamp: Some(40_000),
+            tx_delay_us: Some(1500),
+            notsent_lowat: Some(16_384),
+            pacing_rate: Some(1_250_000),
+            device: Some("lo".into()),
+            ..SocketOptions::default()
+        };
+        let refused = options.apply(&socket, false);
+        let read = |level, name| get::<c_int>(&socket, level, name).unwrap().0;
+        assert_eq!(read(SOL_SOCKET, libc::SO_DONTROUTE), 1);
+        assert_eq!(read(IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), 40_000);
+        assert_eq!(read(IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), 16_384);
+        let pacing = get::<u64>(&socket, SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+        assert_eq!(pacing.unwrap().0, 1_250_000);
+        assert_eq!(socket.device().unwrap().as_deref(), Some(&b"lo"[..]));
+        // Old kernels have no transmit delay.
+        if refused.is_empty() {
+            assert_eq!(read(IPPROTO_TCP, 37), 1500);
+        } else {
+            assert_eq!(refused.len(), 1, "{refused:?}");
+            assert_eq!(refused[0].option, SocketOption::TxDelay);
+        }
+    }
+
+    #[test]
+    fn a_zone_makes_the_device_option_superfluous() {
+        let options = SocketOptions {
+            device: Some("eth0".into()),
+            ..SocketOptions::default()
+        };
+        let device = |peer: &str| options.for_peer(peer.parse().unwrap()).device.clone();
+        assert_eq!(device("[fe80::1%2]:5001"), None);
+        assert_eq!(device("[2001:db8::1]:5001"), Some("eth0".into()));
+        assert_eq!(device("192.0.2.1:5001"), Some("eth0".into()));
     }
 
     #[test]

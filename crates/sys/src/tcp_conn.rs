@@ -80,7 +80,7 @@ impl TcpConn {
         let domain = if is_v6 { Domain::IPV6 } else { Domain::IPV4 };
         let open = |error| SocketError::new(Operation::Open, peer, error);
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(open)?;
-        let refused = options.apply(&socket, is_v6);
+        let refused = options.for_peer(peer).apply(&socket, is_v6);
         if let Some(local) = local {
             let address = SockAddr::from(address::for_socket(is_v6, local));
             socket

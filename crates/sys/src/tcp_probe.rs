@@ -36,7 +36,7 @@ impl TcpProbe {
         let open = |error| SocketError::new(Operation::Open, peer, error);
         let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP))
             .map_err(open)?;
-        let refused = options.apply(&socket, peer.is_ipv6());
+        let refused = options.for_peer(peer).apply(&socket, peer.is_ipv6());
         Ok(Self {
             send_buffer: socket.send_buffer_size().map_err(open)? as u64,
             receive_buffer: socket.recv_buffer_size().map_err(open)? as u64,

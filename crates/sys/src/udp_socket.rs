@@ -1,7 +1,7 @@
 //! A UDP socket.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tapeline_base::Tos;
 
 use crate::address;
 use crate::error::{Operation, SocketError};
-use crate::multicast::MulticastGroup;
+use crate::multicast::{self, MulticastGroup};
 use crate::options::{self, OptionFailure, SocketOptions};
 use crate::platform::{datagrams, segments, stream};
 use crate::poller::{self, Handle, Interest, Pollable, Wait};
@@ -38,6 +38,9 @@ pub struct ReceiveFeatures {
     pub tos: bool,
     /// The socket's drop counter is reported (Linux: `SO_RXQ_OVFL`).
     pub drops: bool,
+    /// The address that a datagram was sent to is reported (Linux: `IP_PKTINFO`,
+    /// `IPV6_RECVPKTINFO`): a socket for all own addresses does not say otherwise.
+    pub destination: bool,
 }
 
 impl ReceiveFeatures {
@@ -47,7 +50,17 @@ impl ReceiveFeatures {
         timestamps: true,
         tos: false,
         drops: true,
+        destination: false,
     };
+}
+
+/// What is one datagram's own, whatever its socket's is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Type of service; `None` is the socket's.
+    pub tos: Option<Tos>,
+    /// Own address that it leaves from; `None` is the socket's, or the route's.
+    pub source: Option<IpAddr>,
 }
 
 /// A bound, possibly connected, datagram socket. Every method takes `&self`.
@@ -100,7 +113,11 @@ impl UdpSocket {
         options: &SocketOptions,
     ) -> Result<Opened<Self>, SocketError> {
         let local = local.unwrap_or_else(|| address::wildcard_like(&peer));
-        let opened = Self::bind(local, options)?;
+        let opened = Self::bind(local, &options.for_peer(peer))?;
+        if peer.ip().is_multicast() {
+            // Without it the group's route decides.
+            let _ = multicast::leave_from(&opened.socket.socket, local);
+        }
         opened.socket.connect(peer)?;
         Ok(opened)
     }
@@ -147,15 +164,15 @@ impl UdpSocket {
         })
     }
 
-    /// Sends one datagram to `peer` with a type of service of its own, whatever the socket's
-    /// is; where the system cannot, with the socket's.
+    /// Sends one datagram to `peer` with `marks` of its own; where the system cannot, with the
+    /// socket's.
     ///
     /// # Errors
-    /// As [`UdpSocket::send`].
-    pub fn send_marked_to(&self, data: &[u8], peer: SocketAddr, tos: Tos) -> io::Result<usize> {
-        let ipv4 = address::unmapped(peer).is_ipv4();
+    /// As [`UdpSocket::send`]; `EINVAL` for a source that is no own address.
+    pub fn send_marked_to(&self, data: &[u8], peer: SocketAddr, marks: Marks) -> io::Result<usize> {
+        let to_v4 = address::unmapped(peer).is_ipv4();
         let to = self.system_address(peer);
-        match retry(|| segments::send_marked(&self.socket, data, &to, ipv4, tos)) {
+        match retry(|| segments::send_marked(&self.socket, self.is_v6, data, &to, to_v4, marks)) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => self.send_to(data, peer),
             other => other,
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
 use tapeline_engine::{DatagramCell, Destination, Intervals, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
+use tapeline_sys::Marks;
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
 use super::banner;
@@ -185,7 +186,13 @@ impl Opening<'_> {
             to: if order.tos.0 == 0 {
                 Destination::To(self.source)
             } else {
-                Destination::Marked(self.source, order.tos)
+                Destination::Marked(
+                    self.source,
+                    Marks {
+                        tos: Some(order.tos),
+                        source: None,
+                    },
+                )
             },
             form: StampForm::Wide,
             header: None,

@@ -3,19 +3,22 @@
 //! Layout (`cmsg(3)`): length as a machine word, level and type as C `int`s, data; the next
 //! message begins on a word boundary.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 const WORD: usize = size_of::<usize>();
 const HEADER: usize = WORD + 8;
 
 /// Space for everything that a receive may bring: a time stamp (16 bytes), the segment size,
-/// the drop counter and two forms of the type of service (4 each), each in its own message.
-pub(crate) const RECEIVE_SPACE: usize = 192;
+/// the drop counter and two forms of the type of service (4 each), two forms of the address
+/// that it was sent to (12 and 20), each in its own message.
+pub(crate) const RECEIVE_SPACE: usize = 256;
 
 /// A buffer for control messages on the boundary that the kernel wants.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 pub(crate) struct ControlBuffer(pub(crate) [u8; RECEIVE_SPACE]);
 
-const _: () = assert!(RECEIVE_SPACE >= (HEADER + 16) + 4 * (HEADER + 8));
+const _: () = assert!(RECEIVE_SPACE >= 2 * (HEADER + 16) + 4 * (HEADER + 8) + (HEADER + 24));
 
 /// One received control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,17 @@ impl ControlMessage<'_> {
             [byte] => Some(*byte),
             _ => self.as_int().map(|value| value as u8),
         }
+    }
+
+    /// The data as an `in_pktinfo` (interface, own address, address in the packet) or an
+    /// `in6_pktinfo` (address in the packet, interface): the address in the packet.
+    pub(crate) fn as_destination(&self) -> Option<IpAddr> {
+        if self.level == libc::IPPROTO_IPV6 {
+            let v6 = Ipv6Addr::from(*self.data.first_chunk::<16>()?);
+            return Some(v6.to_canonical());
+        }
+        let v4: [u8; 4] = self.data.get(8..12)?.try_into().ok()?;
+        Some(IpAddr::V4(Ipv4Addr::from(v4)))
     }
 
     /// The data as nanoseconds: a `timespec` of two 64-bit or two 32-bit numbers.
@@ -73,17 +87,80 @@ pub(crate) fn messages(bytes: &[u8]) -> impl Iterator<Item = ControlMessage<'_>>
     })
 }
 
+/// Control messages that are ready to be sent with a datagram.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    bytes: [u8; SEND_SPACE],
+    length: usize,
+}
+
+/// A type of service (4 bytes), an address to send from (20) and a segment size (2).
+const SEND_SPACE: usize = 3 * HEADER + 8 + 24 + 8;
+
+impl Messages {
+    pub(crate) const NONE: Self = Self {
+        bytes: [0; SEND_SPACE],
+        length: 0,
+    };
+
+    /// Adds one with `value`, of at most 24 bytes. What has no room is left out.
+    pub(crate) fn push(&mut self, level: i32, kind: i32, value: &[u8]) {
+        let length = HEADER + value.len();
+        let Some(room) = self
+            .bytes
+            .get_mut(self.length..self.length + length.next_multiple_of(WORD))
+        else {
+            return;
+        };
+        room[..WORD].copy_from_slice(&length.to_ne_bytes());
+        room[WORD..WORD + 4].copy_from_slice(&level.to_ne_bytes());
+        room[WORD + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
+        room[HEADER..length].copy_from_slice(value);
+        self.length += length.next_multiple_of(WORD);
+    }
+
+    /// The address that a datagram leaves from. On an IPv6 socket (`is_v6`) IPv4 ones go as
+    /// IPv6 ones that hold them.
+    pub(crate) fn push_source(&mut self, is_v6: bool, source: IpAddr) {
+        match source {
+            IpAddr::V4(v4) if !is_v6 => {
+                let mut info = [0; 12];
+                info[4..8].copy_from_slice(&v4.octets());
+                self.push(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
+            }
+            source => {
+                let mut info = [0; 20];
+                let v6 = match source {
+                    IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                    IpAddr::V6(v6) => v6,
+                };
+                info[..16].copy_from_slice(&v6.octets());
+                self.push(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, &info);
+            }
+        }
+    }
+
+    /// The type of service of a datagram, in the form for IPv4 or IPv6 packets.
+    pub(crate) fn push_tos(&mut self, to_v4: bool, tos: u8) {
+        let (level, kind) = if to_v4 {
+            (libc::IPPROTO_IP, libc::IP_TOS)
+        } else {
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+        };
+        self.push(level, kind, &i32::from(tos).to_ne_bytes());
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
 /// One control message with a small value, ready to be sent.
 pub(crate) struct SmallMessage([u8; HEADER + WORD]);
 
 impl SmallMessage {
     /// With a 16-bit value.
     pub(crate) fn short(level: i32, kind: i32, value: u16) -> Self {
-        Self::new(level, kind, &value.to_ne_bytes())
-    }
-
-    /// With a C `int`.
-    pub(crate) fn int(level: i32, kind: i32, value: i32) -> Self {
         Self::new(level, kind, &value.to_ne_bytes())
     }
 

@@ -43,6 +43,15 @@ pub(crate) fn request(socket: &Socket, is_v6: bool, wanted: ReceiveFeatures) -> 
         timestamps: ask(wanted.timestamps, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS),
         drops: ask(wanted.drops, libc::SOL_SOCKET, libc::SO_RXQ_OVFL),
         tos,
+        destination: if is_v6 {
+            ask(
+                wanted.destination,
+                libc::IPPROTO_IPV6,
+                libc::IPV6_RECVPKTINFO,
+            )
+        } else {
+            ask(wanted.destination, libc::IPPROTO_IP, libc::IP_PKTINFO)
+        },
     }
 }
 

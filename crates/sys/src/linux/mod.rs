@@ -12,6 +12,8 @@ pub(crate) mod interfaces;
 pub(crate) mod interrupts;
 #[path = "../posix/ip_options.rs"]
 mod ip_options;
+#[path = "../posix/multicast.rs"]
+pub(crate) mod multicast;
 pub(crate) mod options;
 pub(crate) mod poller;
 #[cfg(test)]
@@ -37,7 +39,7 @@ mod receive_one;
 pub(crate) mod resolver;
 pub(crate) mod segments;
 #[path = "../posix/sockopt.rs"]
-mod sockopt;
+pub(crate) mod sockopt;
 pub(crate) mod stream;
 pub(crate) mod tcp_info;
 #[path = "../posix/usage.rs"]

@@ -158,6 +158,7 @@ impl Slots {
             arrival: WallTime::from_nanos(self.received_at),
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             tos: None,
+            destination: None,
         };
         for message in messages(self.control(index)) {
             match (message.level, message.kind) {
@@ -172,6 +173,9 @@ impl Slots {
                 }
                 (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                     datagram.tos = message.as_byte().map(Tos);
+                }
+                (libc::IPPROTO_IP, libc::IP_PKTINFO) | (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                    datagram.destination = message.as_destination();
                 }
                 _ => {}
             }

@@ -4,10 +4,10 @@ use std::io::{self, IoSlice};
 
 use libc::c_int;
 use socket2::{MsgHdr, SockAddr, Socket};
-use tapeline_base::Tos;
 
-use super::control::SmallMessage;
+use super::control::{Messages, SmallMessage};
 use super::{SEND_FLAGS, sockopt};
+use crate::udp_socket::Marks;
 
 pub(crate) fn is_available(socket: &Socket) -> bool {
     sockopt::get::<c_int>(socket, libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
@@ -33,21 +33,23 @@ pub(crate) fn send(
     }
 }
 
-/// Sends one datagram with a type of service of its own (`ip(7)`, `IP_TOS` as a control
-/// message, since Linux 3.13; `IPV6_TCLASS`).
+/// Sends one datagram with a type of service or a source address of its own (`ip(7)`: `IP_TOS`
+/// as a control message since Linux 3.13, `IP_PKTINFO`; `ipv6(7)`). `to_v4`: the packet is IPv4.
 pub(crate) fn send_marked(
     socket: &Socket,
+    is_v6: bool,
     data: &[u8],
     peer: &SockAddr,
-    ipv4: bool,
-    tos: Tos,
+    to_v4: bool,
+    marks: Marks,
 ) -> io::Result<usize> {
-    let (level, kind) = if ipv4 {
-        (libc::IPPROTO_IP, libc::IP_TOS)
-    } else {
-        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
-    };
-    let control = SmallMessage::int(level, kind, i32::from(tos.0));
+    let mut control = Messages::NONE;
+    if let Some(tos) = marks.tos {
+        control.push_tos(to_v4, tos.0);
+    }
+    if let Some(source) = marks.source {
+        control.push_source(is_v6, source);
+    }
     let buffers = [IoSlice::new(data)];
     let message = MsgHdr::new()
         .with_buffers(&buffers)

@@ -83,6 +83,7 @@ impl Slots {
             arrival: WallTime::from_nanos(slot.received_at),
             truncated: slot.truncated,
             tos: None,
+            destination: None,
         }
     }
 }

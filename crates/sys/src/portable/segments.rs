@@ -3,7 +3,8 @@
 use std::io;
 
 use socket2::{SockAddr, Socket};
-use tapeline_base::Tos;
+
+use crate::udp_socket::Marks;
 
 pub(crate) fn is_available(_socket: &Socket) -> bool {
     false
@@ -20,10 +21,11 @@ pub(crate) fn send(
 
 pub(crate) fn send_marked(
     _socket: &Socket,
+    _is_v6: bool,
     _data: &[u8],
     _peer: &SockAddr,
-    _ipv4: bool,
-    _tos: Tos,
+    _to_v4: bool,
+    _marks: Marks,
 ) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
 }

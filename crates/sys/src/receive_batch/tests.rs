@@ -290,7 +290,16 @@ fn one_socket_marks_each_flow_by_itself() {
     let peer = receiver.local_addr().unwrap();
     let mut batch = ReceiveBatch::new(1, 64);
     for tos in [Tos(0x40), Tos(0xb8)] {
-        sender.send_marked_to(b"marked", peer, tos).unwrap();
+        sender
+            .send_marked_to(
+                b"marked",
+                peer,
+                crate::Marks {
+                    tos: Some(tos),
+                    source: None,
+                },
+            )
+            .unwrap();
         assert_eq!(batch.receive(&receiver, Wait::Forever).unwrap(), 1);
         assert_eq!(batch.datagrams().next().unwrap().tos, Some(tos));
     }

@@ -204,8 +204,8 @@ fn hop_limits_and_tos_are_set() {
 fn a_group_member_hears_the_group() {
     let group = MulticastGroup {
         address: Ipv4Addr::new(239, 255, 77, 1).into(),
-        interface_v4: Ipv4Addr::LOCALHOST,
-        interface_v6: 0,
+        source: None,
+        interface: crate::address::interface_index("lo").unwrap_or(1),
     };
     let wildcard = SocketAddr::from(([0, 0, 0, 0], 0));
     let receiver = UdpSocket::bind(wildcard, &SocketOptions::default())
@@ -230,4 +230,146 @@ fn a_group_member_hears_the_group() {
         error.to_string().starts_with("join 127.0.0.1:0: "),
         "{error}"
     );
+}
+
+/// Addresses of this host beside the usual one.
+#[cfg(target_os = "linux")]
+const SECOND: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_wildcard_socket_answers_from_the_address_it_was_asked_at() {
+    use crate::receive_batch::ReceiveBatch;
+    use std::net::{IpAddr, Ipv6Addr};
+
+    let wildcards = [
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    ];
+    for wildcard in wildcards {
+        let options = SocketOptions {
+            only_v6: Some(false),
+            ..SocketOptions::default()
+        };
+        let server = UdpSocket::bind(SocketAddr::new(wildcard, 0), &options)
+            .unwrap()
+            .socket;
+        let wanted = ReceiveFeatures {
+            destination: true,
+            ..ReceiveFeatures::MEASURE
+        };
+        assert!(server.request(wanted).destination);
+        let port = server.local_addr().unwrap().port();
+        for asked_at in [Ipv4Addr::LOCALHOST, SECOND] {
+            let asked_at = IpAddr::V4(asked_at);
+            let client = UdpSocket::bind(any_port(), &SocketOptions::default())
+                .unwrap()
+                .socket;
+            client
+                .send_to(b"question", SocketAddr::new(asked_at, port))
+                .unwrap();
+            let mut batch = ReceiveBatch::coalescing(4);
+            assert_eq!(batch.receive(&server, Wait::Forever).unwrap(), 1);
+            let datagram = batch.datagrams().next().unwrap();
+            assert_eq!(datagram.destination, Some(asked_at), "{wildcard}");
+            let marks = Marks {
+                source: datagram.destination,
+                tos: Some(Tos(0x20)),
+            };
+            server
+                .send_marked_to(b"answer", datagram.source, marks)
+                .unwrap();
+            let (_, from) = client.recv_from(&mut [0; 16]).unwrap();
+            assert_eq!(from, SocketAddr::new(asked_at, port), "{wildcard}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_source_specific_member_hears_its_source_only() {
+    let interface = crate::address::interface_index("lo").unwrap();
+    let group = Ipv4Addr::new(232, 77, 1, 1);
+    let receiver = UdpSocket::bind(SocketAddr::from((group, 0)), &SocketOptions::default())
+        .unwrap()
+        .socket;
+    receiver
+        .join(&MulticastGroup {
+            address: group.into(),
+            source: Some(SECOND.into()),
+            interface,
+        })
+        .unwrap();
+    receiver
+        .set_receive_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    let to = receiver.local_addr().unwrap();
+    for (from, word) in [(Ipv4Addr::LOCALHOST, &b"other"[..]), (SECOND, b"source")] {
+        let local = SocketAddr::from((from, 0));
+        let sender = UdpSocket::connected(to, Some(local), &SocketOptions::default())
+            .unwrap()
+            .socket;
+        sender.send(word).unwrap();
+    }
+    let mut buffer = [0; 16];
+    let (count, source) = receiver.recv_from(&mut buffer).unwrap();
+    assert_eq!(
+        (&buffer[..count], source.ip()),
+        (&b"source"[..], SECOND.into())
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_ipv6_group_has_several_members_on_one_host() {
+    let interface = crate::address::interface_index("lo").unwrap();
+    let group = "ff15::77:1".parse().unwrap();
+    let options = SocketOptions {
+        reuse_address: true,
+        ..SocketOptions::default()
+    };
+    let member = |port| {
+        let socket = UdpSocket::bind(SocketAddr::new(group, port), &options)
+            .unwrap()
+            .socket;
+        socket
+            .join(&MulticastGroup {
+                interface,
+                ..MulticastGroup::any_interface(group)
+            })
+            .unwrap();
+        socket
+            .set_receive_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
+        socket
+    };
+    let first = member(0);
+    let to = first.local_addr().unwrap();
+    let second = member(to.port());
+    let sender = UdpSocket::bind("[::1]:0".parse().unwrap(), &SocketOptions::default())
+        .unwrap()
+        .socket;
+    sender.set_multicast_ttl(3).unwrap();
+    assert_eq!(sender.inner().multicast_hops_v6().unwrap(), 3);
+    // The loopback interface has a route to such groups on few hosts only.
+    let _ = multicast::leave_from(&sender.socket, "[::1]:0".parse().unwrap());
+    if sender.send_to(b"all", to).is_ok() {
+        for member in [first, second] {
+            assert_eq!(member.recv(&mut [0; 8]).unwrap(), 3);
+        }
+    }
+}
+
+#[test]
+fn an_ipv6_socket_has_a_traffic_class_and_a_hop_limit() {
+    let local = "[::1]:0".parse().unwrap();
+    let options = SocketOptions {
+        tos: Some(Tos(0xb8)),
+        ttl: Some(9),
+        ..SocketOptions::default()
+    };
+    let opened = UdpSocket::bind(local, &options).unwrap();
+    assert!(opened.refused.is_empty(), "{:?}", opened.refused);
+    assert_eq!(opened.socket.tos().unwrap(), Tos(0xb8));
+    assert_eq!(opened.socket.inner().unicast_hops_v6().unwrap(), 9);
 }

@@ -12,6 +12,8 @@ pub(crate) mod interfaces;
 pub(crate) mod interrupts;
 #[path = "../posix/ip_options.rs"]
 mod ip_options;
+#[path = "../posix/multicast.rs"]
+pub(crate) mod multicast;
 pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
@@ -30,7 +32,7 @@ pub(crate) mod resolver;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
 #[path = "../posix/sockopt.rs"]
-mod sockopt;
+pub(crate) mod sockopt;
 pub(crate) mod stream;
 #[cfg_attr(target_vendor = "apple", path = "tcp_info_apple.rs")]
 #[cfg_attr(target_os = "freebsd", path = "tcp_info_freebsd.rs")]

@@ -7,6 +7,7 @@ pub(crate) mod datagrams;
 pub(crate) mod host;
 pub(crate) mod interfaces;
 pub(crate) mod interrupts;
+pub(crate) mod multicast;
 pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
