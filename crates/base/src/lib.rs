@@ -16,8 +16,8 @@ pub use clock::{Clock, ManualClock, MonoTime, WallTime};
 pub use exit::ExitCode;
 pub use flow::{FlowId, FlowTag};
 pub use number::{
-    Amount, FormatLetter, NumberError, Pace, format_quantity, parse_amount, parse_pace,
-    parse_seconds,
+    Amount, FormatLetter, NumberError, Pace, format_quantity, parse_amount, parse_bit_or_byte_rate,
+    parse_pace, parse_seconds,
 };
 pub use tos::{Tos, TosError};
 pub use transport::{Direction, Family, Role, Transport};

@@ -140,6 +140,33 @@ pub fn parse_pace(text: &str) -> Result<Pace, NumberError> {
     }
 }
 
+/// Reads `--fq-rate` and the sizes of `--isochronous` into bits per second: k m g are
+/// 10^3 10^6 10^9 bits, K M G the same multiples of bytes, nothing is bits.
+///
+/// # Errors
+/// [`NumberError::NotANumber`] when the text does not start with a number.
+pub fn parse_bit_or_byte_rate(text: &str) -> Result<Amount, NumberError> {
+    let (value, rest) =
+        leading_float(text).ok_or_else(|| NumberError::NotANumber(text.to_owned()))?;
+    let mut letters = rest.chars();
+    let factor = match letters.next() {
+        Some('k') => 1e3,
+        Some('m') => 1e6,
+        Some('g') => 1e9,
+        Some('K') => 8e3,
+        Some('M') => 8e6,
+        Some('G') => 8e9,
+        _ => {
+            letters = rest.chars();
+            1.0
+        }
+    };
+    Ok(Amount {
+        value: value * factor,
+        rest: letters.as_str().to_owned(),
+    })
+}
+
 /// Reads seconds: the whole text must be one finite number.
 ///
 /// # Errors
@@ -354,5 +381,22 @@ mod tests {
             "25034816 Byte"
         );
         assert_eq!(format_quantity(1023.0 * 1024.0, bytes), "1023 KByte");
+    }
+
+    #[test]
+    fn capital_suffixes_of_pacing_rates_are_bytes() {
+        for (text, bits, rest) in [
+            ("20m", 20e6, ""),
+            ("1M", 8e6, ""),
+            ("1.5K", 12e3, ""),
+            ("2g", 2e9, ""),
+            ("1G", 8e9, ""),
+            ("500", 500.0, ""),
+            ("25p", 25.0, "p"),
+        ] {
+            let amount = parse_bit_or_byte_rate(text).expect(text);
+            assert_eq!((amount.value, amount.rest.as_str()), (bits, rest), "{text}");
+        }
+        assert!(parse_bit_or_byte_rate("m").is_err());
     }
 }

@@ -26,3 +26,4 @@ pub use plan::{
     StartTime, WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
+pub use tapeline_wire::iperf2::PermitKey;

@@ -6,7 +6,7 @@ use tapeline_base::WallTime;
 
 /// Prints wall times in one time zone.
 #[derive(Clone, Debug)]
-pub(crate) struct Calendar {
+pub struct Calendar {
     zone: TimeZone,
     /// Name that replaces the zone's abbreviation.
     name: Option<&'static str>,
@@ -14,7 +14,8 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     /// Local time, or UTC under the name that iperf 2 gives it with `--utc`.
-    pub(crate) fn new(utc: bool) -> Self {
+    #[must_use]
+    pub fn new(utc: bool) -> Self {
         if utc {
             return Self {
                 zone: TimeZone::UTC,
@@ -38,7 +39,8 @@ impl Calendar {
     }
 
     /// `2026-11-20 23:05:56 (UTC)`, with `.108` after the seconds when `millis`.
-    pub(crate) fn date(&self, at: WallTime, millis: bool) -> String {
+    #[must_use]
+    pub fn date(&self, at: WallTime, millis: bool) -> String {
         let zoned = self.zoned(at);
         let date = zoned.strftime(if millis {
             "%Y-%m-%d %H:%M:%S%.3f"

@@ -24,6 +24,7 @@ mod native;
 mod render;
 mod style;
 
+pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use model::*;
 pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
