@@ -1,21 +1,38 @@
 //! The grammar of connection lines.
 
-use super::line::{LineKind, Remark, Who};
+use super::kind::{LineKind, Remark, Who};
 use super::template::{matches, prefix};
 
 /// Parses what follows the identifier. Fields: identifier, own address, device (empty
 /// when not shown), port, peer's address, port, then each remark.
 pub(super) fn parse<'a>(who: Who, id: &'a str, rest: &'a str) -> Option<(LineKind, Vec<&'a str>)> {
     let mut fields = vec![id];
+    let remarks = endpoints(rest, "connected", &mut fields)?;
+    Some((LineKind::Connection(who, remarks), fields))
+}
+
+/// Parses the line of a connection that had no valid permit key. Fields as of a
+/// connection, without identifier.
+pub(super) fn refused(line: &str) -> Option<(LineKind, Vec<&str>)> {
+    let rest = line.strip_prefix("[drop] ")?;
+    let rest = rest.strip_suffix(" (permit key fail)")?;
+    let mut fields = Vec::new();
+    let remarks = endpoints(rest, "connection", &mut fields)?;
+    Some((LineKind::Refused(remarks), fields))
+}
+
+/// Both ends and the remarks behind them.
+fn endpoints<'a>(rest: &'a str, verb: &str, fields: &mut Vec<&'a str>) -> Option<Vec<Remark>> {
     let mut remarks = Vec::new();
-    let rest = prefix("local {text} port ", rest, &mut fields)?;
+    let rest = prefix("local {text} port ", rest, fields)?;
     let local = fields.pop()?;
     let (address, device) = local.split_once('%').unwrap_or((local, ""));
     if !device.is_empty() {
         remarks.push(Remark::Device);
     }
     fields.extend([address, device]);
-    let mut rest = prefix("{n} connected with {text} port {n}", rest, &mut fields)?;
+    let rest = prefix("{n} ", rest, fields)?.strip_prefix(verb)?;
+    let mut rest = prefix(" with {text} port {n}", rest, fields)?;
     while !rest.is_empty() {
         let body = rest.strip_prefix(' ')?;
         let length = if body.starts_with('(') {
@@ -28,7 +45,7 @@ pub(super) fn parse<'a>(who: Who, id: &'a str, rest: &'a str) -> Option<(LineKin
         fields.push(remark);
         rest = behind;
     }
-    Some((LineKind::Connection(who, remarks), fields))
+    Some(remarks)
 }
 
 fn kind(remark: &str) -> Option<Remark> {
@@ -52,6 +69,15 @@ fn is_name(remark: &str) -> bool {
 }
 
 const REMARKS: &[(Remark, &str)] = &[
+    (Remark::Clamp, "(clamp={n})"),
+    (Remark::Prefetch, "(prefetch={n})"),
+    (Remark::Isochronous, "(isoch)"),
+    (Remark::Burst, "(burst-period={f2}s)"),
+    (Remark::FairQueue, "(fq)"),
+    (Remark::EpochStart, "(epoch-start)"),
+    (Remark::LinkLayer, "(l2mode)"),
+    (Remark::L4s, "(l4s)"),
+    (Remark::Quickack, "(qack)"),
     (Remark::Reverse, "(reverse)"),
     (Remark::FullDuplex, "(full-duplex)"),
     (

@@ -33,11 +33,29 @@ pub enum Header {
     SumUdpReceive,
     /// Sum of UDP receivers with delays from stamps.
     SumUdpTripTimes,
+    /// TCP receiver with delays from stamps.
+    TcpReceiveTripTimes,
+    /// TCP receiver of isochronous traffic with delays from stamps.
+    TcpReceiveFrames,
+    /// TCP sender with `--fq-rate`, enhanced.
+    TcpSendPaced,
+    /// TCP sender with `--tcp-write-times`.
+    TcpSendTimed,
+    /// TCP sender of isochronous traffic.
+    TcpSendFrames,
+    /// UDP sender of isochronous traffic.
+    UdpSendFrames,
+    /// UDP receiver of isochronous traffic with delays from stamps.
+    UdpReceiveFrames,
+    /// TCP receiver of bursts.
+    Burst,
+    /// Sum of TCP receivers with delays from stamps.
+    SumTcpTripTimes,
 }
 
 impl Header {
     /// Every kind, in the order of the declaration.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 24] = [
         Self::Plain,
         Self::UdpReceive,
         Self::TcpReceiveEnhanced,
@@ -53,6 +71,15 @@ impl Header {
         Self::SumUdpSend,
         Self::SumUdpReceive,
         Self::SumUdpTripTimes,
+        Self::TcpReceiveTripTimes,
+        Self::TcpReceiveFrames,
+        Self::TcpSendPaced,
+        Self::TcpSendTimed,
+        Self::TcpSendFrames,
+        Self::UdpSendFrames,
+        Self::UdpReceiveFrames,
+        Self::Burst,
+        Self::SumTcpTripTimes,
     ];
 
     /// The line.
@@ -104,6 +131,42 @@ impl Header {
             Self::SumUdpTripTimes => {
                 "[SUM-cnt] Interval        Transfer     Bandwidth      Lost/Total  \
                  Latency avg/min/max  Rx/inP PPS"
+            }
+            Self::TcpReceiveTripTimes => {
+                "[ ID] Interval        Transfer    Bandwidth    \
+                 Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist"
+            }
+            Self::TcpReceiveFrames => {
+                "[ ID] Interval        Transfer    Bandwidth    \
+                 Burst Latency avg/min/max/stdev (cnt/size) NetPwr  Reads=Dist"
+            }
+            Self::TcpSendPaced => {
+                "[ ID] Interval        Transfer    Bandwidth       Write/Err  Rtry     \
+                 InF(pkts)/Cwnd(pkts)/RTT(var)  fq-rate  NetPwr"
+            }
+            Self::TcpSendTimed => {
+                "[ ID] Interval        Transfer    Bandwidth       Write/Err  Rtry    \
+                 InF(pkts)/Cwnd(pkts)/RTT(var)   NetPwr  write-times avg/min/max/stdev (cnt)"
+            }
+            Self::TcpSendFrames => {
+                "[ ID] Interval        Transfer     Bandwidth      Write/Err  Rtry     \
+                 Cwnd(pkts)/RTT(var)     isoch:tx/miss/slip  NetPwr"
+            }
+            Self::UdpSendFrames => {
+                "[ ID] Interval        Transfer     Bandwidth      Write/Err  PPS  \
+                 isoch:tx/miss/slip"
+            }
+            Self::UdpReceiveFrames => {
+                "[ ID] Interval        Transfer     Bandwidth        Jitter   Lost/Total \
+                 Latency avg/min/max/stdev  PPS  Frame:rx/lost  \
+                 Frame-latency avg/min/max/stdev  NetPwr"
+            }
+            Self::Burst => {
+                "[ ID] Burst (start-end)  Transfer     Bandwidth       XferTime  (DC%)     \
+                 Reads=Dist          NetPwr"
+            }
+            Self::SumTcpTripTimes => {
+                "[SUM-cnt] Interval        Transfer    Bandwidth  InP  Reads=Dist"
             }
         }
     }

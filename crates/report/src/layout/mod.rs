@@ -5,13 +5,19 @@
 //! program can be compared with a recorded run of iperf 2.2.1: same kinds in the same
 //! order, whatever the numbers.
 //!
-//! Covered are the modes that [`Iperf2Text`](crate::Iperf2Text) and
+//! Covered is all that [`Iperf2Text`](crate::Iperf2Text) and
 //! [`Iperf2Csv`](crate::Iperf2Csv) render.
 
+mod complaint;
 mod connection;
 mod header;
+mod histogram;
+mod kind;
 mod line;
+mod row;
+mod setting;
 mod template;
 
 pub use header::Header;
-pub use line::{Columns, Complaint, LineKind, Remark, Setting, Who, classify, parse};
+pub use kind::{Columns, Complaint, Distribution, LineKind, Remark, Setting, Who};
+pub use line::{classify, parse};

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `{n}` `{n:8}` | integer; right-aligned in at least that many columns |
 //! | `{c}` `{c:8}` | integer or `-` (the kernel does not tell) |
-//! | `{f3}` `{f3:6}` | fixed-point number with that many decimals |
+//! | `{f3}` `{f3:6}` | fixed-point number with that many decimals, 1 to 4 |
 //! | `{g}` | C's `%.2g` |
 //! | `{p}` | network power: whole, two or six decimals, `NAN`, `OBL` |
 //! | `{q}` | quantity: three significant digits, at least four wide, unit (`1.26 GByte`) |
@@ -54,8 +54,10 @@ fn field<'a>(placeholder: &str, literal: &str, line: &'a str) -> Option<(&'a str
     match kind {
         "n" => aligned(line, width, integer),
         "c" => aligned(line, width, count),
+        "f1" => aligned(line, width, |text| fixed(text, 1)),
         "f2" => aligned(line, width, |text| fixed(text, 2)),
         "f3" => aligned(line, width, |text| fixed(text, 3)),
+        "f4" => aligned(line, width, |text| fixed(text, 4)),
         "g" => split_nonzero(
             line,
             span(line, |c| c.is_ascii_digit() || ".e+-".contains(c)),

@@ -191,6 +191,7 @@ fn apply(remark: Remark, inside: &str, connected: &mut Connected) {
             connected.congestion_by_user = true;
         }
         Remark::Date => connected.at = Some(date(inside)),
+        _ => unreachable!(),
     }
 }
 

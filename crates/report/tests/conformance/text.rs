@@ -111,6 +111,7 @@ impl<'a> Replay<'a> {
                 }
             }
             LineKind::CsvHeader(_) | LineKind::CsvRow(_) => panic!("'{line}' is CSV"),
+            _ => {}
         }
     }
 

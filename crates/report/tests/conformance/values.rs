@@ -133,6 +133,7 @@ fn measure(
             ..loss(&more[..2])
         }),
         Columns::SumDelayInFlight => return None,
+        _ => return None,
     })
 }
 
