@@ -1,16 +1,22 @@
 //! Gathers what banners and connection lines show.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use tapeline_base::{FlowTag, Tos, Transport};
 use tapeline_report::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, InitialTcp, Notice,
-    RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
+    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
+    InitialTcp, Notice, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
+    TrafficShape,
 };
+use tapeline_stats::HistogramShape;
 use tapeline_sys::{OptionFailure, SocketOption, SocketOptions, TcpConn, outgoing_device};
 
 use crate::context::Context;
-use crate::plan::{ClientPlan, ClientWorkload, Personality, ServerPlan, SocketPlan};
+use crate::plan::{
+    ClientPlan, ClientWorkload, FrameMean, HistogramPlan, Personality, ServerPlan, Shape,
+    SocketPlan,
+};
 
 /// Socket options of a client's flow. Its window is the send buffer.
 pub(super) fn client_options(plan: &ClientPlan) -> SocketOptions {
@@ -168,9 +174,6 @@ pub(super) fn client_banner(
         ClientWorkload::Stream(_) | ClientWorkload::ConnectOnly { .. } => None,
     };
     ClientBanner {
-        host: plan.host.clone(),
-        port: plan.ports.0,
-        transport: plan.transport,
         pid: std::process::id(),
         device: plan.device.clone(),
         flows: plan.parallel,
@@ -188,7 +191,56 @@ pub(super) fn client_banner(
             requested: plan.socket.window,
         },
         request_response,
-        connect_back: false,
+        load_flows: plan.working_load.as_ref().map_or(0, |load| load.flows),
+        load_congestion: plan
+            .working_load
+            .as_ref()
+            .and_then(|load| load.congestion.clone()),
+        shape: traffic_shape(plan, length),
+        fair_queue: plan.socket.fair_queue.map(|pacing| FairQueue {
+            rate: pacing.rate,
+            step: pacing.step.map(|(rate, _)| rate),
+        }),
+        write_times: plan.latency.write_times,
+        trip_times: plan.latency.trip_times,
+        write_prefetch: plan.socket.write_prefetch,
+        transmit_delay: plan.socket.transmit_delay,
+        histograms: plan.latency.histograms.map(histogram_shape),
+        connect_only: matches!(plan.workload, ClientWorkload::ConnectOnly { .. }),
+        ..ClientBanner::new(&plan.host, plan.ports.0, plan.transport)
+    }
+}
+
+fn traffic_shape(plan: &ClientPlan, length: u32) -> TrafficShape {
+    match &plan.shape {
+        Shape::Steady | Shape::Variable { .. } => TrafficShape::Steady,
+        Shape::Isochronous(frames) => TrafficShape::Isochronous {
+            frames_per_second: frames.frames_per_second,
+            mean: match frames.mean {
+                FrameMean::Bits(bits) => bits,
+                FrameMean::Packets(packets) => {
+                    packets * frames.frames_per_second * f64::from(length) * 8.0
+                }
+            },
+            deviation: frames.deviation,
+            gap: Duration::ZERO,
+        },
+        Shape::Burst { period, size } => TrafficShape::Bursts {
+            size: size.0,
+            period: *period,
+        },
+        Shape::Markov(chain) => TrafficShape::Markov(chain.text.clone()),
+        Shape::NearCongestion { factor } => TrafficShape::NearCongestion(*factor),
+    }
+}
+
+/// The bins of a plan, as `stats` counts them.
+pub(super) fn histogram_shape(plan: HistogramPlan) -> HistogramShape {
+    HistogramShape {
+        width_ns: u64::try_from(plan.width.as_nanos()).unwrap_or(u64::MAX),
+        bins: plan.bins,
+        lower_percent: plan.low,
+        upper_percent: plan.high,
     }
 }
 
@@ -201,30 +253,19 @@ pub(super) fn connect_back_banner(
     facts: SocketFacts,
 ) -> ClientBanner {
     ClientBanner {
-        host: peer.ip().to_string(),
-        port: peer.port(),
-        transport,
         pid: std::process::id(),
-        device: None,
-        flows: 1,
-        bound: None,
         write_length: length,
-        rate: None,
         gap,
         congestion: facts.congestion.map(|name| CongestionControl {
             name,
             requested: None,
         }),
-        segment_size: None,
-        tos: Tos::default(),
-        tos_by_user: false,
-        nodelay: false,
         buffer: BufferSize {
             actual: facts.buffer,
             requested: None,
         },
-        request_response: None,
         connect_back: true,
+        ..ClientBanner::new(&peer.ip().to_string(), peer.port(), transport)
     }
 }
 
@@ -242,8 +283,8 @@ pub(super) fn server_banner(
         Transport::Tcp => 131_072,
         Transport::Udp => 1470,
     };
+    let udp = transport == Transport::Udp;
     ServerBanner {
-        transport,
         ipv6: local.is_ipv6(),
         ports,
         pid: std::process::id(),
@@ -262,6 +303,19 @@ pub(super) fn server_banner(
             requested: plan.socket.window,
         },
         of_client,
+        working_load: (plan.working_load && udp).then_some(ports.0),
+        group_source: plan.bind.as_ref().and_then(|bind| bind.group_source),
+        tap_device: plan.tap_device.clone().filter(|_| udp),
+        skip_receive_copy: plan.socket.skip_receive_copy && !udp,
+        transmit_delay: plan.socket.transmit_delay.filter(|_| !udp),
+        histograms: plan.latency.histograms.map(histogram_shape),
+        jitter_histograms: plan.latency.jitter_histograms.filter(|_| udp),
+        by_frame: plan.latency.by_frame,
+        permit_key: plan.permit_key.as_ref().map(|permit| PermitKeyLife {
+            key: String::from_utf8_lossy(permit.key.as_bytes()).into_owned(),
+            lifetime: permit.lifetime,
+        }),
+        ..ServerBanner::new(transport, ports.0)
     }
 }
 
@@ -296,7 +350,7 @@ pub(super) fn tos_note(
         return None;
     }
     Some(match flavour {
-        ConnectionFlavour::Plain => TosNote::Transmit(tos),
+        ConnectionFlavour::Plain | ConnectionFlavour::ConnectOnly => TosNote::Transmit(tos),
         ConnectionFlavour::Reverse if client => TosNote::Receive(tos),
         ConnectionFlavour::Reverse => return None,
         ConnectionFlavour::FullDuplex | ConnectionFlavour::RequestResponse { .. } => {

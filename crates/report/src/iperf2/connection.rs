@@ -72,7 +72,7 @@ fn suffixes(connected: &Connected, style: &Style) -> Vec<String> {
 
 fn flavour(flavour: ConnectionFlavour) -> Option<String> {
     match flavour {
-        ConnectionFlavour::Plain => None,
+        ConnectionFlavour::Plain | ConnectionFlavour::ConnectOnly => None,
         ConnectionFlavour::Reverse => Some("(reverse)".to_owned()),
         ConnectionFlavour::FullDuplex => Some("(full-duplex)".to_owned()),
         ConnectionFlavour::RequestResponse {

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tapeline_base::{Tos, Transport};
+use tapeline_base::{BitRate, Tos, Transport};
+use tapeline_stats::HistogramShape;
 
 /// Size of a socket buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferSize {
     /// What the kernel reports, bytes.
     pub actual: u64,
@@ -30,6 +31,15 @@ pub enum SegmentSize {
     Measured(u32),
     /// `-M`: the size asked for, bytes.
     Requested(u32),
+}
+
+/// The key that clients of a server must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermitKeyLife {
+    /// The key.
+    pub key: String,
+    /// How long it is good (`--permit-key-timeout`); `None` for ever.
+    pub lifetime: Option<Duration>,
 }
 
 /// A listening end.
@@ -67,6 +77,58 @@ pub struct ServerBanner {
     pub buffer: BufferSize,
     /// This listener belongs to the client of a dual test.
     pub of_client: bool,
+    /// TCP port that a UDP server serves beside its own (`--working-load`).
+    pub working_load: Option<u16>,
+    /// The only source that `group` is joined for (`-H`).
+    pub group_source: Option<IpAddr>,
+    /// Device that is read below the IP layer (`--tap-dev`).
+    pub tap_device: Option<String>,
+    /// Received payload stays in the kernel (`--skip-rx-copy`).
+    pub skip_receive_copy: bool,
+    /// `--tcp-tx-delay`.
+    pub transmit_delay: Option<Duration>,
+    /// `--histograms`.
+    pub histograms: Option<HistogramShape>,
+    /// Width of a bin of `--jitter-histograms`.
+    pub jitter_histograms: Option<Duration>,
+    /// `-i f`: a row for each frame or burst.
+    pub by_frame: bool,
+    /// `--permit-key`.
+    pub permit_key: Option<PermitKeyLife>,
+}
+
+impl ServerBanner {
+    /// A listener on one port with everything else at its default.
+    #[must_use]
+    pub fn new(transport: Transport, port: u16) -> Self {
+        Self {
+            transport,
+            ipv6: false,
+            ports: (port, port),
+            pid: 0,
+            bound: None,
+            device: None,
+            group: None,
+            read_length: 0,
+            congestion: None,
+            segment_size: None,
+            tos: None,
+            reflected_tos: None,
+            single_client: false,
+            single_udp: false,
+            buffer: BufferSize::default(),
+            of_client: false,
+            working_load: None,
+            group_source: None,
+            tap_device: None,
+            skip_receive_copy: false,
+            transmit_delay: None,
+            histograms: None,
+            jitter_histograms: None,
+            by_frame: false,
+            permit_key: None,
+        }
+    }
 }
 
 /// How far apart datagrams are meant to leave.
@@ -91,6 +153,45 @@ pub struct RequestPlan {
     pub quickack: bool,
     /// Requests per burst and the time between bursts; `None` runs back to back.
     pub burst: Option<(u32, Duration)>,
+}
+
+/// Sizes and times of what a client sends, where they are special.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum TrafficShape {
+    /// Equal writes or datagrams.
+    #[default]
+    Steady,
+    /// Frames at a fixed rate (`--isochronous`).
+    Isochronous {
+        /// Frames per second, above 0.
+        frames_per_second: f64,
+        /// Mean rate, bits per second.
+        mean: f64,
+        /// Standard deviation of the rate, bits per second.
+        deviation: f64,
+        /// Time between the datagrams of a frame.
+        gap: Duration,
+    },
+    /// Bursts at a fixed rate (`--burst-period`, `--burst-size`).
+    Bursts {
+        /// Bytes of a burst.
+        size: u64,
+        /// Time from one burst to the next.
+        period: Duration,
+    },
+    /// Lengths by a Markov chain (`-l` as a bra-ket chain), as written.
+    Markov(String),
+    /// Pauses of so many round-trip times (`--near-congestion`).
+    NearCongestion(f64),
+}
+
+/// Pacing by the kernel (`--fq-rate`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FairQueue {
+    /// Rate at the start.
+    pub rate: BitRate,
+    /// What is added to it again and again (`--fq-rate-step`).
+    pub step: Option<BitRate>,
 }
 
 /// A connecting end.
@@ -132,4 +233,64 @@ pub struct ClientBanner {
     pub request_response: Option<RequestPlan>,
     /// This connection is a server's connect-back for a dual test.
     pub connect_back: bool,
+    /// TCP flows beside the test (`--working-load`).
+    pub load_flows: usize,
+    /// Their congestion control, when one was asked for (`--working-load-cca`).
+    pub load_congestion: Option<String>,
+    /// Sizes and times of sends.
+    pub shape: TrafficShape,
+    /// `--fq-rate`.
+    pub fair_queue: Option<FairQueue>,
+    /// `--tcp-write-times`.
+    pub write_times: bool,
+    /// `--trip-times`.
+    pub trip_times: bool,
+    /// `--tcp-write-prefetch`, bytes.
+    pub write_prefetch: Option<u32>,
+    /// `--tcp-tx-delay`.
+    pub transmit_delay: Option<Duration>,
+    /// `--histograms`.
+    pub histograms: Option<HistogramShape>,
+    /// `-U`: a UDP test of a single thread.
+    pub single_udp: bool,
+    /// `--connect-only`.
+    pub connect_only: bool,
+}
+
+impl ClientBanner {
+    /// One flow to a host with everything else at its default.
+    #[must_use]
+    pub fn new(host: &str, port: u16, transport: Transport) -> Self {
+        Self {
+            host: host.to_owned(),
+            port,
+            transport,
+            pid: 0,
+            device: None,
+            flows: 1,
+            bound: None,
+            write_length: 0,
+            rate: None,
+            gap: TargetGap::None,
+            congestion: None,
+            segment_size: None,
+            tos: Tos(0),
+            tos_by_user: false,
+            nodelay: false,
+            buffer: BufferSize::default(),
+            request_response: None,
+            connect_back: false,
+            load_flows: 0,
+            load_congestion: None,
+            shape: TrafficShape::Steady,
+            fair_queue: None,
+            write_times: false,
+            trip_times: false,
+            write_prefetch: None,
+            transmit_delay: None,
+            histograms: None,
+            single_udp: false,
+            connect_only: false,
+        }
+    }
 }

@@ -15,6 +15,8 @@ pub enum ConnectionFlavour {
     Reverse,
     /// Both at once on one socket.
     FullDuplex,
+    /// No data follow (`--connect-only`): the line is shown in any case.
+    ConnectOnly,
     /// Request and response; sizes in bytes, hold in microseconds.
     RequestResponse {
         /// Request size.

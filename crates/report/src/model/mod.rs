@@ -7,7 +7,8 @@ mod row;
 mod timing;
 
 pub use banner::{
-    BufferSize, ClientBanner, CongestionControl, RequestPlan, SegmentSize, ServerBanner, TargetGap,
+    BufferSize, ClientBanner, CongestionControl, FairQueue, PermitKeyLife, RequestPlan,
+    SegmentSize, ServerBanner, TargetGap, TrafficShape,
 };
 pub use connection::{Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};

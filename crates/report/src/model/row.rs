@@ -122,7 +122,10 @@ pub enum BurstKind {
     /// A frame of an isochronous sender.
     Frame,
     /// A burst of `--burst-period`.
-    Periodic,
+    Periodic {
+        /// Time from one burst to the next, as announced.
+        period: Duration,
+    },
 }
 
 /// Stamped bursts that a TCP receiver completed.

@@ -110,7 +110,7 @@ pub(super) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
         format!("peer {}", address(flow.peer)),
     ];
     match flow.flavour {
-        ConnectionFlavour::Plain => {}
+        ConnectionFlavour::Plain | ConnectionFlavour::ConnectOnly => {}
         ConnectionFlavour::Reverse => list.push("reverse".to_owned()),
         ConnectionFlavour::FullDuplex => list.push("both directions".to_owned()),
         ConnectionFlavour::RequestResponse { hold_micros, .. } => {

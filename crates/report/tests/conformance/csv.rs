@@ -231,6 +231,10 @@ fn recorded_csv_is_rendered_as_recorded() {
     let mut rows = 0;
     let mut wrong = Vec::new();
     for transcript in transcripts() {
+        let run = transcript.name.split('.').next().unwrap_or_default();
+        if crate::recorded::GRAMMAR_ONLY.contains(&run) {
+            continue;
+        }
         if !transcript.has("-y") || transcript.lines.is_empty() {
             continue;
         }

@@ -281,51 +281,9 @@ fn socket(text: &str, port: &str) -> SocketAddr {
 }
 
 pub(crate) fn empty_server() -> ServerBanner {
-    ServerBanner {
-        transport: Transport::Tcp,
-        ipv6: false,
-        ports: (5001, 5001),
-        pid: 0,
-        bound: None,
-        device: None,
-        group: None,
-        read_length: 0,
-        congestion: None,
-        segment_size: None,
-        tos: None,
-        reflected_tos: None,
-        single_client: false,
-        single_udp: false,
-        buffer: BufferSize {
-            actual: 0,
-            requested: None,
-        },
-        of_client: false,
-    }
+    ServerBanner::new(Transport::Tcp, 5001)
 }
 
 pub(crate) fn empty_client() -> ClientBanner {
-    ClientBanner {
-        host: String::new(),
-        port: 5001,
-        transport: Transport::Tcp,
-        pid: 0,
-        device: None,
-        flows: 1,
-        bound: None,
-        write_length: 0,
-        rate: None,
-        gap: TargetGap::None,
-        congestion: None,
-        segment_size: None,
-        tos: Tos(0),
-        tos_by_user: false,
-        nodelay: false,
-        buffer: BufferSize {
-            actual: 0,
-            requested: None,
-        },
-        request_response: None,
-        connect_back: false,
-    }
+    ClientBanner::new("", 5001, Transport::Tcp)
 }

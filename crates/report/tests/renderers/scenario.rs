@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Tos, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Transport, WallTime};
 use tapeline_report::{
     BufferSize, ClientBanner, CongestionControl, Connected, Endpoints, Event, InitialTcp, Measure,
     Phase, RequestResponse, Row, ServerBanner, Span, Subject, TargetGap, TcpReceive, TcpSend,
@@ -24,13 +24,8 @@ pub(crate) fn tag(id: u32) -> FlowTag {
 pub(crate) fn client(transport: Transport, flows: usize) -> Event {
     let tcp = transport == Transport::Tcp;
     Event::Connecting(ClientBanner {
-        host: "server.example".to_owned(),
-        port: 5001,
-        transport,
         pid: 4711,
-        device: None,
         flows,
-        bound: None,
         write_length: if tcp { 131_072 } else { 1470 },
         rate: (!tcp).then_some(1_048_576),
         gap: if tcp {
@@ -39,40 +34,25 @@ pub(crate) fn client(transport: Transport, flows: usize) -> Event {
             TargetGap::Every(Duration::from_nanos(11_215_210))
         },
         congestion: tcp.then(bbr),
-        segment_size: None,
-        tos: Tos(0),
-        tos_by_user: false,
-        nodelay: false,
         buffer: BufferSize {
             actual: if tcp { 16_384 } else { 212_992 },
             requested: None,
         },
-        request_response: None,
-        connect_back: false,
+        ..ClientBanner::new("server.example", 5001, transport)
     })
 }
 
 pub(crate) fn server(transport: Transport) -> Event {
     Event::Listening(ServerBanner {
-        transport,
         ipv6: true,
-        ports: (5001, 5001),
         pid: 815,
-        bound: None,
-        device: None,
-        group: None,
         read_length: 131_072,
         congestion: (transport == Transport::Tcp).then(bbr),
-        segment_size: None,
-        tos: None,
-        reflected_tos: None,
-        single_client: false,
-        single_udp: false,
         buffer: BufferSize {
             actual: 131_072,
             requested: None,
         },
-        of_client: false,
+        ..ServerBanner::new(transport, 5001)
     })
 }
 
