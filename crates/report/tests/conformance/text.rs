@@ -111,7 +111,9 @@ impl<'a> Replay<'a> {
                 }
             }
             LineKind::CsvHeader(_) | LineKind::CsvRow(_) => panic!("'{line}' is CSV"),
-            _ => {}
+            _ => {
+                self.expected.pop();
+            }
         }
     }
 
