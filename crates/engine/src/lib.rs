@@ -21,7 +21,8 @@ mod frames;
 mod histogram;
 mod pacer;
 mod pool;
-mod request_response;
+mod requester;
+mod responder;
 mod schedule;
 mod stop;
 mod tcp_receive;
@@ -32,17 +33,18 @@ mod work;
 
 pub use cell::SnapshotCell;
 pub use counters::{
-    Closed, DatagramCell, DatagramCounters, DatagramPublisher, ExchangeCell, ExchangeCounters,
-    ExchangePublisher, Extremes, FlowCell, Intervals, Publisher, ReceiveCell, ReceiveCounters,
-    ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
+    Closed, DatagramCell, DatagramCounters, DatagramPublisher, DelaySeries, ExchangeCell,
+    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, Intervals, OneWayDelays, Publisher,
+    ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
 };
 pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
 pub use pacer::{Pacer, Precision};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};
-pub use request_response::{
-    Answer, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan,
+pub use requester::{
+    ExchangeHistograms, RequestBurst, RequestPlan, RequestStamp, Requester, ServerTimes,
 };
+pub use responder::{Answer, Respond, Responder, ResponsePlan};
 pub use schedule::Schedule;
 pub use stop::{Stop, WeakStop};
 pub use tcp_receive::{TcpReceivePlan, TcpReceiver};

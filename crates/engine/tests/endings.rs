@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, Cause, Ending, ExchangeCell, Intervals, ReceiveCell, RequestPlan, RequestStamp,
-    Requester, Respond, Responder, ResponsePlan, SendCell, SendEnd, Stop, TcpReceivePlan,
-    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, run_blocking,
+    Answer, Cause, Ending, ExchangeCell, ExchangeHistograms, Intervals, ReceiveCell, RequestPlan,
+    RequestStamp, Requester, Respond, Responder, ResponsePlan, SendCell, SendEnd, ServerTimes,
+    Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, run_blocking,
 };
 use tapeline_sys::{SystemClock, TcpConn};
 
@@ -145,12 +145,21 @@ struct Plain;
 
 impl RequestStamp for Plain {
     fn stamp(&mut self, _: &mut [u8], _: u32, _: WallTime) {}
+
+    fn server_times(&self, _: &[u8]) -> Option<ServerTimes> {
+        None
+    }
 }
 
 impl Respond for Plain {
-    fn respond(&mut self, buffer: &mut [u8], _: WallTime) -> Answer {
-        Answer::Reply(buffer.len())
+    fn read(&mut self, request: &[u8]) -> Answer {
+        Answer::Reply {
+            length: request.len(),
+            hold: Duration::ZERO,
+        }
     }
+
+    fn stamp(&mut self, _: &mut [u8], _: WallTime, _: WallTime) {}
 }
 
 fn requester(conn: TcpConn, deadline: MonoTime, stop: &Stop) -> Requester<Plain> {
@@ -160,10 +169,14 @@ fn requester(conn: TcpConn, deadline: MonoTime, stop: &Stop) -> Requester<Plain>
             conn: Arc::new(conn),
             request: vec![0; 100],
             response_length: 100_000,
+            burst: None,
+            quickack: true,
+            one_way: false,
             deadline: Some(deadline),
             requests: None,
             patience: PATIENCE,
             cell: Arc::new(ExchangeCell::new(intervals())),
+            histograms: ExchangeHistograms::default(),
             stop: stop.clone(),
             stamp: Plain,
         },
@@ -212,19 +225,52 @@ fn a_responder_whose_client_is_silent_within_a_request() {
     let (there, here) = connection();
     let stop = Stop::new();
     there.send_all(&[0; 50]).expect("half a request");
-    let work = Responder::new(
+    let work = responder(here, &stop);
+    let ending = run(work, &stop);
+    assert!(matches!(ending.cause, Cause::Vanished(_)), "{ending:?}");
+}
+
+#[test]
+fn a_responder_waits_for_a_client_between_requests() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let client = std::thread::spawn(move || {
+        for _ in 0..2 {
+            there.send_all(&[0; 100]).expect("a request");
+            there.recv_exact(&mut [0; 100]).expect("a response");
+            std::thread::sleep(PATIENCE * 2);
+        }
+    });
+    let ending = run(responder(here, &stop), &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    client.join().expect("the client");
+}
+
+#[test]
+fn a_client_that_goes_within_a_request_has_failed() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    there.send_all(&[0; 50]).expect("half a request");
+    drop(there);
+    let ending = run(responder(here, &stop), &stop);
+    assert!(matches!(ending.cause, Cause::Failed(..)), "{ending:?}");
+}
+
+fn responder(conn: TcpConn, stop: &Stop) -> Responder<Plain> {
+    Responder::new(
         ResponsePlan {
-            conn: Arc::new(here),
+            conn: Arc::new(conn),
             request_length: 100,
-            buffer_length: 100,
-            already: Vec::new(),
+            buffer: vec![0; 100],
+            already: 0,
+            read_length: 100,
+            quickack: true,
+            deadline: None,
             patience: PATIENCE,
-            cell: Arc::new(ExchangeCell::new(intervals())),
+            cell: Arc::new(ReceiveCell::new(intervals())),
             stop: stop.clone(),
             respond: Plain,
         },
         SystemClock.now(),
-    );
-    let ending = run(work, &stop);
-    assert!(matches!(ending.cause, Cause::Vanished(_)), "{ending:?}");
+    )
 }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::{Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use tapeline_base::Tos;
 
 use crate::address;
@@ -322,6 +322,17 @@ impl TcpConn {
     /// `Unsupported` where the platform lacks it.
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         system::set_quickack(&self.socket, quickack)
+    }
+
+    /// Lets the system ask an idle peer whether it is still there, first after `idle`, then
+    /// every `idle` again. A peer that never answers becomes an error of the next call, on most
+    /// systems [`io::ErrorKind::TimedOut`].
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_keepalive(&self, idle: Duration) -> io::Result<()> {
+        let keepalive = TcpKeepalive::new().with_time(idle).with_interval(idle);
+        self.socket.set_tcp_keepalive(&keepalive)
     }
 
     /// Sets the type-of-service byte of sent packets.

@@ -23,8 +23,14 @@ pub(super) fn client_options(plan: &ClientPlan) -> SocketOptions {
     SocketOptions {
         send_buffer: plan.socket.window,
         device: plan.device.clone(),
+        nodelay: sends_at_once(plan),
         ..socket_options(&plan.socket)
     }
+}
+
+/// A request that waited for the acknowledgement of the one before would measure that.
+fn sends_at_once(plan: &ClientPlan) -> bool {
+    plan.socket.nodelay || matches!(plan.workload, ClientWorkload::RequestResponse(_))
 }
 
 /// Socket options of a listener. Its window is the receive buffer.
@@ -185,7 +191,7 @@ pub(super) fn client_banner(
         segment_size: segment_size(&plan.socket, facts.mss),
         tos: plan.socket.tos.unwrap_or_default(),
         tos_by_user: plan.socket.tos_by_user,
-        nodelay: plan.socket.nodelay,
+        nodelay: sends_at_once(plan),
         buffer: BufferSize {
             actual: facts.buffer,
             requested: plan.socket.window,

@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{
-    Cause, Ending, ExchangeCell, Intervals, ReceiveCell, RequestPlan, Requester, Responder,
-    ResponsePlan, Schedule, SendCell, SendEnd, Stage, Stop, TcpReceivePlan, TcpReceiver,
-    TcpSendPlan, TcpSender, TcpWork,
+    Cause, Ending, Intervals, ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop,
+    TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
 };
 use tapeline_report::{Endpoints, Notice, TrafficOperation};
 use tapeline_sys::{TcpConn, reason};
 
-use super::stamps::{BouncebackAnswer, BouncebackStamp};
 use crate::context::{Context, Tally};
-use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
+use crate::reporter::{CounterCell, FlowEnd, FlowHistogram, FlowStart, GroupKey};
 
 /// Share of a processor above which a traffic thread counts as its limit.
 const SATURATED: f64 = 0.9;
@@ -80,7 +78,7 @@ pub(super) struct ReceivePart {
 }
 
 impl TcpFlow {
-    fn intervals(&self) -> Intervals {
+    pub(super) fn intervals(&self) -> Intervals {
         Intervals::new(self.start, self.interval)
     }
 
@@ -108,7 +106,13 @@ impl TcpFlow {
             },
             self.start,
         );
-        self.run(context, CounterCell::TcpSend(cell), true, Box::new(work));
+        self.run(
+            context,
+            CounterCell::TcpSend(cell),
+            Vec::new(),
+            true,
+            Box::new(work),
+        );
     }
 
     /// Receives from the connection.
@@ -136,71 +140,22 @@ impl TcpFlow {
         self.run(
             context,
             CounterCell::TcpReceive(cell),
+            Vec::new(),
             false,
             Box::new(work),
         );
     }
 
-    /// Asks and waits for answers.
-    pub(super) fn request(
+    /// Hands the work to the pool and its counters to the reporter. `sends` says that this end
+    /// is the one whose data counts.
+    pub(super) fn run(
         self,
         context: &Arc<Context>,
-        size: u32,
-        deadline: Option<MonoTime>,
-        requests: Option<u64>,
+        cell: CounterCell,
+        histograms: Vec<FlowHistogram>,
+        sends: bool,
+        work: Box<dyn TcpWork>,
     ) {
-        let cell = Arc::new(ExchangeCell::new(self.intervals()));
-        let mut request = vec![0; size as usize];
-        tapeline_wire::iperf2::fill_pattern(&mut request);
-        let settings = tapeline_wire::iperf2::Bounceback {
-            request_size: size,
-            ..tapeline_wire::iperf2::Bounceback::default()
-        };
-        let work = Requester::new(
-            RequestPlan {
-                conn: Arc::clone(&self.conn),
-                request,
-                response_length: size as usize,
-                deadline,
-                requests,
-                patience: self.patience,
-                cell: Arc::clone(&cell),
-                stop: self.stop.clone(),
-                stamp: BouncebackStamp { settings },
-            },
-            self.start,
-        );
-        self.run(context, CounterCell::Exchange(cell), true, Box::new(work));
-    }
-
-    /// Answers requests; a server shows bytes only, as a receiver.
-    pub(super) fn respond(
-        self,
-        context: &Arc<Context>,
-        request: usize,
-        reply: usize,
-        already: Vec<u8>,
-    ) {
-        let cell = Arc::new(ExchangeCell::new(self.intervals()));
-        let work = Responder::new(
-            ResponsePlan {
-                conn: Arc::clone(&self.conn),
-                request_length: request,
-                buffer_length: request.max(reply),
-                already,
-                patience: self.patience,
-                cell: Arc::clone(&cell),
-                stop: self.stop.clone(),
-                respond: BouncebackAnswer {
-                    reply_length: reply,
-                },
-            },
-            self.start,
-        );
-        self.run(context, CounterCell::Answer(cell), false, Box::new(work));
-    }
-
-    fn run(self, context: &Arc<Context>, cell: CounterCell, sends: bool, work: Box<dyn TcpWork>) {
         let running = context.reporter.start(FlowStart {
             tag: self.tag,
             cell,
@@ -213,6 +168,7 @@ impl TcpFlow {
             },
             groups: self.groups,
             conn: sends.then_some(self.conn),
+            histograms,
         });
         let part = self.tally.begin();
         let (tag, start, after) = (self.tag, self.start, self.after);

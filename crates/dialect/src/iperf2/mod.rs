@@ -15,6 +15,7 @@ mod client;
 mod closing;
 mod connect_back;
 mod ended;
+mod exchange;
 mod flows;
 mod groups;
 mod incoming;

@@ -1,8 +1,8 @@
 //! Stamps for the engine's packet loops.
 
 use tapeline_base::WallTime;
-use tapeline_engine::{Answer, DatagramStamp as EngineStamp, RequestStamp, Respond};
-use tapeline_wire::iperf2::{Bounceback, DatagramStamp, Timestamp, UdpClientHeader};
+use tapeline_engine::DatagramStamp as EngineStamp;
+use tapeline_wire::iperf2::{DatagramStamp, UdpClientHeader};
 
 /// Number and time of a 16-byte datagram header; settings stay as in the template.
 #[derive(Clone, Copy, Debug)]
@@ -87,42 +87,6 @@ pub(super) fn datagram_template(length: usize, header: Option<&UdpClientHeader>)
             .for_each(|byte| *byte = 0),
     }
     datagram
-}
-
-/// Numbers bounce-back requests.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BouncebackStamp {
-    pub(super) settings: Bounceback,
-}
-
-impl RequestStamp for BouncebackStamp {
-    fn stamp(&mut self, request: &mut [u8], number: u32, wall: WallTime) {
-        self.settings.id = number;
-        self.settings.client_send = Timestamp::from(wall);
-        self.settings.write(request);
-    }
-}
-
-/// Answers bounce-back requests.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BouncebackAnswer {
-    pub(super) reply_length: usize,
-}
-
-impl Respond for BouncebackAnswer {
-    fn respond(&mut self, buffer: &mut [u8], received: WallTime) -> Answer {
-        let parsed = buffer
-            .first_chunk::<{ Bounceback::LENGTH }>()
-            .map(Bounceback::parse);
-        match parsed {
-            Some(Ok(request)) if !request.stop => {
-                let stamp = Timestamp::from(received);
-                Bounceback::stamp_reply(buffer, stamp, stamp);
-                Answer::Reply(self.reply_length)
-            }
-            _ => Answer::End,
-        }
-    }
 }
 
 #[cfg(test)]

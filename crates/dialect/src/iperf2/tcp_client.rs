@@ -14,6 +14,7 @@ use tapeline_wire::iperf2::{PeerVersion, ServerAck};
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
 use super::connect_back::ClientListener;
+use super::exchange::RequestPart;
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
@@ -385,6 +386,7 @@ impl Starter<'_> {
         line.peer_detected = self.plan.peer_detect;
         line.initial = banner::initial_tcp(&flow.conn);
         line.connect_time = Some(flow.connect_time);
+        line.trip_times = self.plan.latency.trip_times;
         line.at = Some(self.context.wall());
         self.context.reporter.event(Event::Connected(line));
     }
@@ -412,7 +414,10 @@ impl Starter<'_> {
         match self.plan.workload {
             ClientWorkload::RequestResponse(exchange) => {
                 let part = part(flow.tag, vec![self.group]);
-                part.request(self.context, exchange.request, deadline, None);
+                part.request(
+                    self.context,
+                    &RequestPart::of(self.plan, exchange, deadline),
+                );
             }
             ClientWorkload::ConnectOnly { .. } => {}
             ClientWorkload::Stream(Arrangement::Reverse) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
 use tapeline_engine::{SendEnd, THREADED_FLOWS};
-use tapeline_report::{ConnectionFlavour, Event};
+use tapeline_report::{Connected, ConnectionFlavour, Event};
 use tapeline_sys::TcpConn;
 use tapeline_wire::iperf2::{
     Bounceback, PeerVersion, ServerAck, TcpClientHeader, TestMode, limits,
@@ -45,7 +45,7 @@ impl Session<'_> {
         match request {
             Request::Headerless { read, .. } => self.headerless(read),
             Request::Test { header, counted } => self.test(&header, counted),
-            Request::Exchange { first, bytes } => self.request_response(&first, bytes),
+            Request::Exchange { first, bytes } => self.request_response(&first, &bytes),
         }
     }
 
@@ -75,6 +75,16 @@ impl Session<'_> {
     }
 
     fn show(&self, tag: FlowTag, flavour: ConnectionFlavour, header: Option<&TcpClientHeader>) {
+        let line = self.line(tag, flavour, header);
+        self.service.context.reporter.event(Event::Connected(line));
+    }
+
+    fn line(
+        &self,
+        tag: FlowTag,
+        flavour: ConnectionFlavour,
+        header: Option<&TcpClientHeader>,
+    ) -> Connected {
         let context = &self.service.context;
         let mut line = banner::connected(tag, self.local, self.peer);
         line.flavour = flavour;
@@ -91,7 +101,7 @@ impl Session<'_> {
             line.initial = banner::initial_tcp(&self.conn);
         }
         line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
-        context.reporter.event(Event::Connected(line));
+        line
     }
 
     fn receive_part(&self, already: u64, deadline: Option<MonoTime>) -> ReceivePart {
@@ -265,7 +275,7 @@ impl Session<'_> {
         flow.receive(context, self.receive_part(counted, limit));
     }
 
-    fn request_response(self, first: &Bounceback, bytes: Vec<u8>) {
+    fn request_response(self, first: &Bounceback, bytes: &[u8]) {
         let tos = first.tos.unwrap_or_default();
         if tos.0 != 0 {
             let _ = self
@@ -273,20 +283,20 @@ impl Session<'_> {
                 .set_tos(self.service.plan.reflected_tos.unwrap_or(tos));
         }
         let _ = self.conn.set_nodelay(true);
-        let reply = first.reply_length();
         let flavour = ConnectionFlavour::RequestResponse {
             request: first.request_size,
-            response: reply,
+            response: first.reply_length(),
             hold_micros: first.hold_micros,
             quickack: first.quickack,
         };
-        self.show(self.tag, flavour, None);
-        self.flow(self.tag, Vec::new(), false, None).respond(
-            &self.service.context,
-            first.request_size as usize,
-            reply as usize,
-            bytes,
-        );
+        let context = &self.service.context;
+        let mut line = self.line(self.tag, flavour, None);
+        line.trip_times = first.clock_synchronised;
+        line.tos = banner::tos_note(flavour, false, tos, self.service.plan.reflected_tos);
+        context.reporter.event(Event::Connected(line));
+        let own_end = self.service.plan.time.map(|time| self.start + time);
+        self.flow(self.tag, Vec::new(), false, None)
+            .respond(context, first, bytes, own_end);
     }
 }
 

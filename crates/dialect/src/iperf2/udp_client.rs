@@ -343,6 +343,7 @@ impl UdpSending {
             },
             groups: self.groups.clone(),
             conn: None,
+            histograms: Vec::new(),
         });
         let _ = self
             .socket

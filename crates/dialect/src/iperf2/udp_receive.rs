@@ -60,6 +60,7 @@ impl UdpReceiving {
             },
             groups: self.groups.clone(),
             conn: None,
+            histograms: Vec::new(),
         });
         let dropped_before = self.socket.dropped();
         let mut reader = FlowReader::reverse();

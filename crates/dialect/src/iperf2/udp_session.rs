@@ -121,6 +121,7 @@ impl Opening<'_> {
             },
             groups,
             conn: None,
+            histograms: Vec::new(),
         });
         let own_end = plan.time.map(|time| self.now + time);
         let ordered_end = match (&self.service.admission, mode) {

@@ -1,16 +1,27 @@
 //! A flow between its start and its end, as the reporter sees it.
 
+use std::sync::Arc;
+
 use tapeline_base::{FlowTag, MonoTime, WallTime};
-use tapeline_engine::Intervals;
-use tapeline_report::{Phase, Row, Span, Subject};
+use tapeline_engine::{HistogramReader, Intervals};
+use tapeline_report::{HistogramRow, Phase, Row, Span, Subject};
 
 use super::measure::{Sample, measure, sample_interval, sample_total};
 use super::{FlowStart, GroupKey};
+
+/// The numbers of an interval or of a whole test.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) row: Row,
+    pub(super) histograms: Vec<HistogramRow>,
+}
 
 /// Keeps what the last interval left behind.
 #[derive(Debug)]
 pub(super) struct ActiveFlow {
     start: FlowStart,
+    /// Of the flow's histograms, in their order.
+    readers: Vec<HistogramReader>,
     /// Number of the running interval.
     index: u64,
     /// When the running interval began.
@@ -24,7 +35,9 @@ pub(super) struct ActiveFlow {
 impl ActiveFlow {
     pub(super) fn new(start: FlowStart) -> Self {
         let first = Sample::first(&start.cell, start.conn.as_deref());
+        let cells = start.histograms.iter().map(|one| Arc::clone(&one.cell));
         Self {
+            readers: cells.map(HistogramReader::new).collect(),
             index: 0,
             since: start.start,
             before: first,
@@ -52,7 +65,7 @@ impl ActiveFlow {
 
     /// Ends the running interval at its boundary; to be called at or after it. A reporter
     /// that was held up for longer than an interval tells one long one.
-    pub(super) fn close_interval(&mut self, wall: WallTime) -> (u64, Row) {
+    pub(super) fn close_interval(&mut self, wall: WallTime) -> (u64, Told) {
         let index = self.index;
         let (sample, extremes, next) =
             sample_interval(&self.start.cell, self.start.conn.as_deref(), index);
@@ -61,7 +74,26 @@ impl ActiveFlow {
             .checked_sub(1)
             .and_then(|last| self.intervals().end_of(last))
             .unwrap_or(self.since);
-        (index, self.close(end, wall, sample, extremes))
+        let row = self.close(end, wall, sample, extremes);
+        let histograms = self.close_histograms(index, next, row.span);
+        (index, Told { row, histograms })
+    }
+
+    /// The histograms of the intervals from `first` up to, but without, `next`.
+    fn close_histograms(&mut self, first: u64, next: u64, span: Span) -> Vec<HistogramRow> {
+        let tag = self.start.tag;
+        let kinds = self.start.histograms.iter().zip(&mut self.readers);
+        kinds
+            .filter(|(kind, _)| kind.by_interval)
+            .map(|(kind, reader)| HistogramRow {
+                tag,
+                phase: Phase::Interval,
+                span,
+                kind: kind.kind,
+                in_micros: kind.in_micros,
+                histogram: reader.close_intervals(first, next),
+            })
+            .collect()
     }
 
     fn close(
@@ -92,7 +124,7 @@ impl ActiveFlow {
         at: MonoTime,
         wall: WallTime,
         partial_share: f64,
-    ) -> Vec<(u64, Row)> {
+    ) -> Vec<(u64, Told)> {
         let mut rows = Vec::new();
         let Some(interval) = self.start.interval else {
             return rows;
@@ -109,13 +141,14 @@ impl ActiveFlow {
             let index = self.index;
             self.index += 1;
             let row = self.close(at, wall, sample, extremes);
-            rows.push((index, row));
+            let histograms = self.close_histograms(index, index + 1, row.span);
+            rows.push((index, Told { row, histograms }));
         }
         rows
     }
 
     /// The whole test.
-    pub(super) fn total(&self, at: MonoTime, wall: WallTime, dropped: Option<u64>) -> Row {
+    pub(super) fn total(&self, at: MonoTime, wall: WallTime, dropped: Option<u64>) -> Told {
         let sample = sample_total(&self.start.cell, self.start.conn.as_deref());
         let extremes = sample.extremes();
         let mut row = self.row(
@@ -130,7 +163,18 @@ impl ActiveFlow {
         if let tapeline_report::Measure::UdpReceive(udp) = &mut row.measure {
             udp.lost_in_host = dropped;
         }
-        row
+        let kinds = self.start.histograms.iter().zip(&self.readers);
+        let histograms = kinds
+            .map(|(kind, reader)| HistogramRow {
+                tag: self.start.tag,
+                phase: Phase::Total,
+                span: row.span,
+                kind: kind.kind,
+                in_micros: kind.in_micros,
+                histogram: reader.total(),
+            })
+            .collect();
+        Told { row, histograms }
     }
 
     #[expect(

@@ -1,9 +1,12 @@
 //! From two snapshots to a row's numbers.
 
 use tapeline_base::BitRate;
-use tapeline_engine::{DatagramCounters, ExchangeCounters, ReceiveCounters, SendCounters};
+use tapeline_engine::{
+    DatagramCounters, DelaySeries, ExchangeCounters, OneWayDelays, ReceiveCounters, SendCounters,
+};
 use tapeline_report::{
-    Measure, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    Measure, OneWayTimes, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive,
+    UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes};
 use tapeline_sys::{TcpConn, TcpInfo};
@@ -72,7 +75,7 @@ fn zero(cell: &CounterCell) -> Counters {
             transit: Moments::EMPTY,
             ..DatagramCounters::default()
         }),
-        CounterCell::Exchange(_) | CounterCell::Answer(_) => Counters::Exchange(ExchangeCounters {
+        CounterCell::Exchange(_) => Counters::Exchange(ExchangeCounters {
             round_trips: Moments::EMPTY,
             ..ExchangeCounters::default()
         }),
@@ -85,7 +88,7 @@ pub(super) fn sample_total(cell: &CounterCell, conn: Option<&TcpConn>) -> Sample
         CounterCell::TcpSend(cell) | CounterCell::UdpSend(cell) => Counters::Send(cell.read()),
         CounterCell::TcpReceive(cell) => Counters::Receive(cell.read()),
         CounterCell::UdpReceive(cell) => Counters::Datagram(cell.read()),
-        CounterCell::Exchange(cell) | CounterCell::Answer(cell) => Counters::Exchange(cell.read()),
+        CounterCell::Exchange(cell) => Counters::Exchange(cell.read()),
     };
     Sample {
         counters,
@@ -125,7 +128,7 @@ pub(super) fn sample_interval(
                 closed.next,
             )
         }
-        CounterCell::Exchange(cell) | CounterCell::Answer(cell) => {
+        CounterCell::Exchange(cell) => {
             let closed = cell.close_interval(index);
             (
                 Counters::Exchange(closed.counters),
@@ -176,14 +179,6 @@ pub(super) fn measure(
         (Counters::Datagram(b), Counters::Datagram(a)) => {
             Measure::UdpReceive(udp_receive(phase, b, a, span, extremes))
         }
-        (Counters::Exchange(_), Counters::Exchange(_))
-            if matches!(cell, CounterCell::Answer(_)) =>
-        {
-            Measure::Both {
-                datagrams: None,
-                loss: None,
-            }
-        }
         (Counters::Exchange(b), Counters::Exchange(a)) => {
             let finite =
                 |seconds: f64| (phase == Phase::Total && seconds.is_finite()).then_some(seconds);
@@ -197,7 +192,7 @@ pub(super) fn measure(
                 received: a.received.saturating_sub(b.received),
                 retransmits: retransmits(before, after),
                 state: after.tcp.map(|info| tcp_state(&info)),
-                one_way: None,
+                one_way: one_way(phase, &b.one_way, &a.one_way),
             })
         }
         // A cell never changes its kind.
@@ -207,6 +202,23 @@ pub(super) fn measure(
         },
     };
     (bytes, measure)
+}
+
+/// One-way delays, where the clocks are said to agree.
+fn one_way(phase: Phase, b: &OneWayDelays, a: &OneWayDelays) -> Option<OneWayTimes> {
+    if a.transmit.all.is_empty() && a.clock_errors == 0 {
+        return None;
+    }
+    let series = |before: &DelaySeries, after: &DelaySeries| match phase {
+        Phase::Interval => after.since(before),
+        Phase::Total => after.all,
+    };
+    Some(OneWayTimes {
+        transmit: series(&b.transmit, &a.transmit),
+        receive: series(&b.receive, &a.receive),
+        asymmetry: series(&b.asymmetry, &a.asymmetry),
+        clock_errors: a.clock_errors.saturating_sub(b.clock_errors),
+    })
 }
 
 fn retransmits(before: &Sample, after: &Sample) -> Option<u64> {

@@ -17,8 +17,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tapeline_base::{Clock, FlowTag, MonoTime, Role};
-use tapeline_engine::{DatagramCell, ExchangeCell, ReceiveCell, SendCell};
-use tapeline_report::{Endpoints, Event};
+use tapeline_engine::{DatagramCell, ExchangeCell, HistogramCell, ReceiveCell, SendCell};
+use tapeline_report::{Endpoints, Event, HistogramKind};
 use tapeline_sys::{SystemClock, TcpConn};
 
 use state::State;
@@ -36,8 +36,17 @@ pub(crate) enum CounterCell {
     UdpReceive(Arc<DatagramCell>),
     /// Request/response client.
     Exchange(Arc<ExchangeCell>),
-    /// Request/response server: bytes only.
-    Answer(Arc<ExchangeCell>),
+}
+
+/// A histogram that a flow's worker fills.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowHistogram {
+    pub(crate) kind: HistogramKind,
+    pub(crate) cell: Arc<HistogramCell>,
+    /// Bins are shown in microseconds rather than milliseconds.
+    pub(crate) in_micros: bool,
+    /// Told at each interval's end too, not for the whole test alone.
+    pub(crate) by_interval: bool,
 }
 
 /// What a group of flows adds up to.
@@ -69,6 +78,8 @@ pub(crate) struct FlowStart {
     pub(crate) groups: Vec<GroupKey>,
     /// Connection whose TCP_INFO goes with the rows (senders).
     pub(crate) conn: Option<Arc<TcpConn>>,
+    /// In the order of their lines.
+    pub(crate) histograms: Vec<FlowHistogram>,
 }
 
 /// A flow has ended; its cell holds the final counters.

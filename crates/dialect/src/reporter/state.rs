@@ -9,7 +9,7 @@ use tapeline_base::{Clock, FlowTag, MonoTime};
 use tapeline_report::{Event, Row};
 use tapeline_sys::set_timer_slack_minimal;
 
-use super::flow::ActiveFlow;
+use super::flow::{ActiveFlow, Told};
 use super::group::Group;
 use super::{Command, FlowEnd, FlowStart, GroupKey, ReporterSettings};
 
@@ -142,16 +142,16 @@ impl<C: Clock> State<C> {
         if flow.next_boundary() != Some(due) {
             return;
         }
-        let (index, row) = flow.close_interval(self.clock.wall());
+        let (index, told) = flow.close_interval(self.clock.wall());
         let groups = flow.groups().to_vec();
         if let Some(next) = flow.next_boundary() {
             self.boundaries.push(Reverse((next, tag)));
         }
-        self.tell_interval(tag, index, &row, &groups);
+        self.tell_interval(tag, index, told, &groups);
     }
 
-    fn tell_interval(&mut self, tag: FlowTag, index: u64, row: &Row, groups: &[GroupKey]) {
-        (self.sink)(Event::Row(row.clone()));
+    fn tell_interval(&mut self, tag: FlowTag, index: u64, told: Told, groups: &[GroupKey]) {
+        let row = self.tell(told);
         for key in groups {
             if let Some(group) = self.groups.get_mut(&key.number) {
                 for event in group.interval(tag, index, row.clone()) {
@@ -161,17 +161,25 @@ impl<C: Clock> State<C> {
         }
     }
 
+    /// Tells a row and the histograms behind it; returns the row.
+    fn tell(&mut self, told: Told) -> Row {
+        (self.sink)(Event::Row(told.row.clone()));
+        for histogram in told.histograms {
+            (self.sink)(Event::Histogram(histogram));
+        }
+        told.row
+    }
+
     fn end(&mut self, tag: FlowTag, end: FlowEnd) {
         let Some(mut flow) = self.flows.remove(&tag) else {
             return;
         };
         let wall = self.clock.wall();
         let groups = flow.groups().to_vec();
-        for (index, row) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
-            self.tell_interval(tag, index, &row, &groups);
+        for (index, told) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
+            self.tell_interval(tag, index, told, &groups);
         }
-        let total = flow.total(end.at, wall, end.dropped);
-        (self.sink)(Event::Row(total.clone()));
+        let total = self.tell(flow.total(end.at, wall, end.dropped));
         if let Some(datagrams) = end.sent {
             (self.sink)(Event::Sent {
                 tag: Some(tag),

@@ -15,7 +15,7 @@ mod send;
 
 pub use cell::{Closed, FlowCell};
 pub use datagram::{DatagramCell, DatagramCounters, DatagramPublisher};
-pub use exchange::{ExchangeCell, ExchangeCounters, ExchangePublisher};
+pub use exchange::{DelaySeries, ExchangeCell, ExchangeCounters, ExchangePublisher, OneWayDelays};
 pub use extremes::Extremes;
 pub use intervals::Intervals;
 pub(crate) use intervals::Watch;

@@ -342,8 +342,9 @@ impl LocalServer {
 fn is_server_total(row: &Row, part: TrialPart) -> bool {
     is_total(row)
         && match part {
-            TrialPart::Latency => matches!(row.measure, Measure::Both { .. }),
-            TrialPart::TcpUp => matches!(row.measure, Measure::TcpReceive(_)),
+            TrialPart::Latency | TrialPart::TcpUp => {
+                matches!(row.measure, Measure::TcpReceive(_))
+            }
             TrialPart::TcpDown => matches!(row.measure, Measure::TcpSend(_)),
             TrialPart::Udp { .. } => matches!(row.measure, Measure::UdpReceive(_)),
         }
@@ -372,6 +373,8 @@ fn take_client_event(result: &mut TrialResult, event: Event) {
 /// Our own server saw the other end of the same flow.
 fn take_server_event(result: &mut TrialResult, event: Event) {
     match event {
+        // The round trips are the client's to tell.
+        Event::Row(_) if result.part == TrialPart::Latency => {}
         Event::Row(row) if is_total(&row) => match row.measure {
             Measure::TcpReceive(_) | Measure::UdpReceive(_) => result.receiver = Some(row),
             Measure::TcpSend(_) | Measure::UdpSend(_) => result.sender = Some(row),

@@ -106,6 +106,7 @@ impl Bench {
             },
             groups: groups.to_vec(),
             conn: None,
+            histograms: Vec::new(),
         })));
         Flow {
             tag,
