@@ -51,6 +51,11 @@ fn socket_options(plan: &SocketPlan) -> SocketOptions {
         tos: plan.tos,
         mss: plan.segment_size,
         nodelay: plan.nodelay,
+        notsent_lowat: plan.write_prefetch,
+        window_clamp: plan.window_clamp,
+        tx_delay_us: plan.transmit_delay.map(micros),
+        pacing_rate: plan.fair_queue.map(|fair| fair.rate.0 / 8),
+        dont_route: plan.local_only,
         ..SocketOptions::default()
     }
 }

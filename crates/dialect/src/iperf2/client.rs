@@ -1,15 +1,15 @@
 //! A client's run: resolve, announce, connect, and hand over to the transport.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_report::Notice;
-use tapeline_sys::{ResolveError, ResolveFailure, resolve};
+use tapeline_sys::{ResolveError, ResolveFailure, interface_index, needs_zone, resolve};
 
 use super::{tcp_client, udp_client};
 use crate::context::{Context, Interruption};
-use crate::plan::ClientPlan;
+use crate::plan::{AddressSteps, ClientPlan};
 use crate::reporter::ReporterHandle;
 
 /// Runs a client's test to its end. Everything worth telling goes to `reporter`.
@@ -48,12 +48,14 @@ pub(super) struct Target {
     first: SocketAddr,
     /// Own address of the first flow, when bound.
     local: Option<SocketAddr>,
-    last_port: u16,
+    steps: AddressSteps,
 }
 
 impl Target {
     fn resolve(plan: &ClientPlan) -> Result<Self, Notice> {
-        let first = look_up(&plan.host, plan.ports.0, plan.family)?;
+        let mut first = look_up(&plan.host, plan.ports.0, plan.family)?;
+        let device = plan.device.as_deref();
+        add_zone(&mut first, device)?;
         let local = match &plan.bind {
             None => None,
             Some(bind) => {
@@ -62,36 +64,47 @@ impl Target {
                 } else {
                     Family::V4
                 };
-                let address = look_up(&bind.host, bind.port.unwrap_or(0), family)?;
+                let mut address = look_up(&bind.host, bind.port.unwrap_or(0), family)?;
+                add_zone(&mut address, bind.device.as_deref().or(device))?;
                 Some(address)
             }
         };
+        let range = plan.ports.1 > plan.ports.0;
         Ok(Self {
             first,
             local,
-            last_port: plan.ports.1,
+            steps: AddressSteps {
+                destination_port: plan.steps.destination_port || range,
+                ..plan.steps
+            },
         })
     }
 
-    /// Remote address of flow `index` (from 0): ports count up through a range.
+    /// Remote address of flow `index` (from 0).
     pub(super) fn peer(&self, index: usize) -> SocketAddr {
-        let mut peer = self.first;
-        let range = usize::from(self.last_port.saturating_sub(self.first.port())) + 1;
-        if range > 1 {
-            let step = u16::try_from(index).unwrap_or(u16::MAX);
-            peer.set_port(self.first.port().saturating_add(step));
-        }
-        peer
+        let steps = &self.steps;
+        step(
+            self.first,
+            index,
+            steps.destination_address,
+            steps.destination_port,
+        )
     }
 
-    /// Own address of flow `index`: a given port counts up.
+    /// Own address of flow `index`. A given port counts up where nothing else tells the
+    /// flows apart.
     pub(super) fn local(&self, index: usize) -> Option<SocketAddr> {
-        let mut local = self.local?;
-        if local.port() != 0 {
-            let step = u16::try_from(index).unwrap_or(u16::MAX);
-            local.set_port(local.port().saturating_add(step));
-        }
-        Some(local)
+        let local = self.local?;
+        let port = local.port() != 0 && (self.steps.source_port || !self.shares_port());
+        Some(step(local, index, self.steps.source_address, port))
+    }
+
+    /// Whether the flows have one port on our side: a given one, while something else counts up.
+    pub(super) fn shares_port(&self) -> bool {
+        let steps = &self.steps;
+        self.local.is_some_and(|local| local.port() != 0)
+            && !steps.source_port
+            && (steps.destination_address || steps.destination_port || steps.source_address)
     }
 
     pub(super) fn bound(&self) -> Option<IpAddr> {
@@ -105,6 +118,37 @@ impl Target {
     pub(super) fn first(&self) -> SocketAddr {
         self.first
     }
+}
+
+/// `address` counted up by `index` in the wanted parts. At the end of the numbers it stays.
+fn step(mut address: SocketAddr, index: usize, ip: bool, port: bool) -> SocketAddr {
+    if ip {
+        let step = u32::try_from(index).unwrap_or(u32::MAX);
+        address.set_ip(match address.ip() {
+            IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits().saturating_add(step)).into(),
+            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits().saturating_add(step.into())).into(),
+        });
+    }
+    if port {
+        let step = u16::try_from(index).unwrap_or(u16::MAX);
+        address.set_port(address.port().saturating_add(step));
+    }
+    address
+}
+
+/// Gives an address that means nothing without its interface (`fe80::1`) the one of `%device`.
+pub(super) fn add_zone(address: &mut SocketAddr, device: Option<&str>) -> Result<(), Notice> {
+    if let (SocketAddr::V6(v6), Some(device)) = (address, device)
+        && v6.scope_id() == 0
+        && needs_zone((*v6.ip()).into())
+    {
+        let index = interface_index(device).ok_or_else(|| Notice::DeviceFailed {
+            device: device.to_owned(),
+            reason: "No such device".into(),
+        })?;
+        v6.set_scope_id(index);
+    }
+    Ok(())
 }
 
 /// The address to use: IPv4 first unless IPv6 was asked for, as iperf 2 does.
@@ -144,3 +188,86 @@ pub(super) fn expected_from(target: &Target) -> IpAddr {
 
 /// Shared by both transports: context by reference count for worker callbacks.
 pub(super) type SharedContext = Arc<Context>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::BindPlan;
+    use crate::plan::tests::client_plan;
+
+    fn target(host: &str, bind: Option<(&str, u16)>, steps: AddressSteps) -> Target {
+        let plan = ClientPlan {
+            host: host.into(),
+            bind: bind.map(|(host, port)| BindPlan {
+                port: Some(port),
+                ..BindPlan::address(host)
+            }),
+            steps,
+            ..client_plan()
+        };
+        Target::resolve(&plan).expect("an address")
+    }
+
+    fn third(target: &Target) -> (String, Option<String>) {
+        let local = target.local(2).map(|local| local.to_string());
+        (target.peer(2).to_string(), local)
+    }
+
+    #[test]
+    fn what_is_told_to_count_up_does() {
+        let none = AddressSteps::default();
+        let to = |text: &str| Some(text.to_owned());
+        let plain = target("192.0.2.1", Some(("127.0.0.1", 6000)), none);
+        assert_eq!(
+            third(&plain),
+            ("192.0.2.1:5001".into(), to("127.0.0.1:6002"))
+        );
+        let destination = AddressSteps {
+            destination_address: true,
+            ..none
+        };
+        let stepped = target("192.0.2.254", Some(("127.0.0.1", 6000)), destination);
+        assert_eq!(
+            third(&stepped),
+            ("192.0.3.0:5001".into(), to("127.0.0.1:6000"))
+        );
+        assert!(stepped.shares_port() && !plain.shares_port());
+        let v6 = target("2001:db8::ffff", None, destination);
+        assert_eq!(third(&v6), ("[2001:db8::1:1]:5001".into(), None));
+        let ports = AddressSteps {
+            destination_port: true,
+            source_port: true,
+            ..none
+        };
+        let stepped = target("::1", Some(("::1", 6000)), ports);
+        assert_eq!(third(&stepped), ("[::1]:5003".into(), to("[::1]:6002")));
+        let source = AddressSteps {
+            source_address: true,
+            ..none
+        };
+        let stepped = target("127.0.0.1", Some(("127.0.0.2", 0)), source);
+        assert_eq!(
+            third(&stepped),
+            ("127.0.0.1:5001".into(), to("127.0.0.4:0"))
+        );
+    }
+
+    #[test]
+    fn link_local_hosts_get_the_zone_of_the_device() {
+        let plan = ClientPlan {
+            host: "fe80::1".into(),
+            device: Some("7".into()),
+            ..client_plan()
+        };
+        let target = Target::resolve(&plan).expect("an address");
+        assert_eq!(target.first().to_string(), "[fe80::1%7]:5001");
+        let plan = ClientPlan {
+            device: Some("no-such-if".into()),
+            ..plan
+        };
+        assert!(matches!(
+            Target::resolve(&plan),
+            Err(Notice::DeviceFailed { .. })
+        ));
+    }
+}

@@ -54,7 +54,7 @@ struct Ready {
 pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
     let mut options = banner::client_options(plan);
     // Sockets that allow it may be given one port together: two flows would be one.
-    options.reuse_address = false;
+    options.reuse_address = target.shares_port();
     let tally = Tally::new();
     let sums = TestSums::open(&context.reporter, Role::Client, plan.mode(), plan.parallel);
     let listener = match ClientListener::open(plan, target, context, sums.back) {
