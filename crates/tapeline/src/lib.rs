@@ -4,8 +4,8 @@
 //! argv[0], --as ─► personality
 //! environment ─┐
 //! argv ────────┴► raw ─► resolve ─► Plan ─► run::{client, server, trial}
-//!                  ▲        ▲               help, version, generate
-//!                  └ options┘ (one table)      └─────┴── options
+//!                  ▲        ▲               help, version
+//!                  └ options┘ (one table)
 //! ```
 //!
 //! Messages are data ([`CliMessage`]) until [`main`] prints them once. Exit codes: 0 the
@@ -13,7 +13,6 @@
 //! iperf this is 1 too).
 
 mod environment;
-mod generate;
 mod help;
 mod invocation;
 mod main_entry;
@@ -31,6 +30,6 @@ mod version;
 pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
-pub use plan::{Document, HelpPage, Plan, TryPlan};
+pub use plan::{HelpPage, Plan, TryPlan};
 pub use presentation::{Exclusions, Presentation, TextStyle};
 pub use resolve::Resolution;
