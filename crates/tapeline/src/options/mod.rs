@@ -5,6 +5,8 @@
 //! [`Availability::Later`] and is refused when used.
 
 mod amount;
+#[cfg(test)]
+mod enumeration;
 mod lookup;
 mod mode;
 mod output;

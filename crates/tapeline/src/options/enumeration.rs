@@ -1,0 +1,114 @@
+//! The table against the list of what iperf 2 has.
+
+use tapeline_dialect::Personality;
+
+use super::{Arity, LongMatch, OptionSpec, all, find_long, find_short};
+
+const LIST: &str = include_str!("../../tests/data/iperf2_options.tsv");
+
+/// A line of the list.
+struct Listed {
+    letter: Option<char>,
+    /// Empty for the few that have only a letter.
+    name: &'static str,
+    arity: Arity,
+    /// Whether only a manual has the name, not the program of version 2.2.1.
+    manual_only: bool,
+    /// File and function of the test of its effect.
+    effect: &'static str,
+}
+
+impl Listed {
+    fn read(line: &'static str) -> Self {
+        let columns: Vec<_> = line.split('\t').collect();
+        let [letter, name, value, source, effect] = columns[..] else {
+            panic!("five columns: {line}");
+        };
+        let given = |text: &'static str| if text == "-" { "" } else { text };
+        Self {
+            letter: given(letter).chars().next(),
+            name: given(name),
+            arity: match value {
+                "none" => Arity::Switch,
+                "required" => Arity::Required,
+                "optional" => Arity::Optional,
+                other => panic!("{line}: {other}"),
+            },
+            manual_only: source == "manual",
+            effect: given(effect),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match (self.name, self.letter) {
+            ("", letter) => format!("-{}", letter.unwrap_or('?')),
+            (name, _) => format!("--{name}"),
+        }
+    }
+
+    /// The row of the table that this line means.
+    fn spec(&self) -> &'static OptionSpec {
+        let personality = if self.manual_only {
+            Personality::Native
+        } else {
+            Personality::Iperf2
+        };
+        let found = match (self.name, self.letter) {
+            ("", Some(letter)) => find_short(letter, personality),
+            (name, _) => match find_long(name, personality) {
+                LongMatch::One(spec, _) => Some(spec),
+                _ => None,
+            },
+        };
+        found.unwrap_or_else(|| panic!("{} is not in the table", self.shown()))
+    }
+}
+
+fn listed() -> impl Iterator<Item = Listed> {
+    let lines = LIST.lines().filter(|line| !line.starts_with('#'));
+    lines.skip(1).map(Listed::read)
+}
+
+#[test]
+fn every_option_of_iperf_2_is_there_with_its_letter_and_arity() {
+    let mut checked = 0;
+    for line in listed() {
+        let spec = line.spec();
+        assert_eq!(spec.arity, line.arity, "{}", line.shown());
+        if !line.manual_only && spec.alias != Some(line.name) {
+            assert_eq!(spec.short, line.letter, "{}", line.shown());
+            assert_eq!(spec.long, line.name, "{}", line.shown());
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 109);
+}
+
+#[test]
+fn every_option_under_the_name_iperf_is_one_of_iperf_2() {
+    for spec in all().filter(|spec| spec.personalities.include(Personality::Iperf2)) {
+        assert!(
+            listed().any(|line| line.spec().id == spec.id),
+            "{:?}",
+            spec.id
+        );
+    }
+}
+
+#[test]
+fn effects_are_shown_by_tests_that_exist() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    for line in listed().filter(|line| !line.effect.is_empty()) {
+        let (file, function) = line
+            .effect
+            .split_once(':')
+            .unwrap_or_else(|| panic!("{}: file:function", line.shown()));
+        let source = std::fs::read_to_string(format!("{root}/{file}"))
+            .unwrap_or_else(|error| panic!("{}: {file}: {error}", line.shown()));
+        assert!(
+            source.contains(&format!("fn {function}(")),
+            "{}: {file} has no {function}",
+            line.shown()
+        );
+    }
+}
