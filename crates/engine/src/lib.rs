@@ -33,7 +33,8 @@ mod work;
 
 pub use cell::SnapshotCell;
 pub use counters::{
-    Closed, DatagramCell, DatagramCounters, DatagramPublisher, DelaySeries, ExchangeCell,
+    BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell, DatagramCounters,
+    DatagramPublisher, DelayCell, DelayCounters, DelayPublisher, DelaySeries, ExchangeCell,
     ExchangeCounters, ExchangePublisher, Extremes, FlowCell, Intervals, OneWayDelays, Publisher,
     ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
 };

@@ -13,7 +13,7 @@ use tapeline_report::{Endpoints, Notice, TrafficOperation};
 use tapeline_sys::{TcpConn, reason};
 
 use crate::context::{Context, Tally};
-use crate::reporter::{CounterCell, FlowEnd, FlowHistogram, FlowStart, GroupKey};
+use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowHistogram, FlowStart, GroupKey};
 
 /// Share of a processor above which a traffic thread counts as its limit.
 const SATURATED: f64 = 0.9;
@@ -169,6 +169,7 @@ impl TcpFlow {
             groups: self.groups,
             conn: sends.then_some(self.conn),
             histograms,
+            extras: FlowExtras::default(),
         });
         let part = self.tally.begin();
         let (tag, start, after) = (self.tag, self.start, self.after);

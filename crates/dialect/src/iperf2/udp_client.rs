@@ -30,7 +30,7 @@ use super::stamps::{Stamp12, Stamp16, StampForm, datagram_template};
 use super::udp_receive::UdpReceiving;
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, Personality};
-use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey, GroupKind};
+use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
 /// that begin at the same instant (wire document 7.9).
@@ -344,6 +344,7 @@ impl UdpSending {
             groups: self.groups.clone(),
             conn: None,
             histograms: Vec::new(),
+            extras: FlowExtras::default(),
         });
         let _ = self
             .socket

@@ -15,7 +15,7 @@ use super::client::SharedContext;
 use super::flows::tell_ending;
 use super::order::SLACK;
 use super::udp_flow::{FlowReader, Meaning};
-use crate::reporter::{CounterCell, FlowEnd, FlowStart, GroupKey};
+use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
@@ -61,6 +61,7 @@ impl UdpReceiving {
             groups: self.groups.clone(),
             conn: None,
             histograms: Vec::new(),
+            extras: FlowExtras::default(),
         });
         let dropped_before = self.socket.dropped();
         let mut reader = FlowReader::reverse();

@@ -21,7 +21,7 @@ use super::tcp_session::with_port;
 use super::udp_client::{Fin, UdpSending};
 use super::udp_flow::FlowReader;
 use super::udp_server::{Flow, Receiving, UdpService};
-use crate::reporter::{CounterCell, FlowStart, GroupKey, GroupKind};
+use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// A new flow, its kind not yet decided.
 pub(super) struct Opening<'a> {
@@ -122,6 +122,7 @@ impl Opening<'_> {
             groups,
             conn: None,
             histograms: Vec::new(),
+            extras: FlowExtras::default(),
         });
         let own_end = plan.time.map(|time| self.now + time);
         let ordered_end = match (&self.service.admission, mode) {

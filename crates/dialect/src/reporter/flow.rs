@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tapeline_base::{FlowTag, MonoTime, WallTime};
-use tapeline_engine::{HistogramReader, Intervals};
-use tapeline_report::{HistogramRow, Phase, Row, Span, Subject};
+use tapeline_engine::{DelayCell, HistogramReader, Intervals};
+use tapeline_report::{HistogramRow, Measure, Phase, Row, Span, Subject};
+use tapeline_stats::Moments;
 
 use super::measure::{Sample, measure, sample_interval, sample_total};
 use super::{FlowStart, GroupKey};
@@ -30,10 +31,33 @@ pub(super) struct ActiveFlow {
     before: Sample,
     /// Counters at the start.
     first: Sample,
+    write_times: Option<WriteTimes>,
+}
+
+/// Durations of writes, and what was told of them.
+#[derive(Debug)]
+struct WriteTimes {
+    cell: Arc<DelayCell>,
+    before: Moments,
+}
+
+impl WriteTimes {
+    fn close_interval(&mut self, index: u64) -> Moments {
+        let closed = self.cell.close_interval(index);
+        let after = closed.counters.delays;
+        let (low, high) = closed.extremes;
+        let interval = after.since(&self.before).with_extremes(low, high);
+        self.before = after;
+        interval
+    }
 }
 
 impl ActiveFlow {
-    pub(super) fn new(start: FlowStart) -> Self {
+    pub(super) fn new(mut start: FlowStart) -> Self {
+        let write_times = start.extras.write_times.take().map(|cell| WriteTimes {
+            cell,
+            before: Moments::EMPTY,
+        });
         let first = Sample::first(&start.cell, start.conn.as_deref());
         let cells = start.histograms.iter().map(|one| Arc::clone(&one.cell));
         Self {
@@ -42,6 +66,7 @@ impl ActiveFlow {
             since: start.start,
             before: first,
             first,
+            write_times,
             start,
         }
     }
@@ -74,7 +99,7 @@ impl ActiveFlow {
             .checked_sub(1)
             .and_then(|last| self.intervals().end_of(last))
             .unwrap_or(self.since);
-        let row = self.close(end, wall, sample, extremes);
+        let row = self.close(index, end, wall, sample, extremes);
         let histograms = self.close_histograms(index, next, row.span);
         (index, Told { row, histograms })
     }
@@ -98,12 +123,13 @@ impl ActiveFlow {
 
     fn close(
         &mut self,
+        index: u64,
         end: MonoTime,
         wall: WallTime,
         sample: Sample,
         extremes: (f64, f64),
     ) -> Row {
-        let row = self.row(
+        let mut row = self.row(
             Phase::Interval,
             self.since,
             end,
@@ -114,6 +140,9 @@ impl ActiveFlow {
         );
         self.before = sample;
         self.since = end;
+        if let (Some(times), Measure::TcpSend(send)) = (&mut self.write_times, &mut row.measure) {
+            send.write_times = Some(times.close_interval(index));
+        }
         row
     }
 
@@ -140,7 +169,7 @@ impl ActiveFlow {
             let (_, extremes, _) = sample_interval(&self.start.cell, None, self.index);
             let index = self.index;
             self.index += 1;
-            let row = self.close(at, wall, sample, extremes);
+            let row = self.close(index, at, wall, sample, extremes);
             let histograms = self.close_histograms(index, index + 1, row.span);
             rows.push((index, Told { row, histograms }));
         }
@@ -160,8 +189,12 @@ impl ActiveFlow {
             &sample,
             extremes,
         );
-        if let tapeline_report::Measure::UdpReceive(udp) = &mut row.measure {
-            udp.lost_in_host = dropped;
+        match &mut row.measure {
+            Measure::UdpReceive(udp) => udp.lost_in_host = dropped,
+            Measure::TcpSend(send) => {
+                send.write_times = self.write_times.as_ref().map(|t| t.cell.read().delays);
+            }
+            _ => {}
         }
         let kinds = self.start.histograms.iter().zip(&self.readers);
         let histograms = kinds
@@ -195,7 +228,7 @@ impl ActiveFlow {
             start: since.since(self.start.start),
             end: until.since(self.start.start),
         };
-        let (bytes, measure) = measure(&self.start.cell, phase, before, after, span, extremes);
+        let (bytes, measure) = measure(&self.start, phase, before, after, span, extremes);
         Row {
             subject: Subject::Flow(self.start.tag),
             phase,
@@ -203,7 +236,7 @@ impl ActiveFlow {
             ended: wall,
             bytes,
             endpoints: Some(self.start.endpoints),
-            trip_times: false,
+            trip_times: self.start.extras.trip_times,
             measure,
         }
     }

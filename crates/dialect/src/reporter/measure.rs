@@ -2,22 +2,24 @@
 
 use tapeline_base::BitRate;
 use tapeline_engine::{
-    DatagramCounters, DelaySeries, ExchangeCounters, OneWayDelays, ReceiveCounters, SendCounters,
+    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, OneWayDelays, ReceiveCounters,
+    SendCounters,
 };
 use tapeline_report::{
-    Measure, OneWayTimes, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive,
-    UdpSend,
+    BurstKind, BurstsReceived, FramesSent, Measure, OneWayTimes, Phase, RequestResponse, Span,
+    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
-use tapeline_stats::{Moments, ReadSizes};
+use tapeline_stats::{Moments, ReadSizes, little_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
 
-use super::CounterCell;
+use super::{CounterCell, FlowStart};
 
 /// One reading of a flow's counters.
 #[derive(Clone, Copy, Debug)]
 enum Counters {
     Send(SendCounters),
     Receive(ReceiveCounters),
+    Bursts(BurstCounters),
     Datagram(DatagramCounters),
     Exchange(ExchangeCounters),
 }
@@ -43,6 +45,7 @@ impl Sample {
         match &self.counters {
             Counters::Send(c) => c.bytes,
             Counters::Receive(c) => c.bytes,
+            Counters::Bursts(c) => c.receive.bytes,
             Counters::Datagram(c) => c.bytes,
             Counters::Exchange(c) => c.sent + c.received,
         }
@@ -51,6 +54,7 @@ impl Sample {
     /// Extremes over the whole flow.
     pub(super) fn extremes(&self) -> (f64, f64) {
         match &self.counters {
+            Counters::Bursts(c) => (c.latency.min, c.latency.max),
             Counters::Datagram(c) => (c.transit.min, c.transit.max),
             Counters::Exchange(c) => (c.round_trips.min, c.round_trips.max),
             Counters::Send(_) | Counters::Receive(_) => (f64::INFINITY, f64::NEG_INFINITY),
@@ -71,6 +75,11 @@ fn zero(cell: &CounterCell) -> Counters {
                 last: tapeline_base::MonoTime::ZERO,
             })
         }
+        CounterCell::TcpBursts(cell, _) => {
+            let width = cell.read().receive.reads.bin_width();
+            let reads = ReadSizes::new(width.saturating_mul(8));
+            Counters::Bursts(BurstCounters::new(reads))
+        }
         CounterCell::UdpReceive(_) => Counters::Datagram(DatagramCounters {
             transit: Moments::EMPTY,
             ..DatagramCounters::default()
@@ -87,6 +96,7 @@ pub(super) fn sample_total(cell: &CounterCell, conn: Option<&TcpConn>) -> Sample
     let counters = match cell {
         CounterCell::TcpSend(cell) | CounterCell::UdpSend(cell) => Counters::Send(cell.read()),
         CounterCell::TcpReceive(cell) => Counters::Receive(cell.read()),
+        CounterCell::TcpBursts(cell, _) => Counters::Bursts(cell.read()),
         CounterCell::UdpReceive(cell) => Counters::Datagram(cell.read()),
         CounterCell::Exchange(cell) => Counters::Exchange(cell.read()),
     };
@@ -120,6 +130,14 @@ pub(super) fn sample_interval(
                 closed.next,
             )
         }
+        CounterCell::TcpBursts(cell, _) => {
+            let closed = cell.close_interval(index);
+            (
+                Counters::Bursts(closed.counters),
+                closed.extremes,
+                closed.next,
+            )
+        }
         CounterCell::UdpReceive(cell) => {
             let closed = cell.close_interval(index);
             (
@@ -143,24 +161,26 @@ pub(super) fn sample_interval(
 
 /// Bytes and numbers between two samples.
 pub(super) fn measure(
-    cell: &CounterCell,
+    flow: &FlowStart,
     phase: Phase,
     before: &Sample,
     after: &Sample,
     span: Span,
     extremes: (f64, f64),
 ) -> (u64, Measure) {
+    let cell = &flow.cell;
     let bytes = after.bytes().saturating_sub(before.bytes());
     let measure = match (&before.counters, &after.counters) {
         (Counters::Send(b), Counters::Send(a)) => {
             let writes = a.writes.saturating_sub(b.writes);
             let errors = a.errors.saturating_sub(b.errors);
+            let frames = flow.extras.frames.then(|| frames_sent(b, a));
             if matches!(cell, CounterCell::UdpSend(_)) {
                 Measure::UdpSend(UdpSend {
                     writes,
                     errors,
                     timeouts: a.timeouts.saturating_sub(b.timeouts),
-                    ..UdpSend::default()
+                    frames,
                 })
             } else {
                 Measure::TcpSend(TcpSend {
@@ -168,13 +188,19 @@ pub(super) fn measure(
                     errors,
                     retransmits: retransmits(before, after),
                     state: after.tcp.map(|info| tcp_state(&info)),
-                    ..TcpSend::default()
+                    write_times: None,
+                    frames,
+                    fair_queue_rate: (a.pacing_rate > 0).then_some(BitRate(a.pacing_rate)),
                 })
             }
         }
         (Counters::Receive(b), Counters::Receive(a)) => Measure::TcpReceive(TcpReceive {
             reads: a.reads.since(&b.reads),
             bursts: None,
+        }),
+        (Counters::Bursts(b), Counters::Bursts(a)) => Measure::TcpReceive(TcpReceive {
+            reads: a.receive.reads.since(&b.receive.reads),
+            bursts: Some(bursts(cell, b, a, span, extremes)),
         }),
         (Counters::Datagram(b), Counters::Datagram(a)) => {
             Measure::UdpReceive(udp_receive(phase, b, a, span, extremes))
@@ -219,6 +245,42 @@ fn one_way(phase: Phase, b: &OneWayDelays, a: &OneWayDelays) -> Option<OneWayTim
         asymmetry: series(&b.asymmetry, &a.asymmetry),
         clock_errors: a.clock_errors.saturating_sub(b.clock_errors),
     })
+}
+
+fn frames_sent(before: &SendCounters, after: &SendCounters) -> FramesSent {
+    let (a, b) = (&after.frames, &before.frames);
+    FramesSent {
+        sent: a.sent.saturating_sub(b.sent),
+        missed: a.missed.saturating_sub(b.missed),
+        slips: a.slips.saturating_sub(b.slips),
+    }
+}
+
+fn bursts(
+    cell: &CounterCell,
+    before: &BurstCounters,
+    after: &BurstCounters,
+    span: Span,
+    extremes: (f64, f64),
+) -> BurstsReceived {
+    let kind = match cell {
+        CounterCell::TcpBursts(_, kind) => *kind,
+        _ => BurstKind::default(),
+    };
+    let latency = after
+        .latency
+        .since(&before.latency)
+        .with_extremes(extremes.0, extremes.1);
+    let bytes = after.complete.saturating_sub(before.complete);
+    let seconds = span.length().as_secs_f64();
+    let measurable = !latency.is_empty() && seconds > 0.0;
+    BurstsReceived {
+        kind,
+        latency,
+        bytes,
+        in_progress: measurable.then(|| little_in_progress(bytes as f64 / seconds, latency.mean)),
+        frames_lost: after.skipped.saturating_sub(before.skipped),
+    }
 }
 
 fn retransmits(before: &Sample, after: &Sample) -> Option<u64> {

@@ -17,8 +17,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tapeline_base::{Clock, FlowTag, MonoTime, Role};
-use tapeline_engine::{DatagramCell, ExchangeCell, HistogramCell, ReceiveCell, SendCell};
-use tapeline_report::{Endpoints, Event, HistogramKind};
+use tapeline_engine::{
+    BurstCell, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell, SendCell,
+};
+use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind};
 use tapeline_sys::{SystemClock, TcpConn};
 
 use state::State;
@@ -30,6 +32,8 @@ pub(crate) enum CounterCell {
     TcpSend(Arc<SendCell>),
     /// TCP receiver.
     TcpReceive(Arc<ReceiveCell>),
+    /// TCP receiver of stamped bursts, and what they are.
+    TcpBursts(Arc<BurstCell>, BurstKind),
     /// UDP sender.
     UdpSend(Arc<SendCell>),
     /// UDP receiver.
@@ -80,6 +84,19 @@ pub(crate) struct FlowStart {
     pub(crate) conn: Option<Arc<TcpConn>>,
     /// In the order of their lines.
     pub(crate) histograms: Vec<FlowHistogram>,
+    /// What is told beside the counters.
+    pub(crate) extras: FlowExtras,
+}
+
+/// What some flows tell beside their counters.
+#[derive(Debug, Default)]
+pub(crate) struct FlowExtras {
+    /// The stamps of the data come from a clock that is said to agree with ours.
+    pub(crate) trip_times: bool,
+    /// Frames are counted (isochronous senders).
+    pub(crate) frames: bool,
+    /// Durations of writes (`--tcp-write-times`).
+    pub(crate) write_times: Option<Arc<DelayCell>>,
 }
 
 /// A flow has ended; its cell holds the final counters.

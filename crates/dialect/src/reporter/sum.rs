@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use tapeline_base::Role;
 use tapeline_report::{
-    Measure, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, UdpReceive, UdpSend,
+    BurstsReceived, FramesSent, Measure, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
+    UdpReceive, UdpSend,
 };
 use tapeline_stats::Moments;
 
@@ -61,7 +62,10 @@ fn add_measures(rows: &[Row], role: Role) -> Measure {
 /// What has a meaning for one flow only.
 fn clear_flow_state(measure: &mut Measure) {
     match measure {
-        Measure::TcpSend(send) => send.state = None,
+        Measure::TcpSend(send) => {
+            send.state = None;
+            send.fair_queue_rate = None;
+        }
         Measure::RequestResponse(exchange) => {
             exchange.state = None;
             exchange.percentiles = [None; 3];
@@ -78,16 +82,51 @@ fn add_tcp_send(a: &mut TcpSend, b: &TcpSend) {
     a.writes += b.writes;
     a.errors += b.errors;
     a.retransmits = a.retransmits.zip(b.retransmits).map(|(x, y)| x + y);
+    a.write_times = added(a.write_times, b.write_times, merged);
+    a.frames = added(a.frames, b.frames, add_frames);
 }
 
 fn add_tcp_receive(a: &mut TcpReceive, b: &TcpReceive) {
     a.reads.merge(&b.reads);
+    a.bursts = added(a.bursts, b.bursts, add_bursts);
+}
+
+/// What both have added up, or what one has.
+fn added<T>(a: Option<T>, b: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add(a, b)),
+        (known, None) | (None, known) => known,
+    }
+}
+
+fn merged(mut a: Moments, b: Moments) -> Moments {
+    a.merge(&b);
+    a
+}
+
+fn add_frames(a: FramesSent, b: FramesSent) -> FramesSent {
+    FramesSent {
+        sent: a.sent + b.sent,
+        missed: a.missed + b.missed,
+        slips: a.slips + b.slips,
+    }
+}
+
+fn add_bursts(a: BurstsReceived, b: BurstsReceived) -> BurstsReceived {
+    BurstsReceived {
+        kind: a.kind,
+        latency: merged(a.latency, b.latency),
+        bytes: a.bytes + b.bytes,
+        in_progress: added(a.in_progress, b.in_progress, |x, y| x + y),
+        frames_lost: a.frames_lost + b.frames_lost,
+    }
 }
 
 fn add_udp_send(a: &mut UdpSend, b: &UdpSend) {
     a.writes += b.writes;
     a.errors += b.errors;
     a.timeouts += b.timeouts;
+    a.frames = added(a.frames, b.frames, add_frames);
 }
 
 fn add_udp_receive(a: &mut UdpReceive, b: &UdpReceive) {

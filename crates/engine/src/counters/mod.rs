@@ -4,8 +4,10 @@
 //! worker publishes it through a [`Publisher`] into a [`FlowCell`]; the sampler subtracts
 //! two snapshots.
 
+mod burst;
 mod cell;
 mod datagram;
+mod delay;
 mod exchange;
 mod extremes;
 mod intervals;
@@ -13,8 +15,10 @@ mod publisher;
 mod receive;
 mod send;
 
+pub use burst::{BurstCell, BurstCounters, BurstPublisher};
 pub use cell::{Closed, FlowCell};
 pub use datagram::{DatagramCell, DatagramCounters, DatagramPublisher};
+pub use delay::{DelayCell, DelayCounters, DelayPublisher};
 pub use exchange::{DelaySeries, ExchangeCell, ExchangeCounters, ExchangePublisher, OneWayDelays};
 pub use extremes::Extremes;
 pub use intervals::Intervals;

@@ -20,18 +20,20 @@ pub struct SendCounters {
     pub late: u64,
     /// Frames or bursts, where the traffic has any.
     pub frames: FrameCounts,
+    /// Rate at which the kernel is to pace, bits per second; 0 for none.
+    pub pacing_rate: u64,
     /// Time of the last write.
     pub last: MonoTime,
 }
 
 /// Cell of a sender.
-pub type SendCell = FlowCell<SendCounters, 9>;
+pub type SendCell = FlowCell<SendCounters, 10>;
 /// The one writer of a [`SendCell`].
-pub type SendPublisher = Publisher<SendCounters, 9>;
+pub type SendPublisher = Publisher<SendCounters, 10>;
 
-impl Words<9> for SendCounters {
+impl Words<10> for SendCounters {
     #[inline]
-    fn to_words(&self, _: &Extremes) -> [u64; 9] {
+    fn to_words(&self, _: &Extremes) -> [u64; 10] {
         [
             self.bytes,
             self.writes,
@@ -42,10 +44,11 @@ impl Words<9> for SendCounters {
             self.frames.sent,
             self.frames.missed,
             self.frames.slips,
+            self.pacing_rate,
         ]
     }
 
-    fn from_words(w: [u64; 9]) -> (Self, Extremes) {
+    fn from_words(w: [u64; 10]) -> (Self, Extremes) {
         let counters = Self {
             bytes: w[0],
             writes: w[1],
@@ -58,6 +61,7 @@ impl Words<9> for SendCounters {
                 missed: w[7],
                 slips: w[8],
             },
+            pacing_rate: w[9],
         };
         (counters, Extremes::default())
     }

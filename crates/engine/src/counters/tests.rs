@@ -58,6 +58,41 @@ fn every_counter_survives_the_cell() {
     };
     ReceivePublisher::new(Arc::clone(&receive)).publish(&c);
     assert_eq!(receive.read(), c);
+
+    let bursts = Arc::new(BurstCell::new(seconds()));
+    let c = BurstCounters {
+        receive: c,
+        latency: [0.25, 0.5, 0.125].into_iter().collect(),
+        complete: 1,
+        skipped: 2,
+        broken: true,
+    };
+    BurstPublisher::new(Arc::clone(&bursts)).publish(&c);
+    assert_eq!(bursts.read(), c);
+
+    let delays = Arc::new(DelayCell::new(seconds()));
+    assert_eq!(delays.read().delays, Moments::EMPTY);
+    let c = DelayCounters { delays: c.latency };
+    DelayPublisher::new(Arc::clone(&delays)).publish(&c);
+    assert_eq!(delays.read(), c);
+
+    let send = Arc::new(SendCell::new(seconds()));
+    let c = SendCounters {
+        bytes: 1,
+        writes: 2,
+        errors: 3,
+        timeouts: 4,
+        late: 5,
+        frames: crate::frames::FrameCounts {
+            sent: 6,
+            missed: 7,
+            slips: 8,
+        },
+        pacing_rate: 9,
+        last: MonoTime::from_nanos(10),
+    };
+    SendPublisher::new(Arc::clone(&send)).publish(&c);
+    assert_eq!(send.read(), c);
 }
 
 #[test]

@@ -3,10 +3,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tapeline_base::{FlowId, Role, WallTime};
-use tapeline_engine::{Intervals, SendCell, SendCounters, SendPublisher};
-use tapeline_report::{Endpoints, Measure, Phase, Subject};
+use tapeline_engine::{
+    DelayCell, DelayCounters, DelayPublisher, HistogramCell, HistogramRecorder, Intervals,
+    SendCell, SendCounters, SendPublisher,
+};
+use tapeline_report::{Endpoints, HistogramKind, Measure, Phase, Row, Subject};
+use tapeline_stats::HistogramShape;
 
-use super::super::{CounterCell, GroupKind};
+use super::super::{CounterCell, FlowExtras, FlowHistogram, GroupKind};
 use super::*;
 
 /// A clock that the test moves.
@@ -87,6 +91,25 @@ impl Bench {
     }
 
     fn start(&mut self, id: u32, reversed: bool, millis: u64, groups: &[GroupKey]) -> Flow {
+        self.start_with(
+            id,
+            reversed,
+            millis,
+            groups,
+            Vec::new(),
+            FlowExtras::default(),
+        )
+    }
+
+    fn start_with(
+        &mut self,
+        id: u32,
+        reversed: bool,
+        millis: u64,
+        groups: &[GroupKey],
+        histograms: Vec<FlowHistogram>,
+        extras: FlowExtras,
+    ) -> Flow {
         let interval = Some(Duration::from_secs(1));
         let cell = Arc::new(SendCell::new(Intervals::new(at(millis), interval)));
         let tag = FlowTag {
@@ -106,7 +129,8 @@ impl Bench {
             },
             groups: groups.to_vec(),
             conn: None,
-            histograms: Vec::new(),
+            histograms,
+            extras,
         })));
         Flow {
             tag,
@@ -370,4 +394,63 @@ fn whatever_is_sent_whenever_it_is_looked_at_the_intervals_add_up() {
         assert_eq!(sums, sent, "{seed}");
         assert!(bench.state.groups.is_empty() && bench.state.waiting.is_empty());
     }
+}
+
+#[test]
+fn write_times_and_histograms_belong_to_their_rows() {
+    let mut bench = Bench::new(0.25);
+    let intervals = Intervals::new(at(0), Some(Duration::from_secs(1)));
+    let times = Arc::new(DelayCell::new(intervals));
+    let cell = Arc::new(HistogramCell::new(HistogramShape::DELAY, intervals));
+    let histogram = FlowHistogram {
+        kind: HistogramKind::Write,
+        in_micros: true,
+        cell: Arc::clone(&cell),
+        by_interval: true,
+    };
+    let extras = FlowExtras {
+        frames: true,
+        write_times: Some(Arc::clone(&times)),
+        ..FlowExtras::default()
+    };
+    let mut flow = bench.start_with(1, false, 0, &[], vec![histogram], extras);
+    let mut publisher = DelayPublisher::new(times);
+    let mut counters = DelayCounters::default();
+    let mut recorder = HistogramRecorder::new(cell);
+    for (millis, seconds) in [(100, 0.25), (600, 0.75), (1500, 0.5)] {
+        publisher.at(at(millis), &counters);
+        publisher.extreme(seconds);
+        counters.delays.add(seconds);
+        publisher.publish(&counters);
+        let nanos = (seconds * 1e9) as i64;
+        recorder.record(nanos, at(millis), WallTime::default());
+        flow.send(millis, 1);
+        flow.counters.frames.sent += 1;
+        flow.publisher.publish(&flow.counters);
+    }
+    bench.pass(1600);
+    bench.end(&flow, 1700);
+    let mut told = Vec::new();
+    for event in bench.events() {
+        match event {
+            Event::Row(Row {
+                measure: Measure::TcpSend(send),
+                ..
+            }) => {
+                let times = send.write_times.expect("write times");
+                let frames = send.frames.expect("frames").sent;
+                told.push((frames, times.count, times.min, times.max));
+            }
+            Event::Histogram(row) => {
+                let samples = row.histogram.total();
+                let (row_samples, ..) = told[told.len() - 1];
+                assert_eq!((row.kind, samples), (HistogramKind::Write, row_samples));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(
+        told,
+        [(2, 2, 0.25, 0.75), (1, 1, 0.5, 0.5), (3, 3, 0.25, 0.75)]
+    );
 }
