@@ -19,6 +19,7 @@ mod cell;
 mod counters;
 mod frames;
 mod histogram;
+mod length_chain;
 mod pacer;
 mod pool;
 mod requester;
@@ -29,6 +30,8 @@ mod tcp_receive;
 mod tcp_send;
 mod udp_receive;
 mod udp_send;
+mod udp_traffic;
+mod variable_rate;
 mod work;
 
 pub use cell::SnapshotCell;
@@ -40,6 +43,7 @@ pub use counters::{
 };
 pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
+pub use length_chain::LengthChain;
 pub use pacer::{Pacer, Precision};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};
 pub use requester::{
@@ -51,7 +55,9 @@ pub use stop::{Stop, WeakStop};
 pub use tcp_receive::{TcpReceivePlan, TcpReceiver};
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender};
 pub use udp_receive::{ArrivedDatagram, DatagramReceiver};
-pub use udp_send::{DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
+pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
+pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};
+pub use variable_rate::VariableRate;
 pub use work::{
     Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, Stage, Step, TcpWork, run_blocking,
 };

@@ -22,6 +22,8 @@ pub struct Schedule {
     per: u128,
     sent: u64,
     last: MonoTime,
+    /// Units that left at `last`.
+    last_units: u64,
     late: u64,
     given_up: u64,
 }
@@ -52,6 +54,7 @@ impl Schedule {
             per,
             sent: 0,
             last: start,
+            last_units: 0,
             late: 0,
             given_up: 0,
         }
@@ -63,9 +66,14 @@ impl Schedule {
         Duration::from_nanos(u64::try_from(self.numerator / self.per).unwrap_or(u64::MAX))
     }
 
+    /// The time that so many units take.
+    fn length_of(&self, units: u64) -> Duration {
+        let nanos = u128::from(units) * self.numerator / self.per;
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     fn planned(&self, n: u64) -> MonoTime {
-        let nanos = u128::from(n) * self.numerator / self.per;
-        self.start + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        self.start + self.length_of(n)
     }
 
     /// When the next unit may leave.
@@ -76,7 +84,7 @@ impl Schedule {
             return planned;
         }
         // Back-to-back packets are what a paced flow must not show.
-        planned.max(self.last + self.gap() / 2)
+        planned.max(self.last + self.length_of(self.last_units) / 2)
     }
 
     /// Records that `units` left at `now`.
@@ -87,7 +95,7 @@ impl Schedule {
             self.late += units;
         }
         self.sent += units;
-        self.last = now;
+        (self.last, self.last_units) = (now, units);
         if behind.as_nanos() > u128::from(FORGIVEN_AFTER) {
             let shift = behind - Duration::from_nanos(KEPT);
             self.start += shift;

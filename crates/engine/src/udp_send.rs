@@ -1,6 +1,6 @@
 //! Sending datagrams: paced to the microsecond, or as fast as the kernel takes them.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use tapeline_sys::{Marks, SystemClock, UdpSocket, set_timer_slack_minimal, threa
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacer::{Pacer, Precision};
-use crate::schedule::Schedule;
 use crate::stop::Stop;
+use crate::udp_traffic::{FramePart, UdpTraffic};
 use crate::work::{Cause, Ending, Stage, is_not_ready};
 
 /// Writes sequence number and time into a datagram. Supplied by the protocol, known at
@@ -19,6 +19,45 @@ use crate::work::{Cause, Ending, Stage, is_not_ready};
 pub trait DatagramStamp: Send {
     /// Stamps `datagram`, which holds a copy of the template or an earlier datagram.
     fn stamp(&mut self, datagram: &mut [u8], sequence: u64, wall: WallTime);
+
+    /// Writes the datagram's place in its frame, behind [`stamp`](Self::stamp).
+    #[inline]
+    fn frame(&mut self, datagram: &mut [u8], part: &FramePart) {
+        let _ = (datagram, part);
+    }
+}
+
+/// Content of datagrams that is read from somewhere, for sources that need no exact times.
+pub struct Content {
+    /// Where from; the flow ends with it.
+    pub source: Box<dyn Read + Send>,
+    /// Offset in each datagram from which on its bytes stand.
+    pub at: usize,
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Content")
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Content {
+    /// Fills the datagram; returns how much of it there is, nothing at the end of the source.
+    fn fill(&mut self, datagram: &mut [u8]) -> io::Result<Option<usize>> {
+        let at = self.at.min(datagram.len());
+        let mut filled = at;
+        while filled < datagram.len() {
+            match self.source.read(&mut datagram[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((filled > at).then_some(filled))
+    }
 }
 
 /// Gap below which several datagrams leave with one call, nanoseconds.
@@ -33,6 +72,8 @@ const MAX_PAYLOAD: usize = 65_507;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
+/// Time for the rest of a frame behind the end of the data.
+const FRAME_GRACE: Duration = Duration::from_millis(250);
 
 /// Where a flow's datagrams go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +132,10 @@ pub struct UdpSendPlan<S> {
     pub deadline: Option<MonoTime>,
     /// Stop after this many bytes; the last datagram is cut short.
     pub bytes: Option<u64>,
-    /// Datagrams' schedule; `None` sends as fast as possible.
-    pub schedule: Option<Schedule>,
+    /// When datagrams leave, and how long they are.
+    pub traffic: UdpTraffic,
+    /// Content that is read, instead of the template's.
+    pub content: Option<Content>,
     /// How due times are waited for.
     pub precision: Precision,
     /// Allow several datagrams per call.
@@ -118,6 +161,8 @@ pub struct UdpSendEnd {
     pub late: u64,
     /// Largest number of datagrams sent with one call.
     pub group: usize,
+    /// The traffic as it ended: clocks and chains with what they counted.
+    pub traffic: UdpTraffic,
 }
 
 struct Sender<S> {
@@ -127,8 +172,12 @@ struct Sender<S> {
     publisher: SendPublisher,
     sequence: u64,
     buffer: Vec<u8>,
+    /// Datagrams of the next call, and the most that the buffer holds.
     group: usize,
+    most: usize,
     largest_group: usize,
+    /// Length of a datagram whose content has been read, but that has not left yet.
+    loaded: Option<usize>,
 }
 
 /// Sends on the calling thread until the end of the data.
@@ -139,7 +188,7 @@ pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
     let cause = sender.run();
     let mut ending = Ending::new(cause, sender.clock.now());
     ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
-    let late = sender.plan.schedule.as_ref().map_or(0, Schedule::late);
+    let late = sender.plan.traffic.late();
     sender.counters.late = late;
     sender.publisher.publish(&sender.counters);
     UdpSendEnd {
@@ -148,6 +197,7 @@ pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
         next_sequence: sender.sequence,
         late,
         group: sender.largest_group,
+        traffic: sender.plan.traffic,
     }
 }
 
@@ -165,7 +215,9 @@ impl<S: DatagramStamp> Sender<S> {
             publisher: SendPublisher::new(Arc::clone(&plan.cell)),
             buffer: plan.template.repeat(group),
             group,
+            most: group,
             largest_group: 1,
+            loaded: None,
             plan,
         }
     }
@@ -187,9 +239,8 @@ impl<S: DatagramStamp> Sender<S> {
                 }
                 continue;
             }
-            if let Some(schedule) = &self.plan.schedule {
-                let due = schedule.due();
-                let wake = self.plan.deadline.map_or(due, |deadline| due.min(deadline));
+            if let Some(due) = self.plan.traffic.due(now) {
+                let wake = self.end().map_or(due, |end| due.min(end));
                 match pacer.wait(wake, &self.plan.stop) {
                     Some(then) => now = then,
                     None => return Cause::Stopped,
@@ -197,7 +248,7 @@ impl<S: DatagramStamp> Sender<S> {
             }
             // However late it is: a flow without a single datagram says nothing.
             let tried = self.counters.writes + self.counters.errors > 0;
-            if tried && self.plan.deadline.is_some_and(|deadline| now >= deadline) {
+            if tried && self.end().is_some_and(|end| now >= end) {
                 return Cause::Complete;
             }
             let left = self
@@ -207,10 +258,66 @@ impl<S: DatagramStamp> Sender<S> {
             if left == 0 {
                 return Cause::Complete;
             }
-            if let Some(cause) = self.send_group(now, left) {
+            let cause = if self.sends_groups() {
+                self.send_group(now, left)
+            } else {
+                self.send_single(now, left)
+            };
+            if let Some(cause) = cause {
                 return cause;
             }
         }
+    }
+
+    /// When the data ends. A frame that was begun in time is completed, but not for ever.
+    #[inline]
+    fn end(&self) -> Option<MonoTime> {
+        let deadline = self.plan.deadline?;
+        Some(if self.plan.traffic.is_in_frame() {
+            deadline + FRAME_GRACE
+        } else {
+            deadline
+        })
+    }
+
+    #[inline]
+    fn sends_groups(&self) -> bool {
+        self.plan.content.is_none() && self.plan.traffic.is_uniform()
+    }
+
+    /// Sends one datagram of its own length or content.
+    fn send_single(&mut self, now: MonoTime, left: u64) -> Option<Cause> {
+        let full = self.plan.template.len();
+        let (length, part) = self.plan.traffic.next(now, full, left);
+        let length = clamp_to(length.min(full), left);
+        let length = match self.load(length) {
+            Ok(Some(length)) => length,
+            Ok(None) => return Some(Cause::Complete),
+            Err(error) => return Some(Cause::Failed(Stage::Content, error)),
+        };
+        let datagram = &mut self.buffer[..length];
+        self.plan
+            .stamp
+            .stamp(datagram, self.sequence, self.clock.wall());
+        if let Some(part) = &part {
+            self.plan.stamp.frame(datagram, part);
+        }
+        let result = self.plan.to.send(&self.plan.socket, datagram);
+        if result.is_ok() {
+            self.loaded = None;
+        }
+        self.settle(result, length, now)
+    }
+
+    /// Brings a datagram's content into the buffer; returns its length, nothing at the end.
+    fn load(&mut self, length: usize) -> io::Result<Option<usize>> {
+        let Some(content) = &mut self.plan.content else {
+            return Ok(Some(length));
+        };
+        if self.loaded.is_none() {
+            self.loaded = content.fill(&mut self.buffer[..length])?;
+        }
+        Ok(self.loaded)
     }
 
     /// Sends the first datagram alone: it may be longer than the others. The settings are
@@ -230,17 +337,19 @@ impl<S: DatagramStamp> Sender<S> {
 
     fn send_group(&mut self, now: MonoTime, left: u64) -> Option<Cause> {
         let length = self.plan.template.len();
+        if let UdpTraffic::Variable(rate) = &self.plan.traffic {
+            self.group = paced_group(rate.gap()).min(self.most);
+        }
         let count = if left < (length * self.group) as u64 {
             1
         } else {
             self.group
         };
-        // The last datagram of a byte limit is cut, but keeps its number and time.
-        let last = usize::try_from(left)
-            .unwrap_or(usize::MAX)
-            .max(MIN_PAYLOAD)
-            .min(length);
-        let total = if count == 1 { last } else { length * count };
+        let total = if count == 1 {
+            clamp_to(length, left)
+        } else {
+            length * count
+        };
         for (i, datagram) in self.buffer[..total].chunks_mut(length).enumerate() {
             self.plan
                 .stamp
@@ -256,7 +365,7 @@ impl<S: DatagramStamp> Sender<S> {
         if count > 1 && !socket.supports_segmentation() {
             // The path or the kernel refused, and the socket sent one by one: singly, and
             // spaced, from here on.
-            self.group = 1;
+            (self.group, self.most) = (1, 1);
         }
         self.settle(result, length, now)
     }
@@ -265,15 +374,18 @@ impl<S: DatagramStamp> Sender<S> {
     /// made up for under the same number, so that only the network's losses are seen as such.
     fn settle(&mut self, result: io::Result<usize>, length: usize, now: MonoTime) -> Option<Cause> {
         self.publisher.at(now, &self.counters);
-        let mut count = 1;
         match result {
             Ok(bytes) => {
-                count = bytes.div_ceil(length.max(1)).max(1);
+                let count = bytes.div_ceil(length.max(1)).max(1);
+                self.plan.traffic.sent(count as u64, bytes as u64, now);
+                self.counters.frames = self.plan.traffic.frames();
                 self.counters.bytes += bytes as u64;
                 self.counters.writes += count as u64;
                 self.counters.last = now;
                 self.largest_group = self.largest_group.max(count);
                 self.sequence += count as u64;
+                self.publisher.publish(&self.counters);
+                return None;
             }
             Err(error) if self.is_hopeless(&error, now) => {
                 return Some(Cause::Failed(Stage::Send, error));
@@ -292,9 +404,7 @@ impl<S: DatagramStamp> Sender<S> {
             }
             Err(error) => return Some(Cause::Failed(Stage::Send, error)),
         }
-        if let Some(schedule) = &mut self.plan.schedule {
-            schedule.sent(count as u64, now);
-        }
+        self.plan.traffic.failed(now);
         self.publisher.publish(&self.counters);
         None
     }
@@ -302,7 +412,7 @@ impl<S: DatagramStamp> Sender<S> {
     /// Whether nothing has left for so long that a passing condition is none. A refusal
     /// says that the path is well.
     fn is_hopeless(&self, error: &io::Error, now: MonoTime) -> bool {
-        let gap = self.plan.schedule.as_ref().map(Schedule::gap);
+        let gap = self.plan.traffic.gap();
         let patience = PATIENCE.max(gap.unwrap_or_default().saturating_mul(3));
         error.kind() != io::ErrorKind::ConnectionRefused && now.since(self.counters.last) > patience
     }
@@ -318,18 +428,30 @@ fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
         return 1;
     }
     let fitting = MAX_PAYLOAD / length;
-    let wanted = match &plan.schedule {
-        None => UNPACED_GROUP,
-        Some(schedule) => {
-            let gap = u64::try_from(schedule.gap().as_nanos())
-                .unwrap_or(u64::MAX)
-                .max(1);
-            usize::try_from(SINGLE_SEND_GAP.div_ceil(gap))
-                .unwrap_or(PACED_GROUP)
-                .min(PACED_GROUP)
-        }
+    let wanted = match &plan.traffic {
+        UdpTraffic::Unpaced => UNPACED_GROUP,
+        UdpTraffic::Paced(schedule) => paced_group(schedule.gap()),
+        // The rate changes.
+        UdpTraffic::Variable(_) => PACED_GROUP,
+        UdpTraffic::Frames(_) | UdpTraffic::Lengths(_) => 1,
     };
     wanted.min(fitting).max(1)
+}
+
+/// Datagrams per call at this gap.
+fn paced_group(gap: Duration) -> usize {
+    let gap = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX).max(1);
+    usize::try_from(SINGLE_SEND_GAP.div_ceil(gap))
+        .unwrap_or(PACED_GROUP)
+        .min(PACED_GROUP)
+}
+
+/// The last datagram of a byte limit is cut, but keeps its number and time.
+fn clamp_to(length: usize, left: u64) -> usize {
+    usize::try_from(left)
+        .unwrap_or(usize::MAX)
+        .max(MIN_PAYLOAD)
+        .min(length)
 }
 
 /// Errors of a full queue or a route that may come back: ENOBUFS, ENETDOWN, EHOSTUNREACH,

@@ -49,6 +49,8 @@ pub enum Stage {
     Receive,
     /// Closing the sending direction.
     Shutdown,
+    /// Reading what is to be sent.
+    Content,
 }
 
 /// Why a flow ended.

@@ -11,7 +11,7 @@ use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
     ArrivedDatagram, Call, DatagramCell, DatagramReceiver, DatagramStamp, Intervals, Precision,
     ReceiveCell, Schedule, SendCell, SendEnd, Step, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan,
-    TcpSender, TcpWork, UdpSendPlan, run_udp_sender,
+    TcpSender, TcpWork, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
 
@@ -141,7 +141,10 @@ fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
         start,
         deadline: None,
         bytes: Some(count * 100),
-        schedule: rate.and_then(|rate| Schedule::at_bit_rate(start, 800, rate)),
+        traffic: UdpTraffic::steady(
+            rate.and_then(|rate| Schedule::at_bit_rate(start, 800, rate)),
+        ),
+        content: None,
         precision: Precision::Precise,
         segmentation,
         cell: Arc::new(SendCell::new(intervals(start))),

@@ -219,11 +219,16 @@ pub(super) fn tell_ending(
             context.notice(Notice::Text(format!("flow {}: {error}", tag.id)));
             true
         }
+        Cause::Failed(Stage::Content, error) => {
+            let words = format!("flow {}: reading the payload: {}", tag.id, reason(error));
+            context.notice(Notice::Text(words));
+            true
+        }
         Cause::Failed(stage, error) => {
             context.notice(Notice::TrafficFailed {
                 tag,
                 operation: match stage {
-                    Stage::Send => TrafficOperation::Write,
+                    Stage::Send | Stage::Content => TrafficOperation::Write,
                     Stage::Receive => TrafficOperation::Receive,
                     Stage::Shutdown => TrafficOperation::Shutdown,
                 },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport};
 use tapeline_engine::{
-    Destination, Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan,
+    Destination, Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan, UdpTraffic,
     run_udp_sender,
 };
 use tapeline_report::{
@@ -420,7 +420,8 @@ impl UdpSending {
             start: self.start,
             deadline: self.deadline,
             bytes: self.bytes,
-            schedule,
+            traffic: UdpTraffic::steady(schedule),
+            content: None,
             precision: Precision::Precise,
             segmentation: true,
             cell,
