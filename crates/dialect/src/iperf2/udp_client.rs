@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport};
 use tapeline_engine::{
-    Destination, Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan, UdpTraffic,
-    run_udp_sender,
+    Destination, Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan,
+    UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{
     ConnectionFlavour, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
