@@ -143,7 +143,7 @@ impl<S: RequestStamp> Requester<S> {
             moved: start,
             counters,
             publisher,
-            delays: DelayHistogram::new(),
+            delays: DelayHistogram::with_room(),
             plan,
         }
     }

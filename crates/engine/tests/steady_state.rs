@@ -9,10 +9,13 @@ use std::time::Duration;
 use allocation_counter::measure;
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    ArrivedDatagram, Call, DatagramCell, DatagramReceiver, DatagramStamp, Intervals, Precision,
-    ReceiveCell, Schedule, SendCell, SendEnd, Step, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan,
+    Answer, ArrivedDatagram, Call, DatagramCell, DatagramReceiver, DatagramStamp, ExchangeCell,
+    ExchangeHistograms, HistogramCell, HistogramRecorder, Intervals, Precision, ReceiveCell,
+    RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan, Schedule,
+    SendCell, SendEnd, ServerTimes, Step, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan,
     TcpSender, TcpWork, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
+use tapeline_stats::HistogramShape;
 use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
 
 use common::{LIMIT, connection};
@@ -165,4 +168,95 @@ fn leaving_datagrams() {
             assert_eq!(few, many, "segmentation {segmentation}, rate {rate:?}");
         }
     }
+}
+
+struct Echo;
+
+impl RequestStamp for Echo {
+    fn stamp(&mut self, request: &mut [u8], number: u32, _: WallTime) {
+        request[..4].copy_from_slice(&number.to_be_bytes());
+    }
+
+    fn server_times(&self, _: &[u8]) -> Option<ServerTimes> {
+        let now = SystemClock.wall();
+        Some(ServerTimes {
+            received: now,
+            sent: now,
+        })
+    }
+}
+
+impl Respond for Echo {
+    fn read(&mut self, request: &[u8]) -> Answer {
+        Answer::Reply {
+            length: request.len(),
+            hold: Duration::ZERO,
+        }
+    }
+
+    fn stamp(&mut self, _: &mut [u8], _: WallTime, _: WallTime) {}
+}
+
+#[test]
+fn exchange_steps() {
+    let (there, here) = connection();
+    let now = SystemClock.now();
+    let histogram = || {
+        let cell = HistogramCell::new(HistogramShape::DELAY, intervals(now));
+        Some(HistogramRecorder::new(Arc::new(cell)))
+    };
+    let mut requester = Requester::new(
+        RequestPlan {
+            conn: Arc::new(there),
+            request: vec![0; 100],
+            response_length: 100,
+            burst: Some(RequestBurst {
+                requests: 10,
+                period: Duration::from_micros(50),
+            }),
+            quickack: true,
+            one_way: true,
+            deadline: None,
+            requests: None,
+            patience: LIMIT,
+            cell: Arc::new(ExchangeCell::new(intervals(now))),
+            histograms: ExchangeHistograms {
+                round_trips: histogram(),
+                transmit: histogram(),
+                receive: histogram(),
+            },
+            stop: Stop::new(),
+            stamp: Echo,
+        },
+        now,
+    );
+    let mut responder = Responder::new(
+        ResponsePlan {
+            conn: Arc::new(here),
+            request_length: 100,
+            buffer: vec![0; 100],
+            already: 0,
+            read_length: 800,
+            quickack: true,
+            deadline: None,
+            patience: LIMIT,
+            cell: Arc::new(ReceiveCell::new(intervals(now))),
+            stop: Stop::new(),
+            respond: Echo,
+        },
+        now,
+    );
+    let mut progress = 0;
+    let mut round = || {
+        for _ in 0..4000 {
+            for work in [&mut requester as &mut dyn TcpWork, &mut responder] {
+                let step = work.step(SystemClock.now(), Call::NonBlocking, &mut []);
+                assert!(!matches!(step, Step::Finished(_)), "{step:?}");
+                progress += u32::from(matches!(step, Step::Progress));
+            }
+        }
+    };
+    round();
+    assert_eq!(allocations(round), 0);
+    assert!(progress > 1000, "{progress}");
 }

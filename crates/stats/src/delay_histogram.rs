@@ -71,6 +71,16 @@ impl DelayHistogram {
         }
     }
 
+    /// No delay yet, with room for every one: recording never allocates.
+    #[must_use]
+    pub fn with_room() -> Self {
+        let counts = Histogram::new_with_bounds(1, LARGEST, DIGITS);
+        Self {
+            counts: counts.expect("the bounds are in the library's range"),
+            ..Self::new()
+        }
+    }
+
     /// Counts a delay in nanoseconds. A negative one (clock error) is counted apart
     /// and is in no percentile; one above 73 minutes counts as that and as clamped.
     #[inline]

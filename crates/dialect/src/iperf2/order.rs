@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use tapeline_base::{BitRate, Bytes, Pace, Tos};
+use tapeline_base::{BitRate, Bytes, MonoTime, Pace, Tos, WallTime};
 use tapeline_wire::iperf2::{
     Amount, CongestionControl, PeerVersion, Rate, TcpClientHeader, TestMode, Ticks,
     UdpClientHeader, limits,
 };
 
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Limit, Personality};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Limit, Personality, StartTime};
 
 /// Time by which the end that receives outlasts the one that sends.
 pub(super) const SLACK: Duration = Duration::from_secs(2);
@@ -166,6 +166,18 @@ impl ClientPlan {
         }
     }
 
+    /// When the first byte of payload is due, for flows that are ready at `now`; not before that.
+    pub(super) fn first_send(&self, now: MonoTime, wall: WallTime) -> MonoTime {
+        match self.start {
+            StartTime::Now => now,
+            StartTime::After(delay) => now + delay,
+            StartTime::At(time) => {
+                let ahead = u64::try_from(time.nanos_since(wall)).unwrap_or(0);
+                now + Duration::from_nanos(ahead)
+            }
+        }
+    }
+
     /// How long the client's own sender runs; `None` without a time limit.
     pub(super) fn time_limit(&self) -> Option<Duration> {
         match self.limit {
@@ -252,6 +264,24 @@ impl SendOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn payload_starts_when_it_is_due_and_never_in_the_past() {
+        let second = |n: u64| MonoTime::from_nanos(n * 1_000_000_000);
+        let wall = |n: i64| WallTime::from_nanos(n * 1_000_000_000);
+        let mut plan = client_plan();
+        let mut first_send = |start| {
+            plan.start = start;
+            plan.first_send(second(100), wall(5000))
+        };
+        assert_eq!(first_send(StartTime::Now), second(100));
+        assert_eq!(
+            first_send(StartTime::After(Duration::from_secs(3))),
+            second(103)
+        );
+        assert_eq!(first_send(StartTime::At(wall(5007))), second(107));
+        assert_eq!(first_send(StartTime::At(wall(4000))), second(100));
+    }
     use crate::plan::tests::client_plan;
 
     #[test]

@@ -413,11 +413,15 @@ impl Starter<'_> {
         };
         match self.plan.workload {
             ClientWorkload::RequestResponse(exchange) => {
-                let part = part(flow.tag, vec![self.group]);
-                part.request(
-                    self.context,
-                    &RequestPart::of(self.plan, exchange, deadline),
-                );
+                let wall = self.context.wall();
+                let start = self.plan.first_send(start, wall);
+                let deadline = self.plan.time_limit().map(|time| start + time);
+                let order = RequestPart::of(self.plan, exchange, deadline);
+                let part = TcpFlow {
+                    start,
+                    ..part(flow.tag, vec![self.group])
+                };
+                part.request(self.context, &order);
             }
             ClientWorkload::ConnectOnly { .. } => {}
             ClientWorkload::Stream(Arrangement::Reverse) => {
