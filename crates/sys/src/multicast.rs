@@ -1,10 +1,11 @@
 //! Multicast groups.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use socket2::{InterfaceIndexOrAddress, Socket};
 
+use crate::address::{needs_zone, wildcard_like};
 use crate::platform::{interfaces, multicast as system};
 
 /// A group to receive.
@@ -30,7 +31,25 @@ impl MulticastGroup {
         }
     }
 
+    /// What a socket for this group is bound to: the group itself keeps other traffic away.
+    pub(crate) fn binding(&self, port: u16) -> SocketAddr {
+        match self.address {
+            // A socket cannot have a group's address there.
+            group if cfg!(windows) => {
+                let mut any = wildcard_like(&SocketAddr::new(group, port));
+                any.set_port(port);
+                any
+            }
+            IpAddr::V6(group) if needs_zone(self.address) => {
+                SocketAddrV6::new(group, port, 0, self.interface).into()
+            }
+            group => SocketAddr::new(group, port),
+        }
+    }
+
     pub(crate) fn join(&self, socket: &Socket) -> io::Result<()> {
+        // Else Linux also gives what other programs joined on other interfaces.
+        system::only_joined(socket, self.address.is_ipv6());
         match (self.address, self.source) {
             (group, Some(source)) => system::join_source(socket, group, source, self.interface),
             (IpAddr::V4(group), None) => {

@@ -103,6 +103,25 @@ impl UdpSocket {
         })
     }
 
+    /// A socket that receives `group` on `port`, and nothing that is sent to other addresses
+    /// (Windows: to other groups). Others may do the same: all get a copy.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Open`, `Bind` or `Join`.
+    pub fn member(
+        group: &MulticastGroup,
+        port: u16,
+        options: &SocketOptions,
+    ) -> Result<Opened<Self>, SocketError> {
+        let options = SocketOptions {
+            reuse_address: true,
+            ..options.clone()
+        };
+        let opened = Self::bind(group.binding(port), &options)?;
+        opened.socket.join(group)?;
+        Ok(opened)
+    }
+
     /// A socket connected to `peer`, from `local` where given.
     ///
     /// # Errors

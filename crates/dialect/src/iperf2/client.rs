@@ -107,6 +107,11 @@ impl Target {
             && (steps.destination_address || steps.destination_port || steps.source_address)
     }
 
+    /// Own address, when bound, with its zone.
+    pub(super) fn own(&self) -> Option<SocketAddr> {
+        self.local
+    }
+
     pub(super) fn bound(&self) -> Option<IpAddr> {
         self.local.map(|local| local.ip())
     }
@@ -142,13 +147,17 @@ pub(super) fn add_zone(address: &mut SocketAddr, device: Option<&str>) -> Result
         && v6.scope_id() == 0
         && needs_zone((*v6.ip()).into())
     {
-        let index = interface_index(device).ok_or_else(|| Notice::DeviceFailed {
-            device: device.to_owned(),
-            reason: "No such device".into(),
-        })?;
-        v6.set_scope_id(index);
+        v6.set_scope_id(device_index(device)?);
     }
     Ok(())
+}
+
+/// The index of a device that must exist.
+pub(super) fn device_index(device: &str) -> Result<u32, Notice> {
+    interface_index(device).ok_or_else(|| Notice::DeviceFailed {
+        device: device.to_owned(),
+        reason: "No such device".into(),
+    })
 }
 
 /// The address to use: IPv4 first unless IPv6 was asked for, as iperf 2 does.

@@ -285,7 +285,7 @@ impl ClientListener {
         let server = Arc::new(server_plan(plan, port));
         let request = ListenRequest {
             plan: &server,
-            ip: target.bound(),
+            own: target.own(),
             ipv6: target.is_ipv6(),
             port,
             of_client: true,

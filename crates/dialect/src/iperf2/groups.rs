@@ -65,15 +65,58 @@ impl Open {
     }
 }
 
+/// What the flows of one sum have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GroupBy {
+    /// This client's test.
+    Client(IpAddr),
+    /// Our address that they go to, whoever sends (`--sum-dstip`).
+    Destination(IpAddr),
+}
+
 /// Tests whose streams are still arriving.
 #[derive(Debug, Default)]
 pub(super) struct TestGroups {
     open: Mutex<HashMap<(IpAddr, u32), Open>>,
+    /// A sum is over when no flow of it runs; the next flow begins it anew.
+    destinations: Mutex<HashMap<IpAddr, TestSums>>,
 }
 
 impl TestGroups {
-    /// The sums of a new flow from `client` whose test has `threads` streams.
+    /// The sums of a new flow whose test has `threads` streams.
     pub(super) fn join(
+        &self,
+        reporter: &ReporterHandle,
+        by: GroupBy,
+        mode: TestMode,
+        threads: u32,
+        now: MonoTime,
+    ) -> TestSums {
+        match by {
+            GroupBy::Client(client) => self.join_test(reporter, client, mode, threads, now),
+            GroupBy::Destination(address) => self.join_destination(reporter, address),
+        }
+    }
+
+    fn join_destination(&self, reporter: &ReporterHandle, address: IpAddr) -> TestSums {
+        let mut sums = self
+            .destinations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if sums.len() >= MOST {
+            sums.clear();
+        }
+        // Whoever comes last makes it complete: how many come is not known.
+        *sums.entry(address).or_insert_with(|| {
+            let group = reporter.open_group(GroupKind::Sum(Role::Server), 1);
+            TestSums {
+                opened: group,
+                back: group,
+            }
+        })
+    }
+
+    fn join_test(
         &self,
         reporter: &ReporterHandle,
         client: IpAddr,
@@ -124,7 +167,13 @@ mod tests {
         let host = |last| IpAddr::from([192, 0, 2, last]);
         let join = |last, mode, threads, seconds| {
             groups
-                .join(&handle, host(last), mode, threads, at(seconds))
+                .join(
+                    &handle,
+                    GroupBy::Client(host(last)),
+                    mode,
+                    threads,
+                    at(seconds),
+                )
                 .opened
         };
         let first = join(1, TestMode::Normal, 2, 0);
@@ -142,15 +191,35 @@ mod tests {
     }
 
     #[test]
+    fn flows_to_one_address_meet_whoever_sends_them() {
+        let reporter = Reporter::start(ReporterSettings::default(), |_| {}).expect("reporter");
+        let handle = reporter.handle();
+        let groups = TestGroups::default();
+        let join = |last: u8| {
+            let by = GroupBy::Destination(IpAddr::from([192, 0, 2, last]));
+            groups
+                .join(&handle, by, TestMode::Normal, 1, MonoTime::ZERO)
+                .opened
+        };
+        assert_eq!(join(1), join(1));
+        assert_ne!(join(1), join(2));
+        reporter.finish();
+    }
+
+    #[test]
     fn what_is_over_is_not_kept() {
         let reporter = Reporter::start(ReporterSettings::default(), |_| {}).expect("reporter");
         let handle = reporter.handle();
         let groups = TestGroups::default();
         for n in 0..100_000_u32 {
             let client = IpAddr::from(n.to_be_bytes());
-            groups.join(&handle, client, TestMode::Normal, 1 + n % 3, MonoTime::ZERO);
+            let by = GroupBy::Client(client);
+            groups.join(&handle, by, TestMode::Normal, 1 + n % 3, MonoTime::ZERO);
+            let by = GroupBy::Destination(client);
+            groups.join(&handle, by, TestMode::Normal, 1, MonoTime::ZERO);
         }
         assert!(groups.open.lock().expect("groups").len() <= MOST);
+        assert!(groups.destinations.lock().expect("groups").len() <= MOST);
         reporter.finish();
     }
 }

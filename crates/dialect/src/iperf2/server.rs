@@ -13,7 +13,7 @@ use tapeline_sys::{
 };
 
 use super::banner::{self, SocketFacts};
-use super::client::{SharedContext, look_up};
+use super::client::{SharedContext, add_zone, device_index, look_up};
 use super::groups::TestGroups;
 use super::tcp_server::{Admission, TcpService};
 use super::udp_server::UdpService;
@@ -29,8 +29,8 @@ pub struct ServerError;
 /// A listening socket that is to be opened.
 pub(super) struct ListenRequest<'a> {
     pub(super) plan: &'a ServerPlan,
-    /// Own address; any when absent.
-    pub(super) ip: Option<IpAddr>,
+    /// Own address, with the zone where it needs one; any when absent. Its port is not looked at.
+    pub(super) own: Option<SocketAddr>,
     pub(super) ipv6: bool,
     pub(super) port: u16,
     /// It belongs to the client of a dual test.
@@ -44,7 +44,26 @@ impl ListenRequest<'_> {
         } else {
             IpAddr::V4(Ipv4Addr::UNSPECIFIED)
         };
-        SocketAddr::new(self.ip.unwrap_or(any), self.port)
+        let mut address = self.own.unwrap_or(SocketAddr::new(any, 0));
+        address.set_port(self.port);
+        address
+    }
+
+    /// The group that is to be joined, if any.
+    fn group(&self) -> Result<Option<MulticastGroup>, Notice> {
+        let Some(address) = self.own.map(|own| own.ip()).filter(IpAddr::is_multicast) else {
+            return Ok(None);
+        };
+        let bind = self.plan.bind.as_ref();
+        let interface = match bind.and_then(|bind| bind.device.as_deref()) {
+            None => 0,
+            Some(device) => device_index(device)?,
+        };
+        Ok(Some(MulticastGroup {
+            address,
+            source: bind.and_then(|bind| bind.group_source),
+            interface,
+        }))
     }
 
     fn failed(&self, transport: Transport, error: &SocketError) -> Notice {
@@ -103,17 +122,19 @@ pub(super) fn open_udp(
 ) -> Result<(UdpSocket, ServerBanner), Notice> {
     let mut options = banner::server_options(request.plan, request.ipv6);
     // Two servers on one UDP port would steal each other's datagrams, silently.
-    options.reuse_address = request.ip.is_some_and(|ip| ip.is_multicast());
-    let opened = UdpSocket::bind(request.address(), &options)
-        .map_err(|error| request.failed(Transport::Udp, &error))?;
+    options.reuse_address = false;
+    let opened = match request.group()? {
+        None => UdpSocket::bind(request.address(), &options),
+        Some(group) => {
+            // The group is joined on the device; nothing else can arrive.
+            options.device = None;
+            UdpSocket::member(&group, request.port, &options)
+        }
+    }
+    .map_err(|error| request.failed(Transport::Udp, &error))?;
     let personality = request.plan.personality;
     banner::tell_refusals(&opened.refused, &options, personality, context)?;
     let socket = opened.socket;
-    if let Some(group) = request.ip.filter(IpAddr::is_multicast) {
-        socket
-            .join(&MulticastGroup::any_interface(group))
-            .map_err(|error| request.failed(Transport::Udp, &error))?;
-    }
     let shown = socket.receive_buffer().unwrap_or(0);
     banner::tell_clamped(
         request.plan.socket.window,
@@ -121,7 +142,11 @@ pub(super) fn open_udp(
         request.plan.personality,
         context,
     );
-    socket.request(ReceiveFeatures::MEASURE);
+    let wildcard = request.address().ip().is_unspecified();
+    socket.request(ReceiveFeatures {
+        destination: wildcard,
+        ..ReceiveFeatures::MEASURE
+    });
     if request.plan.socket.window.is_none() {
         // The default lasts for milliseconds at speed; what it drops is not the network's.
         let _ = socket.maximise_receive_buffer();
@@ -190,12 +215,16 @@ impl Server {
     }
 
     fn open(&mut self, plan: &ServerPlan) -> Result<(), Notice> {
-        let ip = match &plan.bind {
+        let own = match &plan.bind {
             None => None,
-            Some(bind) => Some(look_up(&bind.host, 0, plan.family)?.ip()),
+            Some(bind) => {
+                let mut own = look_up(&bind.host, 0, plan.family)?;
+                add_zone(&mut own, bind.device.as_deref())?;
+                Some(own)
+            }
         };
-        let ipv6 = match (ip, plan.family) {
-            (Some(ip), _) => ip.is_ipv6(),
+        let ipv6 = match (own, plan.family) {
+            (Some(own), _) => own.is_ipv6(),
             (None, Family::V6) => true,
             (None, Family::V4) => false,
             // Under its own name the server takes both families where the host has both.
@@ -206,7 +235,7 @@ impl Server {
         for port in plan.ports.0..=plan.ports.1.max(plan.ports.0) {
             let mut request = ListenRequest {
                 plan: &plan,
-                ip,
+                own,
                 ipv6,
                 port,
                 of_client: false,
@@ -227,7 +256,7 @@ impl Server {
         groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
     ) -> Result<u16, Notice> {
-        if request.ip.is_some_and(|ip| ip.is_multicast()) {
+        if request.own.is_some_and(|own| own.ip().is_multicast()) {
             return Err(Notice::Text("Multicast requires -u option".into()));
         }
         let (listener, mut banner) = open_tcp(request, &self.context)?;

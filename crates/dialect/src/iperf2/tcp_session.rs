@@ -15,7 +15,7 @@ use tapeline_wire::iperf2::{
 use super::banner;
 use super::connect_back::{self, ConnectBack};
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
-use super::groups::TestSums;
+use super::groups::{GroupBy, TestSums};
 use super::opening::Request;
 use super::order::{SLACK, SendOrder, patience};
 use super::tcp_server::{Admission, TcpService};
@@ -141,9 +141,14 @@ impl Session<'_> {
         let context = &self.service.context;
         let many = header.threads as usize > THREADED_FLOWS;
         let gap = send_gap(header);
+        let by = if self.service.plan.sum_by_destination {
+            GroupBy::Destination(self.local.ip())
+        } else {
+            GroupBy::Client(self.peer.ip())
+        };
         let sums = self.service.groups.join(
             &context.reporter,
-            self.peer.ip(),
+            by,
             header.mode,
             header.threads,
             self.start,

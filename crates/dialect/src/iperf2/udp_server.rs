@@ -1,10 +1,11 @@
 //! The UDP server: one socket, every datagram given to the flow it belongs to.
 //!
-//! Flows are told apart by their source address, per datagram, so no flow loses its
-//! first datagrams to another one (2.2.1 connects its socket and does, wire document 7.9).
+//! Flows are told apart by who sends and which of our addresses they send to, per datagram,
+//! so no flow loses its first datagrams to another one, and answers leave from the address
+//! that was asked (2.2.1 connects its socket and fails in both, wire document 7.9).
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,13 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime};
 use tapeline_engine::Stop;
 use tapeline_report::Notice;
-use tapeline_sys::{Events, Interest, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
+use tapeline_sys::{Events, Interest, Marks, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
 use tapeline_wire::iperf2::{DatagramStamp, TestMode, UdpClientHeader};
 
 use super::client::SharedContext;
 use super::connect_back::{self, ConnectBack};
 use super::ended::{Afterwards, Ended};
-use super::groups::{TestGroups, TestSums};
+use super::groups::{GroupBy, TestGroups, TestSums};
 use super::incoming::{Content, Incoming, Taken};
 use super::tcp_server::Admission;
 use super::udp_flow::FlowReader;
@@ -50,6 +51,24 @@ pub(super) struct UdpService {
     pub(super) close: Stop,
     pub(super) until: Option<MonoTime>,
     pub(super) most: Option<usize>,
+}
+
+/// Which flow a datagram belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FlowKey {
+    pub(super) source: SocketAddr,
+    /// Own address that it was sent to, where the socket takes several and the system tells.
+    pub(super) at: Option<IpAddr>,
+}
+
+impl FlowKey {
+    /// What makes an answer leave from where the question arrived.
+    pub(super) fn marks(self) -> Marks {
+        Marks {
+            tos: None,
+            source: self.at.filter(|at| !at.is_multicast()),
+        }
+    }
 }
 
 /// A flow that is being received.
@@ -99,7 +118,7 @@ enum EndCause {
 
 /// The flows of a service; apart from it so that both can be borrowed.
 struct Flows {
-    by_source: HashMap<SocketAddr, Flow>,
+    by_key: HashMap<FlowKey, Flow>,
     /// Those that have not ended.
     active: usize,
     served: usize,
@@ -113,7 +132,7 @@ impl UdpService {
         let mut batch = ReceiveBatch::coalescing(SLOTS);
         let mut events = Events::with_capacity(4);
         let mut flows = Flows {
-            by_source: HashMap::new(),
+            by_key: HashMap::new(),
             active: 0,
             served: 0,
             failing: false,
@@ -129,7 +148,7 @@ impl UdpService {
         while !self.is_over(&flows) {
             // With flows open the socket itself is waited on, which is one call per
             // batch; an idle server sleeps until something happens.
-            let received = if flows.by_source.is_empty() {
+            let received = if flows.by_key.is_empty() {
                 if poller.wait(&mut events, self.idle_wait()).is_err() {
                     break;
                 }
@@ -189,7 +208,7 @@ impl UdpService {
         let now = self.context.now();
         !self.has_room(flows, now)
             && flows.active == 0
-            && flows.by_source.values().all(|flow| match flow {
+            && flows.by_key.values().all(|flow| match flow {
                 Flow::Ended(ended) => ended.is_quiet(now),
                 Flow::Receiving(_) | Flow::Sending { .. } => false,
             })
@@ -203,17 +222,20 @@ impl UdpService {
 
     fn take_batch(&self, batch: &ReceiveBatch, flows: &mut Flows) {
         let now = self.context.now();
-        let mut touched: Option<SocketAddr> = None;
+        let mut touched: Option<FlowKey> = None;
         for datagram in batch.datagrams() {
-            let source = datagram.source;
-            if touched != Some(source) {
+            let key = FlowKey {
+                source: datagram.source,
+                at: datagram.destination,
+            };
+            if touched != Some(key) {
                 publish(flows, touched);
-                touched = Some(source);
+                touched = Some(key);
             }
             let taken = panic::catch_unwind(AssertUnwindSafe(|| {
                 for payload in datagram.segments() {
                     let datagram = Arrived {
-                        source,
+                        key,
                         content: Content {
                             payload,
                             arrival: datagram.arrival,
@@ -225,32 +247,32 @@ impl UdpService {
                 }
             }));
             if taken.is_err() {
-                self.lose(flows, source);
+                self.lose(flows, key);
             }
         }
         publish(flows, touched);
     }
 
     /// A fault in one flow's code ends that flow; its parts end by being dropped.
-    fn lose(&self, flows: &mut Flows, source: SocketAddr) {
-        flows.by_source.remove(&source);
+    fn lose(&self, flows: &mut Flows, key: FlowKey) {
+        flows.by_key.remove(&key);
         let active = |flow: &&Flow| !matches!(flow, Flow::Ended(_));
-        flows.active = flows.by_source.values().filter(active).count();
-        self.context
-            .notice(Notice::Text(format!("flow from {source}: internal fault")));
+        flows.active = flows.by_key.values().filter(active).count();
+        let text = format!("flow from {}: internal fault", key.source);
+        self.context.notice(Notice::Text(text));
     }
 
     fn take(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
         let now = datagram.content.now;
-        let flow = match flows.by_source.get_mut(&datagram.source) {
+        let flow = match flows.by_key.get_mut(&datagram.key) {
             Some(Flow::Receiving(flow)) => flow,
             Some(Flow::Sending { .. }) => return,
             Some(Flow::Ended(ended)) => {
                 match ended.receive(datagram.content.payload, now) {
                     Afterwards::Ignore => {}
-                    Afterwards::Answer(report) => self.answer(&report, datagram.source),
+                    Afterwards::Answer(report) => self.answer(&report, datagram.key),
                     Afterwards::Open => {
-                        flows.by_source.remove(&datagram.source);
+                        flows.by_key.remove(&datagram.key);
                         self.open(flows, datagram);
                     }
                 }
@@ -261,19 +283,19 @@ impl UdpService {
         match flow.incoming.take(&datagram.content) {
             Taken::Going => {}
             Taken::Over(stamp) => {
-                self.end(flows, datagram.source, now, EndCause::Final(stamp));
+                self.end(flows, datagram.key, now, EndCause::Final(stamp));
             }
             Taken::NewTest => {
-                self.end(flows, datagram.source, now, EndCause::Over);
-                flows.by_source.remove(&datagram.source);
+                self.end(flows, datagram.key, now, EndCause::Over);
+                flows.by_key.remove(&datagram.key);
                 self.open(flows, datagram);
             }
         }
     }
 
-    fn answer(&self, report: &[u8], to: SocketAddr) {
+    fn answer(&self, report: &[u8], to: FlowKey) {
         // One that does not leave is asked for again.
-        let _ = self.socket.send_to(report, to);
+        let _ = self.socket.send_marked_to(report, to.source, to.marks());
     }
 
     fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
@@ -283,13 +305,13 @@ impl UdpService {
         };
         let one = self.plan.single_client || self.plan.single_udp;
         let room = self.has_room(flows, self.context.now());
-        address && room && (!one || flows.active == 0) && flows.by_source.len() < MOST_FLOWS
+        address && room && (!one || flows.active == 0) && flows.by_key.len() < MOST_FLOWS
     }
 
     /// A datagram of an unknown source.
     fn open(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let (source, now) = (datagram.source, datagram.content.now);
-        if !self.admits(flows, source) {
+        let (key, now) = (datagram.key, datagram.content.now);
+        if !self.admits(flows, key.source) {
             return;
         }
         let Some((mut reader, mut header)) = FlowReader::open(datagram.content.payload) else {
@@ -298,21 +320,27 @@ impl UdpService {
         if reader.read(datagram.content.payload).is_none() {
             return;
         }
+        // Groups are not answered: nobody could be meant by it.
+        if matches!(self.admission, Admission::ConnectBack { .. }) || self.is_group(key) {
+            header = header.filter(|header| header.mode == TestMode::Normal);
+        }
         if matches!(self.admission, Admission::ConnectBack { .. }) {
             header = None;
         }
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
+        let local = self.local_for(key);
         let opening = Opening {
             service: self,
-            source,
-            local: self.local_for(source),
+            key,
+            local,
+            answers: !self.is_group(key),
             header,
             tag: FlowTag {
                 id: self.context.next_id(),
                 reversed: false,
             },
             now,
-            sums: self.sums(source, header.as_ref(), now),
+            sums: self.sums(key.source, local, header.as_ref(), now),
         };
         let flow = match mode {
             TestMode::Reverse => opening.reverse(),
@@ -323,14 +351,23 @@ impl UdpService {
                 Flow::Receiving(Box::new(receiving))
             }
         };
-        flows.by_source.insert(source, flow);
+        flows.by_key.insert(key, flow);
         flows.served += 1;
         flows.active += 1;
+    }
+
+    /// The datagram went to a multicast group.
+    fn is_group(&self, key: FlowKey) -> bool {
+        let own = self.socket.local_addr().map(|own| own.ip());
+        key.at
+            .or(own.ok())
+            .is_some_and(|address| address.is_multicast())
     }
 
     fn sums(
         &self,
         source: SocketAddr,
+        local: SocketAddr,
         header: Option<&UdpClientHeader>,
         now: MonoTime,
     ) -> TestSums {
@@ -344,18 +381,29 @@ impl UdpService {
                     (header.mode, header.threads)
                 });
                 let reporter = &self.context.reporter;
-                self.groups.join(reporter, source.ip(), mode, threads, now)
+                let by = if self.plan.sum_by_destination {
+                    GroupBy::Destination(local.ip())
+                } else {
+                    GroupBy::Client(source.ip())
+                };
+                self.groups.join(reporter, by, mode, threads, now)
             }
         }
     }
 
     /// Own address as the flow's lines show it: a wildcard socket does not say.
-    fn local_for(&self, source: SocketAddr) -> SocketAddr {
-        let own = self.socket.local_addr().unwrap_or(source);
-        if !own.ip().is_unspecified() {
-            return own;
+    fn local_for(&self, key: FlowKey) -> SocketAddr {
+        let own = self.socket.local_addr().unwrap_or(key.source);
+        match key.at {
+            Some(at) => SocketAddr::new(at, own.port()),
+            None if own.ip().is_unspecified() => self.routed(key.source),
+            None => own,
         }
-        // The address from which a packet to the source would leave.
+    }
+
+    /// The address from which a packet to `source` would leave.
+    pub(super) fn routed(&self, source: SocketAddr) -> SocketAddr {
+        let own = self.socket.local_addr().unwrap_or(source);
         let any = if source.is_ipv4() {
             "0.0.0.0:0"
         } else {
@@ -372,11 +420,11 @@ impl UdpService {
     }
 
     /// Ends a flow that has not ended yet.
-    fn end(&self, flows: &mut Flows, source: SocketAddr, now: MonoTime, cause: EndCause) {
-        let ended = match flows.by_source.remove(&source) {
+    fn end(&self, flows: &mut Flows, key: FlowKey, now: MonoTime, cause: EndCause) {
+        let ended = match flows.by_key.remove(&key) {
             Some(Flow::Receiving(flow)) => {
                 flows.active = flows.active.saturating_sub(1);
-                self.end_receiving(*flow, source, now, cause, flows.active == 0)
+                self.end_receiving(*flow, key, now, cause, flows.active == 0)
             }
             Some(Flow::Sending { stop, .. }) => {
                 flows.active = flows.active.saturating_sub(1);
@@ -386,14 +434,14 @@ impl UdpService {
             Some(Flow::Ended(ended)) => ended,
             None => return,
         };
-        flows.by_source.insert(source, Flow::Ended(ended));
+        flows.by_key.insert(key, Flow::Ended(ended));
     }
 
     /// `alone`: no other flow could have had the socket's drops.
     fn end_receiving(
         &self,
         mut flow: Receiving,
-        source: SocketAddr,
+        key: FlowKey,
         now: MonoTime,
         cause: EndCause,
         alone: bool,
@@ -404,9 +452,9 @@ impl UdpService {
             .reports
             .then(|| flow.incoming.report(self.plan.enhanced));
         match (&report, cause) {
-            (Some(report), EndCause::Final(stamp)) => self.answer(&report.encode(stamp), source),
+            (Some(report), EndCause::Final(stamp)) => self.answer(&report.encode(stamp), key),
             (Some(report), EndCause::Interrupted) => {
-                self.answer(&report.encode(DatagramStamp::default()), source);
+                self.answer(&report.encode(DatagramStamp::default()), key);
                 let tag = flow.tag;
                 self.context.notice(Notice::ReportUnacknowledged { tag });
             }
@@ -444,64 +492,63 @@ impl UdpService {
     fn sweep(&self, flows: &mut Flows, now: MonoTime) {
         let mut over = Vec::new();
         let mut forgotten = Vec::new();
-        for (source, flow) in &flows.by_source {
+        for (key, flow) in &flows.by_key {
             match flow {
                 Flow::Receiving(flow) => {
                     let silent_for = now.since(flow.incoming.last());
                     if let Some(stamp) = flow.incoming.over_at(now) {
-                        over.push((*source, EndCause::Final(stamp)));
+                        over.push((*key, EndCause::Final(stamp)));
                     } else if flow.deadline.is_some_and(|deadline| now >= deadline) {
-                        over.push((*source, EndCause::Over));
+                        over.push((*key, EndCause::Over));
                     } else if silent_for > flow.patience {
                         let tag = flow.tag;
                         self.context
                             .notice(Notice::PeerVanished { tag, silent_for });
-                        over.push((*source, EndCause::Vanished));
+                        over.push((*key, EndCause::Vanished));
                     }
                 }
                 Flow::Sending {
                     finished, until, ..
                 } => {
                     if finished.is_raised() || now >= *until {
-                        over.push((*source, EndCause::Over));
+                        over.push((*key, EndCause::Over));
                     }
                 }
-                Flow::Ended(ended) if ended.is_forgotten(now) => forgotten.push(*source),
+                Flow::Ended(ended) if ended.is_forgotten(now) => forgotten.push(*key),
                 Flow::Ended(_) => {}
             }
         }
-        for (source, cause) in over {
-            self.end(flows, source, now, cause);
+        for (key, cause) in over {
+            self.end(flows, key, now, cause);
         }
-        for source in forgotten {
-            flows.by_source.remove(&source);
+        for key in forgotten {
+            flows.by_key.remove(&key);
         }
     }
 
     fn end_all(&self, flows: &mut Flows) {
         let now = self.context.now();
-        let sources: Vec<SocketAddr> = flows.by_source.keys().copied().collect();
+        let keys: Vec<FlowKey> = flows.by_key.keys().copied().collect();
         let cause = if self.context.stop().is_raised() {
             EndCause::Interrupted
         } else {
             EndCause::Over
         };
-        for source in sources {
-            self.end(flows, source, now, cause);
+        for key in keys {
+            self.end(flows, key, now, cause);
         }
     }
 }
 
-/// A datagram and where it came from.
+/// A datagram and its flow.
 struct Arrived<'a> {
-    source: SocketAddr,
+    key: FlowKey,
     content: Content<'a>,
 }
 
-/// Makes the counters of a source's flow visible.
-fn publish(flows: &mut Flows, source: Option<SocketAddr>) {
-    if let Some(Flow::Receiving(flow)) = source.and_then(|source| flows.by_source.get_mut(&source))
-    {
+/// Makes the counters of a flow visible.
+fn publish(flows: &mut Flows, key: Option<FlowKey>) {
+    if let Some(Flow::Receiving(flow)) = key.and_then(|key| flows.by_key.get_mut(&key)) {
         flow.incoming.publish();
     }
 }

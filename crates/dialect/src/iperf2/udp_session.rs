@@ -20,14 +20,16 @@ use super::tcp_server::Admission;
 use super::tcp_session::with_port;
 use super::udp_client::{Fin, UdpSending};
 use super::udp_flow::FlowReader;
-use super::udp_server::{Flow, Receiving, UdpService};
+use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
 use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// A new flow, its kind not yet decided.
 pub(super) struct Opening<'a> {
     pub(super) service: &'a UdpService,
-    pub(super) source: SocketAddr,
+    pub(super) key: FlowKey,
     pub(super) local: SocketAddr,
+    /// The flow is told its report at the end.
+    pub(super) answers: bool,
     pub(super) header: Option<UdpClientHeader>,
     pub(super) tag: FlowTag,
     pub(super) now: MonoTime,
@@ -37,7 +39,7 @@ pub(super) struct Opening<'a> {
 impl Opening<'_> {
     fn show(&self, flavour: ConnectionFlavour, no_fin: bool) {
         let context = &self.service.context;
-        let mut line = banner::connected(self.tag, self.local, self.source);
+        let mut line = banner::connected(self.tag, self.local, self.key.source);
         line.flavour = flavour;
         line.no_udp_fin = no_fin;
         if let Some(header) = &self.header {
@@ -116,7 +118,7 @@ impl Opening<'_> {
             interval: plan.interval,
             endpoints: Endpoints {
                 local: self.local,
-                peer: self.source,
+                peer: self.key.source,
                 local_sends: false,
             },
             groups,
@@ -141,11 +143,27 @@ impl Opening<'_> {
             deadline: own_end.into_iter().chain(ordered_end).min(),
             patience: patience(plan.interval, gap),
             dropped_before: self.service.socket.dropped(),
-            reports: !no_fin,
+            reports: self.answers && !no_fin,
             afterwards,
             sender,
             running,
             part: self.service.tally.begin(),
+        }
+    }
+
+    /// Where the server's own data goes. A mark costs the segmenting of the kernel, so the
+    /// address that the route chooses anyway is not marked.
+    fn destination(&self, order: &SendOrder) -> Destination {
+        let source = self.key.source;
+        let marks = Marks {
+            tos: Some(order.tos).filter(|tos| tos.0 != 0),
+            ..self.key.marks()
+        };
+        let routed = marks.source.is_none() || self.service.routed(source).ip() == self.local.ip();
+        match (routed, marks.tos) {
+            (true, None) => Destination::To(source),
+            (true, tos) => Destination::Marked(source, Marks { tos, source: None }),
+            (false, _) => Destination::Marked(source, marks),
         }
     }
 
@@ -154,7 +172,7 @@ impl Opening<'_> {
         let port = self.header.map_or(0, |header| header.port);
         ConnectBack {
             context: Arc::clone(&service.context),
-            peer: with_port(self.source, port),
+            peer: with_port(self.key.source, port),
             local: with_port(self.local, 0),
             transport: Transport::Udp,
             order,
@@ -185,17 +203,7 @@ impl Opening<'_> {
             context: Arc::clone(&service.context),
             tag,
             socket: Arc::clone(&service.socket),
-            to: if order.tos.0 == 0 {
-                Destination::To(self.source)
-            } else {
-                Destination::Marked(
-                    self.source,
-                    Marks {
-                        tos: Some(order.tos),
-                        source: None,
-                    },
-                )
-            },
+            to: self.destination(order),
             form: StampForm::Wide,
             header: None,
             length: order.length,
@@ -206,7 +214,7 @@ impl Opening<'_> {
             interval: service.plan.interval,
             groups,
             local: self.local,
-            peer: self.source,
+            peer: self.key.source,
             stop: stop.clone(),
             fin: Fin::Once,
         };

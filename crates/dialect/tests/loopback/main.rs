@@ -1,6 +1,7 @@
 //! Clients and servers of this crate against each other, and against peers of raw
 //! sockets, on loopback.
 
+mod addresses;
 mod exchange;
 mod harness;
 mod hostile;

@@ -78,3 +78,16 @@ pub(crate) fn join_source(
 ) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// `IP_MULTICAST_ALL` and `IPV6_MULTICAST_ALL`; systems without them have nothing to turn off.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn only_joined(socket: &socket2::Socket, is_v6: bool) {
+    let _ = if is_v6 {
+        socket.set_multicast_all_v6(false)
+    } else {
+        socket.set_multicast_all_v4(false)
+    };
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn only_joined(_socket: &socket2::Socket, _is_v6: bool) {}

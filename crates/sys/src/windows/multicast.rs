@@ -45,6 +45,9 @@ pub(crate) fn join_source(
     }
 }
 
+/// What others joined does not reach this socket anyway.
+pub(crate) fn only_joined(_socket: &Socket, _is_v6: bool) {}
+
 fn storage(address: IpAddr) -> SOCKADDR_STORAGE {
     let address = SockAddr::from(SocketAddr::new(address, 0));
     let mut storage = SOCKADDR_STORAGE::default();
