@@ -112,3 +112,23 @@ fn effects_are_shown_by_tests_that_exist() {
         );
     }
 }
+
+/// The page that says, option by option, what is the same and what is not.
+#[test]
+fn every_option_is_documented() {
+    let page = include_str!("../../../../docs/iperf2.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
+    for line in listed() {
+        let letter = line.letter.map(|letter| format!("`-{letter}`"));
+        let name = (!line.name.is_empty()).then(|| format!("`--{}`", line.name));
+        let found = rows.iter().any(|row| {
+            let first = row.split("` |").next().unwrap_or_default();
+            let cell = format!("{first}`");
+            letter
+                .iter()
+                .chain(&name)
+                .all(|word| cell.contains(word.as_str()))
+        });
+        assert!(found, "{} has no row in docs/iperf2.md", line.shown());
+    }
+}
