@@ -53,6 +53,11 @@ impl Calendar {
         }
     }
 
+    /// `2026-11-20 23:05:56`.
+    pub(crate) fn bare_date(&self, at: WallTime) -> String {
+        self.zoned(at).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
     /// `23:05:56`.
     pub(crate) fn time_of_day(&self, at: WallTime) -> String {
         self.zoned(at).strftime("%H:%M:%S").to_string()

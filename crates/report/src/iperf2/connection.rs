@@ -1,67 +1,119 @@
-//! The line of a flow that is connected.
+//! The line of a flow that is connected, and of one that was turned away.
 
 use std::net::SocketAddr;
 
 use tapeline_base::Tos;
 
 use super::figure;
-use crate::calendar::Calendar;
+use super::page::Page;
 use crate::model::{Connected, ConnectionFlavour, TosNote};
-use crate::style::Style;
 
 /// The whole line.
-pub(super) fn line(connected: &Connected, style: &Style, calendar: &Calendar) -> String {
-    let hide = style.hide_addresses;
-    let address = |socket: SocketAddr| figure::address(socket.ip(), hide);
+pub(super) fn line(connected: &Connected, page: &Page) -> String {
+    format!(
+        "{}{}",
+        page.flow(connected.tag),
+        ends(connected, "connected", page)
+    )
+}
+
+/// The line of a connection without a valid permit key.
+pub(super) fn dropped(connected: &Connected, page: &Page) -> String {
+    // 2.2.1 knows neither when it turns a client away.
+    let plain = Connected {
+        device: None,
+        peer_version: None,
+        ..connected.clone()
+    };
+    format!(
+        "[drop] {} (permit key fail)",
+        ends(&plain, "connection", page)
+    )
+}
+
+/// Both ends, remarks, date.
+fn ends(connected: &Connected, verb: &str, page: &Page) -> String {
+    let enhanced = is_enhanced(connected, page);
+    let address = |socket: SocketAddr| figure::address(socket.ip(), page.style.hide_addresses);
     let device = match &connected.device {
-        Some(device) if style.enhanced => format!("%{device}"),
+        Some(device) if enhanced => format!("%{device}"),
         _ => String::new(),
     };
     let mut line = format!(
-        "{}local {}{device} port {} connected with {} port {}",
-        figure::flow_id(connected.tag),
+        "local {}{device} port {} {verb} with {} port {}",
         address(connected.local),
         connected.local.port(),
         address(connected.peer),
         connected.peer.port(),
     );
-    for suffix in suffixes(connected, style) {
+    for remark in remarks(connected, enhanced) {
         line.push(' ');
-        line += &suffix;
+        line += &remark;
     }
-    if let (Some(at), true) = (connected.at, style.enhanced) {
+    let always = connected.flavour == ConnectionFlavour::ConnectOnly;
+    if let (Some(at), true) = (connected.at, enhanced || always) {
         if let Some(time) = connected.connect_time {
             line += &format!(" (ct={:4.2} ms)", time.as_secs_f64() * 1e3);
         }
-        line += &format!(" on {}", calendar.date(at, true));
+        let date = if enhanced {
+            page.exact_date(at)
+        } else {
+            page.date(at)
+        };
+        line += &format!(" on {date}");
     }
     line
 }
 
+/// What the client asks a server to measure makes the server's line an enhanced one.
+fn is_enhanced(connected: &Connected, page: &Page) -> bool {
+    page.style.enhanced || connected.trip_times || connected.burst_period.is_some()
+}
+
 /// The remarks in parentheses, in their order.
-fn suffixes(connected: &Connected, style: &Style) -> Vec<String> {
+fn remarks(connected: &Connected, enhanced: bool) -> Vec<String> {
     let mut list = Vec::new();
-    list.extend(flavour(connected.flavour));
-    if connected.no_udp_fin {
-        list.push("(no-udp-fin)".to_owned());
-    }
-    if connected.trip_times {
-        list.push("(trip-times)".to_owned());
-    }
+    list.extend(
+        connected
+            .window_clamp
+            .map(|bytes| format!("(clamp={bytes})")),
+    );
+    list.extend(
+        connected
+            .write_prefetch
+            .map(|bytes| format!("(prefetch={bytes})")),
+    );
+    let flag = |list: &mut Vec<String>, is_set: bool, text: &str| {
+        if is_set {
+            list.push(text.to_owned());
+        }
+    };
+    flag(&mut list, connected.isochronous, "(isoch)");
+    list.extend(
+        connected
+            .burst_period
+            .map(|period| format!("(burst-period={:.2}s)", period.as_secs_f64())),
+    );
+    list.extend(direction(connected.flavour).map(str::to_owned));
+    flag(&mut list, connected.fair_queue, "(fq)");
+    flag(&mut list, connected.epoch_start, "(epoch-start)");
+    list.extend(request_response(connected.flavour));
+    flag(&mut list, connected.link_checks, "(l2mode)");
+    flag(&mut list, connected.no_udp_fin, "(no-udp-fin)");
+    flag(&mut list, connected.trip_times, "(trip-times)");
+    flag(&mut list, connected.l4s, "(l4s)");
     if let (Some(name), true) = (
         &connected.congestion,
-        connected.congestion_by_user && style.enhanced,
+        connected.congestion_by_user && enhanced,
     ) {
         list.push(format!("({})", figure::tame(name)));
     }
     list.extend(connected.tos.map(tos));
-    if let (Some(version), true) = (
-        &connected.peer_version,
-        style.enhanced || connected.peer_detected,
-    ) {
+    if let (Some(version), true) = (&connected.peer_version, enhanced || connected.peer_detected) {
         list.push(format!("(peer {})", figure::tame(version)));
     }
-    if let (Some(initial), true) = (connected.initial, style.enhanced) {
+    flag(&mut list, connected.quickack, "(qack)");
+    if let (Some(initial), true) = (connected.initial, enhanced) {
         list.push(format!(
             "(icwnd/mss/irtt={}/{}/{})",
             initial.cwnd_kib, initial.mss, initial.rtt_micros
@@ -70,23 +122,30 @@ fn suffixes(connected: &Connected, style: &Style) -> Vec<String> {
     list
 }
 
-fn flavour(flavour: ConnectionFlavour) -> Option<String> {
+fn direction(flavour: ConnectionFlavour) -> Option<&'static str> {
     match flavour {
-        ConnectionFlavour::Plain | ConnectionFlavour::ConnectOnly => None,
-        ConnectionFlavour::Reverse => Some("(reverse)".to_owned()),
-        ConnectionFlavour::FullDuplex => Some("(full-duplex)".to_owned()),
-        ConnectionFlavour::RequestResponse {
-            request,
-            response,
-            hold_micros,
-            quickack,
-        } => {
-            let quickack = if quickack { "w/quickack " } else { "" };
-            Some(format!(
-                "(bb {quickack}req/reply/hold={request}/{response}/{hold_micros})"
-            ))
-        }
+        ConnectionFlavour::Reverse => Some("(reverse)"),
+        ConnectionFlavour::FullDuplex => Some("(full-duplex)"),
+        ConnectionFlavour::Plain
+        | ConnectionFlavour::ConnectOnly
+        | ConnectionFlavour::RequestResponse { .. } => None,
     }
+}
+
+fn request_response(flavour: ConnectionFlavour) -> Option<String> {
+    let ConnectionFlavour::RequestResponse {
+        request,
+        response,
+        hold_micros,
+        quickack,
+    } = flavour
+    else {
+        return None;
+    };
+    let quickack = if quickack { "w/quickack " } else { "" };
+    Some(format!(
+        "(bb {quickack}req/reply/hold={request}/{response}/{hold_micros})"
+    ))
 }
 
 fn tos(note: TosNote) -> String {

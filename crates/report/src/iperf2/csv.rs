@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use super::notice::{self, Stream};
+use super::page::Page;
 use super::row::{jitter, kib};
 use super::{figure, text};
-use crate::calendar::Calendar;
 use crate::model::{
     Endpoints, Event, Measure, Phase, RequestResponse, Row, Subject, TcpReceive, TcpSend, TcpState,
     UdpReceive, UdpSend,
@@ -64,8 +64,7 @@ impl Kind {
 /// (`-nan`, -1 datagrams, the empty destination of full duplex) hold the numbers.
 #[derive(Debug)]
 pub struct Iperf2Csv {
-    style: Style,
-    calendar: Calendar,
+    page: Page,
     /// This process listens for others, or connects to them; known from the banner.
     serves: bool,
     headers: Vec<Kind>,
@@ -76,8 +75,7 @@ impl Iperf2Csv {
     #[must_use]
     pub fn new(style: Style) -> Self {
         Self {
-            style,
-            calendar: Calendar::new(style.utc),
+            page: Page::new(style),
             serves: false,
             headers: Vec::new(),
         }
@@ -85,8 +83,8 @@ impl Iperf2Csv {
 
     fn row(&mut self, row: &Row, out: &mut Output) {
         let hidden = match row.subject {
-            Subject::Flow(_) => self.style.exclude.data || self.style.sum_only,
-            Subject::Sum { .. } => self.style.exclude.sums,
+            Subject::Flow(_) => self.page.style.exclude.data || self.page.style.sum_only,
+            Subject::Sum { .. } => self.page.style.exclude.sums,
             Subject::Duplex(_) => true,
         };
         if hidden {
@@ -94,7 +92,7 @@ impl Iperf2Csv {
         }
         let kind = Kind::of(&row.measure);
         // Request/response rows have no legacy form.
-        let enhanced = self.style.enhanced || kind == Kind::RequestResponse;
+        let enhanced = self.page.style.enhanced || kind == Kind::RequestResponse;
         if enhanced && !self.headers.contains(&kind) {
             self.headers.push(kind);
             out.line(&format!("{COMMON}{}", kind.columns()));
@@ -109,7 +107,7 @@ impl Iperf2Csv {
     }
 
     fn common(&self, row: &Row, enhanced: bool) -> String {
-        let date = self.calendar.compact(row.ended, enhanced);
+        let date = self.page.compact(row.ended, enhanced);
         let addresses = self.addresses(row);
         let id = match row.subject {
             Subject::Flow(tag) | Subject::Duplex(tag) => i64::from(tag.id.0),
@@ -146,7 +144,7 @@ impl Iperf2Csv {
     }
 
     fn address(&self, socket: SocketAddr) -> String {
-        let address = figure::address(socket.ip(), self.style.hide_addresses);
+        let address = figure::address(socket.ip(), self.page.style.hide_addresses);
         format!("{address},{}", socket.port())
     }
 }
@@ -159,7 +157,7 @@ impl Renderer for Iperf2Csv {
             Event::Row(row) => self.row(row, out),
             Event::Notice(notice) => {
                 // Standard output holds rows only.
-                let sentence = notice::sentence(notice, &self.style, &self.calendar)
+                let sentence = notice::sentence(notice, &self.page)
                     .filter(|(stream, _)| *stream == Stream::Error);
                 text::say(sentence, out);
             }

@@ -2,27 +2,15 @@
 
 use std::net::IpAddr;
 
-use tapeline_base::{FlowTag, FormatLetter, format_quantity};
+use tapeline_base::{BitRate, FormatLetter, format_quantity};
 use tapeline_stats::Moments;
 
 use crate::model::Span;
 
 /// Delays outside these bounds, in seconds, come from clocks that disagree.
 const PLAUSIBLE_TRANSIT: std::ops::RangeInclusive<f64> = -1e4..=6e7;
-
-/// `[  1] `, or `[ *1] ` for data that flows against the connection.
-pub(super) fn flow_id(tag: FlowTag) -> String {
-    match (tag.reversed, tag.id.0) {
-        (false, id) => format!("[{id:>3}] "),
-        (true, id) if id < 10 => format!("[ *{id}] "),
-        (true, id) => format!("[*{id}] "),
-    }
-}
-
-/// `[  1] ` whatever the direction: some lines show no star.
-pub(super) fn plain_id(tag: FlowTag) -> String {
-    format!("[{:>3}] ", tag.id.0)
-}
+/// Power and bytes on their way below this come from such clocks too.
+const OUT_OF_BOUNDS: f64 = -1e7;
 
 /// `0.00-1.00 sec`.
 pub(super) fn interval(span: Span) -> String {
@@ -58,6 +46,24 @@ pub(super) fn size(bytes: u64) -> String {
     format_quantity(bytes as f64, FormatLetter::BYTES)
 }
 
+/// Adaptive bits of a rate without plural: `50.0 Mbit`.
+pub(super) fn rate_of(rate: BitRate) -> String {
+    bits(rate.0 as f64)
+}
+
+/// Adaptive bits without plural, of bits per second.
+pub(super) fn bits(per_second: f64) -> String {
+    format_quantity(per_second / 8.0, FormatLetter::BITS)
+}
+
+/// Bytes on their way: `2.43 KByte`; `OBL` when clocks disagree.
+pub(super) fn in_progress(bytes: Option<f64>) -> String {
+    match bytes {
+        Some(bytes) if bytes < OUT_OF_BOUNDS => "OBL".to_owned(),
+        bytes => format_quantity(bytes.unwrap_or(0.0), FormatLetter::BYTES),
+    }
+}
+
 /// Packets per second over a span.
 pub(super) fn packets_per_second(packets: u64, span: Span) -> f64 {
     bytes_per_second(packets, span)
@@ -68,11 +74,11 @@ pub(super) fn percent(lost: u64, total: u64) -> String {
     if total == 0 {
         return "0".to_owned();
     }
-    two_digits(100.0 * lost as f64 / total as f64)
+    percentage(100.0 * lost as f64 / total as f64)
 }
 
-/// C's `%.2g`.
-fn two_digits(value: f64) -> String {
+/// A number of percent with two significant digits, as C's `%.2g`.
+pub(super) fn percentage(value: f64) -> String {
     let scientific = format!("{value:.1e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else {
         return scientific;
@@ -101,7 +107,7 @@ pub(super) fn network_power(bytes_per_second: f64, delay: f64) -> String {
         return "NAN".to_owned();
     }
     let power = 1e-6 * bytes_per_second / delay;
-    if power < -1e7 {
+    if power < OUT_OF_BOUNDS {
         "OBL".to_owned()
     } else if power > 100.0 {
         format!("{power:.0}")
@@ -152,7 +158,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use tapeline_base::FlowId;
 
     #[test]
     fn shares_have_two_significant_digits() {
@@ -173,21 +178,6 @@ mod tests {
         ] {
             assert_eq!(percent(lost, total), text, "{lost}/{total}");
         }
-    }
-
-    #[test]
-    fn ids_keep_their_width_until_they_cannot() {
-        let id = |id, reversed| {
-            flow_id(FlowTag {
-                id: FlowId(id),
-                reversed,
-            })
-        };
-        assert_eq!(id(1, false), "[  1] ");
-        assert_eq!(id(12, false), "[ 12] ");
-        assert_eq!(id(1, true), "[ *1] ");
-        assert_eq!(id(12, true), "[*12] ");
-        assert_eq!(id(1234, false), "[1234] ");
     }
 
     #[test]

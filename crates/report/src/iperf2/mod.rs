@@ -4,9 +4,12 @@ mod banner;
 mod connection;
 mod csv;
 mod figure;
+mod histogram;
 mod notice;
+mod page;
 mod row;
 mod text;
+mod timing;
 
 pub use csv::Iperf2Csv;
 pub use text::Iperf2Text;

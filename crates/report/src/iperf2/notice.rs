@@ -2,10 +2,9 @@
 
 use tapeline_base::Transport;
 
-use super::figure::{address, flow_id, plain_id, tame};
-use crate::calendar::Calendar;
+use super::figure::{address, tame};
+use super::page::{self, Page};
 use crate::model::{Notice, TrafficOperation};
-use crate::style::Style;
 
 /// Where a sentence goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +17,9 @@ pub(super) enum Stream {
 
 /// The sentence of a notice and its stream; `None` when iperf 2.2.1 says it elsewhere
 /// or not at all. Conditions that iperf 2.2.1 does not know begin with `WARN:` too.
-pub(super) fn sentence(
-    notice: &Notice,
-    style: &Style,
-    calendar: &Calendar,
-) -> Option<(Stream, String)> {
+pub(super) fn sentence(notice: &Notice, page: &Page) -> Option<(Stream, String)> {
     if let Notice::CpuSaturated { share, .. } = notice {
-        return cpu_sentence(*share, style);
+        return cpu_sentence(*share, page);
     }
     let text = match notice {
         Notice::BufferClamped { .. } | Notice::Interrupted | Notice::CpuSaturated { .. } => {
@@ -36,20 +31,20 @@ pub(super) fn sentence(
         | Notice::ListenFailed { .. }
         | Notice::BindFailed { .. }
         | Notice::DeviceFailed { .. }
-        | Notice::Unresolvable { .. } => setup_sentence(notice, style, calendar)?,
+        | Notice::Unresolvable { .. } => setup_sentence(notice, page)?,
         Notice::CongestionFailed { .. }
         | Notice::SegmentSizeFailed { .. }
         | Notice::TosFailed { .. }
         | Notice::SmallWindow { .. } => option_sentence(notice)?,
-        _ => traffic_sentence(notice, style)?,
+        _ => traffic_sentence(notice, page)?,
     };
     Some((Stream::Error, text))
 }
 
 /// iperf 2.2.1 prints the count of its reporter's sleeps; here it is the share of the
 /// processor in percent, which says the same and can be checked.
-fn cpu_sentence(share: f64, style: &Style) -> Option<(Stream, String)> {
-    style.interval.then(|| {
+fn cpu_sentence(share: f64, page: &Page) -> Option<(Stream, String)> {
+    page.style.interval.then(|| {
         let percent = share * 100.0;
         let text = format!(
             "WARN: this test may have been CPU bound ({percent:.0}) \
@@ -59,7 +54,7 @@ fn cpu_sentence(share: f64, style: &Style) -> Option<(Stream, String)> {
     })
 }
 
-fn setup_sentence(notice: &Notice, style: &Style, calendar: &Calendar) -> Option<String> {
+fn setup_sentence(notice: &Notice, page: &Page) -> Option<String> {
     Some(match notice {
         Notice::ConnectFailed {
             tag,
@@ -69,15 +64,15 @@ fn setup_sentence(notice: &Notice, style: &Style, calendar: &Calendar) -> Option
             ..
         } => format!(
             "{}tcp connect to {} port {} failed ({reason}) on {}",
-            flow_id(*tag),
-            address(peer.ip(), style.hide_addresses),
+            page.flow(*tag),
+            address(peer.ip(), page.style.hide_addresses),
             peer.port(),
-            calendar.date(*at, style.enhanced)
+            page.date(*at)
         ),
         Notice::ConnectTimedOut { tag, at } => format!(
             "{}tcp connect attempt timer expired on {}",
-            flow_id(*tag),
-            calendar.date(*at, style.enhanced)
+            page.flow(*tag),
+            page.date(*at)
         ),
         Notice::ListenFailed { reason, .. } => format!("listener bind failed: {reason}"),
         Notice::BindFailed { reason, .. } => format!("bind failed: {reason}"),
@@ -110,7 +105,7 @@ fn option_sentence(notice: &Notice) -> Option<String> {
     })
 }
 
-fn traffic_sentence(notice: &Notice, style: &Style) -> Option<String> {
+fn traffic_sentence(notice: &Notice, page: &Page) -> Option<String> {
     Some(match notice {
         Notice::TrafficFailed {
             tag,
@@ -118,7 +113,7 @@ fn traffic_sentence(notice: &Notice, style: &Style) -> Option<String> {
             transport,
             reason,
         } => {
-            let id = flow_id(*tag);
+            let id = page.flow(*tag);
             match (operation, transport) {
                 (TrafficOperation::Write, Transport::Tcp) => format!("{id}tcp write failed"),
                 (TrafficOperation::Write, Transport::Udp) => format!("write failed: {reason}"),
@@ -136,19 +131,19 @@ fn traffic_sentence(notice: &Notice, style: &Style) -> Option<String> {
         }
         Notice::NoServerReport { tag, tries } => format!(
             "{}WARNING: did not receive ack of last datagram after {tries} tries.",
-            plain_id(*tag)
+            page::plain(*tag)
         ),
         Notice::ReportUnacknowledged { tag } => {
-            format!("{}WARNING: ack of last datagram failed.", plain_id(*tag))
+            format!("{}WARNING: ack of last datagram failed.", page::plain(*tag))
         }
         Notice::PeerVanished { tag, silent_for } => format!(
             "{}WARN: nothing received for {:.1} seconds, test ended",
-            flow_id(*tag),
+            page.flow(*tag),
             silent_for.as_secs_f64()
         ),
         Notice::PeerRefused { peer, reason } => format!(
             "WARN: refused {} port {}: {}",
-            address(peer.ip(), style.hide_addresses),
+            address(peer.ip(), page.style.hide_addresses),
             peer.port(),
             tame(reason)
         ),
@@ -157,7 +152,7 @@ fn traffic_sentence(notice: &Notice, style: &Style) -> Option<String> {
         }
         Notice::ReceiveBufferDrops { tag, datagrams } => format!(
             "{}WARN: {datagrams} datagrams dropped by this host's socket buffer",
-            tag.map(flow_id).unwrap_or_default()
+            tag.map(|tag| page.flow(tag)).unwrap_or_default()
         ),
         Notice::PacingMissed {
             tag,
@@ -165,7 +160,7 @@ fn traffic_sentence(notice: &Notice, style: &Style) -> Option<String> {
             reached,
         } => format!(
             "{}WARN: rate of {wanted} bits/sec not reached, sent at {reached} bits/sec",
-            flow_id(*tag)
+            page.flow(*tag)
         ),
         _ => return None,
     })

@@ -1,10 +1,12 @@
 //! The text of iperf 2.2.1, basic and enhanced.
 
+use tapeline_base::FlowTag;
+
 use super::notice::{self, Stream};
-use super::{banner, connection, figure, row};
-use crate::calendar::Calendar;
+use super::page::{self, Page};
+use super::{banner, connection, histogram, row, timing};
 use crate::layout::Header;
-use crate::model::{Event, Row, Subject};
+use crate::model::{Connected, Event, Row, Subject};
 use crate::render::{Output, Renderer};
 use crate::style::Style;
 
@@ -13,8 +15,7 @@ use crate::style::Style;
 /// sums of read counts, packets per second of totals), the right one stands here.
 #[derive(Debug)]
 pub struct Iperf2Text {
-    style: Style,
-    calendar: Calendar,
+    page: Page,
     /// Headers that stand above since the last idle moment.
     headers: Vec<Header>,
 }
@@ -24,29 +25,45 @@ impl Iperf2Text {
     #[must_use]
     pub fn new(style: Style) -> Self {
         Self {
-            style,
-            calendar: Calendar::new(style.utc),
+            page: Page::new(style),
             headers: Vec::new(),
         }
     }
 
     fn row(&mut self, row: &Row, out: &mut Output) {
-        let style = &self.style;
+        let style = &self.page.style;
         let (header, text) = match row.subject {
             Subject::Flow(_) if style.exclude.data || style.sum_only => return,
             Subject::Duplex(_) if style.exclude.data || style.sum_only => return,
             // Without -e, iperf 2.2.1 leaves the two directions to the reader's sum.
             Subject::Duplex(_) if !style.enhanced => return,
             Subject::Sum { .. } if style.exclude.sums => return,
-            Subject::Flow(_) => row::flow(row, style),
-            Subject::Duplex(_) => row::duplex(row, style),
-            Subject::Sum { .. } => row::sum(row, style),
+            Subject::Flow(_) => row::flow(row, &self.page),
+            Subject::Duplex(_) => row::duplex(row, &self.page),
+            Subject::Sum { .. } => row::sum(row, &self.page),
         };
-        let late = row::out_of_order(row, style);
         self.header(header, out);
         out.line(&text);
-        if let Some(late) = late {
-            out.line(&late);
+        lines(row::remarks(row, &self.page), out);
+    }
+
+    fn connected(&mut self, connected: &Connected, out: &mut Output) {
+        if let Some(key) = &connected.permit_key {
+            self.page.key(key);
+        }
+        let style = &self.page.style;
+        if !style.exclude.connection && !style.sum_only {
+            out.line(&connection::line(connected, &self.page));
+        }
+    }
+
+    fn sent(&self, tag: Option<FlowTag>, flows: usize, datagrams: u64, out: &mut Output) {
+        let style = &self.page.style;
+        match tag {
+            Some(_) if style.exclude.data || style.sum_only => {}
+            Some(tag) => out.line(&format!("{}Sent {datagrams} datagrams", page::plain(tag))),
+            None if style.exclude.sums => {}
+            None => out.line(&format!("[SUM-{flows}] Sent {datagrams} datagrams")),
         }
     }
 
@@ -59,13 +76,13 @@ impl Iperf2Text {
     }
 
     fn server_report(&mut self, row: &Row, enhanced: bool, out: &mut Output) {
-        if self.style.exclude.server_report {
+        if self.page.style.exclude.server_report {
             return;
         }
         if let Subject::Flow(tag) | Subject::Duplex(tag) = row.subject {
-            out.line(&format!("{}Server Report:", figure::plain_id(tag)));
+            out.line(&format!("{}Server Report:", page::plain(tag)));
         }
-        let (header, text) = row::server_report(row, enhanced, &self.style);
+        let (header, text) = row::server_report(row, enhanced, &self.page);
         // iperf 2.2.1 repeats the header above every basic report.
         if header == Header::UdpReceive {
             out.line(header.text());
@@ -73,15 +90,14 @@ impl Iperf2Text {
             self.header(header, out);
         }
         out.line(&text);
-        if let Some(late) = row::out_of_order(row, &self.style) {
-            out.line(&late);
-        }
+        lines(row::remarks(row, &self.page), out);
     }
 }
 
 impl Renderer for Iperf2Text {
     fn render(&mut self, event: &Event, out: &mut Output) {
-        let style = self.style;
+        let style = self.page.style;
+        let rows = !style.exclude.data && !style.sum_only;
         match event {
             Event::Listening(server) if !style.exclude.settings => {
                 banner::server(server, &style, out);
@@ -89,43 +105,38 @@ impl Renderer for Iperf2Text {
             Event::Connecting(client) if !style.exclude.settings => {
                 banner::client(client, &style, out);
             }
-            Event::Connected(connected) if !style.exclude.connection && !style.sum_only => {
-                out.line(&connection::line(connected, &style, &self.calendar));
-            }
-            Event::Listening(_) | Event::Connecting(_) | Event::Connected(_) => {}
+            Event::Listening(_) | Event::Connecting(_) => {}
+            Event::Connected(connected) => self.connected(connected, out),
+            Event::Dropped(connected) => out.line(&connection::dropped(connected, &self.page)),
             Event::Row(row) => self.row(row, out),
+            Event::Histogram(row) if rows => out.line(&histogram::line(row)),
+            Event::Histogram(_) => {}
             Event::Sent {
-                tag: Some(tag),
-                datagrams,
-                ..
-            } => {
-                if !style.exclude.data && !style.sum_only {
-                    out.line(&format!(
-                        "{}Sent {datagrams} datagrams",
-                        figure::plain_id(*tag)
-                    ));
-                }
-            }
-            Event::Sent {
-                tag: None,
+                tag,
                 flows,
                 datagrams,
-            } => {
-                if !style.exclude.sums {
-                    out.line(&format!("[SUM-{flows}] Sent {datagrams} datagrams"));
-                }
-            }
+            } => self.sent(*tag, *flows, *datagrams, out),
             Event::ServerReport { row, enhanced } => self.server_report(row, *enhanced, out),
-            Event::Notice(notice) => say(notice::sentence(notice, &style, &self.calendar), out),
-            Event::Histogram(_)
-            | Event::StartDelay(_)
-            | Event::ClockCheck(_)
-            | Event::ConnectTimes(_)
-            | Event::ScheduleErrors(_)
-            | Event::Markov(_)
-            | Event::Dropped(_) => {}
+            Event::StartDelay(delay) if !style.exclude.connection => {
+                out.line(&timing::start_delay(delay, &self.page));
+            }
+            Event::StartDelay(_) => {}
+            Event::ClockCheck(check) => out.error_line(&timing::clock_check(check, &self.page)),
+            Event::ConnectTimes(times) => lines(timing::connect_times(times), out),
+            Event::ScheduleErrors(schedule) => {
+                out.error_line(&timing::schedule_errors(schedule, &self.page));
+            }
+            Event::Markov(report) if rows => lines(timing::markov(report, &self.page), out),
+            Event::Markov(_) => {}
+            Event::Notice(notice) => say(notice::sentence(notice, &self.page), out),
             Event::Idle => self.headers.clear(),
         }
+    }
+}
+
+fn lines(lines: impl IntoIterator<Item = String>, out: &mut Output) {
+    for line in lines {
+        out.line(&line);
     }
 }
 

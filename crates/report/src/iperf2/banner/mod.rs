@@ -1,0 +1,99 @@
+//! The settings banner of servers and clients.
+
+mod client;
+mod server;
+
+use std::time::Duration;
+
+use tapeline_base::{FormatLetter, Transport, format_quantity};
+use tapeline_stats::HistogramShape;
+
+use super::figure;
+use crate::model::{BufferSize, CongestionControl, SegmentSize};
+use crate::render::Output;
+use crate::style::Style;
+
+pub(super) use client::client;
+pub(super) use server::server;
+
+/// Dashes above and below a banner.
+const RULE: &str = "------------------------------------------------------------";
+
+fn congestion_line(
+    plain: &str,
+    asked: &str,
+    congestion: &CongestionControl,
+    style: &Style,
+    out: &mut Output,
+) {
+    let name = figure::tame(&congestion.name);
+    match &congestion.requested {
+        Some(requested) => out.line(&format!(
+            "TCP congestion control {asked} {requested} using {name}"
+        )),
+        None if style.enhanced => out.line(&format!("TCP congestion control {plain} {name}")),
+        None => {}
+    }
+}
+
+fn segment_size_line(size: Option<SegmentSize>, out: &mut Output) {
+    match size {
+        Some(SegmentSize::Measured(bytes)) => out.line(&format!("MSS size {bytes} bytes")),
+        Some(SegmentSize::Requested(bytes)) => {
+            out.line(&format!("MSS req size {bytes} bytes (per TCP_MAXSEG)"));
+        }
+        None => {}
+    }
+}
+
+fn buffer(transport: Transport, buffer: BufferSize, style: &Style) -> String {
+    let what = match transport {
+        Transport::Tcp => "TCP window",
+        Transport::Udp => "UDP buffer",
+    };
+    let format = if style.format.in_bytes() == FormatLetter::PLAIN_BYTES {
+        FormatLetter::PLAIN_BYTES
+    } else {
+        FormatLetter::BYTES
+    };
+    let note = match buffer.requested {
+        None | Some(0) => " (default)".to_owned(),
+        Some(requested) if requested == buffer.actual => String::new(),
+        Some(requested) => format!(
+            " (WARNING: requested {})",
+            format_quantity(requested as f64, style.format.in_bytes())
+        ),
+    };
+    let actual = format_quantity(buffer.actual as f64, format);
+    format!("{what} size: {actual}{note}")
+}
+
+fn name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "TCP",
+        Transport::Udp => "UDP",
+    }
+}
+
+/// Bytes without a multiple: `131072 Byte`.
+fn plain_bytes(bytes: u64) -> String {
+    format_quantity(bytes as f64, FormatLetter::PLAIN_BYTES)
+}
+
+fn transmit_delay_line(delay: Option<Duration>, out: &mut Output) {
+    if let Some(delay) = delay {
+        out.line(&format!(
+            "Socket option of TCP_TX_DELAY set to {:.3} milliseconds",
+            delay.as_secs_f64() * 1e3
+        ));
+    }
+}
+
+/// `bin-width=0.100 ms, bins=100000`.
+fn bins(shape: &HistogramShape) -> String {
+    format!(
+        "bin-width={:.3} ms, bins={}",
+        shape.width_ns as f64 / 1e6,
+        shape.bins
+    )
+}

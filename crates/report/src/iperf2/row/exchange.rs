@@ -1,0 +1,46 @@
+//! Columns of request/response clients.
+
+use super::super::figure::{latency, size};
+use super::{count, is_total, kib};
+use crate::model::{RequestResponse, Row};
+
+/// Of a flow. The state of TCP is a momentary one: a total does not have it.
+pub(super) fn columns(row: &Row, exchange: &RequestResponse) -> String {
+    let trips = &exchange.round_trips;
+    let retransmits = count(exchange.retransmits);
+    let state = match exchange.state {
+        Some(state) if !is_total(row) => {
+            let wide = |value: Option<u32>| count(value.map(u64::from));
+            format!(
+                "{:>4}K/({})/{}({}) us",
+                count(kib(state.cwnd_packets, state.mss)),
+                wide(state.cwnd_packets),
+                wide(state.rtt_micros),
+                wide(state.rtt_variance_micros)
+            )
+        }
+        _ => "   -(-)/-(-)  ".to_owned(),
+    };
+    format!(
+        "    {}={} ms {retransmits:>4}{state}  Tx={} Rx={}  RPS={}",
+        trips.count,
+        latency(trips),
+        size(exchange.sent),
+        size(exchange.received),
+        responses_per_second(exchange)
+    )
+}
+
+fn responses_per_second(exchange: &RequestResponse) -> String {
+    match tapeline_stats::responses_per_second(&exchange.round_trips) {
+        None => "0.0".to_owned(),
+        Some(rate) if rate < 10.0 => format!("{rate:.1}"),
+        Some(rate) => format!("{rate:.0}"),
+    }
+}
+
+/// Of a sum.
+pub(super) fn sum(exchange: &RequestResponse) -> String {
+    let retransmits = count(exchange.retransmits);
+    format!("  {}/0{retransmits:>10}", exchange.round_trips.count)
+}
