@@ -75,6 +75,11 @@ impl Context {
         FlowId(self.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
     }
 
+    /// What [`next_id`](Self::next_id) would give.
+    pub(crate) fn upcoming_id(&self) -> FlowId {
+        FlowId(self.ids.load(Ordering::Relaxed).wrapping_add(1))
+    }
+
     pub(crate) fn now(&self) -> MonoTime {
         self.clock.now()
     }

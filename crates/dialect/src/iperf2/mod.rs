@@ -14,6 +14,7 @@ mod banner;
 mod client;
 mod closing;
 mod connect_back;
+mod connect_only;
 mod ended;
 mod exchange;
 mod flows;

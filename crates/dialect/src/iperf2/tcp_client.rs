@@ -14,6 +14,7 @@ use tapeline_wire::iperf2::{PeerVersion, ServerAck};
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
 use super::connect_back::ClientListener;
+use super::connect_only;
 use super::exchange::RequestPart;
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::TestSums;
@@ -25,7 +26,7 @@ use crate::reporter::{GroupKey, GroupKind};
 /// Connections that are opened at the same time.
 const CONNECTORS: usize = 16;
 /// Time for a connection to be established.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
@@ -60,6 +61,9 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         return true;
     };
     let options = banner::client_options(plan);
+    if let ClientWorkload::ConnectOnly { count } = plan.workload {
+        return connect_only::run(plan, target, &options, context, count);
+    }
     let tags: Vec<FlowTag> = (0..plan.parallel)
         .map(|_| FlowTag {
             id: context.next_id(),

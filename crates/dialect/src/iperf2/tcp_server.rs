@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime};
 use tapeline_engine::Stop;
-use tapeline_report::Notice;
+use tapeline_report::{Event, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, TcpListener, Wait, Waker};
 
+use super::banner;
 use super::client::SharedContext;
 use super::groups::TestGroups;
 use super::opening::{Opening, Progress, Request};
 use super::order::FIRST_MESSAGE;
 use super::tcp_session::Session;
 use crate::context::Tally;
-use crate::plan::ServerPlan;
+use crate::plan::{Personality, ServerPlan};
 use crate::reporter::GroupKey;
 
 const LISTENER: u64 = u64::MAX;
@@ -252,11 +253,11 @@ impl TcpService {
                 door.pending[at].request = Some(request);
                 self.admit_waiting(door);
             }
-            Some(Err(reason)) => {
-                if let (Some(one), Some(reason)) = (door.take(at), reason) {
-                    self.refuse(one.peer, reason);
-                }
-            }
+            Some(Err(reason)) => match (door.take(at), reason) {
+                (Some(one), Some(reason)) => self.refuse(one.peer, reason),
+                (Some(one), None) if one.opening.is_empty() => self.tell_visit(&one),
+                _ => {}
+            },
         }
     }
 
@@ -318,6 +319,25 @@ impl TcpService {
                 self.refuse(slow.peer, "no complete first message within 10 s".into());
             }
         }
+    }
+
+    /// A connection that was closed without a word, such as those of `--connect-only`. It is no
+    /// test: it has no number of its own.
+    fn tell_visit(&self, one: &Pending) {
+        if self.plan.personality != Personality::Iperf2 {
+            return;
+        }
+        let Ok(local) = one.conn.local_addr() else {
+            return;
+        };
+        let tag = FlowTag {
+            id: self.context.upcoming_id(),
+            reversed: false,
+        };
+        let mut line = banner::connected(tag, local, one.peer);
+        line.initial = banner::initial_tcp(&one.conn);
+        line.at = Some(self.context.wall());
+        self.context.reporter.event(Event::Connected(line));
     }
 
     fn refuse(&self, peer: SocketAddr, reason: String) {

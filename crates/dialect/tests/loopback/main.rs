@@ -2,6 +2,7 @@
 //! sockets, on loopback.
 
 mod addresses;
+mod connect_only;
 mod exchange;
 mod harness;
 mod hostile;

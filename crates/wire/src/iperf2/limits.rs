@@ -74,8 +74,8 @@ pub const MAX_TICKS: u32 = 1 << 31;
 pub const MAX_AMOUNT_BYTES: u32 = 0x7fff_ffff;
 /// Largest barrier wait taken from a peer, in microseconds: ten minutes.
 pub const MAX_BARRIER_MICROS: u32 = 600_000_000;
-/// Largest bounce-back hold taken from a peer, in microseconds: ten seconds.
-pub const MAX_HOLD_MICROS: u32 = 10_000_000;
+/// Largest bounce-back hold taken from a peer, in microseconds: an hour.
+pub const MAX_HOLD_MICROS: u32 = 3_600_000_000;
 /// Longest congestion control name, in bytes.
 pub const MAX_CONGESTION_CONTROL: usize = 31;
 /// Shortest permit key, in bytes.

@@ -1,0 +1,199 @@
+//! `--connect-only`: connections without data, one after the other.
+
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, MonoTime};
+use tapeline_engine::{Pacer, Precision};
+use tapeline_report::{ConnectTimes, ConnectionFlavour, Event, Notice};
+use tapeline_stats::Moments;
+use tapeline_sys::{Operation, SocketError, SocketOptions, TcpConn};
+
+use super::banner;
+use super::client::{SharedContext, Target};
+use super::tcp_client::CONNECT_LIMIT;
+use crate::plan::{ClientPlan, Limit};
+
+/// Shortest time from a failed attempt to the next one.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// Connections told between two waits for the reader of the output.
+const FLUSH_EVERY: u64 = 256;
+
+/// What the connections of one flow came to.
+struct Outcome {
+    times: Moments,
+    errors: u64,
+}
+
+impl Outcome {
+    const NOTHING: Self = Self {
+        times: Moments::EMPTY,
+        errors: 0,
+    };
+}
+
+/// Connects and closes, with as many connections at a time as there are flows; returns whether
+/// anything failed.
+pub(super) fn run(
+    plan: &ClientPlan,
+    target: &Target,
+    options: &SocketOptions,
+    context: &SharedContext,
+    count: Option<u64>,
+) -> bool {
+    let flows: Vec<Flow<'_>> = (0..plan.parallel)
+        .map(|index| Flow {
+            plan,
+            target,
+            options,
+            context,
+            index,
+            tag: FlowTag {
+                id: context.next_id(),
+                reversed: false,
+            },
+            count: attempts(plan, count),
+        })
+        .collect();
+    let outcomes: Vec<Option<Outcome>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = flows
+            .iter()
+            .skip(1)
+            .map(|flow| std::thread::Builder::new().spawn_scoped(scope, || flow.run()))
+            .collect();
+        let mut outcomes: Vec<_> = flows.iter().take(1).map(|flow| Some(flow.run())).collect();
+        outcomes.extend(threads.into_iter().map(|thread| thread.ok()?.join().ok()));
+        outcomes
+    });
+    let mut all = Outcome::NOTHING;
+    let mut failed = false;
+    for outcome in &outcomes {
+        let Some(outcome) = outcome else {
+            context.notice(Notice::Text("a flow has no thread to connect on".into()));
+            failed = true;
+            continue;
+        };
+        all.times.merge(&outcome.times);
+        all.errors += outcome.errors;
+    }
+    context.reporter.event(Event::ConnectTimes(ConnectTimes {
+        times: all.times,
+        errors: all.errors,
+    }));
+    failed || all.errors > 0
+}
+
+/// Connections of a flow; `None` as many as its time allows. A number of bytes asks for one: 2.2.1
+/// connects once then.
+fn attempts(plan: &ClientPlan, count: Option<u64>) -> Option<u64> {
+    count.or(match plan.limit {
+        Limit::Bytes(_) => Some(1),
+        Limit::Time(_) | Limit::Never => None,
+    })
+}
+
+/// One connection after the other.
+struct Flow<'a> {
+    plan: &'a ClientPlan,
+    target: &'a Target,
+    options: &'a SocketOptions,
+    context: &'a SharedContext,
+    index: usize,
+    tag: FlowTag,
+    count: Option<u64>,
+}
+
+impl Flow<'_> {
+    fn run(&self) -> Outcome {
+        let start = self.context.now();
+        let deadline = self.plan.time_limit().map(|time| start + time);
+        let mut outcome = Outcome::NOTHING;
+        let mut pacer = Pacer::new(Precision::Economical);
+        let mut due = start;
+        let mut attempt = 0;
+        while self.count.is_none_or(|count| attempt < count) {
+            if deadline.is_some_and(|deadline| due >= deadline)
+                || pacer.wait(due, self.context.stop()).is_none()
+                || self.context.stop().is_raised()
+            {
+                break;
+            }
+            attempt += 1;
+            match self.connect() {
+                Ok(time) => {
+                    outcome.times.add(time.as_secs_f64());
+                    due = self.next(start, due, Duration::ZERO);
+                }
+                Err(_) if self.context.interruption.is_raised() => break,
+                Err(error) => {
+                    self.tell(&error, outcome.times.count);
+                    outcome.errors += 1;
+                    due = self.next(start, due, AFTER_FAILURE);
+                }
+            }
+            if attempt % FLUSH_EVERY == 0 {
+                self.context.reporter.flush();
+            }
+        }
+        outcome
+    }
+
+    /// When to connect again: at the next tick of `-i`, else at once; not before `pause` is over.
+    fn next(&self, start: MonoTime, due: MonoTime, pause: Duration) -> MonoTime {
+        let now = self.context.now();
+        match self.plan.interval.filter(|every| !every.is_zero()) {
+            None => now + pause,
+            Some(every) => {
+                let ticks = now.since(start).as_nanos().div_ceil(every.as_nanos());
+                let nanos = u64::try_from(ticks.saturating_mul(every.as_nanos()));
+                let tick = start + Duration::from_nanos(nanos.unwrap_or(u64::MAX));
+                tick.max(due + every)
+            }
+        }
+    }
+
+    /// Connects, tells it and closes; how long connecting took.
+    fn connect(&self) -> Result<Duration, SocketError> {
+        let peer = self.target.peer(self.index);
+        let connected = TcpConn::connect_or_cancel(
+            peer,
+            self.target.local(self.index),
+            self.options,
+            Some(CONNECT_LIMIT),
+            self.context.interruption.waker(),
+        )?;
+        let conn = connected.conn;
+        let local = conn.local_addr().unwrap_or(peer);
+        let mut line = banner::connected(self.tag, local, conn.peer_addr().unwrap_or(peer));
+        line.flavour = ConnectionFlavour::ConnectOnly;
+        line.congestion = conn.congestion();
+        line.congestion_by_user = self.plan.socket.congestion.is_some();
+        line.initial = banner::initial_tcp(&conn);
+        line.connect_time = Some(connected.connect_time);
+        line.at = Some(self.context.wall());
+        self.context.reporter.event(Event::Connected(line));
+        Ok(connected.connect_time)
+    }
+
+    fn tell(&self, error: &SocketError, connected: u64) {
+        let notice = if error.kind() == std::io::ErrorKind::AddrNotAvailable {
+            Notice::Text(format!(
+                "no local port is free any more after {connected} connections: closed ones keep \
+                 theirs for about a minute; connect less often (-i) or from another address (-B)"
+            ))
+        } else if error.operation == Operation::Bind {
+            Notice::BindFailed {
+                address: error.address.unwrap_or(self.target.first()),
+                reason: error.reason(),
+            }
+        } else {
+            Notice::ConnectFailed {
+                tag: self.tag,
+                peer: self.target.peer(self.index),
+                reason: error.reason(),
+                at: self.context.wall(),
+                retrying: false,
+            }
+        };
+        self.context.notice(notice);
+    }
+}
