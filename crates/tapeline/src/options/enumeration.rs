@@ -122,8 +122,7 @@ fn every_option_is_documented() {
         let letter = line.letter.map(|letter| format!("`-{letter}`"));
         let name = (!line.name.is_empty()).then(|| format!("`--{}`", line.name));
         let found = rows.iter().any(|row| {
-            let first = row.split("` |").next().unwrap_or_default();
-            let cell = format!("{first}`");
+            let cell = row.split(" | ").next().unwrap_or_default();
             letter
                 .iter()
                 .chain(&name)
