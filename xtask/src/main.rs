@@ -4,6 +4,7 @@
 //! cargo xtask test [PACKAGES-LEVEL ...]   set up, build, run every level of tests
 //! cargo xtask check                       everything else a change must pass
 //! cargo xtask ci                          check and test
+//! cargo xtask generate [FOLDER]           write manual pages and completions
 //! cargo xtask bench [--out docs/FILE.md]  compare speed with the peers
 //! ```
 #![allow(
@@ -14,6 +15,7 @@
 
 mod bench;
 mod ci;
+mod generate;
 mod levels;
 mod licences;
 mod line_limits;
@@ -33,12 +35,23 @@ usage: cargo xtask COMMAND
   check              formatting, lints, documentation, licences, line limits,
                      portability, the README's commands
   ci                 check and test: everything that a change must pass
+  generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
+                     below FOLDER (target/share), as they are installed below
+                     /usr/local/share
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
                        --only WORD    only the benchmarks whose name holds WORD
                        --out FILE.md  write the table there, and FILE.json beside it
 ";
+
+fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
+    let folder = folder.copied().unwrap_or("target/share");
+    generate::write(std::path::Path::new(folder))?;
+    let mut tally = tally::Tally::default();
+    tally.pass();
+    Ok(tally)
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -51,6 +64,7 @@ fn main() -> ExitCode {
         Some((&"test", levels)) => levels::test(levels),
         Some((&"check", [])) => Ok(ci::check()),
         Some((&"ci", [])) => Ok(ci::all()),
+        Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),
     };

@@ -7,11 +7,15 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that the tests call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 4] = [
+const TOOLS: [(&str, &str); 8] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
     ("tcpdump", "tcpdump"),
+    ("groff", "groff-base"),
+    ("mandoc", "mandoc"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
 ];
 
 /// Installs what is missing where that is possible; says what is not.
@@ -39,7 +43,7 @@ fn install_tools() {
     }
     if !may_install() {
         println!(
-            "setup: without {} the tests in network namespaces are skipped (installing them needs root and Debian)",
+            "setup: without {} the tests that need them are skipped (installing needs root and Debian)",
             packages.join(", ")
         );
         return;

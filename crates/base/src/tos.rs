@@ -54,6 +54,11 @@ impl Tos {
             .map(Self)
             .ok_or_else(|| TosError(text.to_owned()))
     }
+
+    /// Every name that [`Self::parse`] knows, in lower case.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
 }
 
 impl fmt::Display for Tos {
@@ -108,6 +113,12 @@ const NAMES: &[(&str, u8)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_is_read() {
+        assert!(Tos::names().all(|name| Tos::parse(name).is_ok()));
+        assert!(Tos::names().any(|name| name == "af43"));
+    }
 
     #[test]
     fn names_and_numbers() {

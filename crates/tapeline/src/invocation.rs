@@ -7,6 +7,7 @@ use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
 use crate::message::CliMessage;
+use crate::plan::{Document, Plan};
 use crate::raw::RawArgs;
 use crate::resolve::{Resolution, Resolver, resolve};
 use crate::{environment, raw};
@@ -38,6 +39,7 @@ enum Name {
 pub fn understand(invocation: &Invocation<'_>) -> (Personality, Resolution) {
     let (name, program, arguments) = chosen_name(invocation);
     match name {
+        Name::Known(personality) if generates(arguments) => (personality, generate(arguments)),
         Name::Known(personality) => {
             let raw = RawArgs {
                 environment: environment::read(invocation.variable),
@@ -95,6 +97,35 @@ fn by_file_name(program: &OsStr) -> Name {
     }
 }
 
+const GENERATE: &str = "--generate";
+
+/// Whether a document is asked for; like `--as`, only by the first word.
+fn generates(arguments: &[OsString]) -> bool {
+    let first = arguments.first().and_then(|word| word.to_str());
+    first.is_some_and(|word| word.split('=').next() == Some(GENERATE))
+}
+
+fn generate(arguments: &[OsString]) -> Resolution {
+    let words: Vec<_> = arguments
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let words: Vec<&str> = words.iter().flat_map(|word| word.split('=')).collect();
+    let document = match words[..] {
+        [_, name] => Document::named(name),
+        _ => None,
+    };
+    match document {
+        Some(document) => Resolution {
+            messages: Vec::new(),
+            outcome: Ok(Plan::Generate(document)),
+        },
+        None => refusal(format!(
+            "{GENERATE} is followed by man, bash, zsh or fish, and nothing else"
+        )),
+    }
+}
+
 fn refusal(sentence: String) -> Resolution {
     Resolution {
         messages: vec![CliMessage::err(format!("tapeline: {sentence}"))],
@@ -105,7 +136,7 @@ fn refusal(sentence: String) -> Resolution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{HelpPage, Plan};
+    use crate::plan::HelpPage;
 
     fn call(program: &str, line: &str) -> (Personality, Resolution) {
         understand(&Invocation {
@@ -134,6 +165,26 @@ mod tests {
         assert_eq!(call("iperf", "--as tapeline -v").0, Personality::Native);
         let (_, late) = call("tapeline", "-u --as iperf");
         assert_eq!(late.outcome, Err(ExitCode::Usage));
+    }
+
+    #[test]
+    fn documents_are_asked_for_by_the_first_word() {
+        for line in ["--generate man", "--generate=man"] {
+            let outcome = call("tapeline", line).1.outcome;
+            assert_eq!(outcome, Ok(Plan::Generate(Document::Man)), "{line}");
+        }
+        let (personality, page) = call("tapeline", "--as iperf --generate man");
+        assert_eq!(personality, Personality::Iperf2);
+        assert_eq!(page.outcome, Ok(Plan::Generate(Document::Man)));
+        for bad in [
+            "--generate",
+            "--generate ksh",
+            "--generate man -s",
+            "-s --generate man",
+        ] {
+            let outcome = call("tapeline", bad).1.outcome;
+            assert_eq!(outcome, Err(ExitCode::Usage), "{bad}");
+        }
     }
 
     #[test]

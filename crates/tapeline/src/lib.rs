@@ -4,8 +4,8 @@
 //! argv[0], --as ─► personality
 //! environment ─┐
 //! argv ────────┴► raw ─► resolve ─► Plan ─► run::{client, server, trial}
-//!                  ▲        ▲               help, version
-//!                  └ options┘ (one table)
+//!                  ▲        ▲               help, version, generate
+//!                  └ options┘ (one table)      └─────┴── options
 //! ```
 //!
 //! Messages are data ([`CliMessage`]) until [`main`] prints them once. Exit codes: 0 the
@@ -13,6 +13,7 @@
 //! iperf this is 1 too).
 
 mod environment;
+mod generate;
 mod help;
 mod invocation;
 mod main_entry;
@@ -30,6 +31,6 @@ mod version;
 pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
-pub use plan::{HelpPage, Plan, TryPlan};
+pub use plan::{Document, HelpPage, Plan, TryPlan};
 pub use presentation::{Exclusions, Presentation, TextStyle};
 pub use resolve::Resolution;

@@ -9,7 +9,7 @@ use tapeline_dialect::Personality;
 use crate::invocation::{Invocation, understand};
 use crate::message::{CliMessage, print};
 use crate::plan::Plan;
-use crate::{help, run, version};
+use crate::{generate, help, run, version};
 
 /// Reads the process's command line, does the job, returns the exit code.
 ///
@@ -41,6 +41,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),
+        Plan::Generate(document) => show(generate::text(*document, personality)),
     }
 }
 

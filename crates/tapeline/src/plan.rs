@@ -20,6 +20,8 @@ pub enum Plan {
     Help(HelpPage),
     /// Show the version.
     Version,
+    /// Print a document made from the option table.
+    Generate(Document),
 }
 
 /// `tapeline try [HOST]`: the whole job of finding out how good a path is.
@@ -44,4 +46,30 @@ pub enum HelpPage {
     Short,
     /// tapeline's, with details.
     Full,
+}
+
+/// A document made from the option table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// The manual page of the name the program is called by, as roff source.
+    Man,
+    /// Completion for bash.
+    Bash,
+    /// Completion for zsh.
+    Zsh,
+    /// Completion for fish.
+    Fish,
+}
+
+impl Document {
+    /// The document of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "man" => Some(Self::Man),
+            "bash" => Some(Self::Bash),
+            "zsh" => Some(Self::Zsh),
+            "fish" => Some(Self::Fish),
+            _ => None,
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use tapeline_dialect::Personality;
 
 /// tapeline's version.
-const OWN: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const OWN: &str = env!("CARGO_PKG_VERSION");
 /// The iperf 2 that tapeline stands in for.
 const REFERENCE: &str = "2.2.1";
 

@@ -27,7 +27,7 @@ pub(crate) fn page(page: HelpPage, width: usize) -> String {
 }
 
 /// Breaks a text at blanks into lines of at most `width` columns, `indent` of them blank.
-fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = vec![" ".repeat(indent)];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is always a line");

@@ -36,11 +36,11 @@ pub(super) fn page(width: usize, detail: Detail) -> String {
     }
     lines.push(String::new());
     lines.extend(wrap(NOTES, 0, width));
-    if detail == Detail::Full {
-        if let Some(text) = later_options() {
-            lines.push(String::new());
-            lines.extend(wrap(&text, 0, width));
-        }
+    if detail == Detail::Full
+        && let Some(text) = later_options()
+    {
+        lines.push(String::new());
+        lines.extend(wrap(&text, 0, width));
     }
     lines.join("\n")
 }

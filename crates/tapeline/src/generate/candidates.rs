@@ -1,0 +1,50 @@
+//! What a shell can offer as an option's value.
+
+use tapeline_base::Tos;
+
+use crate::options::{OptionId as Id, OptionSpec};
+
+/// Where Linux lists the congestion controls that are loaded.
+pub(super) const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Values to offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Candidates {
+    /// None: a number, or a text of the user's own.
+    Nothing,
+    /// One of these words.
+    Words(Vec<&'static str>),
+    /// The name of a file.
+    Files,
+    /// A name in [`CONGESTION_CONTROLS`].
+    CongestionControls,
+    /// A host's name.
+    Hosts,
+    /// A network device.
+    Devices,
+}
+
+/// The candidates for an option's value.
+pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
+    let words = |words: &[&'static str]| Candidates::Words(words.to_vec());
+    match spec.id {
+        Id::Format => words(&[
+            "a", "b", "k", "m", "g", "t", "p", "A", "B", "K", "M", "G", "T", "P",
+        ]),
+        Id::ReportStyle => words(&["C"]),
+        Id::ReportExclude => words(&["C", "D", "M", "S", "V"]),
+        Id::Tos | Id::TosOverride => Candidates::Words(Tos::names().collect()),
+        Id::Dscp => Candidates::Words(
+            Tos::names()
+                .filter(|name| Tos::parse(name).is_ok_and(|tos| tos.dscp() > 0 && tos.ecn() == 0))
+                .collect(),
+        ),
+        Id::WorkingLoad => words(&["up", "down", "bidir"]),
+        Id::LocalOnly => words(&["0", "1"]),
+        Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
+        Id::FileInput | Id::Output => Candidates::Files,
+        Id::Client | Id::SsmHost => Candidates::Hosts,
+        Id::TapDevice | Id::TunDevice => Candidates::Devices,
+        _ => Candidates::Nothing,
+    }
+}

@@ -1,0 +1,72 @@
+//! Completion for fish.
+
+use std::fmt::Write as _;
+
+use super::candidates::{CONGESTION_CONTROLS, Candidates, candidates};
+use super::{NAMES, usable};
+use crate::options::{Arity, OptionSpec};
+
+/// The script for all names.
+pub(super) fn script() -> String {
+    let mut script = HEAD.to_owned();
+    for (name, personality) in NAMES {
+        let _ = writeln!(script, "\ncomplete -c {name} -f");
+        for spec in usable(personality) {
+            let _ = writeln!(script, "complete -c {name}{}", arguments(spec));
+        }
+    }
+    script.push_str(OWN_WORDS);
+    script
+}
+
+const HEAD: &str =
+    "# Completion for fish of tapeline and iperf, made by `tapeline --generate fish`.\n";
+
+const OWN_WORDS: &str = "
+complete -c tapeline -n __fish_is_first_arg -a try -d 'measure at once'
+complete -c tapeline -n __fish_is_first_arg -l as -x -a 'tapeline iperf' -d 'behave as another name does'
+complete -c tapeline -n __fish_is_first_arg -l generate -x -a 'man bash zsh fish' -d 'print a manual page or completions'
+";
+
+fn arguments(spec: &OptionSpec) -> String {
+    let mut arguments = String::new();
+    // An option of one job is not offered once the other job is chosen.
+    match (spec.sides.client, spec.sides.server) {
+        (true, false) => arguments.push_str(" -n '__fish_not_contain_opt -s s server'"),
+        (false, true) => arguments.push_str(" -n '__fish_not_contain_opt -s c client'"),
+        _ => {}
+    }
+    if let Some(letter) = spec.short {
+        let _ = write!(arguments, " -s {letter}");
+    }
+    for name in [spec.long_name(), spec.alias].into_iter().flatten() {
+        let _ = write!(arguments, " -l {name}");
+    }
+    let candidates = candidates(spec);
+    match (spec.arity, &candidates) {
+        (Arity::Required, Candidates::Files) => arguments.push_str(" -r -F"),
+        (Arity::Required, _) => arguments.push_str(" -x"),
+        (Arity::Switch | Arity::Optional, _) => {}
+    }
+    if let Some(values) = values(&candidates) {
+        let _ = write!(arguments, " -a {}", quoted(&values));
+    }
+    let _ = write!(arguments, " -d {}", quoted(spec.help));
+    arguments
+}
+
+fn values(candidates: &Candidates) -> Option<String> {
+    match candidates {
+        Candidates::Nothing | Candidates::Files => None,
+        Candidates::Words(words) => Some(words.join(" ")),
+        Candidates::Hosts => Some("(__fish_print_hostnames)".to_owned()),
+        Candidates::CongestionControls => Some(format!(
+            "(test -r {CONGESTION_CONTROLS}; and string split ' ' <{CONGESTION_CONTROLS})"
+        )),
+        Candidates::Devices => Some("(__fish_print_interfaces)".to_owned()),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}

@@ -1,0 +1,202 @@
+//! The documents in the programs that read them; a program that is not there is named as
+//! skipped.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use tapeline_dialect::Personality;
+
+use super::{Document, spellings, text, usable};
+use crate::options::Availability;
+
+/// Output of a program that is given `input`, or `None` when the program is not installed.
+fn through(program: &str, arguments: &[&str], input: &str) -> Option<(String, String, bool)> {
+    let started = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match started {
+        Ok(child) => child,
+        Err(_) => {
+            interop::skip(
+                &format!("generate ({program})"),
+                "the program is not installed",
+            );
+            return None;
+        }
+    };
+    let mut stdin = child.stdin.take().expect("piped");
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("the program ends");
+    writer
+        .join()
+        .expect("no panic")
+        .expect("it reads its input");
+    Some((
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        output.status.success(),
+    ))
+}
+
+const BOTH: [Personality; 2] = [Personality::Native, Personality::Iperf2];
+
+#[test]
+fn a_page_has_every_option_and_variable_of_its_name() {
+    for personality in BOTH {
+        let page = text(Document::Man, personality);
+        assert!(page.is_ascii());
+        for spec in usable(personality).filter(|spec| !spec.help.is_empty()) {
+            for name in spellings(spec) {
+                let bold = format!("\\fB{}\\fR", name.replace('-', "\\-"));
+                assert!(page.contains(&bold), "{name} in {personality:?}");
+            }
+            if let Some((_, variable)) = spec.variable {
+                assert!(page.contains(&format!("\n{variable}\n")), "{variable}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groff_formats_the_pages_without_a_warning() {
+    for personality in BOTH {
+        let page = text(Document::Man, personality);
+        let arguments = ["-man", "-Tutf8", "-ww", "-P-cbou", "-rLL=80n"];
+        let Some((shown, said, good)) = through("groff", &arguments, &page) else {
+            return;
+        };
+        assert!(good && said.is_empty(), "{said}");
+        assert!(shown.contains("EXIT STATUS") && shown.contains("congestion"));
+    }
+}
+
+#[test]
+fn mandoc_finds_nothing_to_warn_of() {
+    for personality in BOTH {
+        let page = text(Document::Man, personality);
+        let Some((said, _, good)) = through("mandoc", &["-T", "lint", "-W", "warning"], &page)
+        else {
+            return;
+        };
+        assert!(good, "{said}");
+    }
+}
+
+/// What bash offers at the end of a line.
+fn bash(line: &str) -> Option<Vec<String>> {
+    // Readline makes words of their own of `=`.
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        match word.split_once('=') {
+            Some((name, "")) => words.extend([name.to_owned(), "=".to_owned()]),
+            Some((name, value)) => {
+                words.extend([name.to_owned(), "=".to_owned(), value.to_owned()]);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let script = format!(
+        "set -u\n{}\nCOMP_WORDS=({})\nCOMP_CWORD={}\n_tapeline\nprintf '%s\\n' \"${{COMPREPLY[@]:-}}\"\n",
+        text(Document::Bash, Personality::Native),
+        quoted.join(" "),
+        words.len() - 1,
+    );
+    let (shown, said, _) = through("bash", &["--norc", "-s"], &script)?;
+    assert_eq!(said, "", "{line}");
+    Some(
+        shown
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
+}
+
+#[test]
+fn bash_offers_options_values_and_jobs() {
+    let Some(first) = bash("tapeline ") else {
+        return;
+    };
+    let offered = |line: &str| bash(line).expect("bash is there");
+    assert_eq!(first, ["try"]);
+    assert_eq!(offered("tapeline --paral"), ["--parallel"]);
+    assert_eq!(offered("/usr/bin/iperf -c h --paral"), ["--parallel"]);
+    assert_eq!(offered("tapeline -c h --full"), ["--full-duplex"]);
+    assert_eq!(offered("tapeline -s --full"), [""; 0]);
+    assert_eq!(offered("tapeline try --full"), [""; 0]);
+    assert_eq!(offered("tapeline -c h -S af4"), ["af41", "af42", "af43"]);
+    assert_eq!(offered("tapeline -c h --tos=af4"), ["af41", "af42", "af43"]);
+    assert_eq!(offered("tapeline -c h -f g"), ["g"]);
+    assert_eq!(offered("tapeline -c h -y "), ["C"]);
+    assert_eq!(offered("tapeline -c h -t "), [""; 0]);
+    assert_eq!(offered("tapeline --as i"), ["iperf"]);
+    assert_eq!(offered("tapeline --generate b"), ["bash"]);
+    let listed = std::fs::read_to_string(super::candidates::CONGESTION_CONTROLS);
+    if let Ok(listed) = listed {
+        let controls: Vec<_> = listed.split_whitespace().collect();
+        assert_eq!(offered("tapeline -c h -Z "), controls);
+        assert_eq!(offered("iperf -c h --tcp-cca="), controls);
+    }
+}
+
+#[test]
+fn bash_offers_files_where_a_file_is_meant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("with blank.txt");
+    std::fs::write(&path, "").expect("a file");
+    let typed = format!("tapeline -s -o {}/w", folder.path().display());
+    let Some(offered) = bash(&typed) else {
+        return;
+    };
+    assert_eq!(offered, [path.display().to_string()]);
+}
+
+#[test]
+fn bash_offers_every_option_of_a_name() {
+    for (name, personality) in super::NAMES {
+        let Some(offered) = bash(&format!("{name} -")) else {
+            return;
+        };
+        for spec in usable(personality) {
+            assert_eq!(spec.availability, Availability::Available);
+            for spelling in spellings(spec) {
+                assert!(offered.contains(&spelling), "{spelling} under {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn zsh_reads_its_script() {
+    let script = text(Document::Zsh, Personality::Native);
+    if let Some((_, said, good)) = through("zsh", &["-f", "-n"], &script) {
+        assert!(good && said.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn fish_offers_options_and_values() {
+    let script = text(Document::Fish, Personality::Native);
+    let offered = |line: &str| -> Option<Vec<String>> {
+        let script = format!("{script}\ncomplete -C '{line}'\n");
+        let (shown, said, _) = through("fish", &["--no-config"], &script)?;
+        assert_eq!(said, "", "{line}");
+        let words = shown.lines().filter_map(|line| line.split('\t').next());
+        Some(words.map(str::to_owned).collect())
+    };
+    let Some(names) = offered("tapeline --paral") else {
+        return;
+    };
+    assert_eq!(names, ["--parallel"]);
+    assert_eq!(
+        offered("iperf -c h -S af4").expect("fish"),
+        ["af41", "af42", "af43"]
+    );
+    assert_eq!(offered("tapeline -s --full").expect("fish"), [""; 0]);
+    assert_eq!(offered("tapeline tr").expect("fish"), ["try"]);
+}
