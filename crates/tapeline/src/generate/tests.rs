@@ -172,10 +172,28 @@ fn bash_offers_every_option_of_a_name() {
 }
 
 #[test]
-fn zsh_reads_its_script() {
+fn zsh_hears_of_every_option_and_its_values() {
     let script = text(Document::Zsh, Personality::Native);
-    if let Some((_, said, good)) = through("zsh", &["-f", "-n"], &script) {
+    for (name, personality) in super::NAMES {
+        // What the completion system would be told, one argument a line.
+        let asked = format!(
+            "_arguments() {{ print -rl -- \"$@\" }}\n\
+             service={name}\nwords=({name} '')\nCURRENT=2\n{script}"
+        );
+        let Some((shown, said, good)) = through("zsh", &["-f"], &asked) else {
+            return;
+        };
         assert!(good && said.is_empty(), "{said}");
+        for spelling in usable(personality).flat_map(spellings) {
+            let told = shown.lines().any(|line| {
+                let named = line.split_once(')').map(|(_, rest)| rest);
+                let rest = named.and_then(|named| named.strip_prefix(&*spelling));
+                rest.is_some_and(|rest| rest.trim_start_matches(['+', '=', '-']).starts_with('['))
+            });
+            assert!(told, "{spelling} under {name}");
+        }
+        assert!(shown.contains("(-S --tos)-S+["), "{shown}");
+        assert!(shown.contains(":TOS:(af11 af12"), "{shown}");
     }
 }
 
