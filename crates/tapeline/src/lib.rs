@@ -31,6 +31,6 @@ mod version;
 pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
-pub use plan::{Document, HelpPage, Plan, TryPlan};
+pub use plan::{Document, HelpPage, Life, Plan, TryPlan};
 pub use presentation::{Exclusions, Presentation, TextStyle};
 pub use resolve::Resolution;

@@ -13,7 +13,7 @@ pub enum Plan {
     /// Test towards a server.
     Client(ClientPlan, Presentation),
     /// Serve tests.
-    Server(ServerPlan, Presentation),
+    Server(ServerPlan, Presentation, Life),
     /// `tapeline try`.
     Try(TryPlan, Presentation),
     /// Show help.
@@ -22,6 +22,15 @@ pub enum Plan {
     Version,
     /// Print a document made from the option table.
     Generate(Document),
+}
+
+/// Where a server lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// In the process that was called.
+    Foreground,
+    /// `-D`: in a process of its own, away from the terminal.
+    Background,
 }
 
 /// `tapeline try [HOST]`: the whole job of finding out how good a path is.

@@ -128,9 +128,6 @@ pub struct ClientPlan {
     pub enhanced: bool,
     /// Sizes and times of sends.
     pub shape: Shape,
-    /// `--ipg` (UDP): pause between datagrams, instead of a rate; with
-    /// [`Shape::Isochronous`] between the datagrams of a frame. At most 60 s.
-    pub packet_gap: Option<Duration>,
     /// `--set-rand-seed`: random sizes and rates repeat with it; `None` draws one.
     pub seed: Option<u64>,
     /// What is sent.
@@ -183,7 +180,6 @@ impl ClientPlan {
             compatibility: false,
             enhanced: false,
             shape: Shape::default(),
-            packet_gap: None,
             seed: None,
             payload: Payload::default(),
             start: StartTime::default(),

@@ -35,7 +35,7 @@ const CLIENT: &str = "bounceback bounceback-hold bounceback-no-quickack bounceba
 const MISC: &str = "reportexclude reportstyle help version";
 
 /// The lines of a section: first those of iperf 2.2.1 in its order, then the others.
-/// Options that this version lacks are left out.
+/// Options that are always refused are left out.
 fn section_rows(section: Section) -> Vec<SectionRow> {
     let order = match section {
         Section::Both => BOTH,

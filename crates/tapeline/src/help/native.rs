@@ -36,12 +36,6 @@ pub(super) fn page(width: usize, detail: Detail) -> String {
     }
     lines.push(String::new());
     lines.extend(wrap(NOTES, 0, width));
-    if detail == Detail::Full
-        && let Some(text) = later_options()
-    {
-        lines.push(String::new());
-        lines.extend(wrap(&text, 0, width));
-    }
     lines.join("\n")
 }
 
@@ -82,21 +76,6 @@ fn option_lines(spec: &OptionSpec, width: usize, detail: Detail) -> Vec<String> 
     lines
 }
 
-/// Names what iperf 2.2.1 has and this version lacks, if anything.
-fn later_options() -> Option<String> {
-    let names: Vec<_> = all()
-        .filter(|spec| matches!(spec.availability, Availability::Later(_)))
-        .filter_map(|spec| spec.long_name())
-        .map(|name| format!("--{name}"))
-        .collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "Known from iperf 2 and not available yet: {}.",
-            names.join(" ")
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use tapeline_dialect::Personality;
@@ -124,15 +103,6 @@ mod tests {
                 let too_wide = page.lines().skip(usage).find(|line| line.len() > width);
                 assert_eq!(too_wide, None, "at {width}");
             }
-        }
-    }
-
-    #[test]
-    fn full_help_names_what_comes_later() {
-        let later = all().filter(|spec| matches!(spec.availability, Availability::Later(_)));
-        let text = page(80, Detail::Full);
-        for name in later.filter_map(OptionSpec::long_name) {
-            assert!(text.contains(&format!("--{name}")), "{name}");
         }
     }
 }

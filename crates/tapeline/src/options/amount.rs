@@ -1,8 +1,7 @@
 //! Options for amount, rate and timing.
 
-use super::Arity::{Optional, Required};
 use super::Section::{Both, Client, Server};
-use super::{Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use super::{Group, OptionId as Id, OptionSpec, Sides};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Time, Some('t'), "time")
@@ -112,49 +111,39 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "",
             "no exchange of results at the end of a UDP test",
         )]),
-    OptionSpec::later(
-        Id::Ipg,
-        None,
-        "ipg",
-        Required,
-        "a fixed gap between packets",
-    ),
-    OptionSpec::later(
-        Id::TxStartTime,
-        None,
-        "txstart-time",
-        Required,
-        "scheduled starts",
-    ),
-    OptionSpec::later(
-        Id::TxDelayTime,
-        None,
-        "txdelay-time",
-        Required,
-        "delayed starts",
-    ),
-    OptionSpec::later(
-        Id::BouncebackTxDelay,
-        None,
-        "bounceback-txdelay",
-        Required,
-        "bounce-back tests",
-    ),
-    OptionSpec::later(
-        Id::ConnectOnly,
-        None,
-        "connect-only",
-        Optional,
-        "connect-only tests",
-    ),
-    OptionSpec::later(
-        Id::NearCongestion,
-        None,
-        "near-congestion",
-        Optional,
-        "pacing by round-trip time",
-    ),
-    OptionSpec::later(Id::RandomSeed, None, "", Required, "seeded traffic models")
-        .manual_names(&["set-rand-seed"])
-        .only(Personalities::Native),
+    OptionSpec::new(Id::Ipg, None, "ipg")
+        .value("SECONDS")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Amount,
+            "gap between datagrams; with --isochronous, within a frame",
+        )
+        .listed(&[(
+            Client,
+            "",
+            "seconds between datagrams, or within an isochronous frame",
+        )]),
+    OptionSpec::new(Id::TxStartTime, None, "txstart-time")
+        .value("TIME")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Amount,
+            "start sending at this time of day, in seconds since 1970",
+        )
+        .details("With a fraction, as in 1536014418.25; at most an hour ahead.")
+        .listed(&[(Client, "", "unix time at which sending starts")]),
+    OptionSpec::new(Id::TxDelayTime, None, "txdelay-time")
+        .value("SECONDS")
+        .sides(Sides::CLIENT)
+        .help(Group::Amount, "wait so long between connecting and sending")
+        .listed(&[(Client, "", "seconds between connecting and the first write")]),
+    OptionSpec::new(Id::ConnectOnly, None, "connect-only")
+        .optional_value("COUNT")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Amount,
+            "connect, and send nothing, COUNT times (0: no end)",
+        )
+        .details("Without COUNT until -t is over. -i is the time between two connects.")
+        .listed(&[(Client, "", "measure connects, without data")]),
 ];

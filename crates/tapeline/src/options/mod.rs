@@ -1,15 +1,17 @@
 //! The one table of options: parsing, help and environment all read it.
 //!
 //! Every option of iperf 2.2.1 is in it, so that abbreviations are ambiguous exactly
-//! where they are ambiguous there. An option that tapeline cannot carry out yet is
-//! [`Availability::Later`] and is refused when used.
+//! where they are ambiguous there.
 
+mod access;
 mod amount;
 #[cfg(test)]
 mod enumeration;
+mod latency;
 mod lookup;
 mod mode;
 mod output;
+mod shape;
 mod socket;
 mod spec;
 mod table;

@@ -1,6 +1,5 @@
 //! Options that choose the job, the peer and the addresses.
 
-use super::Arity::{Required, Switch};
 use super::Section::{Both, Client, Server};
 use super::{Group, OptionId as Id, OptionSpec, Personalities, Sides};
 
@@ -84,13 +83,18 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
                 "address, and port, to send from",
             ),
         ]),
-    OptionSpec::later(
-        Id::SsmHost,
-        Some('H'),
-        "ssm-host",
-        Required,
-        "source-specific multicast",
-    ),
+    OptionSpec::new(Id::SsmHost, Some('H'), "ssm-host")
+        .value("ADDRESS")
+        .sides(Sides::SERVER)
+        .help(
+            Group::Addressing,
+            "take the multicast group of -B from this sender only",
+        )
+        .listed(&[(
+            Client,
+            "<ip>",
+            "only sender of the multicast group of -B (S,G)",
+        )]),
     OptionSpec::new(Id::ListenPort, Some('L'), "listenport")
         .value("PORT")
         .sides(Sides::CLIENT)
@@ -100,15 +104,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "port for the connection back of -d and -r (default: that of -p)",
         )
         .listed(&[(Client, "#", "port for the connection back of -d and -r")]),
-    OptionSpec::later(
-        Id::Daemon,
-        Some('D'),
-        "daemon",
-        Switch,
-        "running in the background",
-    )
-    .sides(Sides::SERVER)
-    .variable(22, "IPERF_DAEMON"),
+    OptionSpec::new(Id::Daemon, Some('D'), "daemon")
+        .sides(Sides::SERVER)
+        .variable(22, "IPERF_DAEMON")
+        .help(Group::Mode, "serve in the background (Unix)")
+        .details("The report goes to the file of -o, or nowhere.")
+        .listed(&[(Server, "", "serve in the background")]),
     OptionSpec::new(Id::SingleClient, Some('1'), "singleclient")
         .sides(Sides::SERVER)
         .variable(2, "IPERF_SINGLECLIENT")
@@ -120,8 +121,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Mode, "serve one UDP test at a time (-u -1)")
         .listed(&[(Server, "", "serve one UDP test at a time")]),
     OptionSpec::new(Id::Awdl, Some('A'), "awdl").only(Personalities::Iperf2),
-    OptionSpec::later(Id::Remove, None, "", Switch, "the Windows service")
+    OptionSpec::new(Id::Remove, None, "")
         .manual_names(&["remove"])
-        .only(Personalities::Native)
-        .sides(Sides::SERVER),
+        .sides(Sides::SERVER)
+        .refused(),
 ];

@@ -1,7 +1,6 @@
 //! Options for the output, and the rest.
 
-use super::Arity::{Required, Switch};
-use super::Section::{Both, Misc};
+use super::Section::{Both, Misc, Server};
 use super::{Group, OptionId as Id, OptionSpec, Sides};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -59,20 +58,20 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .variable(19, "IPERF_REPORTSTYLE")
         .help(Group::Output, "C: comma-separated values")
         .listed(&[(Misc, "C", "report as comma-separated values")]),
-    OptionSpec::later(
-        Id::SumDstIp,
-        None,
-        "sum-dstip",
-        Switch,
-        "sums by destination",
-    ),
-    OptionSpec::later(
-        Id::ReportStructs,
-        None,
-        "NUM_REPORT_STRUCTS",
-        Required,
-        "tapeline has no ring of reports whose size could be set",
-    ),
+    OptionSpec::new(Id::SumDstIp, None, "sum-dstip")
+        .sides(Sides::SERVER)
+        .help(
+            Group::Output,
+            "sum over flows to one address instead of one sender",
+        )
+        .listed(&[(Server, "", "sum flows by their destination address")]),
+    OptionSpec::new(Id::ReportStructs, None, "NUM_REPORT_STRUCTS")
+        .value("COUNT")
+        .help(
+            Group::Output,
+            "accepted for old scripts; there is nothing to size",
+        )
+        .listed(&[(Both, "", "accepted; results pass through no ring here")]),
     OptionSpec::new(Id::Help, Some('h'), "help")
         .sides(Sides::ANY)
         .help(Group::Misc, "show help: -h in short, --help in full")

@@ -1,7 +1,6 @@
 //! Socket options and the devices behind sockets.
 
-use super::Arity::{Optional, Required, Switch};
-use super::Section::{Both, Client};
+use super::Section::{Both, Client, Server};
 use super::{Group, OptionId as Id, OptionSpec, Personalities, Sides};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -65,97 +64,92 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .variable(30, "IPERF_TTL")
         .help(Group::Socket, "time to live, 1..255 (multicast default 1)")
         .listed(&[(Client, "#", "time to live (multicast default 1)")]),
-    OptionSpec::later(
-        Id::WorkingLoadCca,
-        None,
-        "working-load-cca",
-        Required,
-        "working loads",
-    ),
-    OptionSpec::later(
-        Id::LocalOnly,
-        None,
-        "local-only",
-        Optional,
-        "sending without routes",
-    ),
-    OptionSpec::later(
-        Id::FqRate,
-        None,
-        "fq-rate",
-        Required,
-        "pacing by the kernel",
-    ),
-    OptionSpec::later(
-        Id::FqRateStep,
-        None,
-        "fq-rate-step",
-        Required,
-        "pacing by the kernel",
-    ),
-    OptionSpec::later(
-        Id::FqRateStepInterval,
-        None,
-        "fq-rate-step-interval",
-        Required,
-        "pacing by the kernel",
-    ),
-    OptionSpec::later(
-        Id::RxWindowClamp,
-        None,
-        "tcp-rx-window-clamp",
-        Required,
-        "clamping the receive window",
-    ),
-    OptionSpec::later(
-        Id::WritePrefetch,
-        None,
-        "tcp-write-prefetch",
-        Required,
-        "limiting unsent data",
-    ),
-    OptionSpec::later(
-        Id::QuickAck,
-        None,
-        "tcp-quickack",
-        Switch,
-        "quick acknowledgements",
-    ),
-    OptionSpec::later(
-        Id::TxDelay,
-        None,
-        "tcp-tx-delay",
-        Required,
-        "delay added by the kernel",
-    ),
-    OptionSpec::later(
-        Id::SkipRxCopy,
-        None,
-        "skip-rx-copy",
-        Switch,
-        "receiving without a copy",
-    ),
-    OptionSpec::later(
-        Id::TapDevice,
-        None,
-        "tap-dev",
-        Optional,
-        "receiving on a TAP device",
-    ),
-    OptionSpec::later(
-        Id::TunDevice,
-        None,
-        "tun-dev",
-        Optional,
-        "receiving on a TUN device",
-    ),
-    OptionSpec::later(
-        Id::Realtime,
-        Some('z'),
-        "realtime",
-        Switch,
-        "real-time scheduling",
-    ),
+    OptionSpec::new(Id::LocalOnly, None, "local-only")
+        .optional_value("0|1")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Socket,
+            "send to hosts on attached networks only (SO_DONTROUTE)",
+        )
+        .listed(&[(Client, "", "send without routes (SO_DONTROUTE)")]),
+    OptionSpec::new(Id::FqRate, None, "fq-rate")
+        .value("RATE")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Socket,
+            "pacing by the kernel (SO_MAX_PACING_RATE): k m g bits/s, K M G bytes/s",
+        )
+        .listed(&[(Client, "#[kmgKMG]", "rate of pacing by the kernel")]),
+    OptionSpec::new(Id::FqRateStep, None, "fq-rate-step")
+        .value("RATE")
+        .sides(Sides::CLIENT)
+        .help(Group::Socket, "what is added to --fq-rate at each step")
+        .details("Without --fq-rate the first rate is the step itself.")
+        .listed(&[(Client, "#[kmgKMG]", "step of the kernel's pacing rate")]),
+    OptionSpec::new(Id::FqRateStepInterval, None, "fq-rate-step-interval")
+        .value("SECONDS")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Socket,
+            "time between two steps of --fq-rate (default 1)",
+        )
+        .listed(&[(Client, "#", "seconds between steps of the pacing rate")]),
+    OptionSpec::new(Id::RxWindowClamp, None, "tcp-rx-window-clamp")
+        .value("BYTES")
+        .sides(Sides::SERVER)
+        .help(
+            Group::Socket,
+            "largest TCP window that is offered (TCP_WINDOW_CLAMP)",
+        )
+        .listed(&[(Server, "", "largest TCP receive window, bytes")]),
+    OptionSpec::new(Id::WritePrefetch, None, "tcp-write-prefetch")
+        .value("BYTES")
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Socket,
+            "write only while less is unsent (TCP_NOTSENT_LOWAT)",
+        )
+        .details("With --trip-times 16K is used; 0 switches it off.")
+        .listed(&[(
+            Client,
+            "",
+            "write only while fewer bytes are unsent (TCP_NOTSENT_LOWAT)",
+        )]),
+    OptionSpec::new(Id::QuickAck, None, "tcp-quickack")
+        .help(Group::Socket, "acknowledge at once (TCP_QUICKACK)")
+        .listed(&[(Client, "", "acknowledge at once (TCP_QUICKACK)")]),
+    OptionSpec::new(Id::TxDelay, None, "tcp-tx-delay")
+        .value("MILLISECONDS")
+        .help(
+            Group::Socket,
+            "delay that the kernel adds before sending (TCP_TX_DELAY)",
+        )
+        .details("Needs the packet scheduler fq on the way out.")
+        .listed(&[(Both, "", "milliseconds that the kernel holds data back")]),
+    OptionSpec::new(Id::SkipRxCopy, None, "skip-rx-copy")
+        .sides(Sides::SERVER)
+        .help(
+            Group::Socket,
+            "leave received TCP data in the kernel (MSG_TRUNC)",
+        )
+        .listed(&[(Server, "", "leave received data in the kernel (MSG_TRUNC)")]),
+    OptionSpec::new(Id::TapDevice, None, "tap-dev")
+        .optional_value("DEVICE")
+        .sides(Sides::SERVER)
+        .help(
+            Group::Socket,
+            "receive UDP on this TAP device (default tap0)",
+        )
+        .listed(&[(Server, "#[<dev>]", "receive on a TAP device")]),
+    OptionSpec::new(Id::TunDevice, None, "tun-dev")
+        .optional_value("DEVICE")
+        .refused(),
+    OptionSpec::new(Id::Realtime, Some('z'), "realtime")
+        .help(
+            Group::Socket,
+            "run before all other programs (needs privileges)",
+        )
+        .listed(&[(Both, "", "real-time scheduling")]),
     OptionSpec::new(Id::SuggestWindowSize, Some('W'), "suggest_win_size")
         .variable(32, "IPERF_SUGGEST_WIN_SIZE")
         .only(Personalities::Iperf2),

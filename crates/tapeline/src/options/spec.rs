@@ -48,8 +48,6 @@ pub(crate) enum Personalities {
     All,
     /// Only under the name iperf (no use anywhere else).
     Iperf2,
-    /// Only under the name tapeline.
-    Native,
 }
 
 impl Personalities {
@@ -58,18 +56,17 @@ impl Personalities {
         match self {
             Self::All => true,
             Self::Iperf2 => personality == Personality::Iperf2,
-            Self::Native => personality == Personality::Native,
         }
     }
 }
 
-/// Whether this version carries the option out.
+/// Whether the option can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Availability {
     /// With full effect.
     Available,
-    /// Refused when used; the text names what is missing.
-    Later(&'static str),
+    /// Recognised so that it can be refused with its reason; no help lists it.
+    Refused,
 }
 
 /// Which jobs an option applies to; under the name tapeline it is refused elsewhere.
@@ -235,24 +232,23 @@ impl OptionSpec {
         }
     }
 
-    /// A row for an option that this version refuses; `missing` names what it needs.
-    pub(crate) const fn later(
-        id: OptionId,
-        short: Option<char>,
-        long: &'static str,
-        arity: Arity,
-        missing: &'static str,
-    ) -> Self {
-        let mut spec = Self::new(id, short, long);
-        spec.arity = arity;
-        spec.availability = Availability::Later(missing);
-        spec
-    }
-
     /// Takes a value.
     pub(crate) const fn value(mut self, value_name: &'static str) -> Self {
         self.arity = Arity::Required;
         self.value_name = value_name;
+        self
+    }
+
+    /// Takes a value behind `=`, or none.
+    pub(crate) const fn optional_value(mut self, value_name: &'static str) -> Self {
+        self.arity = Arity::Optional;
+        self.value_name = value_name;
+        self
+    }
+
+    /// Is refused wherever it is given.
+    pub(crate) const fn refused(mut self) -> Self {
+        self.availability = Availability::Refused;
         self
     }
 

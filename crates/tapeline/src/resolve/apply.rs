@@ -1,14 +1,16 @@
 //! One option at a time: its effect on the settings, in the order given.
 
 use crate::message::CliMessage;
-use crate::options::{Availability, OptionId as Id, Sides};
+use crate::options::{OptionId as Id, Sides};
 use crate::plan::HelpPage;
 use crate::raw::{Given, Origin};
 use crate::values::Endpoint;
 
 use super::log::{Log, Stop};
 use super::settings::{Mode, SecondConnection, Settings};
-use super::{quantity, shown};
+use super::{
+    access, bounceback, latency, load, quantity, reading, route, schedule, shape, shown, tcp,
+};
 
 /// Carries out one option.
 ///
@@ -20,12 +22,6 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
     }
     if !belongs_here(settings, given, log)? {
         return Ok(());
-    }
-    if let Availability::Later(missing) = given.spec.availability {
-        // Under iperf the daemon's answer depends on the final mode: see the rules.
-        if !(settings.iperf() && given.spec.id == Id::Daemon) {
-            return Err(refuse_later(given, missing, log));
-        }
     }
     match given.spec.id {
         Id::Server => settings.mode = Mode::Server,
@@ -74,6 +70,58 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::Tradeoff => second_connection(settings, SecondConnection::Tradeoff, log),
         Id::PeerDetect => settings.peer_detect = true,
         Id::Compatibility => compatibility(settings, log),
+        Id::Bounceback
+        | Id::BouncebackPeriod
+        | Id::BouncebackHold
+        | Id::BouncebackRequest
+        | Id::BouncebackReply
+        | Id::BouncebackNoQuickAck => bounceback::apply(settings, given, log)?,
+        Id::BurstPeriod
+        | Id::BurstSize
+        | Id::Isochronous
+        | Id::Ipg
+        | Id::NearCongestion
+        | Id::RandomSeed
+        | Id::FileInput
+        | Id::StdinInput
+        | Id::UdpL4s
+        | Id::UdpL4sVideo => shape::apply(settings, given, log)?,
+        Id::TxStartTime | Id::TxDelayTime | Id::BouncebackTxDelay | Id::ConnectOnly => {
+            schedule::apply(settings, given, log)?;
+        }
+        Id::TripTimes | Id::WriteTimes | Id::Histograms | Id::JitterHistograms => {
+            latency::apply(settings, given, log)?;
+        }
+        Id::QuickAck
+        | Id::SkipRxCopy
+        | Id::RxWindowClamp
+        | Id::TxDelay
+        | Id::WritePrefetch
+        | Id::LocalOnly
+        | Id::FqRate
+        | Id::FqRateStep
+        | Id::FqRateStepInterval
+        | Id::Realtime => tcp::apply(settings, given, log)?,
+        Id::WorkingLoad | Id::WorkingLoadCca => load::apply(settings, given, log)?,
+        Id::IncrDstIp
+        | Id::IncrDstPort
+        | Id::IncrSrcIp
+        | Id::IncrSrcPort
+        | Id::SsmHost
+        | Id::L2Checks
+        | Id::SumDstIp
+        | Id::TapDevice
+        | Id::TunDevice => route::apply(settings, given, log)?,
+        Id::PermitKey | Id::PermitKeyTimeout | Id::TestExchangeTimeout | Id::SyncTransferId => {
+            access::apply(settings, given, log)?;
+        }
+        Id::ReportStructs => report_structs(settings, given, log)?,
+        Id::Remove => {
+            return Err(log.fatal(
+                "ERROR: option --remove is for the service on Windows; use the system's own tools",
+                "option --remove is for iperf's service on Windows, which tapeline does not install",
+            ));
+        }
         Id::Enhanced => settings.presentation.enhanced = true,
         Id::Format => shown::format(settings, given, log)?,
         Id::ReportStyle => shown::report_style(settings, given, log)?,
@@ -91,8 +139,8 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         }
         Id::Help => return Err(Stop::Help(help_page(settings, given))),
         Id::Version => return Err(Stop::Version),
-        // Accepted without effect, as in the reference; everything else was refused above.
-        _ => {}
+        // Accepted without effect, as in the reference.
+        Id::Awdl => {}
     }
     Ok(())
 }
@@ -153,13 +201,23 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Log) -> Result<boo
     }
 }
 
-fn refuse_later(given: &Given, missing: &str, log: &mut Log) -> Stop {
-    let version = env!("CARGO_PKG_VERSION");
-    let option = given.named();
-    log.fatal(
-        format!("ERROR: {option} is not available in tapeline {version} ({missing})"),
-        format!("{option} is not available in version {version} ({missing})"),
-    )
+/// There is no ring of reports between traffic and output whose size would matter.
+fn report_structs(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    if settings.iperf() {
+        log.say(CliMessage::err(
+            "WARN: option of --NUM_REPORT_STRUCTS has no effect: results pass through no ring",
+        ));
+    } else {
+        reading::count(given, log)?;
+        log.warn(
+            "",
+            format!(
+                "{} has no effect: results pass through no ring",
+                given.named()
+            ),
+        );
+    }
+    Ok(())
 }
 
 /// Under iperf the first `-B` counts, and the environment comes first.

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use tapeline_base::{Bytes, Family};
 use tapeline_dialect::{
-    Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, RetryPlan, ServedTransports,
+    Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, Payload, RetryPlan, ServedTransports,
     ServerPlan, SocketPlan,
 };
 
 use crate::plan::TryPlan;
 
 use super::log::{Log, Stop};
+use super::schedule::AskedConnects;
 use super::settings::{AskedLimit, AskedPorts, SecondConnection, Settings};
 
 /// iperf 2's port.
@@ -51,10 +52,10 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         family: family(settings),
         ports,
         bind: bind(settings, log)?,
-        workload: ClientWorkload::Stream(arrangement(settings, ports.0)),
+        workload: workload(settings, ports.0),
         limit: client_limit(settings),
         length: settings.length,
-        pace: settings.pace(),
+        pace: settings.client_pace(),
         parallel: settings.parallel.unwrap_or(1),
         interval: settings.interval,
         socket: socket(settings),
@@ -68,6 +69,18 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         peer_detect: settings.peer_detect,
         compatibility: settings.compatibility,
         enhanced: settings.presentation.enhanced,
+        shape: settings.traffic_shape(),
+        seed: settings.shape.seed,
+        payload: settings.shape.payload.clone(),
+        start: settings.start_time(),
+        latency: settings.latency_plan(),
+        steps: settings.steps(),
+        working_load: settings.working_load(),
+        permit_key: settings.client_key(),
+        sync_transfer_id: settings.access.sync_transfer_id,
+        l2_checks: settings.route.l2_checks && settings.udp,
+        l4s: settings.shape.l4s,
+        realtime: settings.tcp.realtime,
         ..base
     })
 }
@@ -105,6 +118,13 @@ pub(super) fn server(
         socket: socket(settings),
         reflected_tos: settings.reflected_tos,
         enhanced: settings.presentation.enhanced,
+        latency: settings.latency_plan(),
+        permit_key: settings.server_key(),
+        exchange_timeout: settings.access.exchange_timeout,
+        sum_by_destination: settings.route.sum_by_destination,
+        working_load: settings.is_loaded(),
+        tap_device: settings.route.tap_device.clone(),
+        realtime: settings.tcp.realtime,
         ..ServerPlan::new(settings.personality, first, transports)
     })
 }
@@ -177,8 +197,22 @@ fn bind(settings: &Settings, log: &mut Log) -> Result<Option<BindPlan>, Stop> {
     Ok(Some(BindPlan {
         port: settings.source_port(),
         device: bind.device.clone(),
-        ..BindPlan::address(&bind.host)
+        host: bind.host.clone(),
+        group_source: settings.group_source(),
     }))
+}
+
+fn workload(settings: &Settings, port: u16) -> ClientWorkload {
+    match settings.schedule.connect_only {
+        Some(connects) => ClientWorkload::ConnectOnly {
+            count: match connects {
+                AskedConnects::Count(count @ 1..) => Some(count),
+                AskedConnects::Count(0) | AskedConnects::WhileTimeLasts => None,
+            },
+        },
+        None if settings.bounceback.asked => ClientWorkload::RequestResponse(settings.exchange()),
+        None => ClientWorkload::Stream(arrangement(settings, port)),
+    }
 }
 
 fn arrangement(settings: &Settings, port: u16) -> Arrangement {
@@ -192,8 +226,14 @@ fn arrangement(settings: &Settings, port: u16) -> Arrangement {
     }
 }
 
+/// A file, and a number of connects, are limits of their own.
 fn client_limit(settings: &Settings) -> Limit {
+    let counted = matches!(
+        settings.schedule.connect_only,
+        Some(AskedConnects::Count(_))
+    );
     match settings.limit {
+        None if counted || settings.shape.payload != Payload::Digits => Limit::Never,
         None => Limit::Time(DEFAULT_TIME),
         Some(AskedLimit::Bytes(bytes)) => Limit::Bytes(Bytes(bytes)),
         Some(AskedLimit::Seconds(seconds)) => bounded(seconds).map_or(Limit::Never, Limit::Time),
@@ -227,7 +267,13 @@ fn socket(settings: &Settings) -> SocketPlan {
             .ttl
             .and_then(|ttl| u8::try_from(ttl).ok())
             .filter(|ttl| *ttl > 0),
-        ..SocketPlan::default()
+        quickack: settings.tcp.quickack,
+        skip_receive_copy: settings.tcp.skip_receive_copy,
+        window_clamp: settings.tcp.window_clamp,
+        transmit_delay: settings.tcp.transmit_delay,
+        write_prefetch: settings.tcp.write_prefetch.filter(|bytes| *bytes > 0),
+        local_only: settings.tcp.local_only,
+        fair_queue: settings.fair_queue(),
     }
 }
 

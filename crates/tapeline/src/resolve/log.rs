@@ -81,6 +81,17 @@ impl Log {
         self.failed = true;
     }
 
+    /// An error that iperf 2.2.1 writes to standard output.
+    pub(crate) fn error_on_stdout(&mut self, iperf: impl Into<String>, native: impl Into<String>) {
+        match self.personality {
+            Personality::Iperf2 => {
+                self.messages.push(CliMessage::out(iperf));
+                self.failed = true;
+            }
+            Personality::Native => self.error("", native),
+        }
+    }
+
     /// An error after which nothing more is looked at.
     pub(crate) fn fatal(&mut self, iperf: impl Into<String>, native: impl Into<String>) -> Stop {
         self.error(iperf, native);

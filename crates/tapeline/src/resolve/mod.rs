@@ -24,18 +24,31 @@
 //! | `-P 3 -p 5001-5002` | names a range that ends one port too high | names the range used |
 //! | `-c HOST -D` | says that it cannot, exit status 0 | says so, exit status 1 |
 //! | a multicast address without `-u` | says that it cannot, exit status 0 | says so, exit status 1 |
-//! | an option that tapeline lacks | carries it out | refused, by name |
+//! | `--histograms=abc` | counts nothing | refused |
+//! | `--bounceback-request 50`, `-reply 50` | waits for ever | refused |
+//! | `--bounceback -R`, `--connect-only -R` and the like | leaves one of them out | refused |
+//! | numbers that are none, where not said otherwise | are taken for 0 | refused |
 
+mod access;
 mod apply;
+mod bounceback;
 mod build;
+mod latency;
+mod lengths;
+mod load;
 mod log;
 mod quantity;
+mod reading;
+mod route;
 mod rules;
 mod rules_addresses;
 mod rules_client;
 mod rules_server;
+mod schedule;
 mod settings;
+mod shape;
 mod shown;
+mod tcp;
 #[cfg(test)]
 mod tests;
 
@@ -103,7 +116,8 @@ fn plan(
     let plan = match settings.mode {
         Mode::Server => Plan::Server(
             build::server(&settings, resolver, log)?,
-            settings.presentation,
+            settings.presentation.clone(),
+            settings.life(),
         ),
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
         Mode::Client | Mode::Undecided => {

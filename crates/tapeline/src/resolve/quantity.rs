@@ -8,7 +8,9 @@ use crate::raw::Given;
 use crate::values::{atoi, lenient_amount};
 
 use super::log::{Log, Stop};
+use super::reading::{bad_value, refuse, refuse_value, strict_amount, unrecognized};
 use super::settings::{AskedLimit, AskedPorts, AskedRate, Settings};
+use super::{latency, lengths};
 
 /// Longest read or write, bytes: more would be memory without any use.
 pub(crate) const MAX_LENGTH: u32 = 1 << 28;
@@ -109,26 +111,28 @@ pub(super) fn num(settings: &mut Settings, given: &Given, log: &mut Log) -> Resu
 /// differently.
 pub(super) fn bandwidth(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
     let text = given.text();
-    let (mean, varies) = match text.split_once(',') {
-        Some((mean, _)) if !text.contains(['p', 'P']) => (mean, true),
-        _ => (text.as_str(), false),
-    };
-    let pace = if settings.iperf() {
-        match lenient_pace(mean) {
-            Some(pace) => pace,
-            None => {
-                settings.rate = Some(AskedRate::Unusable(text));
-                return Ok(());
-            }
+    let rate = |text: &str, log: &mut Log| {
+        if settings.iperf() {
+            Ok(lenient_pace(text))
+        } else {
+            let pace = parse_pace(text).map_err(|error| refuse(given, &error.to_string(), log))?;
+            Ok(Some(pace))
         }
-    } else {
-        parse_pace(mean).map_err(|error| refuse(given, &error.to_string(), log))?
     };
-    settings.rate = Some(if varies {
-        AskedRate::Variable(pace)
-    } else {
-        AskedRate::Pace(pace)
-    });
+    let asked = match text.split_once(',') {
+        None => rate(&text, log)?.map(AskedRate::Pace),
+        Some((mean, deviation)) => match (rate(mean, log)?, rate(deviation, log)?) {
+            (Some(mean), Some(deviation)) => {
+                let length = u64::from(settings.effective_length());
+                Some(AskedRate::Variable {
+                    mean: Pace::Bits(mean.bits(length)),
+                    deviation: deviation.bits(length),
+                })
+            }
+            _ => None,
+        },
+    };
+    settings.rate = Some(asked.unwrap_or(AskedRate::Unusable(text)));
     Ok(())
 }
 
@@ -152,13 +156,10 @@ fn lenient_pace(text: &str) -> Option<Pace> {
 
 /// `-l`. iperf crashes on negative and huge lengths and does nothing useful with 0.
 pub(super) fn len(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
-    if given.text().trim_start().starts_with('<') {
-        let version = env!("CARGO_PKG_VERSION");
-        let sentence = format!("{}: chains of lengths are not available in", given.named());
-        return Err(log.fatal(
-            format!("ERROR: {sentence} tapeline {version}"),
-            format!("{sentence} version {version}"),
-        ));
+    if lengths::is_chain(&given.text()) {
+        settings.shape.chain = Some(lengths::chain(given, log)?);
+        settings.length = None;
+        return Ok(());
     }
     let bytes = if settings.iperf() {
         lenient_amount(&given.text())
@@ -170,6 +171,7 @@ pub(super) fn len(settings: &mut Settings, given: &Given, log: &mut Log) -> Resu
     match u32::try_from(bytes) {
         Ok(bytes @ 1..=MAX_LENGTH) => {
             settings.length = Some(bytes);
+            settings.shape.chain = None;
             Ok(())
         }
         _ => {
@@ -207,14 +209,7 @@ pub(super) fn parallel(settings: &mut Settings, given: &Given, log: &mut Log) ->
 pub(super) fn interval(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
     let text = given.text();
     if text.starts_with(['f', 'F']) {
-        let version = env!("CARGO_PKG_VERSION");
-        return Err(log.fatal(
-            format!("ERROR: option -i {text} is not available in tapeline {version} (frames)"),
-            bad_value(
-                given,
-                &format!("is not available in version {version} (frames)"),
-            ),
-        ));
+        return latency::by_frame(settings, given, log);
     }
     let Ok(seconds) = parse_seconds(&text) else {
         return Err(log.fatal(
@@ -235,6 +230,7 @@ pub(super) fn interval(settings: &mut Settings, given: &Given, log: &mut Log) ->
         settings.interval = None;
         return Ok(());
     }
+    settings.latency.by_frame = false;
     let mut interval = Duration::from_micros((seconds * 1e6).ceil() as u64);
     if interval < MIN_INTERVAL {
         log.warn(
@@ -343,6 +339,11 @@ pub(super) fn segment_size(
 
 /// `-S`.
 pub(super) fn tos(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    if is_none(given) {
+        settings.tos = None;
+        settings.tos_by_user = false;
+        return Ok(());
+    }
     match Tos::parse(&given.text()) {
         Ok(tos) => {
             settings.tos = Some(tos);
@@ -358,6 +359,11 @@ pub(super) fn tos(settings: &mut Settings, given: &Given, log: &mut Log) -> Resu
             Ok(())
         }
     }
+}
+
+/// `none`: the system's default stays.
+fn is_none(given: &Given) -> bool {
+    given.text().eq_ignore_ascii_case("none")
 }
 
 /// `--dscp`. iperf takes an integer and cuts it; tapeline takes 0..63 or a name.
@@ -385,6 +391,11 @@ pub(super) fn tos_override(
     given: &Given,
     log: &mut Log,
 ) -> Result<(), Stop> {
+    if is_none(given) {
+        settings.reflected_tos = None;
+        settings.reflected_tos_asked = true;
+        return Ok(());
+    }
     match Tos::parse(&given.text()) {
         Ok(tos) => {
             settings.reflected_tos = Some(tos);
@@ -419,38 +430,4 @@ pub(super) fn ttl(settings: &mut Settings, given: &Given, log: &mut Log) -> Resu
 fn port(given: &Given, text: &str, log: &mut Log) -> Result<u16, Stop> {
     text.parse()
         .map_err(|_| refuse(given, &format!("'{text}' is no port (0..65535)"), log))
-}
-
-fn strict_amount(given: &Given, log: &mut Log) -> Result<u64, Stop> {
-    let text = given.text();
-    parse_amount(&text)
-        .and_then(|amount| amount.strict(&text))
-        .map_err(|error| refuse(given, &error.to_string(), log))
-}
-
-/// iperf's words for a text that it cannot read.
-fn unrecognized(given: &Given, log: &mut Log) -> Stop {
-    let text = given.text();
-    log.fatal(
-        format!(
-            "ERROR: {} value of '{text}' not recognized",
-            given.spec.shortest_name()
-        ),
-        bad_value(given, "is not understood"),
-    )
-}
-
-/// tapeline's refusal of a value; never reached under iperf.
-fn refuse_value(given: &Given, problem: &str, log: &mut Log) -> Stop {
-    let sentence = bad_value(given, problem);
-    log.fatal(format!("ERROR: {sentence}"), sentence)
-}
-
-fn refuse(given: &Given, sentence: &str, log: &mut Log) -> Stop {
-    let sentence = format!("{}: {sentence}", given.named());
-    log.fatal(format!("ERROR: {sentence}"), sentence)
-}
-
-fn bad_value(given: &Given, problem: &str) -> String {
-    format!("{}: '{}' {problem}", given.named(), given.text())
 }

@@ -8,6 +8,7 @@ use tapeline_dialect::Personality;
 
 use super::log::{Log, Stop};
 use super::settings::{AskedRate, Mode, Settings};
+use super::{access, bounceback, latency, load, route, schedule, shape, tcp};
 use super::{rules_addresses as addresses, rules_client as client, rules_server as server};
 
 /// Jobs that a rule looks at.
@@ -40,24 +41,60 @@ const fn rule(name: &'static str, job: Job, check: fn(&mut Settings, &mut Log)) 
 pub(super) static CONFLICTS: &[Rule] = &[
     rule("endless_time_is_announced", Job::Client, client::endless_time_is_announced),
     rule("compatibility_excludes_extensions", Job::Any, client::compatibility_excludes_extensions),
+    rule("key_needs_tcp", Job::Any, access::key_needs_tcp),
+    rule("key_has_a_length", Job::Any, access::key_has_a_length),
+    rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
     rule("one_family", Job::Any, addresses::one_family),
+    rule("source_steps_need_a_source", Job::Client, route::source_steps_need_a_source),
+    rule("destination_sums_are_for_servers", Job::Client, route::destination_sums_are_for_servers),
     rule("tos_override_is_for_servers", Job::Client, client::tos_override_is_for_servers),
-    rule("variable_rate_comes_later", Job::Any, client::variable_rate_comes_later),
+    rule("window_clamp_is_for_servers", Job::Client, tcp::window_clamp_is_for_servers),
+    rule("jitter_is_for_servers", Job::Client, latency::jitter_is_for_servers),
     rule("ttl_fits_a_byte", Job::Client, client::ttl_fits_a_byte),
+    rule("client_has_a_key", Job::Client, access::client_has_a_key),
+    rule("one_start", Job::Client, schedule::one_start),
+    rule("stamps_fit_a_write", Job::Client, latency::stamps_fit_a_write),
+    rule("companions_need_bounceback", Job::Client, bounceback::companions_need_bounceback),
+    rule("messages_fit_the_length", Job::Client, bounceback::messages_fit_the_length),
+    rule("quickack_is_one_way", Job::Client, bounceback::quickack_is_one_way),
+    rule("one_shape", Job::Client, shape::one_shape),
+    rule("burst_holds_a_write", Job::Client, shape::burst_holds_a_write),
     rule("retry_options_come_in_pairs", Job::Client, client::retry_options_come_in_pairs),
     rule("peer_detect_needs_tcp", Job::Client, client::peer_detect_needs_tcp),
+    rule("connect_only_needs_tcp", Job::Client, schedule::connect_only_needs_tcp),
+    rule("bounceback_needs_tcp", Job::Client, bounceback::bounceback_needs_tcp),
+    rule("near_congestion_needs_tcp", Job::Client, shape::near_congestion_needs_tcp),
+    rule("gap_is_the_rate", Job::Client, shape::gap_is_the_rate),
     rule("retries_need_tcp", Job::Client, client::retries_need_tcp),
     rule("datagram_fits_udp", Job::Client, client::datagram_fits_udp),
     rule("udp_rate_is_a_rate", Job::Client, client::udp_rate_is_a_rate),
     rule("udp_gap_is_bounded", Job::Client, client::udp_gap_is_bounded),
+    rule("tcp_details_need_tcp", Job::Client, tcp::tcp_details_need_tcp),
+    rule("stamps_fit_a_datagram", Job::Client, latency::stamps_fit_a_datagram),
+    rule("near_congestion_makes_the_rate", Job::Client, shape::near_congestion_makes_the_rate),
     rule("tcp_rate_covers_a_write", Job::Client, client::tcp_rate_covers_a_write),
+    rule("gap_needs_udp", Job::Client, shape::gap_needs_udp),
     rule("udp_fin_needs_udp", Job::Client, client::udp_fin_needs_udp),
+    rule("connects_start_at_once", Job::Client, schedule::connects_start_at_once),
     rule("packet_rate_needs_udp", Job::Client, client::packet_rate_needs_udp),
+    rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
+    rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),
     rule("one_arrangement", Job::Client, client::one_arrangement),
+    rule("frames_make_the_rate", Job::Client, shape::frames_make_the_rate),
+    rule("packet_frames_need_udp", Job::Client, shape::packet_frames_need_udp),
+    rule("one_workload", Job::Client, schedule::one_workload),
+    rule("other_shapes_exclude_each_other", Job::Client, shape::other_shapes_exclude_each_other),
     rule("port_range_ascends", Job::Server, server::port_range_ascends),
     rule("server_rate_is_a_rate", Job::Server, server::server_rate_is_a_rate),
+    rule("load_is_the_clients", Job::Server, load::load_is_the_clients),
+    rule("servers_answer_unasked", Job::Server, bounceback::servers_answer_unasked),
+    rule("stamps_are_for_clients", Job::Server, latency::stamps_are_for_clients),
     rule("client_options_have_no_effect", Job::Server, server::client_options_have_no_effect),
+    rule("server_details_need_tcp", Job::Server, tcp::server_details_need_tcp),
+    rule("tap_needs_udp", Job::Server, route::tap_needs_udp),
+    rule("burst_is_raised_to_a_write", Job::Any, shape::burst_is_raised_to_a_write),
     rule("neither_client_nor_server", Job::Any, server::neither_client_nor_server),
+    rule("measurements_bring_their_kind", Job::Client, latency::measurements_bring_their_kind),
 ];
 
 /// Rules about addresses and what belongs to them.
@@ -67,9 +104,13 @@ pub(super) static ADDRESSES: &[Rule] = &[
     rule("source_fits_family", Job::Any, addresses::source_fits_family),
     rule("source_is_unicast", Job::Client, addresses::source_is_unicast),
     rule("listener_has_no_bind_port", Job::Server, addresses::listener_has_no_bind_port),
+    rule("group_source_is_unicast", Job::Server, route::group_source_is_unicast),
+    rule("group_source_needs_a_group", Job::Server, route::group_source_needs_a_group),
+    rule("source_port_steps_need_a_port", Job::Client, route::source_port_steps_need_a_port),
     rule("host_has_a_name", Job::Client, addresses::host_has_a_name),
     rule("host_fits_family", Job::Client, addresses::host_fits_family),
     rule("multicast_is_one_way", Job::Client, addresses::multicast_is_one_way),
+    rule("multicast_keeps_its_identities", Job::Client, route::multicast_keeps_its_identities),
     rule("ports_and_flows_agree", Job::Client, addresses::ports_and_flows_agree),
     rule("client_port_is_a_port", Job::Client, addresses::client_port_is_a_port),
     rule("daemon_is_a_server", Job::Any, server::daemon_is_a_server),
@@ -135,7 +176,7 @@ impl Settings {
     /// The rate that was asked for, if it is one.
     pub(super) fn pace(&self) -> Option<Pace> {
         match self.rate {
-            Some(AskedRate::Pace(pace) | AskedRate::Variable(pace)) => Some(pace),
+            Some(AskedRate::Pace(pace) | AskedRate::Variable { mean: pace, .. }) => Some(pace),
             Some(AskedRate::Unusable(_)) | None => None,
         }
     }

@@ -171,6 +171,11 @@ pub(super) fn client_port_is_a_port(settings: &mut Settings, log: &mut Log) {
 }
 
 impl Settings {
+    /// Whether a client's destination is a multicast group.
+    pub(super) fn sends_to_a_group(&self) -> bool {
+        destination(self).is_some_and(|address| address.is_multicast())
+    }
+
     /// Whether datagrams are part of the job: a tapeline server takes both transports.
     pub(super) fn serves_udp(&self) -> bool {
         self.udp || (self.mode == Mode::Server && !self.iperf())

@@ -5,12 +5,11 @@ use std::time::Duration;
 use tapeline_base::{BitRate, Pace};
 
 use super::log::Log;
-use super::settings::{AskedLimit, AskedRate, Mode, Settings};
+use super::settings::{AskedLimit, AskedRate, Settings};
+use super::shape::MAX_GAP;
 
 /// Largest UDP payload over IPv4: 65535 less 20 bytes IP and 8 bytes UDP header.
 const MAX_DATAGRAM: u32 = 65_507;
-/// Longest pause between datagrams, seconds.
-const MAX_GAP: f64 = 60.0;
 
 /// A time of 0 or less never ends.
 pub(super) fn endless_time_is_announced(settings: &mut Settings, log: &mut Log) {
@@ -25,13 +24,18 @@ pub(super) fn endless_time_is_announced(settings: &mut Settings, log: &mut Log) 
 
 /// `-C` sends no header, so nothing that needs one can be asked for.
 pub(super) fn compatibility_excludes_extensions(settings: &mut Settings, log: &mut Log) {
-    let varies = matches!(settings.rate, Some(AskedRate::Variable(_)));
-    if settings.compatibility
-        && (settings.arrangements() > 0 || varies || settings.presentation.enhanced)
-    {
+    let latency = settings.latency;
+    let extended = settings.presentation.enhanced
+        || settings.arrangements() > 0
+        || settings.rate_varies()
+        || latency.trip_times
+        || latency.histograms.is_some()
+        || settings.shape.isochronous.is_some();
+    if settings.compatibility && extended {
         log.error(
             "ERROR: compatibility mode not supported with the requested with options",
-            "-C sends no test header, so -R, --full-duplex, -d, -r and -e are impossible",
+            "-C sends no test header, so -R, --full-duplex, -d, -r, -e and what brings -e are \
+             impossible",
         );
     }
 }
@@ -42,18 +46,6 @@ pub(super) fn tos_override_is_for_servers(settings: &mut Settings, log: &mut Log
         log.warn(
             "WARN: option of --tos-override not supported on the client",
             "--tos-override is for servers",
-        );
-    }
-}
-
-/// `-b mean,stdev` is not carried out yet. An iperf server takes the mean and warns.
-pub(super) fn variable_rate_comes_later(settings: &mut Settings, log: &mut Log) {
-    let sends = settings.mode == Mode::Client || !settings.iperf();
-    if sends && matches!(settings.rate, Some(AskedRate::Variable(_))) {
-        let version = env!("CARGO_PKG_VERSION");
-        log.error(
-            format!("ERROR: option -b mean,stdev is not available in tapeline {version}"),
-            format!("option -b mean,stdev is not available in version {version} (varying rates)"),
         );
     }
 }
@@ -117,10 +109,8 @@ pub(super) fn retries_need_tcp(settings: &mut Settings, log: &mut Log) {
 
 /// A datagram has a largest size.
 pub(super) fn datagram_fits_udp(settings: &mut Settings, log: &mut Log) {
-    if let Some(length) = settings
-        .length
-        .filter(|length| settings.udp && *length > MAX_DATAGRAM)
-    {
+    let length = settings.effective_length();
+    if settings.udp && length > MAX_DATAGRAM {
         let sentence =
             format!("option -l: {length} bytes do not fit a UDP datagram (at most {MAX_DATAGRAM})");
         log.error(format!("ERROR: {sentence}"), sentence);

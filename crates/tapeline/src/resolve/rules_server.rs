@@ -1,5 +1,7 @@
 //! Rules about a server's options, and about lines that choose no job.
 
+use crate::message::CliMessage;
+
 use super::log::Log;
 use super::settings::{AskedPorts, AskedRate, Mode, Settings};
 
@@ -31,37 +33,32 @@ pub(super) fn client_options_have_no_effect(settings: &mut Settings, log: &mut L
     if !settings.iperf() {
         return;
     }
-    let varies = matches!(settings.rate, Some(AskedRate::Variable(_)));
-    for (given, text) in [
-        (
-            varies,
-            "option of variance per -b is not supported on the server",
-        ),
-        (
-            settings.full_duplex,
-            "option of --full-duplex is not supported on the server",
-        ),
-        (
-            settings.reverse,
-            "option of --reverse is not supported on the server",
-        ),
-        (
-            settings.ignore_shutdown,
-            "option of --ignore-shutdown is not supported on the server",
-        ),
-        (
-            settings.no_udp_fin,
-            "option of --no-udp-fin is not supported on the server",
-        ),
-        (
-            settings.peer_detect,
-            "option of -X or --peer-detect not supported on the server",
-        ),
-        (
-            settings.retry_every.is_some(),
-            "option --connect-retries not supported on the server",
-        ),
-    ] {
+    let shape = &settings.shape;
+    let steps = settings.route.steps;
+    #[rustfmt::skip]
+    let options = [
+        (shape.l4s, "option of --udp-l4s is not supported on the server"),
+        (settings.tcp.write_prefetch.is_some(), "setting of option --tcp-write-prefetch is not supported on the server"),
+        (steps.source_address, "setting of option --incr-srcip is not supported on the server"),
+        (settings.rate_varies(), "option of variance per -b is not supported on the server"),
+        (settings.starts_by_the_clock(), "option of --txstart-time is not supported on the server"),
+        (settings.starts_late(), "option of --txdelay-time is not supported on the server"),
+        (shape.gap.is_some(), "option of --ipg is not supported on the server"),
+        (shape.isochronous.is_some(), "option of --isochronous is not supported on the server"),
+        (settings.full_duplex, "option of --full-duplex is not supported on the server"),
+        (settings.reverse, "option of --reverse is not supported on the server"),
+        (steps.destination_address, "option of --incr-dstip is not supported on the server"),
+        (settings.ignore_shutdown, "option of --ignore-shutdown is not supported on the server"),
+        (settings.fair_queue().is_some(), "option of --fq-rate is not supported on the server"),
+        (settings.no_udp_fin, "option of --no-udp-fin is not supported on the server"),
+        (settings.peer_detect, "option of -X or --peer-detect not supported on the server"),
+        (settings.retry_every.is_some(), "option --connect-retries not supported on the server"),
+        (shape.near_congestion.is_some(), "option of --near-congestion not supported on the server"),
+        (settings.access.sync_transfer_id, "option of --sync-transfer-id is not supported on the server"),
+        (shape.burst_period.is_some(), "option of --burst-period can only be set on the client"),
+        (shape.burst_size.is_some(), "option of --burst-size not supported on the server"),
+    ];
+    for (given, text) in options {
         if given {
             log.warn(format!("WARN: {text}"), "");
         }
@@ -79,19 +76,17 @@ pub(super) fn neither_client_nor_server(settings: &mut Settings, log: &mut Log) 
     }
 }
 
-/// `-D` is for servers, and comes later even there. Under tapeline it was refused where it
-/// stood.
+/// `-D` is for servers, on systems that know background processes.
 pub(super) fn daemon_is_a_server(settings: &mut Settings, log: &mut Log) {
-    match settings.mode {
-        _ if !settings.daemon => {}
-        Mode::Client => log.error("Iperf client cannot be run as a daemon", ""),
-        Mode::Server => log.error(
-            format!(
-                "ERROR: option -D is not available in tapeline {} (running in the background)",
-                env!("CARGO_PKG_VERSION")
-            ),
-            "",
-        ),
-        Mode::Undecided | Mode::Trial => {}
+    if !settings.daemon {
+        return;
+    }
+    if settings.mode == Mode::Client {
+        log.error("Iperf client cannot be run as a daemon", "");
+    } else if cfg!(not(unix)) {
+        let sentence = "option -D is for Unix systems; use a service manager to run a server";
+        log.error(format!("ERROR: {sentence}"), sentence);
+    } else if settings.mode == Mode::Server && settings.iperf() {
+        log.say(CliMessage::err("Running Iperf Server as a daemon"));
     }
 }

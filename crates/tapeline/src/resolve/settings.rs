@@ -2,11 +2,22 @@
 
 use std::time::Duration;
 
-use tapeline_base::{Pace, Tos};
+use tapeline_base::{BitRate, Clock, Pace, Tos, WallTime};
 use tapeline_dialect::Personality;
+use tapeline_sys::SystemClock;
 
+use crate::plan::Life;
 use crate::presentation::{Presentation, TextStyle};
 use crate::values::Endpoint;
+
+use super::access::AccessSettings;
+use super::bounceback::BouncebackSettings;
+use super::latency::LatencySettings;
+use super::load::LoadSettings;
+use super::route::RouteSettings;
+use super::schedule::ScheduleSettings;
+use super::shape::ShapeSettings;
+use super::tcp::TcpSettings;
 
 /// The job that the options chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +42,11 @@ pub(crate) enum AskedRate {
     Pace(Pace),
     /// A text that is no rate, kept for the rules (iperf only).
     Unusable(String),
-    /// `mean,stdev`: a rate that varies around the mean.
-    Variable(Pace),
+    /// `mean,deviation`: a rate that varies around the mean.
+    Variable {
+        mean: Pace,
+        deviation: BitRate,
+    },
 }
 
 /// `-p`.
@@ -92,7 +106,17 @@ pub(crate) struct Settings {
     pub(crate) second_connection: Option<SecondConnection>,
     pub(crate) compatibility: bool,
     pub(crate) peer_detect: bool,
+    pub(crate) bounceback: BouncebackSettings,
+    pub(crate) shape: ShapeSettings,
+    pub(crate) schedule: ScheduleSettings,
+    pub(crate) latency: LatencySettings,
+    pub(crate) tcp: TcpSettings,
+    pub(crate) load: LoadSettings,
+    pub(crate) route: RouteSettings,
+    pub(crate) access: AccessSettings,
     pub(crate) presentation: Presentation,
+    /// The time of day, for options that name one.
+    pub(crate) now: WallTime,
 }
 
 impl Settings {
@@ -141,6 +165,15 @@ impl Settings {
             second_connection: None,
             compatibility: false,
             peer_detect: false,
+            bounceback: BouncebackSettings::default(),
+            shape: ShapeSettings::default(),
+            schedule: ScheduleSettings::default(),
+            latency: LatencySettings::default(),
+            tcp: TcpSettings::default(),
+            load: LoadSettings::default(),
+            route: RouteSettings::default(),
+            access: AccessSettings::default(),
+            now: SystemClock.wall(),
             presentation: Presentation::new(style),
         }
     }
@@ -150,6 +183,15 @@ impl Settings {
         self.personality == Personality::Iperf2
     }
 
+    /// Where a server lives.
+    pub(crate) fn life(&self) -> Life {
+        if self.daemon {
+            Life::Background
+        } else {
+            Life::Foreground
+        }
+    }
+
     /// How many of the arrangements that exclude each other were asked for.
     pub(crate) fn arrangements(&self) -> usize {
         usize::from(self.reverse)
@@ -157,12 +199,17 @@ impl Settings {
             + usize::from(self.second_connection.is_some())
     }
 
-    /// The datagram or write length in bytes, with the default of the transport.
+    /// The datagram or write length in bytes, with the default of the transport; of a chain
+    /// of lengths the largest.
     pub(crate) fn effective_length(&self) -> u32 {
-        self.length.unwrap_or(match (self.udp, self.v6) {
-            (false, _) => 131_072,
-            (true, false) => 1470,
-            (true, true) => 1450,
-        })
+        let chain = self.shape.chain.as_ref();
+        let largest = chain.and_then(|chain| chain.lengths.iter().copied().max());
+        self.length
+            .or(largest)
+            .unwrap_or(match (self.udp, self.v6) {
+                (false, _) => 131_072,
+                (true, false) => 1470,
+                (true, true) => 1450,
+            })
     }
 }

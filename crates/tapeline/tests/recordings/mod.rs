@@ -34,6 +34,7 @@ pub(crate) const SAID_BY_THE_RUN: &[(&str, &str, &str)] = &[
     ("p_range_P_less", "WARNING: port-range and -P mismatch (adjusting -P to 2)\n", "connect() is refused"),
     ("p_range_P_more", "", "connect() is refused"),
     ("p_zero", "", "connect() to port 0 is refused"),
+    ("permit_key_client_only", "", "the server does not know the key"),
     ("udp_l_one", "", "the server does not answer"),
 ];
 

@@ -1,0 +1,152 @@
+//! Who may test: permit keys, time limits, identities.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use tapeline_base::WallTime;
+use tapeline_dialect::{PermitKey, ServerKey};
+
+use crate::options::OptionId as Id;
+use crate::raw::Given;
+
+use super::log::{Log, Stop};
+use super::reading::seconds;
+use super::settings::{Mode, Settings};
+
+/// How long a server's key is good.
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(20);
+/// Random characters of a key that a server makes up.
+const RANDOM_CHARACTERS: u64 = 16;
+/// What they are taken from.
+const ALPHABET: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AccessSettings {
+    pub(crate) key: Option<AskedKey>,
+    lifetime: Option<Duration>,
+    pub(crate) exchange_timeout: Option<Duration>,
+    pub(crate) sync_transfer_id: bool,
+}
+
+/// `--permit-key`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AskedKey {
+    /// Without a value: a server makes one up.
+    Any,
+    Given(Vec<u8>),
+}
+
+/// Carries out one option of this kind.
+pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    match given.spec.id {
+        Id::PermitKey => {
+            settings.access.key = Some(match &given.value {
+                None => AskedKey::Any,
+                Some(_) => AskedKey::Given(given.text().into_bytes()),
+            });
+        }
+        Id::PermitKeyTimeout => settings.access.lifetime = Some(seconds(given, log)?),
+        Id::TestExchangeTimeout => {
+            settings.access.exchange_timeout = Some(seconds(given, log)?);
+        }
+        _ => settings.access.sync_transfer_id = true,
+    }
+    Ok(())
+}
+
+/// UDP has no place for a key.
+pub(super) fn key_needs_tcp(settings: &mut Settings, log: &mut Log) {
+    if settings.udp && settings.access.key.is_some() {
+        log.error(
+            "ERROR: Option of --permit-key not supported with UDP",
+            "option --permit-key needs TCP (leave out -u)",
+        );
+    }
+}
+
+/// Keys have 4 to 128 bytes.
+pub(super) fn key_has_a_length(settings: &mut Settings, log: &mut Log) {
+    if settings.udp {
+        return;
+    }
+    match &settings.access.key {
+        Some(AskedKey::Given(key)) if key.len() < 4 => log.error(
+            "ERROR: value for --permit-key must have at least 4 characters",
+            "option --permit-key: a key has at least 4 bytes",
+        ),
+        Some(AskedKey::Given(key)) if key.len() > 128 => log.error(
+            "ERROR: value for --permit-key must have at most 128 characters",
+            "option --permit-key: a key has at most 128 bytes",
+        ),
+        _ => {}
+    }
+}
+
+/// A client cannot guess a server's key.
+pub(super) fn client_has_a_key(settings: &mut Settings, log: &mut Log) {
+    if !settings.udp && settings.access.key == Some(AskedKey::Any) {
+        log.error(
+            "ERROR: option of --permit-key requires a value on the client",
+            "option --permit-key: a client needs the server's key (--permit-key=KEY)",
+        );
+    }
+}
+
+/// A lifetime belongs to a key.
+pub(super) fn lifetime_needs_a_key(settings: &mut Settings, log: &mut Log) {
+    if settings.access.lifetime.is_some() && settings.access.key.is_none() && !settings.iperf() {
+        log.error("", "option --permit-key-timeout needs --permit-key");
+    }
+}
+
+impl Settings {
+    /// The key that a client shows.
+    pub(super) fn client_key(&self) -> Option<PermitKey> {
+        match &self.access.key {
+            Some(AskedKey::Given(key)) => PermitKey::new(key).ok(),
+            _ => None,
+        }
+    }
+
+    /// The key that a server wants to see.
+    pub(super) fn server_key(&self) -> Option<ServerKey> {
+        debug_assert_eq!(self.mode, Mode::Server);
+        let key = match self.access.key.as_ref()? {
+            AskedKey::Given(key) => PermitKey::new(key).ok()?,
+            AskedKey::Any => PermitKey::new(generated(self.now).as_bytes()).ok()?,
+        };
+        let lifetime = self.access.lifetime.unwrap_or(DEFAULT_LIFETIME);
+        Some(ServerKey {
+            key,
+            lifetime: (!lifetime.is_zero()).then_some(lifetime),
+        })
+    }
+}
+
+/// A key as iperf 2 makes it: the time, which no other server's key has, and letters that
+/// cannot be guessed. They come from the hash keys that the system draws at random.
+fn generated(now: WallTime) -> String {
+    let (seconds, micros) = now.to_wire();
+    let random = RandomState::new();
+    let letters = (0..RANDOM_CHARACTERS).map(|index| {
+        let drawn = random.hash_one(index) % ALPHABET.len() as u64;
+        char::from(ALPHABET[drawn as usize])
+    });
+    format!("{seconds}.{micros:06}-{}", letters.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_made_up_differ() {
+        let now = WallTime::from_nanos(1_795_215_956_108_899_000);
+        let key = generated(now);
+        assert!(key.starts_with("1795215956.108899-"), "{key}");
+        assert_eq!(key.len(), 18 + 16);
+        assert!(key[18..].bytes().all(|letter| ALPHABET.contains(&letter)));
+        assert_ne!(key, generated(now));
+    }
+}

@@ -1,0 +1,480 @@
+//! Shapes of traffic: bursts, frames, gaps, pauses, random numbers, payload.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tapeline_base::{BitRate, Bytes, Pace, parse_amount, parse_bit_or_byte_rate, parse_seconds};
+use tapeline_dialect::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape};
+
+use crate::message::CliMessage;
+use crate::options::OptionId as Id;
+use crate::raw::Given;
+
+use super::log::{Log, Stop};
+use super::reading::{amount, bad_value, count, duration, refuse_value, seconds};
+use super::settings::{AskedRate, Mode, Settings};
+
+/// Periods up to this are none.
+const SHORTEST_PERIOD: Duration = Duration::from_micros(10);
+/// Time between bursts.
+const DEFAULT_PERIOD: Duration = Duration::from_secs(1);
+/// Bytes of a burst.
+const DEFAULT_BURST: u64 = 1 << 20;
+/// Round-trip times of `--near-congestion`.
+const DEFAULT_FACTOR: f64 = 0.5;
+/// Most frames per second.
+const MAX_FRAME_RATE: f64 = 1e6;
+/// Longest gap between datagrams, seconds.
+pub(super) const MAX_GAP: f64 = 60.0;
+
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShapeSettings {
+    pub(crate) burst_period: Option<Duration>,
+    pub(crate) burst_size: Option<u64>,
+    pub(crate) isochronous: Option<IsochronousPlan>,
+    /// `--ipg`, seconds.
+    pub(crate) gap: Option<f64>,
+    pub(crate) near_congestion: Option<f64>,
+    pub(crate) chain: Option<MarkovChain>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) payload: Payload,
+    /// `--udp-l4s`, `--udp-l4s-video`.
+    pub(crate) l4s: bool,
+}
+
+/// Carries out one option of this kind.
+pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    match given.spec.id {
+        Id::BurstPeriod => burst_period(settings, given, log)?,
+        Id::BurstSize => {
+            settings.shape.burst_size =
+                Some(amount(settings, given, log)?).filter(|size| *size > 0);
+        }
+        Id::Isochronous => {
+            settings.shape.isochronous = frames(settings, given, log)?;
+            settings.presentation.enhanced |= settings.shape.isochronous.is_some();
+        }
+        Id::Ipg => gap(settings, given, log)?,
+        Id::NearCongestion => {
+            settings.shape.near_congestion = Some(factor(settings, given, log)?);
+        }
+        Id::RandomSeed => settings.shape.seed = Some(seed(given, log)?),
+        Id::FileInput => settings.shape.payload = file(settings, given, log)?,
+        Id::StdinInput => settings.shape.payload = Payload::StandardInput,
+        Id::UdpL4s => settings.shape.l4s = true,
+        _ => {
+            settings.shape.l4s = true;
+            settings.shape.isochronous = frames(settings, given, log)?;
+            settings.presentation.enhanced = true;
+        }
+    }
+    Ok(())
+}
+
+fn burst_period(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    let period = seconds(given, log)?;
+    if period <= SHORTEST_PERIOD {
+        if !settings.iperf() {
+            return Err(refuse_value(given, "is not more than 0.00001 seconds", log));
+        }
+        log.warn(
+            "WARN: burst-period too small, must be greater than 10 usecs",
+            "",
+        );
+        return Ok(());
+    }
+    settings.shape.burst_period = Some(period);
+    Ok(())
+}
+
+/// `FPS:MEAN,DEVIATION`; what is left out has its default. Under iperf a bad number of
+/// frames leaves the whole option without effect.
+fn frames(
+    settings: &Settings,
+    given: &Given,
+    log: &mut Log,
+) -> Result<Option<IsochronousPlan>, Stop> {
+    let text = given.text();
+    let (rate, sizes) = text.split_once(':').unwrap_or((&text, ""));
+    let (mean, deviation) = sizes.split_once(',').unwrap_or((sizes, ""));
+    let frames_per_second = match rate {
+        "" => 60.0,
+        rate => match parse_seconds(rate) {
+            Ok(rate) if rate > 0.0 && rate <= MAX_FRAME_RATE => rate,
+            _ if settings.iperf() => {
+                log.say(CliMessage::err(
+                    "Invalid value for frames per second in the isochronous settings\n failed: \
+                     Success",
+                ));
+                return Ok(None);
+            }
+            _ => {
+                let sentence = "has no frames per second above 0 and up to 1000000";
+                return Err(refuse_value(given, sentence, log));
+            }
+        },
+    };
+    Ok(Some(IsochronousPlan {
+        frames_per_second,
+        mean: frame_mean(settings, given, mean, log)?,
+        deviation: frame_deviation(settings, given, deviation, log)?,
+    }))
+}
+
+fn frame_mean(
+    settings: &Settings,
+    given: &Given,
+    text: &str,
+    log: &mut Log,
+) -> Result<FrameMean, Stop> {
+    if text.is_empty() {
+        return Ok(FrameMean::Bits(20e6));
+    }
+    let mean = frame_number(settings, given, text, log)?;
+    if mean.value <= 0.0 {
+        return Err(log.fatal(
+            "ERROR: Invalid --isochronous mean value, must be greater than zero",
+            bad_value(given, "has no mean above 0"),
+        ));
+    }
+    Ok(if mean.rest.starts_with(['p', 'P']) {
+        FrameMean::Packets(mean.value)
+    } else {
+        FrameMean::Bits(mean.value)
+    })
+}
+
+/// iperf takes what is no number, or negative, for 0.
+fn frame_deviation(
+    settings: &Settings,
+    given: &Given,
+    text: &str,
+    log: &mut Log,
+) -> Result<f64, Stop> {
+    if text.is_empty() {
+        return Ok(0.0);
+    }
+    let deviation = frame_number(settings, given, text, log)?;
+    if deviation.value < 0.0 || deviation.rest.starts_with(['p', 'P']) {
+        let sentence = "has a deviation that is no rate of 0 or more";
+        return Err(refuse_value(given, sentence, log));
+    }
+    Ok(deviation.value)
+}
+
+fn frame_number(
+    settings: &Settings,
+    given: &Given,
+    text: &str,
+    log: &mut Log,
+) -> Result<tapeline_base::Amount, Stop> {
+    let sentence = format!("has '{text}' where a rate should be");
+    match parse_bit_or_byte_rate(text) {
+        Ok(amount) if settings.iperf() || matches!(amount.rest.as_str(), "" | "p" | "P") => {
+            Ok(amount)
+        }
+        _ => Err(refuse_value(given, &sentence, log)),
+    }
+}
+
+fn gap(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    let text = given.text();
+    match parse_seconds(&text) {
+        Ok(gap) => {
+            settings.shape.gap = Some(gap);
+            Ok(())
+        }
+        Err(_) => Err(log.fatal(
+            format!("ERROR: Invalid value of '{text}' for --ipg"),
+            bad_value(given, "is no number of seconds"),
+        )),
+    }
+}
+
+/// Under iperf what is no positive number is the default.
+fn factor(settings: &Settings, given: &Given, log: &mut Log) -> Result<f64, Stop> {
+    if given.value.is_none() {
+        return Ok(DEFAULT_FACTOR);
+    }
+    let number = parse_amount(&given.text());
+    match number {
+        Ok(factor) if factor.value > 0.0 && (settings.iperf() || factor.rest.is_empty()) => {
+            Ok(factor.value)
+        }
+        _ if settings.iperf() => Ok(DEFAULT_FACTOR),
+        _ => Err(refuse_value(given, "is no number above 0", log)),
+    }
+}
+
+/// Any whole number; negative ones are other seeds.
+fn seed(given: &Given, log: &mut Log) -> Result<u64, Stop> {
+    match given.text().parse::<i64>() {
+        Ok(seed) => Ok(seed.cast_unsigned()),
+        Err(_) => count(given, log),
+    }
+}
+
+/// Under iperf a file that cannot be read is told, and digits are sent.
+fn file(settings: &Settings, given: &Given, log: &mut Log) -> Result<Payload, Stop> {
+    let path = PathBuf::from(given.value.clone().unwrap_or_default());
+    match std::fs::File::open(&path) {
+        Ok(_) => Ok(Payload::File(path)),
+        Err(_) if settings.iperf() => {
+            log.say(CliMessage::err(
+                "Unable to open the file stream\nWill use the default data stream",
+            ));
+            Ok(Payload::Digits)
+        }
+        Err(error) => {
+            let sentence = format!("cannot be read: {}", tapeline_sys::reason(&error));
+            Err(refuse_value(given, &sentence, log))
+        }
+    }
+}
+
+/// Bursts, frames and pauses are three answers to one question.
+pub(super) fn one_shape(settings: &mut Settings, log: &mut Log) {
+    let shape = &settings.shape;
+    if shape.burst_period.is_some() && !settings.bounceback.asked {
+        for (given, name) in [
+            (shape.isochronous.is_some(), "--isochronous"),
+            (shape.near_congestion.is_some(), "--near-congestion"),
+        ] {
+            if given {
+                log.error(
+                    format!(
+                        "ERROR: options of --burst-period and {name} cannot be applied together"
+                    ),
+                    format!("--burst-period and {name} exclude each other"),
+                );
+            }
+        }
+    }
+}
+
+/// Shapes that iperf 2.2.1 lets one another overrule.
+pub(super) fn other_shapes_exclude_each_other(settings: &mut Settings, log: &mut Log) {
+    if settings.mode != Mode::Client || settings.bounceback.asked || log.has_failed() {
+        return;
+    }
+    let shape = &settings.shape;
+    let bursts = shape.burst_period.is_some() || shape.burst_size.is_some();
+    let asked: Vec<&str> = [
+        (bursts, "--burst-period"),
+        (shape.isochronous.is_some(), "--isochronous"),
+        (shape.near_congestion.is_some(), "--near-congestion"),
+        (shape.chain.is_some(), "-l as a chain of lengths"),
+        (settings.rate_varies(), "-b mean,deviation"),
+    ]
+    .into_iter()
+    .filter_map(|(given, name)| given.then_some(name))
+    .collect();
+    if let [first, second, ..] = asked.as_slice() {
+        let sentence = format!("{first} and {second} exclude each other");
+        log.error(format!("ERROR: {sentence}"), sentence);
+    }
+}
+
+/// A TCP burst holds one write at least. iperf wants its size; tapeline has a default.
+pub(super) fn burst_holds_a_write(settings: &mut Settings, log: &mut Log) {
+    if settings.udp || settings.bounceback.asked {
+        return;
+    }
+    let length = u64::from(settings.effective_length());
+    match (settings.shape.burst_period, settings.shape.burst_size) {
+        (Some(_), None) if !settings.iperf() => {}
+        (Some(_), size) if size.unwrap_or(0) < length => {
+            if settings.iperf() || settings.length.is_some() {
+                let size = size.unwrap_or(0);
+                log.error(
+                    format!(
+                        "ERROR: option of --burst-size {size} must be equal or larger to write \
+                         length (-l) {length}"
+                    ),
+                    format!("--burst-size {size} is less than one write (-l {length})"),
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Without a period a TCP burst is made as large as a write. A server says so too.
+pub(super) fn burst_is_raised_to_a_write(settings: &mut Settings, log: &mut Log) {
+    let length = u64::from(settings.effective_length());
+    if settings.iperf()
+        && !settings.udp
+        && (settings.shape.burst_period.is_none() || settings.mode == Mode::Server)
+        && settings.shape.burst_size.is_some_and(|size| size < length)
+    {
+        settings.shape.burst_size = Some(length);
+        log.warn(
+            format!(
+                "WARN: Setting --burst-size to {length} because value given is smaller than -l \
+                 value"
+            ),
+            "",
+        );
+    }
+}
+
+/// Round-trip times are TCP's.
+pub(super) fn near_congestion_needs_tcp(settings: &mut Settings, log: &mut Log) {
+    if settings.udp && settings.shape.near_congestion.is_some() {
+        log.error(
+            "ERROR: option of --near-congestion not supported with -u UDP",
+            "option --near-congestion needs TCP (leave out -u)",
+        );
+    }
+}
+
+/// Pauses by round-trip times make the rate.
+pub(super) fn near_congestion_makes_the_rate(settings: &mut Settings, log: &mut Log) {
+    if !settings.udp && settings.shape.near_congestion.is_some() && settings.rate.is_some() {
+        log.error(
+            "ERROR: option of --near-congestion and -b rate limited are mutually exclusive",
+            "--near-congestion and -b exclude each other",
+        );
+    }
+}
+
+/// A gap between datagrams is a rate already.
+pub(super) fn gap_is_the_rate(settings: &mut Settings, log: &mut Log) {
+    let Some(gap) = settings.shape.gap.filter(|_| settings.udp) else {
+        return;
+    };
+    if settings.rate.is_some() {
+        log.error(
+            "ERROR: options of --b and --ipg cannot be applied together",
+            "-b and --ipg exclude each other",
+        );
+    }
+    if gap < 0.0 {
+        log.error(
+            "ERROR: option --ipg must be a positive value",
+            "option --ipg: the gap is negative",
+        );
+    } else if gap > MAX_GAP {
+        log.error(
+            format!("ERROR: IPG delay target of {gap:.1} secs too large (max value is 60 secs)"),
+            format!("option --ipg: {gap:.1} s; more than 60 s is refused"),
+        );
+    }
+}
+
+/// TCP has no packets to space.
+pub(super) fn gap_needs_udp(settings: &mut Settings, log: &mut Log) {
+    if !settings.udp && settings.shape.gap.is_some() {
+        log.error(
+            "ERROR: option --ipg requires -u UDP",
+            "option --ipg needs -u",
+        );
+    }
+}
+
+/// Frames have a rate of their own.
+pub(super) fn frames_make_the_rate(settings: &mut Settings, log: &mut Log) {
+    if settings.shape.isochronous.is_some() && settings.rate.is_some() {
+        log.error(
+            "ERROR: options of --b and --isochronous cannot be applied together",
+            "-b and --isochronous exclude each other",
+        );
+    }
+}
+
+/// TCP has no datagrams to count.
+pub(super) fn packet_frames_need_udp(settings: &mut Settings, log: &mut Log) {
+    if !settings.udp
+        && let Some(IsochronousPlan {
+            mean: FrameMean::Packets(_),
+            ..
+        }) = settings.shape.isochronous
+    {
+        log.error(
+            "ERROR: Invalid --isochronous units of 'p' with TCP must be bytes",
+            "option --isochronous: datagrams per frame (p) need -u",
+        );
+    }
+}
+
+/// L4S is congestion control for datagrams; TCP has its own.
+pub(super) fn l4s_needs_udp(settings: &mut Settings, log: &mut Log) {
+    if settings.shape.l4s && !settings.udp {
+        log.error(
+            "ERROR: option --udp-l4s requires -u UDP",
+            "option --udp-l4s needs -u",
+        );
+    }
+}
+
+impl Settings {
+    /// Whether `-b` asks for a varying rate.
+    pub(super) fn rate_varies(&self) -> bool {
+        matches!(self.rate, Some(AskedRate::Variable { .. }))
+    }
+
+    /// Whether traffic comes in bursts (bounce-back has its own).
+    pub(super) fn bursts(&self) -> bool {
+        (self.shape.burst_period.is_some() || self.shape.burst_size.is_some())
+            && !self.bounceback.asked
+    }
+
+    /// The shape of a client's traffic.
+    pub(super) fn traffic_shape(&self) -> Shape {
+        let shape = &self.shape;
+        if let Some(frames) = shape.isochronous {
+            Shape::Isochronous(frames)
+        } else if self.bursts() {
+            self.burst_shape()
+        } else if let Some(factor) = shape.near_congestion {
+            Shape::NearCongestion { factor }
+        } else if let Some(chain) = &shape.chain {
+            Shape::Markov(chain.clone())
+        } else if let Some(AskedRate::Variable { deviation, .. }) = self.rate {
+            Shape::Variable { deviation }
+        } else {
+            Shape::Steady
+        }
+    }
+
+    /// With a rate the missing one of size and period follows from it.
+    fn burst_shape(&self) -> Shape {
+        let rate = self
+            .pace()
+            .map(|pace| pace.bits(u64::from(self.effective_length())).0)
+            .filter(|rate| *rate > 0 && self.udp);
+        let (period, size) = match (self.shape.burst_period, self.shape.burst_size, rate) {
+            (Some(period), Some(size), _) => (period, size),
+            (Some(period), None, Some(rate)) => (
+                period,
+                ((rate as f64 * period.as_secs_f64() / 8.0) as u64).max(1),
+            ),
+            (Some(period), None, None) => (period, DEFAULT_BURST),
+            (None, size, rate) => {
+                let size = size.unwrap_or(DEFAULT_BURST);
+                let period = rate.and_then(|rate| duration(size as f64 * 8.0 / rate as f64));
+                (period.unwrap_or(DEFAULT_PERIOD), size)
+            }
+        };
+        Shape::Burst {
+            period: period.max(SHORTEST_PERIOD),
+            size: Bytes(size),
+        }
+    }
+
+    /// The rate, or the gap that stands for it.
+    pub(super) fn client_pace(&self) -> Option<Pace> {
+        match self.shape.gap {
+            Some(gap) => Some(
+                Duration::try_from_secs_f64(gap)
+                    .ok()
+                    .filter(|gap| !gap.is_zero())
+                    .map_or(Pace::Bits(BitRate(0)), Pace::Gap),
+            ),
+            // Bursts carry their rate in themselves.
+            None if self.bursts() && self.udp => Some(Pace::Bits(BitRate(0))),
+            None => self.pace(),
+        }
+    }
+}
