@@ -17,6 +17,7 @@
 
 mod cell;
 mod counters;
+mod frame_receive;
 mod frames;
 mod histogram;
 mod length_chain;
@@ -38,9 +39,11 @@ pub use cell::SnapshotCell;
 pub use counters::{
     BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell, DatagramCounters,
     DatagramPublisher, DelayCell, DelayCounters, DelayPublisher, DelaySeries, ExchangeCell,
-    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, Intervals, OneWayDelays, Publisher,
-    ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell, SendCounters, SendPublisher, Words,
+    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals, Intervals,
+    OneWayDelays, Publisher, ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell,
+    SendCounters, SendPublisher, Words,
 };
+pub use frame_receive::ArrivedFrame;
 pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
 pub use length_chain::LengthChain;
@@ -54,7 +57,7 @@ pub use schedule::Schedule;
 pub use stop::{Stop, WeakStop};
 pub use tcp_receive::{TcpReceivePlan, TcpReceiver};
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender};
-pub use udp_receive::{ArrivedDatagram, DatagramReceiver};
+pub use udp_receive::{ArrivedDatagram, DatagramReceiver, ReceiverHistograms};
 pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
 pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};
 pub use variable_rate::VariableRate;

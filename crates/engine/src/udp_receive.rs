@@ -6,6 +6,8 @@ use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
 
 use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher};
+use crate::frame_receive::{ArrivedFrame, FrameTracker};
+use crate::histogram::HistogramRecorder;
 
 /// One arrived datagram, as the protocol read it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +22,21 @@ pub struct ArrivedDatagram {
     pub length: usize,
     /// It was longer than the buffer.
     pub truncated: bool,
+    /// It met congestion on the way (ECN).
+    pub marked: bool,
+    /// The frame it belongs to.
+    pub frame: Option<ArrivedFrame>,
+}
+
+/// Histograms that are wanted of a receiver.
+#[derive(Debug, Default)]
+pub struct ReceiverHistograms {
+    /// Transit times of datagrams.
+    pub transit: Option<HistogramRecorder>,
+    /// Latencies of frames.
+    pub frames: Option<HistogramRecorder>,
+    /// Absolute differences of consecutive transit times.
+    pub jitter: Option<HistogramRecorder>,
 }
 
 /// What one flow received. Owned by the thread that reads the socket.
@@ -28,6 +45,8 @@ pub struct DatagramReceiver {
     tracker: SequenceTracker,
     jitter: Jitter,
     transit: Transit,
+    frames: FrameTracker,
+    histograms: ReceiverHistograms,
     counters: DatagramCounters,
     publisher: DatagramPublisher,
 }
@@ -47,9 +66,18 @@ impl DatagramReceiver {
             tracker: SequenceTracker::new(first),
             jitter: Jitter::new(),
             transit: Transit::EMPTY,
+            frames: FrameTracker::default(),
+            histograms: ReceiverHistograms::default(),
             counters,
             publisher,
         }
+    }
+
+    /// Fills these histograms too.
+    #[must_use]
+    pub fn with_histograms(mut self, histograms: ReceiverHistograms) -> Self {
+        self.histograms = histograms;
+        self
     }
 
     /// Counts one datagram. Call [`publish`](Self::publish) after a batch of them.
@@ -58,27 +86,70 @@ impl DatagramReceiver {
         if self.publisher.is_behind_boundary(now) {
             self.gather();
             self.publisher.at(now, &self.counters);
+            self.counters.frames.latency.restart();
         }
         self.counters.bytes += datagram.length as u64;
         self.counters.truncated += u64::from(datagram.truncated);
+        self.counters.marked += u64::from(datagram.marked);
         self.counters.last = now;
         let arrival = self.tracker.observe(datagram.sequence);
         match arrival {
             Arrival::InOrder { .. } => {
-                let transit = datagram.arrival.nanos_since(datagram.sent);
-                self.jitter.observe(transit);
-                self.transit.observe(transit);
-                self.publisher.extreme(transit as f64 * 1e-9);
+                self.observe_frame(datagram, now);
+                let transit = self.observe_transit(datagram, now);
+                let differs = self.jitter.observe(transit).is_some();
+                if let Some(histogram) = self.histograms.jitter.as_mut().filter(|_| differs) {
+                    let difference = self.jitter.difference_ns().saturating_abs();
+                    histogram.record(difference, now, datagram.arrival);
+                }
             }
             Arrival::Reordered { .. } => {
                 // A late datagram has a delay, but no place in the jitter series.
-                let transit = datagram.arrival.nanos_since(datagram.sent);
-                self.transit.observe(transit);
-                self.publisher.extreme(transit as f64 * 1e-9);
+                self.observe_frame(datagram, now);
+                self.observe_transit(datagram, now);
             }
             Arrival::Duplicate | Arrival::TooOld => {}
         }
         arrival
+    }
+
+    /// Counts a datagram's transit time, nanoseconds.
+    #[inline]
+    fn observe_transit(&mut self, datagram: &ArrivedDatagram, now: MonoTime) -> i64 {
+        let transit = datagram.arrival.nanos_since(datagram.sent);
+        self.transit.observe(transit);
+        self.publisher.extreme(transit as f64 * 1e-9);
+        if let Some(histogram) = &mut self.histograms.transit {
+            histogram.record(transit, now, datagram.arrival);
+        }
+        transit
+    }
+
+    /// Counts a datagram's part of its frame.
+    #[inline]
+    fn observe_frame(&mut self, datagram: &ArrivedDatagram, now: MonoTime) {
+        let Some(frame) = &datagram.frame else {
+            return;
+        };
+        let counts = &mut self.counters.frames;
+        let progress = self
+            .frames
+            .observe(frame, datagram.length, datagram.arrival, counts);
+        if progress.begins {
+            // The pause between frames says nothing about the network.
+            self.jitter.skip_next_difference();
+        }
+        if let (Some(Some(latency)), Some(histogram)) =
+            (progress.completed, &mut self.histograms.frames)
+        {
+            histogram.record(latency, now, datagram.arrival);
+        }
+    }
+
+    /// The flow has ended: what is incomplete is lost. Publishes.
+    pub fn finish(&mut self) {
+        self.frames.finish(&mut self.counters.frames);
+        self.publish();
     }
 
     /// Makes the counters visible to the sampler.
@@ -142,6 +213,8 @@ mod tests {
             arrival: WallTime::from_nanos(arrived_ms * 1_000_000),
             length: 100,
             truncated: false,
+            marked: false,
+            frame: None,
         }
     }
 

@@ -107,6 +107,8 @@ fn arriving_datagrams() {
                     arrival: WallTime::from_nanos(n as i64 * 1100),
                     length: 1470,
                     truncated: false,
+                    marked: false,
+                    frame: None,
                 };
                 receiver.observe(&datagram, now);
             }

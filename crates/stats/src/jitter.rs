@@ -55,7 +55,7 @@ impl Jitter {
     /// nothing about the network and is left out (iperf 2, isochronous traffic).
     #[inline]
     pub fn skip_next_difference(&mut self) {
-        self.skip_next = true;
+        self.skip_next = self.previous.is_some();
     }
 
     /// The last unsmoothed difference of transit times, signed nanoseconds (the

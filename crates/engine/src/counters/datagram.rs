@@ -3,7 +3,24 @@
 use tapeline_base::MonoTime;
 use tapeline_stats::Moments;
 
-use super::{Extremes, FlowCell, Publisher, Words};
+use super::exchange::SERIES;
+use super::{DelaySeries, Extremes, FlowCell, Publisher, Words};
+
+/// Words of the published counters.
+const WORDS: usize = OWN + SERIES;
+/// Words before the series of frame latencies.
+const OWN: usize = 24;
+
+/// Frames of which datagrams arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameArrivals {
+    /// Frames complete.
+    pub received: u64,
+    /// Frames of which something is missing.
+    pub lost: u64,
+    /// Arrival of a frame's last byte minus the time it was due, seconds.
+    pub latency: DelaySeries,
+}
 
 /// A UDP receiver's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,20 +51,24 @@ pub struct DatagramCounters {
     pub jitter_mean_ns: f64,
     /// Transit times, seconds.
     pub transit: Moments,
+    /// Frames, where the traffic has any.
+    pub frames: FrameArrivals,
+    /// Datagrams marked with congestion experienced (ECN).
+    pub marked: u64,
     /// Time of the last datagram.
     pub last: MonoTime,
 }
 
 /// Cell of a UDP receiver.
-pub type DatagramCell = FlowCell<DatagramCounters, 21>;
+pub type DatagramCell = FlowCell<DatagramCounters, WORDS>;
 /// The one writer of a [`DatagramCell`]; its extremes are transit times.
-pub type DatagramPublisher = Publisher<DatagramCounters, 21>;
+pub type DatagramPublisher = Publisher<DatagramCounters, WORDS>;
 
-impl Words<21> for DatagramCounters {
+impl Words<WORDS> for DatagramCounters {
     #[inline]
-    fn to_words(&self, extremes: &Extremes) -> [u64; 21] {
+    fn to_words(&self, extremes: &Extremes) -> [u64; WORDS] {
         let [interval, low, high] = extremes.to_words();
-        [
+        let own: [u64; OWN] = [
             self.bytes,
             self.received,
             self.total,
@@ -69,10 +90,18 @@ impl Words<21> for DatagramCounters {
             interval,
             low,
             high,
-        ]
+            self.frames.received,
+            self.frames.lost,
+            self.marked,
+        ];
+        let mut words = [0; WORDS];
+        let (front, series) = words.split_at_mut(OWN);
+        front.copy_from_slice(&own);
+        series.copy_from_slice(&self.frames.latency.to_words());
+        words
     }
 
-    fn from_words(w: [u64; 21]) -> (Self, Extremes) {
+    fn from_words(w: [u64; WORDS]) -> (Self, Extremes) {
         let f = |i: usize| f64::from_bits(w[i]);
         let counters = Self {
             bytes: w[0],
@@ -95,6 +124,12 @@ impl Words<21> for DatagramCounters {
                 max: f(16),
             },
             last: MonoTime::from_nanos(w[17]),
+            frames: FrameArrivals {
+                received: w[21],
+                lost: w[22],
+                latency: DelaySeries::from_words(&w[OWN..]),
+            },
+            marked: w[23],
         };
         (counters, Extremes::from_words([w[18], w[19], w[20]]))
     }

@@ -8,7 +8,7 @@ use super::{Extremes, FlowCell, Publisher, Words};
 /// Words of the published counters.
 const WORDS: usize = 36;
 /// Words of one [`DelaySeries`].
-const SERIES: usize = 7;
+pub(super) const SERIES: usize = 7;
 
 /// Delays of a flow, seconds, with the extremes of the running interval, which cannot be
 /// subtracted as the rest can.
@@ -58,7 +58,7 @@ impl DelaySeries {
         }
     }
 
-    fn to_words(self) -> [u64; SERIES] {
+    pub(super) fn to_words(self) -> [u64; SERIES] {
         let m = &self.all;
         let floats = [m.mean, m.m2, m.min, m.max, self.interval.0, self.interval.1];
         let mut words = [m.count; SERIES];
@@ -68,7 +68,7 @@ impl DelaySeries {
         words
     }
 
-    fn from_words(words: &[u64]) -> Self {
+    pub(super) fn from_words(words: &[u64]) -> Self {
         let float = |i: usize| f64::from_bits(words[i]);
         Self {
             all: Moments {
