@@ -18,10 +18,11 @@ use super::flows::{SendPart, TcpFlow, payload};
 use super::groups::TestGroups;
 use super::order::{SLACK, SendOrder, patience};
 use super::server::{ListenRequest, open_tcp, open_udp};
-use super::stamps::StampForm;
+use super::stamps::{Settings, StampForm};
 use super::tcp_server::{Admission, TcpService};
 use super::udp_client::{Fin, UdpSending};
 use super::udp_server::UdpService;
+use super::udp_traffic::Traffic;
 use crate::context::{Part, Tally};
 use crate::plan::{Arrangement, ClientPlan, Personality, ServedTransports, ServerPlan};
 use crate::reporter::GroupKey;
@@ -238,12 +239,15 @@ impl ConnectBack {
             } else {
                 StampForm::Wide
             },
-            header: None,
+            settings: Settings::None,
             length,
             start,
             deadline: self.order.time.map(|time| start + time),
             bytes: self.order.bytes,
-            pace: Pace::Bits(rate),
+            traffic: Traffic::Steady(Pace::Bits(rate)),
+            seed: 0,
+            trip_times: false,
+            content: None,
             interval: self.interval,
             groups: vec![self.group],
             local,

@@ -113,7 +113,7 @@ impl Ended {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stamps::{StampForm, datagram_template};
+    use super::super::stamps::{Settings, StampForm, datagram_template};
     use super::*;
     use tapeline_wire::iperf2::UdpClientHeader;
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn datagram(id: i64, second: u32) -> Vec<u8> {
-        let mut datagram = datagram_template(128, Some(&UdpClientHeader::default()));
+        let mut datagram = datagram_template(128, &Settings::Header(UdpClientHeader::default()));
         DatagramStamp {
             id,
             seconds: second,

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Bytes, MonoTime, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver};
+use tapeline_base::{Bytes, MonoTime, Tos, WallTime};
+use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, ReceiverHistograms};
 use tapeline_wire::iperf2::{
     DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes,
 };
@@ -15,6 +15,8 @@ use super::udp_flow::{FlowReader, Meaning};
 
 /// Time for data that the final datagram has overtaken. A client asks again after 10 ms.
 const OVERTAKEN: Duration = Duration::from_millis(10);
+/// Congestion experienced, of the ECN bits (RFC 3168).
+pub(super) const CONGESTION: u8 = 3;
 
 /// A datagram and when it came.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,8 @@ pub(super) struct Content<'a> {
     pub(super) arrival: WallTime,
     /// It was longer than the buffer.
     pub(super) truncated: bool,
+    /// Its type of service, where it is known.
+    pub(super) tos: Option<Tos>,
     pub(super) now: MonoTime,
 }
 
@@ -50,11 +54,18 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    pub(super) fn new(reader: FlowReader, cell: Arc<DatagramCell>, now: MonoTime) -> Self {
+    /// A flow that begins at `start`.
+    pub(super) fn new(
+        reader: FlowReader,
+        cell: Arc<DatagramCell>,
+        histograms: ReceiverHistograms,
+        start: MonoTime,
+    ) -> Self {
+        let receiver = DatagramReceiver::new(reader.first(), cell, start);
         Self {
-            receiver: DatagramReceiver::new(reader.first(), cell, now),
+            receiver: receiver.with_histograms(histograms),
             reader,
-            began: now,
+            began: start,
             closing: None,
         }
     }
@@ -79,6 +90,8 @@ impl Incoming {
                 arrival: content.arrival,
                 length: content.payload.len(),
                 truncated: content.truncated,
+                marked: content.tos.is_some_and(|tos| tos.ecn() == CONGESTION),
+                frame: seen.frame,
             };
             self.receiver.observe(&arrived, content.now);
         }
@@ -104,6 +117,11 @@ impl Incoming {
     /// Makes the counters visible to the sampler.
     pub(super) fn publish(&mut self) {
         self.receiver.publish();
+    }
+
+    /// The flow has ended: what is incomplete is lost. Publishes.
+    pub(super) fn finish(&mut self) {
+        self.receiver.finish();
     }
 
     /// When something arrived last.

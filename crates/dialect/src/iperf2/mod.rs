@@ -31,9 +31,12 @@ mod tcp_server;
 mod tcp_session;
 mod udp_client;
 mod udp_flow;
+mod udp_histograms;
 mod udp_receive;
 mod udp_server;
 mod udp_session;
+mod udp_start;
+mod udp_traffic;
 
 pub use client::run_client;
 pub use server::{Server, ServerError, ServerStopper};

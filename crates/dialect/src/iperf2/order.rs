@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, MonoTime, Pace, Tos, WallTime};
 use tapeline_wire::iperf2::{
-    Amount, CongestionControl, PeerVersion, Rate, TcpClientHeader, TestMode, Ticks,
-    UdpClientHeader, limits,
+    Amount, ByteRate, CongestionControl, PeerVersion, Rate, ShortTripTimes, TcpClientHeader,
+    TestMode, Ticks, Timestamp, UdpClientHeader, Workload, limits,
 };
 
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Limit, Personality, StartTime};
+use super::stamps::Settings;
+use super::udp_traffic::{FramePlan, Traffic, ordered_frames};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Limit, Personality, Shape, StartTime};
 
 /// Time by which the end that receives outlasts the one that sends.
 pub(super) const SLACK: Duration = Duration::from_secs(2);
@@ -73,9 +75,11 @@ impl ClientPlan {
             .clamp(limits::MIN_UDP_LENGTH as u32, limits::MAX_UDP_LENGTH)
     }
 
-    /// Target of a UDP sender: `-b`, or iperf 2's default of 1 Mibit/s.
+    /// Target of a steady UDP sender: `--ipg`, `-b`, or iperf 2's default of 1 Mibit/s.
     pub(super) fn udp_pace(&self) -> Pace {
-        self.pace
+        self.packet_gap
+            .map(Pace::Gap)
+            .or(self.pace)
             .unwrap_or(Pace::Bits(BitRate(limits::DEFAULT_UDP_RATE)))
     }
 
@@ -149,10 +153,34 @@ impl ClientPlan {
         }
     }
 
-    /// The UDP header of this test.
-    pub(super) fn udp_header(&self, ipv6: bool) -> UdpClientHeader {
-        let length = u64::from(self.udp_length(ipv6));
-        let rate = self.udp_pace().bits(length);
+    /// What the datagrams of a flow carry that begins at `start`.
+    pub(super) fn udp_settings(&self, ipv6: bool, start: Timestamp) -> Settings {
+        let length = self.udp_length(ipv6);
+        let alone = self.mode() == TestMode::Normal;
+        if self.compatibility {
+            Settings::None
+        } else if self.latency.trip_times && alone && length < limits::MIN_UDP_TRIP_TIMES {
+            Settings::Short(ShortTripTimes {
+                start_seconds: match self.start {
+                    StartTime::At(_) => start.seconds,
+                    StartTime::Now | StartTime::After(_) => 0,
+                },
+            })
+        } else {
+            Settings::Header(self.udp_header(ipv6, start))
+        }
+    }
+
+    /// The UDP header of this test, for a flow that begins at `start`.
+    pub(super) fn udp_header(&self, ipv6: bool, start: Timestamp) -> UdpClientHeader {
+        let length = self.udp_length(ipv6);
+        let rate = match &self.shape {
+            Shape::Isochronous(_) => BitRate(limits::DEFAULT_UDP_RATE),
+            _ => self.udp_pace().bits(u64::from(length)),
+        };
+        let mode = self.mode();
+        let answered = matches!(mode, TestMode::Reverse | TestMode::FullDuplex);
+        let epoch = matches!(self.start, StartTime::At(_));
         UdpClientHeader {
             threads: u32::try_from(self.parallel).unwrap_or(u32::MAX),
             port: self.header_port(),
@@ -162,6 +190,22 @@ impl ClientPlan {
             rate: Rate::Bits(rate),
             tos: self.socket.tos.unwrap_or_default(),
             no_fin: !self.udp_fin || self.arrangement() == Arrangement::FullDuplex,
+            start_time: (self.latency.trip_times || epoch).then_some(start),
+            epoch_start: epoch && (self.latency.trip_times || answered),
+            trip_times: self.latency.trip_times,
+            fq_rate: self
+                .socket
+                .fair_queue
+                .map(|pacing| ByteRate(pacing.rate.0 / 8)),
+            workload: match &self.shape {
+                Shape::Isochronous(_) => {
+                    Workload::Isochronous(ordered_frames(self, length).filter(|_| answered))
+                }
+                _ => Workload::Stream,
+            },
+            l2_length_check: self.l2_checks,
+            l2_ipv6: self.l2_checks && ipv6,
+            l4s: self.l4s,
             ..UdpClientHeader::default()
         }
     }
@@ -204,7 +248,7 @@ pub(super) fn patience(interval: Option<Duration>, gap: Option<Duration>) -> Dur
 }
 
 /// What a server's sender does on a client's order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SendOrder {
     /// Send for this long; a client that says nothing gets ten seconds.
     pub(super) time: Option<Duration>,
@@ -214,6 +258,8 @@ pub(super) struct SendOrder {
     pub(super) length: u32,
     /// Target rate; `None` is unlimited.
     pub(super) rate: Option<BitRate>,
+    /// Frames to be produced at their own rate (UDP).
+    pub(super) frames: Option<FramePlan>,
     /// Type of service of the data.
     pub(super) tos: Tos,
 }
@@ -229,6 +275,19 @@ fn amount_limits(amount: Amount) -> (Option<Duration>, Option<u64>) {
 }
 
 impl SendOrder {
+    /// The longest pause between datagrams that belongs to the order.
+    pub(super) fn longest_gap(&self) -> Option<Duration> {
+        self.traffic().longest_gap(self.length)
+    }
+
+    /// What a sender of datagrams makes of it.
+    pub(super) fn traffic(&self) -> Traffic {
+        match self.frames {
+            Some(frames) => Traffic::Frames(frames),
+            None => Traffic::Steady(Pace::Bits(self.rate.unwrap_or_default())),
+        }
+    }
+
     /// From a TCP header.
     pub(super) fn from_tcp(header: &TcpClientHeader, reflected: Option<Tos>) -> Self {
         let (time, bytes) = amount_limits(header.amount);
@@ -240,6 +299,7 @@ impl SendOrder {
                 .unwrap_or(limits::DEFAULT_TCP_LENGTH)
                 .max(1),
             rate: header.rate.filter(|rate| rate.0 > 0),
+            frames: None,
             tos: reflected.unwrap_or(header.tos),
         }
     }
@@ -256,6 +316,12 @@ impl SendOrder {
             bytes,
             length,
             rate: Some(header.rate.bits(length)).filter(|rate| rate.0 > 0),
+            frames: match header.workload {
+                Workload::Isochronous(Some(settings)) if settings.is_usable() => {
+                    Some(FramePlan::ordered(&settings, length))
+                }
+                _ => None,
+            },
             tos: reflected.unwrap_or(header.tos),
         }
     }
@@ -317,6 +383,6 @@ mod tests {
     fn full_duplex_udp_never_asks_for_a_report() {
         let mut plan = client_plan();
         plan.workload = ClientWorkload::Stream(Arrangement::FullDuplex);
-        assert!(plan.udp_header(false).no_fin);
+        assert!(plan.udp_header(false, Timestamp::ZERO).no_fin);
     }
 }

@@ -13,7 +13,7 @@ use tapeline_wire::iperf2::{DatagramStamp, ServerReport, UdpClientHeader};
 use super::closing::{Closing, ClosingStep};
 use super::ended::{Afterwards, Ended};
 use super::incoming::{Content, Incoming, Taken};
-use super::stamps::{StampForm, datagram_template};
+use super::stamps::{Settings, StampForm, datagram_template};
 use super::udp_flow::FlowReader;
 
 /// Datagrams of data, one a millisecond.
@@ -39,7 +39,7 @@ struct Client {
 impl Client {
     fn new() -> Self {
         Self {
-            template: datagram_template(LENGTH, Some(&UdpClientHeader::default())),
+            template: datagram_template(LENGTH, &Settings::Header(UdpClientHeader::default())),
             next: 1,
             due: MonoTime::ZERO,
             closing: None,
@@ -146,7 +146,7 @@ impl Server {
             return;
         };
         let cell = Arc::new(DatagramCell::new(Intervals::new(content.now, None)));
-        let mut incoming = Incoming::new(reader, cell, content.now);
+        let mut incoming = Incoming::new(reader, cell, Default::default(), content.now);
         let _ = incoming.take(content);
         self.opened += 1;
         self.flow = Flow::Receiving(Box::new(incoming));
@@ -170,6 +170,7 @@ impl Endpoint for Server {
             payload: datagram,
             arrival: wall(now),
             truncated: false,
+            tos: None,
             now,
         };
         match &mut self.flow {

@@ -1,8 +1,10 @@
 //! Stamps for the engine's packet loops.
 
 use tapeline_base::WallTime;
-use tapeline_engine::DatagramStamp as EngineStamp;
-use tapeline_wire::iperf2::{DatagramStamp, UdpClientHeader};
+use tapeline_engine::{DatagramStamp as EngineStamp, FramePart};
+use tapeline_wire::iperf2::{
+    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader,
+};
 
 /// Number and time of a 16-byte datagram header; settings stay as in the template.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,56 @@ impl EngineStamp for Stamp12 {
     #[inline]
     fn stamp(&mut self, datagram: &mut [u8], sequence: u64, wall: WallTime) {
         data_stamp(sequence, wall).write_12(datagram);
+    }
+}
+
+/// As [`Stamp16`], and the frame that the datagram belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameStamp {
+    pub(super) period_micros: u32,
+    /// When the first frame was due.
+    pub(super) start: Timestamp,
+}
+
+impl EngineStamp for FrameStamp {
+    #[inline]
+    fn stamp(&mut self, datagram: &mut [u8], sequence: u64, wall: WallTime) {
+        Stamp16.stamp(datagram, sequence, wall);
+    }
+
+    #[inline]
+    fn frame(&mut self, datagram: &mut [u8], part: &FramePart) {
+        IsochronousFrame {
+            period_micros: self.period_micros,
+            start: self.start,
+            previous_id: part.frame.previous as u32,
+            id: part.frame.id as u32,
+            size: part.size,
+            remaining: part.remaining,
+        }
+        .write(datagram);
+    }
+}
+
+/// What stands behind number and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settings {
+    /// Nothing.
+    None,
+    /// All settings.
+    Header(UdpClientHeader),
+    /// Of small datagrams only that the clocks agree.
+    Short(ShortTripTimes),
+}
+
+impl Settings {
+    /// Bytes that the first datagram must have.
+    pub(super) fn announced_length(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Header(header) => header.announced_length(),
+            Self::Short(_) => ShortTripTimes::END,
+        }
     }
 }
 
@@ -70,17 +122,18 @@ fn data_stamp(sequence: u64, wall: WallTime) -> DatagramStamp {
 }
 
 /// A datagram before it is stamped: digits, and the settings where there are any.
-pub(super) fn datagram_template(length: usize, header: Option<&UdpClientHeader>) -> Vec<u8> {
+pub(super) fn datagram_template(length: usize, settings: &Settings) -> Vec<u8> {
     let mut datagram = vec![0; length];
     tapeline_wire::iperf2::fill_pattern(&mut datagram);
-    match header {
-        Some(header) => {
+    match settings {
+        Settings::Short(short) => short.write(&mut datagram),
+        Settings::Header(header) => {
             let room = length.min(tapeline_wire::iperf2::limits::UDP_HEADER_ROOM);
             datagram[..room].fill(0);
             header.write(&mut datagram);
         }
         // A headerless datagram must not look like settings to a 2.2.1 server.
-        None => datagram
+        Settings::None => datagram
             .iter_mut()
             .take(20)
             .skip(16)
@@ -103,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_template_without_settings_reads_as_headerless() {
-        let template = datagram_template(1470, None);
+        let template = datagram_template(1470, &Settings::None);
         assert_eq!(
             tapeline_wire::iperf2::UdpLayout::detect(&template),
             tapeline_wire::iperf2::UdpLayout::Headerless

@@ -4,20 +4,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport};
+use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Transport, WallTime};
 use tapeline_engine::{
-    Destination, Intervals, Precision, Schedule, SendCell, SendPublisher, Stop, UdpSendPlan,
-    UdpTraffic, run_udp_sender,
+    Content, Destination, Intervals, Precision, SendCell, SendPublisher, Stop, UdpSendEnd,
+    UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{
-    ConnectionFlavour, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
-    TrafficOperation, UdpReceive,
+    ConnectionFlavour, Endpoints, Event, MarkovReport, Measure, Notice, Phase, Row, ScheduleErrors,
+    Span, Subject, TrafficOperation, UdpReceive,
 };
 use tapeline_stats::Moments;
 use tapeline_sys::{
     Interest, Opened, Operation, ReceiveFeatures, SocketOptions, UdpSocket, Wait, reason,
 };
-use tapeline_wire::iperf2::{ServerReport, UdpClientHeader};
+use tapeline_wire::iperf2::{ServerReport, Timestamp};
 
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
@@ -26,10 +26,11 @@ use super::connect_back::ClientListener;
 use super::flows::tell_ending;
 use super::groups::TestSums;
 use super::order::{SLACK, patience};
-use super::stamps::{Stamp12, Stamp16, StampForm, datagram_template};
+use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_template};
 use super::udp_receive::UdpReceiving;
+use super::udp_traffic::Traffic;
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, Personality};
+use crate::plan::{Arrangement, ClientPlan, Personality, Shape, StartTime};
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
@@ -156,6 +157,12 @@ fn show(plan: &ClientPlan, flow: &Ready, context: &SharedContext) {
     let mut line = banner::connected(flow.tag, flow.local, flow.peer);
     line.flavour = flavour;
     line.no_udp_fin = !plan.udp_fin || plan.arrangement() == Arrangement::FullDuplex;
+    line.trip_times = plan.latency.trip_times;
+    line.isochronous = matches!(plan.shape, Shape::Isochronous(_));
+    line.fair_queue = plan.socket.fair_queue.is_some();
+    line.epoch_start = matches!(plan.start, StartTime::At(_));
+    line.link_checks = plan.l2_checks;
+    line.l4s = plan.l4s;
     line.tos = banner::tos_note(flavour, true, plan.socket.tos.unwrap_or_default(), None);
     line.at = Some(context.wall());
     context.reporter.event(Event::Connected(line));
@@ -186,7 +193,8 @@ fn start_flow(
 ) {
     let arrangement = plan.arrangement();
     let ipv6 = flow.peer.is_ipv6();
-    let header = plan.udp_header(ipv6);
+    let start = plan.first_send(start, context.wall());
+    let settings = plan.udp_settings(ipv6, wall_at(start, context));
     let deadline = plan.time_limit().map(|time| start + time);
     let reversed = FlowTag {
         reversed: true,
@@ -202,8 +210,8 @@ fn start_flow(
     let sends = arrangement != Arrangement::Reverse;
     let receives = matches!(arrangement, Arrangement::Reverse | Arrangement::FullDuplex);
     if receives {
-        let length = u64::from(plan.udp_length(ipv6));
-        let gap = plan.udp_pace().gap(length);
+        let length = plan.udp_length(ipv6);
+        let gap = Traffic::of_client(plan, length).longest_gap(length);
         flow.socket.request(ReceiveFeatures::MEASURE);
         let _ = flow.socket.maximise_receive_buffer();
         let receiving = UdpReceiving {
@@ -217,12 +225,14 @@ fn start_flow(
             bytes: plan.byte_limit(),
             interval: plan.interval,
             groups: groups.clone(),
+            latency: plan.latency,
+            frames: matches!(plan.shape, Shape::Isochronous(_)),
             patience: patience(plan.interval, gap),
             stop: context.stop().clone(),
         };
         let asker = Arc::clone(&flow.socket);
         let stop = context.stop().clone();
-        let first = (!sends).then(|| first_datagram(&header, 0));
+        let first = (!sends).then(|| first_datagram(&settings, 0));
         spawn(context, tally, move || {
             if let Some(first) = first {
                 ask_for_data(&asker, first, &stop);
@@ -231,25 +241,32 @@ fn start_flow(
         });
     }
     if sends {
-        let with_header = (!plan.compatibility).then_some(header);
+        let no_fin = !plan.udp_fin || arrangement == Arrangement::FullDuplex;
+        let length = plan.udp_length(ipv6);
         let sending = UdpSending {
             context: Arc::clone(context),
             tag: flow.tag,
             socket: flow.socket,
             to: Destination::Connected,
             form: StampForm::Wide,
-            header: with_header,
-            length: plan.udp_length(ipv6),
+            settings,
+            length,
             start,
             deadline,
             bytes: plan.byte_limit(),
-            pace: plan.udp_pace(),
+            traffic: Traffic::of_client(plan, length),
+            seed: plan
+                .seed
+                .unwrap_or_else(|| context.wall().as_nanos() as u64)
+                .wrapping_add(u64::from(flow.tag.id.0)),
+            trip_times: plan.latency.trip_times,
+            content: None,
             interval: plan.interval,
             groups,
             local: flow.local,
             peer: flow.peer,
             stop: context.stop().clone(),
-            fin: if header.no_fin || flow.peer.ip().is_multicast() {
+            fin: if no_fin || flow.peer.ip().is_multicast() {
                 Fin::Once
             } else {
                 Fin::Exchange
@@ -260,9 +277,16 @@ fn start_flow(
 }
 
 /// The first datagram of a flow: long enough for its settings.
-fn first_datagram(header: &UdpClientHeader, length: u32) -> Vec<u8> {
-    let length = (length as usize).max(header.announced_length());
-    datagram_template(length, Some(header))
+fn first_datagram(settings: &Settings, length: u32) -> Vec<u8> {
+    let length = (length as usize).max(settings.announced_length());
+    datagram_template(length, settings)
+}
+
+/// The time of day at a moment near to now.
+fn wall_at(time: MonoTime, context: &SharedContext) -> Timestamp {
+    let (now, wall) = (context.now(), context.wall());
+    let ahead = time.since(now).as_nanos() as i64 - now.since(time).as_nanos() as i64;
+    Timestamp::from(WallTime::from_nanos(wall.as_nanos().saturating_add(ahead)))
 }
 
 /// Sends the order of a reverse test until the server's data arrives. The server takes
@@ -309,13 +333,19 @@ pub(super) struct UdpSending {
     /// Where to.
     pub(super) to: Destination,
     pub(super) form: StampForm,
-    /// Settings, where the flow carries any.
-    pub(super) header: Option<UdpClientHeader>,
+    /// What the datagrams carry behind their number and time.
+    pub(super) settings: Settings,
     pub(super) length: u32,
     pub(super) start: MonoTime,
     pub(super) deadline: Option<MonoTime>,
     pub(super) bytes: Option<u64>,
-    pub(super) pace: Pace,
+    pub(super) traffic: Traffic,
+    /// Decides all that the traffic draws.
+    pub(super) seed: u64,
+    /// The clocks agree.
+    pub(super) trip_times: bool,
+    /// Payload that is read.
+    pub(super) content: Option<Content>,
     pub(super) interval: Option<Duration>,
     pub(super) groups: Vec<GroupKey>,
     pub(super) local: SocketAddr,
@@ -329,7 +359,7 @@ const PACING_MISSED: f64 = 0.99;
 
 impl UdpSending {
     /// Sends on the calling thread until all is over; returns whether it failed.
-    pub(super) fn run(self) -> bool {
+    pub(super) fn run(mut self) -> bool {
         let cell = Arc::new(SendCell::new(Intervals::new(self.start, self.interval)));
         let running = self.context.reporter.start(FlowStart {
             tag: self.tag,
@@ -344,15 +374,16 @@ impl UdpSending {
             groups: self.groups.clone(),
             conn: None,
             histograms: Vec::new(),
-            extras: FlowExtras::default(),
+            extras: FlowExtras {
+                trip_times: self.trip_times,
+                frames: self.traffic.marked_frames().is_some(),
+                ..FlowExtras::default()
+            },
         });
         let _ = self
             .socket
             .set_send_timeout(Some(tapeline_engine::SEND_LIMIT));
-        let end = match self.form {
-            StampForm::Wide => run_udp_sender(self.send_plan(Arc::clone(&cell), Stamp16)),
-            StampForm::Narrow => run_udp_sender(self.send_plan(Arc::clone(&cell), Stamp12)),
-        };
+        let end = self.send_data(Arc::clone(&cell));
         self.tell_pacing(&end.counters, end.ending.at);
         let mut failed = tell_ending(
             &self.context,
@@ -369,10 +400,11 @@ impl UdpSending {
                 sent: Some(0),
                 dropped: None,
             });
+            self.tell_traffic(&end.traffic);
             return failed;
         }
         // The final datagram counts as one of the flow, on both sides.
-        let mut final_datagram = datagram_template(self.length as usize, self.header.as_ref());
+        let mut final_datagram = datagram_template(self.length as usize, &self.settings);
         let sent = self.send_final(&mut final_datagram, end.next_sequence);
         let mut counters = end.counters;
         if sent.is_ok() {
@@ -385,6 +417,7 @@ impl UdpSending {
             sent: Some(counters.writes),
             dropped: None,
         });
+        self.tell_traffic(&end.traffic);
         if let Err(error) = sent {
             self.failed(TrafficOperation::WriteFin, &error);
         }
@@ -394,34 +427,40 @@ impl UdpSending {
         failed
     }
 
-    fn send_plan<S>(&self, cell: Arc<SendCell>, stamp: S) -> UdpSendPlan<S> {
-        let bits = u64::from(self.length) * 8;
-        let schedule = match self.pace {
-            Pace::Bits(rate) => Schedule::at_bit_rate(self.start, bits, rate.0),
-            Pace::Packets(rate) => Schedule::at_unit_rate(self.start, rate.0),
-            Pace::Gap(gap) => Schedule::at_gap(self.start, gap),
-        };
+    /// Sends the data, with the stamp that its form and traffic want.
+    fn send_data(&mut self, cell: Arc<SendCell>) -> UdpSendEnd {
+        match (self.form, self.traffic.marked_frames()) {
+            (StampForm::Narrow, _) => run_udp_sender(self.send_plan(cell, Stamp12)),
+            (StampForm::Wide, None) => run_udp_sender(self.send_plan(cell, Stamp16)),
+            (StampForm::Wide, Some(frames)) => {
+                let stamp = FrameStamp {
+                    period_micros: frames.period_micros(),
+                    start: wall_at(self.start, &self.context),
+                };
+                run_udp_sender(self.send_plan(cell, stamp))
+            }
+        }
+    }
+
+    fn send_plan<S>(&mut self, cell: Arc<SendCell>, stamp: S) -> UdpSendPlan<S> {
         // The first datagram carries the settings, however short the others or the whole
         // test are.
         let shortest = self.bytes.map_or(self.length, |bytes| {
             self.length.min(u32::try_from(bytes).unwrap_or(u32::MAX))
         });
-        let first = self
-            .header
-            .as_ref()
-            .filter(|header| (shortest as usize) < header.announced_length())
-            .map(|header| first_datagram(header, shortest));
+        let first = ((shortest as usize) < self.settings.announced_length())
+            .then(|| first_datagram(&self.settings, shortest));
         UdpSendPlan {
             socket: Arc::clone(&self.socket),
             to: self.to,
-            template: datagram_template(self.length as usize, self.header.as_ref()),
+            template: datagram_template(self.length as usize, &self.settings),
             first,
             first_sequence: self.form.first_sequence(),
             start: self.start,
             deadline: self.deadline,
             bytes: self.bytes,
-            traffic: UdpTraffic::steady(schedule),
-            content: None,
+            traffic: self.traffic.engine(self.start, self.length, self.seed),
+            content: self.content.take(),
             precision: Precision::Precise,
             segmentation: true,
             cell,
@@ -430,8 +469,34 @@ impl UdpSending {
         }
     }
 
+    /// What clocks and chains counted.
+    fn tell_traffic(&self, traffic: &UdpTraffic) {
+        let clock = traffic.frame_clock().map(|clock| clock.errors());
+        if let (Some(errors), Some(_)) = (clock, self.traffic.marked_frames()) {
+            self.context
+                .reporter
+                .event(Event::ScheduleErrors(ScheduleErrors {
+                    tag: self.tag,
+                    errors: *errors,
+                }));
+        }
+        if let (Traffic::Lengths { chain, .. }, Some(drawn)) =
+            (&self.traffic, traffic.length_chain())
+        {
+            self.context.reporter.event(Event::Markov(MarkovReport {
+                tag: self.tag,
+                text: chain.text.clone(),
+                lengths: chain.lengths.clone(),
+                probabilities: chain.transitions.clone(),
+                counts: drawn.transitions(),
+            }));
+        }
+    }
+
     fn tell_pacing(&self, counters: &tapeline_engine::SendCounters, at: MonoTime) {
-        let wanted = self.pace.bits(u64::from(self.length)).0;
+        let Some(BitRate(wanted)) = self.traffic.steady_rate(self.length) else {
+            return;
+        };
         let span = at.since(self.start);
         let reached = tapeline_base::BitRate::over(counters.bytes, span);
         let enough = counters.writes > 100 && span > Duration::from_millis(500);

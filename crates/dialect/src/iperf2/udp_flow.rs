@@ -1,7 +1,11 @@
 //! Reading a UDP flow's datagrams: which layout, which number, data or end.
 
 use tapeline_base::WallTime;
-use tapeline_wire::iperf2::{DatagramStamp, UdpClientHeader, UdpLayout, limits};
+use tapeline_engine::ArrivedFrame;
+use tapeline_wire::iperf2::{
+    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader, UdpLayout,
+    Workload, limits,
+};
 
 /// What a datagram means for its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,36 @@ pub(super) struct Seen {
     pub(super) meaning: Meaning,
     /// The sender's stamp.
     pub(super) sent: WallTime,
+    /// The frame that it belongs to, where there are frames.
+    pub(super) frame: Option<ArrivedFrame>,
+}
+
+/// What the first datagram of a flow says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Announced {
+    /// Nothing.
+    Nothing,
+    /// All settings.
+    Header(UdpClientHeader),
+    /// That the clocks agree, no more.
+    Short(ShortTripTimes),
+}
+
+impl Announced {
+    fn of(datagram: &[u8]) -> Self {
+        match UdpClientHeader::parse(datagram) {
+            Ok(header) => Self::Header(header),
+            Err(_) => ShortTripTimes::read(datagram).map_or(Self::Nothing, Self::Short),
+        }
+    }
+
+    /// The settings, if there are any.
+    pub(super) fn header(self) -> Option<UdpClientHeader> {
+        match self {
+            Self::Header(header) => Some(header),
+            Self::Nothing | Self::Short(_) => None,
+        }
+    }
 }
 
 /// Reads the datagrams of one flow in the layout that its first datagram showed.
@@ -36,11 +70,13 @@ pub(super) struct FlowReader {
     newest: WallTime,
     /// The flow began with settings, so that a new beginning can be told.
     settings: bool,
+    /// Datagrams say to which frame they belong.
+    frames: bool,
 }
 
 impl FlowReader {
-    /// For the datagrams that a 2.1 or later end sends in reverse.
-    pub(super) fn reverse() -> Self {
+    /// For the datagrams that a 2.1 or later end sends in reverse, frames or not.
+    pub(super) fn reverse(frames: bool) -> Self {
         Self {
             narrow: false,
             wide_ids: true,
@@ -48,20 +84,24 @@ impl FlowReader {
             highest: 0,
             newest: WallTime::default(),
             settings: false,
+            frames,
         }
     }
 
     /// From the first datagram of a new flow; `None` when it cannot open one.
-    pub(super) fn open(datagram: &[u8]) -> Option<(Self, Option<UdpClientHeader>)> {
+    pub(super) fn open(datagram: &[u8]) -> Option<(Self, Announced)> {
         let layout = UdpLayout::detect(datagram);
-        let header = UdpClientHeader::parse(datagram).ok();
+        let announced = Announced::of(datagram);
+        let header = announced.header();
         let mut reader = Self {
             narrow: matches!(layout, UdpLayout::Legacy12),
             wide_ids: header.is_some_and(|header| header.wide_ids),
             first: 1,
             highest: 0,
             newest: WallTime::default(),
-            settings: header.is_some(),
+            settings: announced != Announced::Nothing,
+            frames: header
+                .is_some_and(|header| matches!(header.workload, Workload::Isochronous(_))),
         };
         if header.is_none() && layout == UdpLayout::Headerless {
             // 64-bit numbers show by an upper half of zero.
@@ -79,7 +119,12 @@ impl FlowReader {
         } else if reader.narrow {
             reader.first = 0;
         }
-        Some((reader, header))
+        Some((reader, announced))
+    }
+
+    /// Datagrams say to which frame they belong.
+    pub(super) fn has_frames(&self) -> bool {
+        self.frames
     }
 
     /// Number that the flow's first datagram has.
@@ -128,17 +173,37 @@ impl FlowReader {
                 sequence,
                 meaning: Meaning::NewTest,
                 sent,
+                frame: None,
             });
         } else {
             Meaning::Data
         };
         self.highest = self.highest.max(sequence);
         self.newest = self.newest.max(sent);
+        let frame = if self.frames && !fin {
+            IsochronousFrame::read(datagram).map(arrived_frame)
+        } else {
+            None
+        };
         Some(Seen {
             sequence,
             meaning,
             sent,
+            frame,
         })
+    }
+}
+
+/// A frame's place in time: its slot began so many periods behind the start.
+fn arrived_frame(frame: IsochronousFrame) -> ArrivedFrame {
+    let offset = i64::from(frame.id.saturating_sub(1)) * i64::from(frame.period_micros) * 1000;
+    let start = WallTime::from(frame.start);
+    ArrivedFrame {
+        id: frame.id,
+        previous: frame.previous_id,
+        size: frame.size,
+        due: (frame.start != Timestamp::ZERO)
+            .then(|| WallTime::from_nanos(start.as_nanos().saturating_add(offset))),
     }
 }
 
@@ -152,11 +217,11 @@ impl FlowReader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stamps::{StampForm, datagram_template};
+    use super::super::stamps::{Settings, StampForm, datagram_template};
     use super::*;
 
     fn stamped(id: i64) -> Vec<u8> {
-        let mut datagram = datagram_template(100, Some(&UdpClientHeader::default()));
+        let mut datagram = datagram_template(100, &Settings::Header(UdpClientHeader::default()));
         DatagramStamp {
             id,
             seconds: 7,
@@ -176,8 +241,8 @@ mod tests {
 
     #[test]
     fn data_and_end_have_numbers() {
-        let (mut reader, header) = FlowReader::open(&stamped(1)).expect("a flow");
-        assert!(header.is_some());
+        let (mut reader, announced) = FlowReader::open(&stamped(1)).expect("a flow");
+        assert!(announced.header().is_some());
         let seen = reader.read(&stamped(4)).expect("data");
         assert_eq!((seen.sequence, seen.meaning), (4, Meaning::Data));
         let mut last = stamped(0);
@@ -221,7 +286,7 @@ mod tests {
             wide_ids: false,
             ..UdpClientHeader::default()
         };
-        let mut datagram = datagram_template(200, Some(&header));
+        let mut datagram = datagram_template(200, &Settings::Header(header));
         DatagramStamp::default().write_12(&mut datagram);
         let (reader, _) = FlowReader::open(&datagram).expect("a flow");
         assert!(reader.is_narrow());

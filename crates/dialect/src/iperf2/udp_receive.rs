@@ -13,8 +13,11 @@ use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
 
 use super::client::SharedContext;
 use super::flows::tell_ending;
+use super::incoming::CONGESTION;
 use super::order::SLACK;
 use super::udp_flow::{FlowReader, Meaning};
+use super::udp_histograms::receiver_histograms;
+use crate::plan::LatencyPlan;
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
@@ -40,6 +43,9 @@ pub(super) struct UdpReceiving {
     pub(super) bytes: Option<u64>,
     pub(super) interval: Option<Duration>,
     pub(super) groups: Vec<GroupKey>,
+    pub(super) latency: LatencyPlan,
+    /// The peer's datagrams say to which frame they belong.
+    pub(super) frames: bool,
     pub(super) patience: Duration,
     pub(super) stop: Stop,
 }
@@ -47,7 +53,14 @@ pub(super) struct UdpReceiving {
 impl UdpReceiving {
     /// Receives on the calling thread until the end; returns whether it failed.
     pub(super) fn run(self) -> bool {
-        let cell = Arc::new(DatagramCell::new(Intervals::new(self.start, self.interval)));
+        let intervals = Intervals::new(self.start, self.interval);
+        let cell = Arc::new(DatagramCell::new(intervals));
+        let (recorders, histograms) = receiver_histograms(
+            &self.latency,
+            self.latency.trip_times,
+            self.frames,
+            intervals,
+        );
         let running = self.context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpReceive(Arc::clone(&cell)),
@@ -60,14 +73,19 @@ impl UdpReceiving {
             },
             groups: self.groups.clone(),
             conn: None,
-            histograms: Vec::new(),
-            extras: FlowExtras::default(),
+            histograms,
+            extras: FlowExtras {
+                trip_times: self.latency.trip_times,
+                frames: self.frames,
+                ..FlowExtras::default()
+            },
         });
         let dropped_before = self.socket.dropped();
-        let mut reader = FlowReader::reverse();
-        let mut receiver = DatagramReceiver::new(reader.first(), cell, self.start);
+        let mut reader = FlowReader::reverse(self.frames);
+        let mut receiver =
+            DatagramReceiver::new(reader.first(), cell, self.start).with_histograms(recorders);
         let cause = self.receive(&mut reader, &mut receiver);
-        receiver.publish();
+        receiver.finish();
         let at = match cause {
             Cause::Complete | Cause::Vanished(_) => receiver.counters().last.max(self.start),
             _ => self.context.now(),
@@ -131,6 +149,8 @@ impl UdpReceiving {
                                 arrival: datagram.arrival,
                                 length: payload.len(),
                                 truncated: datagram.truncated,
+                                marked: datagram.tos.is_some_and(|tos| tos.ecn() == CONGESTION),
+                                frame: seen.frame,
                             };
                             receiver.observe(&arrived, now);
                             ended |= seen.meaning == Meaning::End;

@@ -22,8 +22,9 @@ use super::ended::{Afterwards, Ended};
 use super::groups::{GroupBy, TestGroups, TestSums};
 use super::incoming::{Content, Incoming, Taken};
 use super::tcp_server::Admission;
-use super::udp_flow::FlowReader;
+use super::udp_flow::{Announced, FlowReader};
 use super::udp_session::Opening;
+use super::udp_start::{ClockCheck, agreed_start};
 use crate::context::{Part, Tally};
 use crate::plan::ServerPlan;
 use crate::reporter::{FlowEnd, RunningFlow};
@@ -79,6 +80,8 @@ pub(super) struct Receiving {
     pub(super) deadline: Option<MonoTime>,
     pub(super) patience: Duration,
     pub(super) dropped_before: Option<u64>,
+    /// The clocks agree: the report tells delays.
+    pub(super) trip_times: bool,
     /// The client asks for a report at the end.
     pub(super) reports: bool,
     /// Begins when this flow has ended (`-r`).
@@ -240,6 +243,7 @@ impl UdpService {
                             payload,
                             arrival: datagram.arrival,
                             truncated: datagram.truncated,
+                            tos: datagram.tos,
                             now,
                         },
                     };
@@ -314,32 +318,37 @@ impl UdpService {
         if !self.admits(flows, key.source) {
             return;
         }
-        let Some((mut reader, mut header)) = FlowReader::open(datagram.content.payload) else {
+        let Some((mut reader, mut announced)) = FlowReader::open(datagram.content.payload) else {
             return;
         };
         if reader.read(datagram.content.payload).is_none() {
             return;
         }
+        let mode = announced
+            .header()
+            .map_or(TestMode::Normal, |header| header.mode);
+        let connect_back = matches!(self.admission, Admission::ConnectBack { .. });
         // Groups are not answered: nobody could be meant by it.
-        if matches!(self.admission, Admission::ConnectBack { .. }) || self.is_group(key) {
-            header = header.filter(|header| header.mode == TestMode::Normal);
+        if connect_back || (self.is_group(key) && mode != TestMode::Normal) {
+            announced = Announced::Nothing;
         }
-        if matches!(self.admission, Admission::ConnectBack { .. }) {
-            header = None;
-        }
+        let header = announced.header();
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
         let local = self.local_for(key);
+        let (trip_times, start) = self.beginning(announced, datagram);
         let opening = Opening {
             service: self,
             key,
             local,
             answers: !self.is_group(key),
-            header,
+            announced,
             tag: FlowTag {
                 id: self.context.next_id(),
                 reversed: false,
             },
             now,
+            start,
+            trip_times,
             sums: self.sums(key.source, local, header.as_ref(), now),
         };
         let flow = match mode {
@@ -354,6 +363,24 @@ impl UdpService {
         flows.by_key.insert(key, flow);
         flows.served += 1;
         flows.active += 1;
+    }
+
+    /// Whether the clocks agree, and when the flow began: by the client's clock, if so.
+    fn beginning(&self, announced: Announced, datagram: &Arrived<'_>) -> (bool, MonoTime) {
+        let (now, wall) = (datagram.content.now, self.context.wall());
+        match agreed_start(announced, datagram.content.payload, wall) {
+            ClockCheck::NotAsked => (false, now),
+            ClockCheck::Agrees(age) => (true, now - age),
+            ClockCheck::Disagrees(gap) => {
+                let text = format!(
+                    "trip-times of {} are not used: its clock differs by {} s",
+                    datagram.key.source,
+                    gap.as_secs()
+                );
+                self.context.notice(Notice::Text(text));
+                (false, now)
+            }
+        }
     }
 
     /// The datagram went to a multicast group.
@@ -446,11 +473,10 @@ impl UdpService {
         cause: EndCause,
         alone: bool,
     ) -> Ended {
-        flow.incoming.publish();
+        flow.incoming.finish();
         let at = flow.incoming.last();
-        let report = flow
-            .reports
-            .then(|| flow.incoming.report(self.plan.enhanced));
+        let latency = self.plan.enhanced || flow.trip_times;
+        let report = flow.reports.then(|| flow.incoming.report(latency));
         match (&report, cause) {
             (Some(report), EndCause::Final(stamp)) => self.answer(&report.encode(stamp), key),
             (Some(report), EndCause::Interrupted) => {

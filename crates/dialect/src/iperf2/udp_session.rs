@@ -4,22 +4,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
+use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{DatagramCell, Destination, Intervals, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::Marks;
-use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
+use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, Workload};
 
 use super::banner;
 use super::connect_back::{self, ConnectBack};
 use super::groups::TestSums;
 use super::incoming::Incoming;
 use super::order::{SLACK, SendOrder, patience};
-use super::stamps::StampForm;
+use super::stamps::{Settings, StampForm};
 use super::tcp_server::Admission;
 use super::tcp_session::with_port;
 use super::udp_client::{Fin, UdpSending};
-use super::udp_flow::FlowReader;
+use super::udp_flow::{Announced, FlowReader};
+use super::udp_histograms::receiver_histograms;
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
 use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey, GroupKind};
 
@@ -30,9 +31,13 @@ pub(super) struct Opening<'a> {
     pub(super) local: SocketAddr,
     /// The flow is told its report at the end.
     pub(super) answers: bool,
-    pub(super) header: Option<UdpClientHeader>,
+    pub(super) announced: Announced,
     pub(super) tag: FlowTag,
     pub(super) now: MonoTime,
+    /// When the flow began: by the client's clock, where the clocks agree.
+    pub(super) start: MonoTime,
+    /// The clocks agree.
+    pub(super) trip_times: bool,
     pub(super) sums: TestSums,
 }
 
@@ -42,7 +47,13 @@ impl Opening<'_> {
         let mut line = banner::connected(self.tag, self.local, self.key.source);
         line.flavour = flavour;
         line.no_udp_fin = no_fin;
-        if let Some(header) = &self.header {
+        line.trip_times = self.trip_times;
+        if let Announced::Header(header) = &self.announced {
+            line.isochronous = matches!(header.workload, Workload::Isochronous(_));
+            line.fair_queue = header.fq_rate.is_some();
+            line.epoch_start = header.epoch_start;
+            line.link_checks = header.l2_length_check;
+            line.l4s = header.l4s;
             let reflected = self.service.plan.reflected_tos;
             line.tos = banner::tos_note(flavour, false, header.tos, reflected);
             line.peer_version = header.version.map(|version| version.to_string());
@@ -52,7 +63,7 @@ impl Opening<'_> {
     }
 
     fn order(&self) -> SendOrder {
-        let header = self.header.unwrap_or_default();
+        let header = self.announced.header().unwrap_or_default();
         SendOrder::from_udp(&header, self.service.plan.reflected_tos)
     }
 
@@ -75,7 +86,8 @@ impl Opening<'_> {
         let plan = &self.service.plan;
         let context = &self.service.context;
         let full_duplex = mode == TestMode::FullDuplex;
-        let no_fin = full_duplex || self.header.is_some_and(|header| header.no_fin);
+        let header = self.announced.header();
+        let no_fin = full_duplex || header.is_some_and(|header| header.no_fin);
         let flavour = if full_duplex {
             ConnectionFlavour::FullDuplex
         } else {
@@ -110,11 +122,15 @@ impl Opening<'_> {
             }
             TestMode::Normal | TestMode::Reverse | TestMode::FullDuplex => None,
         };
-        let cell = Arc::new(DatagramCell::new(Intervals::new(self.now, plan.interval)));
+        let intervals = Intervals::new(self.start, plan.interval);
+        let cell = Arc::new(DatagramCell::new(intervals));
+        let frames = reader.has_frames();
+        let (recorders, histograms) =
+            receiver_histograms(&plan.latency, self.trip_times, frames, intervals);
         let running = context.reporter.start(FlowStart {
             tag: self.tag,
             cell: CounterCell::UdpReceive(Arc::clone(&cell)),
-            start: self.now,
+            start: self.start,
             interval: plan.interval,
             endpoints: Endpoints {
                 local: self.local,
@@ -123,8 +139,12 @@ impl Opening<'_> {
             },
             groups,
             conn: None,
-            histograms: Vec::new(),
-            extras: FlowExtras::default(),
+            histograms,
+            extras: FlowExtras {
+                trip_times: self.trip_times,
+                frames,
+                ..FlowExtras::default()
+            },
         });
         let own_end = plan.time.map(|time| self.now + time);
         let ordered_end = match (&self.service.admission, mode) {
@@ -134,12 +154,11 @@ impl Opening<'_> {
             }
             _ => None,
         };
-        let gap = order
-            .rate
-            .and_then(|rate| rate.gap(u64::from(order.length)));
+        let gap = order.longest_gap();
         Receiving {
             tag: self.tag,
-            incoming: Incoming::new(reader, cell, self.now),
+            incoming: Incoming::new(reader, cell, recorders, self.start),
+            trip_times: self.trip_times,
             deadline: own_end.into_iter().chain(ordered_end).min(),
             patience: patience(plan.interval, gap),
             dropped_before: self.service.socket.dropped(),
@@ -167,9 +186,19 @@ impl Opening<'_> {
         }
     }
 
+    /// What our own datagrams carry on this client's order.
+    fn answer(&self) -> Settings {
+        let now = Timestamp::from(self.service.context.wall());
+        let header = self.announced.header().filter(|_| self.trip_times);
+        header
+            .and_then(|header| header.answer(PeerVersion::IPERF_2_2_1, now))
+            .map_or(Settings::None, Settings::Header)
+    }
+
     fn connect_back(&self, order: SendOrder, narrow: bool) -> ConnectBack {
         let service = self.service;
-        let port = self.header.map_or(0, |header| header.port);
+        let header = self.announced.header();
+        let port = header.map_or(0, |header| header.port);
         ConnectBack {
             context: Arc::clone(&service.context),
             peer: with_port(self.key.source, port),
@@ -181,8 +210,7 @@ impl Opening<'_> {
             tally: Arc::clone(&service.tally),
             narrow,
             congestion: None,
-            peer_version: self
-                .header
+            peer_version: header
                 .and_then(|header| header.version)
                 .map(|version| version.to_string()),
         }
@@ -205,12 +233,15 @@ impl Opening<'_> {
             socket: Arc::clone(&service.socket),
             to: self.destination(order),
             form: StampForm::Wide,
-            header: None,
+            settings: self.answer(),
             length: order.length,
             start: self.now,
             deadline: time.map(|time| self.now + time),
             bytes: order.bytes,
-            pace: Pace::Bits(order.rate.unwrap_or_default()),
+            traffic: order.traffic(),
+            seed: service.context.wall().as_nanos() as u64,
+            trip_times: self.trip_times,
+            content: None,
             interval: service.plan.interval,
             groups,
             local: self.local,

@@ -2,14 +2,14 @@
 
 use tapeline_base::BitRate;
 use tapeline_engine::{
-    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, OneWayDelays, ReceiveCounters,
-    SendCounters,
+    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, FrameArrivals, OneWayDelays,
+    ReceiveCounters, SendCounters,
 };
 use tapeline_report::{
-    BurstKind, BurstsReceived, FramesSent, Measure, OneWayTimes, Phase, RequestResponse, Span,
-    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, OneWayTimes, Phase,
+    RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
-use tapeline_stats::{Moments, ReadSizes, little_in_progress};
+use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
 
 use super::{CounterCell, FlowStart};
@@ -203,7 +203,7 @@ pub(super) fn measure(
             bursts: Some(bursts(cell, b, a, span, extremes)),
         }),
         (Counters::Datagram(b), Counters::Datagram(a)) => {
-            Measure::UdpReceive(udp_receive(phase, b, a, span, extremes))
+            Measure::UdpReceive(udp_receive(flow, phase, b, a, span, extremes))
         }
         (Counters::Exchange(b), Counters::Exchange(a)) => {
             let finite =
@@ -310,6 +310,7 @@ pub(crate) fn tcp_state(info: &TcpInfo) -> TcpState {
 }
 
 fn udp_receive(
+    flow: &FlowStart,
     phase: Phase,
     b: &DatagramCounters,
     a: &DatagramCounters,
@@ -325,6 +326,18 @@ fn udp_receive(
         } else {
             b.jitter_count
         };
+    let transit = a
+        .transit
+        .since(&b.transit)
+        .with_extremes(extremes.0, extremes.1);
+    let packets_per_second = BitRate::over(arrivals, span.length()) / 8.0;
+    let in_progress = flow.extras.trip_times.then(|| {
+        let on_the_way = little_packets_in_progress(packets_per_second, &transit);
+        InProgress {
+            packets: on_the_way.mean,
+            deviation: on_the_way.deviation,
+        }
+    });
     UdpReceive {
         received: a.received.saturating_sub(b.received),
         total: a.total.saturating_sub(b.total),
@@ -336,14 +349,27 @@ fn udp_receive(
         lost_in_host: None,
         jitter: (has_jitter || a.jitter_count > 0).then_some(a.jitter_ns * 1e-9),
         jitter_mean: (a.jitter_count > 0).then_some(a.jitter_mean_ns * 1e-9),
-        transit: a
-            .transit
-            .since(&b.transit)
-            .with_extremes(extremes.0, extremes.1),
+        transit,
         reads: arrivals,
         timeouts: 0,
         truncated: a.truncated.saturating_sub(b.truncated),
-        packets_per_second: BitRate::over(arrivals, span.length()) / 8.0,
+        packets_per_second,
+        in_progress,
+        frames: flow
+            .extras
+            .frames
+            .then(|| frames_received(phase, &b.frames, &a.frames)),
         ..UdpReceive::default()
+    }
+}
+
+fn frames_received(phase: Phase, b: &FrameArrivals, a: &FrameArrivals) -> FramesReceived {
+    FramesReceived {
+        received: a.received.saturating_sub(b.received),
+        lost: a.lost.saturating_sub(b.lost),
+        latency: match phase {
+            Phase::Interval => a.latency.since(&b.latency),
+            Phase::Total => a.latency.all,
+        },
     }
 }

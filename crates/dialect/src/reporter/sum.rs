@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use tapeline_base::Role;
 use tapeline_report::{
-    BurstsReceived, FramesSent, Measure, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
-    UdpReceive, UdpSend,
+    BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, Measure, RequestResponse,
+    Row, Span, Subject, TcpReceive, TcpSend, UdpReceive, UdpSend,
 };
 use tapeline_stats::Moments;
 
@@ -152,6 +152,34 @@ fn add_udp_receive(a: &mut UdpReceive, b: &UdpReceive) {
     a.timeouts += b.timeouts;
     a.truncated += b.truncated;
     a.packets_per_second += b.packets_per_second;
+    a.in_progress = added(a.in_progress, b.in_progress, add_in_progress);
+    a.frames = added(a.frames, b.frames, add_frames_received);
+    a.link_errors = added(a.link_errors, b.link_errors, add_link_errors);
+    a.marked = added(a.marked, b.marked, |x, y| x + y);
+}
+
+/// Packets on different ways are independent: their variances add up.
+fn add_in_progress(a: InProgress, b: InProgress) -> InProgress {
+    InProgress {
+        packets: a.packets + b.packets,
+        deviation: a.deviation.hypot(b.deviation),
+    }
+}
+
+fn add_frames_received(a: FramesReceived, b: FramesReceived) -> FramesReceived {
+    FramesReceived {
+        received: a.received + b.received,
+        lost: a.lost + b.lost,
+        latency: merged(a.latency, b.latency),
+    }
+}
+
+fn add_link_errors(a: LinkErrors, b: LinkErrors) -> LinkErrors {
+    LinkErrors {
+        length: a.length + b.length,
+        checksum: a.checksum + b.checksum,
+        unknown: a.unknown + b.unknown,
+    }
 }
 
 fn add_exchange(a: &mut RequestResponse, b: &RequestResponse) {

@@ -29,6 +29,11 @@ pub const MAX_HEADER: usize = 255;
 pub const UDP_HEADER_ROOM: usize = 160;
 /// Smallest datagram that carries the whole 16-byte datagram header.
 pub const MIN_UDP_LENGTH: usize = 16;
+/// Smallest datagram with trip-times that has room for all settings; smaller ones, from
+/// [`MIN_UDP_SHORT_TRIP_TIMES`] on, carry the short header.
+pub const MIN_UDP_TRIP_TIMES: u32 = 128;
+/// Smallest datagram with trip-times.
+pub const MIN_UDP_SHORT_TRIP_TIMES: u32 = 92;
 /// Bytes of the acknowledgement without trip-times.
 pub const ACK: usize = 28;
 /// Bytes of the acknowledgement with trip-times.

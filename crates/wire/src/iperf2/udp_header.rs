@@ -353,6 +353,9 @@ pub struct ShortTripTimes {
 }
 
 impl ShortTripTimes {
+    /// Offset behind the header.
+    pub const END: usize = 28;
+
     /// Reads the header of a datagram of that layout; `None` for any other.
     #[must_use]
     pub fn read(datagram: &[u8]) -> Option<Self> {
