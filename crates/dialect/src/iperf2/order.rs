@@ -77,9 +77,7 @@ impl ClientPlan {
 
     /// Target of a steady UDP sender: `--ipg`, `-b`, or iperf 2's default of 1 Mibit/s.
     pub(super) fn udp_pace(&self) -> Pace {
-        self.packet_gap
-            .map(Pace::Gap)
-            .or(self.pace)
+        self.pace
             .unwrap_or(Pace::Bits(BitRate(limits::DEFAULT_UDP_RATE)))
     }
 

@@ -80,7 +80,7 @@ impl Traffic {
     /// What the plan's own senders do, with datagrams of `length` bytes.
     pub(super) fn of_client(plan: &ClientPlan, length: u32) -> Self {
         let pace = plan.udp_pace();
-        let gap = plan.packet_gap.unwrap_or_default();
+        let gap = gap_within_frames(plan);
         match &plan.shape {
             Shape::Steady | Shape::NearCongestion { .. } => Self::Steady(pace),
             Shape::Variable { deviation } => Self::Variable {
@@ -182,6 +182,14 @@ fn lengths(chain: &MarkovChain, pace: Pace, start: MonoTime, bits: u64, seed: u6
     ))
 }
 
+/// `--ipg` is the gap between the datagrams of a frame.
+fn gap_within_frames(plan: &ClientPlan) -> Duration {
+    match plan.pace {
+        Some(Pace::Gap(gap)) => gap,
+        Some(Pace::Bits(_) | Pace::Packets(_)) | None => Duration::ZERO,
+    }
+}
+
 /// A client's frames as its header tells them, where the server is to produce them.
 pub(super) fn ordered_frames(plan: &ClientPlan, length: u32) -> Option<IsochronousSettings> {
     let Shape::Isochronous(frames) = &plan.shape else {
@@ -196,7 +204,7 @@ pub(super) fn ordered_frames(plan: &ClientPlan, length: u32) -> Option<Isochrono
         frames_per_second: Millionths::from_f64(fps),
         mean: Millionths::from_f64(mean),
         variance: Millionths::from_f64(frames.deviation),
-        burst_gap: Millionths::from_f64(plan.packet_gap.unwrap_or_default().as_secs_f64()),
+        burst_gap: Millionths::from_f64(gap_within_frames(plan).as_secs_f64()),
     })
 }
 
@@ -254,7 +262,7 @@ mod tests {
     fn a_gap_is_a_pace_and_stands_within_frames() {
         let gap = Duration::from_millis(10);
         let mut plan = client_plan();
-        plan.packet_gap = Some(gap);
+        plan.pace = Some(Pace::Gap(gap));
         assert_eq!(
             Traffic::of_client(&plan, 100),
             Traffic::Steady(Pace::Gap(gap))
