@@ -37,7 +37,7 @@ pub fn main() -> std::process::ExitCode {
 fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
     match plan {
         Plan::Client(plan, presentation) => run::client(plan, presentation),
-        Plan::Server(plan, presentation, _) => run::server(plan, presentation),
+        Plan::Server(plan, presentation, life) => run::server(plan, presentation, *life),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),

@@ -11,9 +11,9 @@ use crate::presentation::Presentation;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// Test towards a server.
-    Client(ClientPlan, Presentation),
+    Client(Box<ClientPlan>, Presentation),
     /// Serve tests.
-    Server(ServerPlan, Presentation, Life),
+    Server(Box<ServerPlan>, Presentation, Life),
     /// `tapeline try`.
     Try(TryPlan, Presentation),
     /// Show help.

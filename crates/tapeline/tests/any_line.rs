@@ -36,6 +36,35 @@ fn word() -> impl Strategy<Value = String> {
             "--connect-retry-time",
             "--connect-retry-timer",
             "--tos-override",
+            "--bounceback",
+            "--bounceback-period",
+            "--bounceback-hold",
+            "--bounceback-request",
+            "--bounceback-txdelay",
+            "--burst-period",
+            "--burst-size",
+            "--isochronous",
+            "--ipg",
+            "--near-congestion",
+            "--set-rand-seed",
+            "--txstart-time",
+            "--txdelay-time",
+            "--connect-only",
+            "--histograms",
+            "--jitter-histograms",
+            "--trip-times",
+            "--fq-rate",
+            "--fq-rate-step",
+            "--fq-rate-step-interval",
+            "--tcp-tx-delay",
+            "--tcp-write-prefetch",
+            "--tcp-rx-window-clamp",
+            "--working-load",
+            "--permit-key",
+            "--permit-key-timeout",
+            "--test-exchange-timeout",
+            "--incr-srcport",
+            "-H",
             "try",
             "--",
             "-",
@@ -46,16 +75,35 @@ fn word() -> impl Strategy<Value = String> {
         "-?[0-9]{1,25}(\\.[0-9]{1,3})?[kmgKMGpx]?",
         "[0-9]{0,6}-[0-9]{0,6}",
         "\\[?[0-9a-f:.%]{0,14}\\]?(:[0-9]{0,6})?(%[a-z0-9]{0,4})?",
-        "[-+]?(inf|nan|1e400|0x[0-9a-f]{0,20})",
+        "[-+]?(inf|nan|1e400|1e18|1e-300|0x[0-9a-f]{0,20})",
+        "[0-9]{0,3}:[0-9]{1,3}[kmgKMGp]?,[0-9]{1,3}m?",
+        "(<[0-9]{1,5}\\|[01](,0\\.[0-9])?){1,3}",
         "\\PC{0,8}",
-    ];
-    prop_oneof![option, value]
+    ]
+    .boxed();
+    let joined = (
+        prop::sample::select(vec![
+            "bounceback",
+            "connect-only",
+            "histograms",
+            "isochronous",
+            "jitter-histograms",
+            "local-only",
+            "near-congestion",
+            "permit-key",
+            "udp-l4s-video",
+            "working-load",
+        ]),
+        value.clone(),
+    )
+        .prop_map(|(name, value)| format!("--{name}={value}"));
+    prop_oneof![option, value, joined]
 }
 
 proptest! {
     #[test]
     fn every_line_is_understood_or_refused_with_a_word(
-        words in prop::collection::vec(word(), 0..8),
+        words in prop::collection::vec(word(), 0..10),
         variable in word(),
         iperf in any::<bool>(),
     ) {

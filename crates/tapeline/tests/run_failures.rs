@@ -219,6 +219,8 @@ const WITHOUT_A_SERVER: &[&str] = &[
 ];
 const WITHOUT_A_SERVER_IPV6: &[&str] = &["client_v6_literal_without_V", "opt_6"];
 const WITH_A_UDP_SERVER: &[&str] = &["udp_l_one"];
+/// What a server does with a key is compared with iperf's servers.
+const WITH_ANOTHER_SERVER: &[&str] = &["permit_key_client_only"];
 
 #[test]
 fn every_recording_is_compared() {
@@ -227,6 +229,7 @@ fn every_recording_is_compared() {
         WITHOUT_A_SERVER,
         WITHOUT_A_SERVER_IPV6,
         WITH_A_UDP_SERVER,
+        WITH_ANOTHER_SERVER,
     ]
     .concat();
     compared.sort_unstable();

@@ -115,14 +115,15 @@ fn plan(
     announce_output(&settings, log);
     let plan = match settings.mode {
         Mode::Server => Plan::Server(
-            build::server(&settings, resolver, log)?,
+            Box::new(build::server(&settings, resolver, log)?),
             settings.presentation.clone(),
             settings.life(),
         ),
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
-        Mode::Client | Mode::Undecided => {
-            Plan::Client(build::client(&settings, log)?, settings.presentation)
-        }
+        Mode::Client | Mode::Undecided => Plan::Client(
+            Box::new(build::client(&settings, log)?),
+            settings.presentation,
+        ),
     };
     Ok(plan)
 }

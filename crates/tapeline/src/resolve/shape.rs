@@ -282,21 +282,20 @@ pub(super) fn burst_holds_a_write(settings: &mut Settings, log: &mut Log) {
         return;
     }
     let length = u64::from(settings.effective_length());
-    match (settings.shape.burst_period, settings.shape.burst_size) {
-        (Some(_), None) if !settings.iperf() => {}
-        (Some(_), size) if size.unwrap_or(0) < length => {
-            if settings.iperf() || settings.length.is_some() {
-                let size = size.unwrap_or(0);
-                log.error(
-                    format!(
-                        "ERROR: option of --burst-size {size} must be equal or larger to write \
-                         length (-l) {length}"
-                    ),
-                    format!("--burst-size {size} is less than one write (-l {length})"),
-                );
-            }
-        }
-        _ => {}
+    let size = match (settings.shape.burst_period, settings.shape.burst_size) {
+        (Some(_), None) if settings.iperf() => 0,
+        (Some(_), Some(size)) => size,
+        _ => return,
+    };
+    // Without -l tapeline chooses a write that fits.
+    if size < length && (settings.iperf() || settings.length.is_some()) {
+        log.error(
+            format!(
+                "ERROR: option of --burst-size {size} must be equal or larger to write length \
+                 (-l) {length}"
+            ),
+            format!("--burst-size {size} is less than one write (-l {length})"),
+        );
     }
 }
 

@@ -21,8 +21,10 @@ use tapeline_dialect::{
     ServerStopper, run_client,
 };
 use tapeline_report::{Event, Notice};
+use tapeline_sys::{Daemon, reason};
 
 use crate::message::{self, CliMessage};
+use crate::plan::Life;
 use crate::presentation::Presentation;
 use printer::{Printer, renderer};
 
@@ -104,8 +106,16 @@ pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode
     run.end(code)
 }
 
-/// Serves until told to stop.
-pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation) -> ExitCode {
+/// Serves until told to stop. A server in the background leaves before it starts threads and
+/// opens files; the process that was called ends when the server listens.
+pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation, life: Life) -> ExitCode {
+    let daemon = match life {
+        Life::Foreground => None,
+        Life::Background => match Daemon::start() {
+            Ok(daemon) => Some(daemon),
+            Err(error) => return cannot(&format!("no background process: {}", reason(&error))),
+        },
+    };
     let run = match Run::begin(
         Role::Server,
         plan.personality,
@@ -136,6 +146,11 @@ pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation) -> ExitCode
         // The reason has been told as an event.
         Err(_) => return run.end(ExitCode::Failure),
     };
+    if let Some(daemon) = daemon
+        && let Err(error) = daemon.ready()
+    {
+        return cannot(&format!("no background process: {}", reason(&error)));
+    }
     let stopper = stopper.get_or_init(|| server.stopper());
     if run.interruption.is_raised() {
         stopper.stop();

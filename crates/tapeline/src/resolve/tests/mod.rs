@@ -52,7 +52,7 @@ fn said(resolution: &Resolution) -> Vec<&str> {
 fn client(personality: Personality, text: &str) -> (ClientPlan, Presentation) {
     let resolution = line(personality, text);
     match resolution.outcome {
-        Ok(Plan::Client(plan, presentation)) => (plan, presentation),
+        Ok(Plan::Client(plan, presentation)) => (*plan, presentation),
         other => panic!("{text}: {other:?} {:?}", resolution.messages),
     }
 }
@@ -60,7 +60,7 @@ fn client(personality: Personality, text: &str) -> (ClientPlan, Presentation) {
 fn server(personality: Personality, text: &str) -> (ServerPlan, Presentation) {
     let resolution = line(personality, text);
     match resolution.outcome {
-        Ok(Plan::Server(plan, presentation, _)) => (plan, presentation),
+        Ok(Plan::Server(plan, presentation, _)) => (*plan, presentation),
         other => panic!("{text}: {other:?} {:?}", resolution.messages),
     }
 }
