@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use super::notice::{self, Stream};
 use super::page::Page;
 use super::row::{jitter, kib};
-use super::{figure, text};
+use super::{figure, text, timing};
+use tapeline_stats::Moments;
+
 use crate::model::{
-    Endpoints, Event, Measure, Phase, RequestResponse, Row, Subject, TcpReceive, TcpSend, TcpState,
-    UdpReceive, UdpSend,
+    BurstKind, Endpoints, Event, Measure, Phase, RequestResponse, Row, Subject, TcpReceive,
+    TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use crate::render::{Output, Renderer};
 use crate::style::Style;
@@ -16,23 +18,46 @@ use crate::style::Style;
 /// Columns that every enhanced row begins with.
 const COMMON: &str = "time,srcaddress,srcport,dstaddr,dstport,transferid,istart,iend,bytes,speed";
 
+/// The delay of rows that have none.
+const NO_DELAY: &str = ",-1.000,-1.000,-1.000,-1.000";
+
 /// A kind of enhanced rows; its header stands once above the first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     TcpReceive,
+    /// With the delay of stamped bursts.
+    TcpReceiveBursts,
+    /// With the delay of stamped frames.
+    TcpReceiveFrames,
     TcpSend,
     UdpReceive,
+    /// With the delay of stamped datagrams.
+    UdpReceiveStamped,
+    /// With the delays of stamped datagrams and of the frames that they make.
+    UdpReceiveFrames,
     UdpSend,
     RequestResponse,
     Plain,
 }
 
 impl Kind {
-    fn of(measure: &Measure) -> Self {
-        match measure {
+    fn of(row: &Row) -> Self {
+        match &row.measure {
+            Measure::TcpReceive(TcpReceive {
+                bursts: Some(bursts),
+                ..
+            }) => match bursts.kind {
+                BurstKind::Frame => Self::TcpReceiveFrames,
+                BurstKind::Write | BurstKind::Periodic { .. } => Self::TcpReceiveBursts,
+            },
+            Measure::TcpReceive(_) if row.trip_times => Self::TcpReceiveBursts,
             Measure::TcpReceive(_) => Self::TcpReceive,
             Measure::TcpSend(_) => Self::TcpSend,
-            Measure::UdpReceive(_) => Self::UdpReceive,
+            Measure::UdpReceive(receive) => match (row.trip_times, &receive.frames) {
+                (true, Some(_)) => Self::UdpReceiveFrames,
+                (true, None) => Self::UdpReceiveStamped,
+                (false, _) => Self::UdpReceive,
+            },
             Measure::UdpSend(_) => Self::UdpSend,
             Measure::RequestResponse(_) => Self::RequestResponse,
             Measure::Both { .. } => Self::Plain,
@@ -43,9 +68,26 @@ impl Kind {
     fn columns(self) -> &'static str {
         match self {
             Self::TcpReceive => ",readcnt,bin0,bin1,bin2,bin3,bin4,bin5,bin6,bin7",
+            Self::TcpReceiveBursts => {
+                ",ttavg,ttmin,ttmax,ttsdev,ttcnt,ttsize,\
+                 readcnt,bin0,bin1,bin2,bin3,bin4,bin5,bin6,bin7"
+            }
+            Self::TcpReceiveFrames => {
+                ",itavg,itmin,itmax,itsdev,itcnt,itsize,\
+                 readcnt,bin0,bin1,bin2,bin3,bin4,bin5,bin6,bin7"
+            }
             Self::TcpSend => ",writecnt,writeerr,tcpretry,tcpcwnd,tcppcwnd,tcprtt,tcprttvar",
             Self::UdpReceive => {
                 ",jitter,errors,datagrams,errpercent,outoforder,readcnt,readtimeo,readerrlen,pps"
+            }
+            Self::UdpReceiveStamped => {
+                ",jitter,errors,datagrams,errpercent,outoforder,\
+                 ttavg,ttmin,ttmax,ttsdev,ttcnt,ttsize,readcnt,readtimeo,readerrlen,pps"
+            }
+            Self::UdpReceiveFrames => {
+                ",jitter,errors,datagrams,errpercent,outoforder,\
+                 ttavg,ttmin,ttmax,ttsdev,itavg,itmin,itmax,itsdev,\
+                 readcnt,readtimeo,readerrlen,pps"
             }
             Self::UdpSend => {
                 ",jitter,errors,datagrams,errpercent,outoforder,writecnt,writeerr,writetimeo,pps"
@@ -55,6 +97,23 @@ impl Kind {
                  txbytes,rxbytes,rps"
             }
             Self::Plain => "",
+        }
+    }
+
+    /// Whether basic output has no form of it.
+    fn is_always_enhanced(self, measure: &Measure) -> bool {
+        match self {
+            Self::RequestResponse
+            | Self::TcpReceiveBursts
+            | Self::TcpReceiveFrames
+            | Self::UdpReceiveStamped
+            | Self::UdpReceiveFrames => true,
+            Self::TcpSend => matches!(
+                measure,
+                Measure::TcpSend(send) if send.frames.is_some() || send.write_times.is_some()
+            ),
+            Self::UdpSend => matches!(measure, Measure::UdpSend(send) if send.frames.is_some()),
+            Self::TcpReceive | Self::UdpReceive | Self::Plain => false,
         }
     }
 }
@@ -90,9 +149,8 @@ impl Iperf2Csv {
         if hidden {
             return;
         }
-        let kind = Kind::of(&row.measure);
-        // Request/response rows have no legacy form.
-        let enhanced = self.page.style.enhanced || kind == Kind::RequestResponse;
+        let kind = Kind::of(row);
+        let enhanced = self.page.style.enhanced || kind.is_always_enhanced(&row.measure);
         if enhanced && !self.headers.contains(&kind) {
             self.headers.push(kind);
             out.line(&format!("{COMMON}{}", kind.columns()));
@@ -161,15 +219,24 @@ impl Renderer for Iperf2Csv {
                     .filter(|(stream, _)| *stream == Stream::Error);
                 text::say(sentence, out);
             }
-            Event::Histogram(_)
+            // Standard error speaks as in text.
+            Event::ClockCheck(check) => out.error_line(&timing::clock_check(check, &self.page)),
+            Event::ScheduleErrors(schedule) => {
+                out.error_line(&timing::schedule_errors(schedule, &self.page));
+            }
+            Event::Idle => self.headers.clear(),
+            Event::Connected(connected) => {
+                if let Some(key) = &connected.permit_key {
+                    self.page.key(key);
+                }
+            }
+            Event::Sent { .. }
+            | Event::ServerReport { .. }
+            | Event::Histogram(_)
             | Event::StartDelay(_)
-            | Event::ClockCheck(_)
             | Event::ConnectTimes(_)
-            | Event::ScheduleErrors(_)
             | Event::Markov(_)
             | Event::Dropped(_) => {}
-            Event::Idle => self.headers.clear(),
-            Event::Connected(_) | Event::Sent { .. } | Event::ServerReport { .. } => {}
         }
     }
 }
@@ -184,7 +251,7 @@ fn legacy_columns(row: &Row) -> String {
 
 fn enhanced_columns(row: &Row) -> String {
     match &row.measure {
-        Measure::TcpReceive(receive) => read_columns(receive),
+        Measure::TcpReceive(receive) => burst_columns(row, receive) + &read_columns(receive),
         Measure::TcpSend(send) => write_columns(send),
         Measure::UdpReceive(receive) => {
             // -1 marks a jitter that there is not: a sum has none.
@@ -193,8 +260,9 @@ fn enhanced_columns(row: &Row) -> String {
                 _ => jitter(row.phase, receive),
             };
             format!(
-                "{},{},{},{},{:.6}",
+                "{}{},{},{},{},{:.6}",
                 loss_columns(receive, jitter),
+                stamp_columns(row, receive),
                 receive.reads,
                 receive.timeouts,
                 receive.truncated,
@@ -233,6 +301,44 @@ fn loss_columns(receive: &UdpReceive, jitter: f64) -> String {
         jitter * 1e3,
         receive.out_of_order
     )
+}
+
+/// Delay, number and mean size of stamped bursts; a sum has none.
+fn burst_columns(row: &Row, receive: &TcpReceive) -> String {
+    match (row.subject, &receive.bursts) {
+        (_, None) if !row.trip_times => String::new(),
+        (Subject::Sum { .. }, _) => format!("{NO_DELAY},-1,-1"),
+        (_, bursts) => {
+            let bursts = bursts.unwrap_or_default();
+            let number = bursts.latency.count;
+            let size = bursts.bytes.checked_div(number).unwrap_or(0);
+            format!("{},{number},{size}", delay_columns(&bursts.latency))
+        }
+    }
+}
+
+/// Delay of stamped datagrams, with their number and mean size, or with the delay of their
+/// frames; a sum has none.
+fn stamp_columns(row: &Row, receive: &UdpReceive) -> String {
+    let is_sum = matches!(row.subject, Subject::Sum { .. });
+    let number = receive.transit.count;
+    match (&receive.frames, row.trip_times) {
+        (_, false) => String::new(),
+        (Some(_), true) if is_sum => format!("{NO_DELAY}{NO_DELAY}"),
+        (None, true) if is_sum => format!("{NO_DELAY},-1,-1"),
+        (Some(frames), true) => delay_columns(&receive.transit) + &delay_columns(&frames.latency),
+        (None, true) => {
+            let size = row.bytes.checked_div(number).unwrap_or(0);
+            format!("{},{number},{size}", delay_columns(&receive.transit))
+        }
+    }
+}
+
+/// Mean, smallest, largest and deviation, milliseconds.
+fn delay_columns(delay: &Moments) -> String {
+    let [mean, min, max] = figure::average_minimum_maximum(delay);
+    let deviation = delay.stdev() * 1e3;
+    format!(",{mean:.3},{min:.3},{max:.3},{deviation:.3}")
 }
 
 fn sent_columns(send: &UdpSend, jitter: f64) -> String {

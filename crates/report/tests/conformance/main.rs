@@ -10,4 +10,5 @@ mod recorded;
 mod setup;
 mod solve;
 mod text;
+mod timing;
 mod values;

@@ -3,15 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tapeline_base::{FormatLetter, Tos, Transport, WallTime};
+use tapeline_base::{BitRate, FormatLetter, Tos, Transport, WallTime};
 use tapeline_report::layout::{self, LineKind, Remark, Setting};
 use tapeline_report::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, Event, InitialTcp,
-    RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
+    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, Event, FairQueue,
+    InitialTcp, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
+    TrafficShape,
 };
+use tapeline_stats::HistogramShape;
 
 use crate::solve::solutions;
-use crate::values::{float, integer, tag};
+use crate::values::{bits, float, integer, key, tag};
 
 /// The event behind the lines of a banner.
 pub(crate) fn banner(lines: &[&str]) -> Event {
@@ -57,7 +59,10 @@ fn server_line(setting: Setting, line: &str, fields: &[&str], banner: &mut Serve
             banner.group = Some(address(fields[0]));
             banner.device = fields.get(1).map(|device| (*device).to_owned());
         }
-        Setting::ReadBuffer | Setting::ReadBufferUdp => banner.read_length = size(fields[0]),
+        Setting::ReadBuffer | Setting::ReadBufferUdp => {
+            banner.read_length = size(fields[0]);
+            banner.skip_receive_copy = line.contains("skip-rx-copy");
+        }
         Setting::Congestion => banner.congestion = Some(congestion(fields[0], None)),
         Setting::CongestionRequested => {
             banner.congestion = Some(congestion(fields[1], Some(fields[0])));
@@ -70,6 +75,23 @@ fn server_line(setting: Setting, line: &str, fields: &[&str], banner: &mut Serve
         Setting::SingleClient => banner.single_client = true,
         Setting::SingleUdp => banner.single_udp = true,
         Setting::SingleMulticast => {}
+        Setting::WorkingLoad => banner.working_load = Some(integer(fields[0]) as u16),
+        Setting::JoiningSource => {
+            banner.group_source = Some(address(fields[0]));
+            banner.group = Some(address(fields[1]));
+            banner.device = fields.get(2).map(|device| (*device).to_owned());
+        }
+        Setting::ReceiveHistograms => banner.histograms = Some(shape(fields)),
+        Setting::JitterHistograms => {
+            banner.jitter_histograms = Some(Duration::from_micros(integer(fields[0])));
+        }
+        Setting::FrameIntervals => banner.by_frame = true,
+        Setting::PermitKey => {
+            banner.permit_key = Some(PermitKeyLife {
+                key: fields[0].to_owned(),
+                lifetime: Some(Duration::from_secs_f64(float(fields[1]))),
+            });
+        }
         Setting::Buffer | Setting::BufferDiffers => banner.buffer = buffer(line, fields),
         _ => panic!("'{line}' is no line of a server"),
     }
@@ -84,13 +106,53 @@ fn client_line(setting: Setting, line: &str, fields: &[&str], banner: &mut Clien
             banner.pid = fields.get(3).map_or(0, |pid| integer(pid) as u32);
             let via = setting == Setting::ConnectingVia;
             banner.device = via.then(|| fields[4].to_owned());
-            banner.flows = fields
-                .iter()
-                .rev()
-                .nth(1)
-                .map_or(1, |flows| flows.parse().unwrap_or(1));
+            if let Some([flows, load]) = fields.get(3..).and_then(|more| more.last_chunk()) {
+                banner.flows = integer(flows) as usize;
+                banner.load_flows = integer(load) as usize;
+            }
         }
-        Setting::WriteBuffer => banner.write_length = size(fields[0]),
+        Setting::WriteBuffer => {
+            banner.write_length = size(fields[0]);
+            banner.write_times = line.contains("write timer");
+            if let Some(burst) = fields.get(1) {
+                banner.shape = TrafficShape::Bursts {
+                    size: size(burst),
+                    period: Duration::ZERO,
+                };
+            }
+        }
+        Setting::SendBursts => {
+            let size = match banner.shape {
+                TrafficShape::Bursts { size, .. } => size,
+                _ => size(fields[0]),
+            };
+            banner.shape = TrafficShape::Bursts {
+                size,
+                period: Duration::from_secs_f64(float(fields[1])),
+            };
+        }
+        Setting::Isochronous => {
+            banner.shape = TrafficShape::Isochronous {
+                frames_per_second: float(fields[0]),
+                mean: bits(fields[1]),
+                deviation: bits(fields[2]),
+                gap: Duration::from_secs_f64(float(fields[4]) / 1e3),
+            };
+        }
+        Setting::FairQueue => {
+            let rate = |text: &str| BitRate(bits(text) as u64);
+            banner.fair_queue = Some(FairQueue {
+                rate: rate(fields[0]),
+                step: fields.get(1).map(|step| rate(step)),
+            });
+        }
+        Setting::NearCongestion => banner.shape = TrafficShape::NearCongestion(float(fields[0])),
+        Setting::ConnectOnly => banner.connect_only = true,
+        Setting::Prefetch => banner.write_prefetch = Some(integer(fields[0]) as u32),
+        Setting::SendSideBloat => banner.trip_times = true,
+        Setting::WriteHistograms | Setting::RoundTripHistograms => {
+            banner.histograms = Some(shape(fields));
+        }
         Setting::RequestResponse => {
             banner.request_response = Some(RequestPlan {
                 request: size(fields[0]) as u32,
@@ -126,11 +188,12 @@ fn client_line(setting: Setting, line: &str, fields: &[&str], banner: &mut Clien
     }
 }
 
-/// The event behind a connection line.
-pub(crate) fn connected(fields: &[&str], remarks: &[Remark]) -> Event {
+/// What a connection line says.
+pub(crate) fn connected(fields: &[&str], remarks: &[Remark]) -> Connected {
     let (local, peer) = (socket(fields[1], fields[3]), socket(fields[4], fields[5]));
     let mut connected = Connected {
         device: (!fields[2].is_empty()).then(|| fields[2].to_owned()),
+        permit_key: key(fields[0]).map(str::to_owned),
         ..Connected::new(tag(fields[0]), local, peer)
     };
     let remarks = remarks.iter().filter(|remark| **remark != Remark::Device);
@@ -138,7 +201,11 @@ pub(crate) fn connected(fields: &[&str], remarks: &[Remark]) -> Event {
         let inside = text.trim_matches(['(', ')']);
         apply(*remark, inside, &mut connected);
     }
-    Event::Connected(connected)
+    // Nothing but the date of basic output tells that no data follow.
+    if connected.connect_time.is_some() && connected.device.is_none() {
+        connected.flavour = ConnectionFlavour::ConnectOnly;
+    }
+    connected
 }
 
 fn apply(remark: Remark, inside: &str, connected: &mut Connected) {
@@ -191,7 +258,20 @@ fn apply(remark: Remark, inside: &str, connected: &mut Connected) {
             connected.congestion_by_user = true;
         }
         Remark::Date => connected.at = Some(date(inside)),
-        _ => unreachable!(),
+        Remark::Clamp => connected.window_clamp = Some(numbers()[0]),
+        Remark::Prefetch => connected.write_prefetch = Some(numbers()[0]),
+        Remark::Isochronous => connected.isochronous = true,
+        Remark::Burst => {
+            let seconds = inside
+                .trim_start_matches("burst-period=")
+                .trim_end_matches('s');
+            connected.burst_period = Some(Duration::from_secs_f64(float(seconds)));
+        }
+        Remark::FairQueue => connected.fair_queue = true,
+        Remark::EpochStart => connected.epoch_start = true,
+        Remark::LinkLayer => connected.link_checks = true,
+        Remark::L4s => connected.l4s = true,
+        Remark::Quickack => connected.quickack = true,
     }
 }
 
@@ -202,6 +282,15 @@ pub(crate) fn date(text: &str) -> WallTime {
     let civil: jiff::civil::DateTime = date.parse().expect("a date");
     let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).expect("a time");
     WallTime::from_nanos(i64::try_from(zoned.timestamp().as_nanosecond()).expect("in range"))
+}
+
+/// Bins as a banner names them; the shares are the default.
+fn shape(fields: &[&str]) -> HistogramShape {
+    HistogramShape {
+        width_ns: (float(fields[0]) * 1e6).round() as u64,
+        bins: integer(fields[1]) as u32,
+        ..HistogramShape::DELAY
+    }
 }
 
 fn hex(text: &str, index: usize) -> Tos {

@@ -34,7 +34,8 @@ pub(crate) fn solutions(
     let mut found = Vec::new();
     let around = (-20..=20).map(|step| end - start + f64::from(step) * 0.000_5 + 0.000_01);
     let exact = (low + high) / (slow + fast);
-    for seconds in std::iter::once(exact).chain(around) {
+    let about = [1.0, 1.002, 0.998, 1.004, 0.996].map(|factor| exact * factor);
+    for seconds in about.into_iter().chain(around) {
         let seconds = (seconds * 1e9).round() / 1e9;
         if seconds.is_nan()
             || seconds < 0.0
@@ -53,7 +54,7 @@ pub(crate) fn solutions(
         } else {
             high.min(fast * seconds)
         };
-        for part in [0.5, 0.25, 0.75, 0.05, 0.95] {
+        for part in [10, 5, 15, 1, 19, 11, 12, 13, 8].map(|part| f64::from(part) / 20.0) {
             let bytes = (least + (most - least) * part).round().max(0.0) as u64;
             let solution = Solution { bytes, seconds };
             if prints(solution, start, transfer, rate, format) {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, FormatLetter, WallTime};
+use tapeline_base::{BitRate, FlowId, FlowTag, FormatLetter, WallTime};
 use tapeline_report::layout::{Columns, Who};
 use tapeline_report::{
-    Measure, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive,
-    UdpSend,
+    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, Phase,
+    RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes};
 
@@ -20,10 +20,21 @@ pub(crate) struct Context {
     pub(crate) receives: bool,
     pub(crate) full_duplex: bool,
     pub(crate) enhanced: bool,
+    /// A connection carries stamps of a synchronised clock.
+    pub(crate) stamped: bool,
+}
+
+/// `key` of `key(1)`.
+pub(crate) fn key(id: &str) -> Option<&str> {
+    Some(id.strip_suffix(')')?.rsplit_once('(')?.0)
 }
 
 /// The identifier in brackets.
 pub(crate) fn tag(id: &str) -> FlowTag {
+    let id = match key(id) {
+        Some(key) => id[key.len() + 1..].trim_end_matches(')'),
+        None => id,
+    };
     let digits = id.trim_start_matches(|c: char| !c.is_ascii_digit());
     FlowTag {
         id: FlowId(digits.parse().expect("a flow number")),
@@ -44,7 +55,21 @@ pub(crate) fn subject(who: Who, id: &str) -> Subject {
 
 /// A row from the fields of its line; `None` when no values print like this.
 pub(crate) fn row(who: Who, columns: Columns, fields: &[&str], context: Context) -> Option<Row> {
-    let start = float(fields[1]);
+    // Bursts begin anywhere, also next to where the rounding turns.
+    let about = float(fields[1]);
+    [about, about + 0.004_9, about - 0.004_9]
+        .into_iter()
+        .filter(|start| *start == about || columns == Columns::Burst)
+        .find_map(|start| row_from(start, who, columns, fields, context))
+}
+
+fn row_from(
+    start: f64,
+    who: Who,
+    columns: Columns,
+    fields: &[&str],
+    context: Context,
+) -> Option<Row> {
     let end = float(fields[2]);
     let more = &fields[5..];
     let limits = rate_limits(columns, more);
@@ -61,31 +86,49 @@ pub(crate) fn row(who: Who, columns: Columns, fields: &[&str], context: Context)
             ended: WallTime::default(),
             bytes: solution.bytes,
             endpoints: None,
-            trip_times: columns == Columns::DelayInFlight,
+            trip_times: is_stamped(columns) || (context.stamped && columns == Columns::Delay),
             measure,
         })
     })
 }
 
-/// Only request/response rows look different at the end.
+/// Columns that only stamps of a synchronised clock bring.
+fn is_stamped(columns: Columns) -> bool {
+    matches!(
+        columns,
+        Columns::DelayInFlight
+            | Columns::SumDelayInFlight
+            | Columns::SumReadsInFlight
+            | Columns::BurstDelay
+            | Columns::FrameDelay
+            | Columns::Frames
+    )
+}
+
+/// Some rows look different at the end.
 fn phase(columns: Columns, more: &[&str]) -> Phase {
-    if columns == Columns::RoundTrips && more.len() == 9 {
-        Phase::Total
-    } else {
-        Phase::Interval
+    match (columns, more.len()) {
+        (Columns::RoundTrips, 9) | (Columns::PacedWrites, 7) | (Columns::Burst, 13) => Phase::Total,
+        _ => Phase::Interval,
     }
 }
 
 /// A sender's network power tells its rate more precisely than the rate column.
 fn rate_limits(columns: Columns, more: &[&str]) -> (f64, f64) {
-    match columns {
-        Columns::Writes if more[9].parse::<f64>().is_ok() => {
-            let (low, high) = number_bounds(more[9]);
-            let delay = float(more[7]) / 1e6;
-            (low * 1e6 * delay, high * 1e6 * delay)
-        }
-        _ => (0.0, f64::INFINITY),
+    let (power, delay) = match (columns, more.len()) {
+        (Columns::Writes | Columns::TimedWrites, _) => (more[9], more[7]),
+        (Columns::PacedWrites, 7) => (more[6], more[4]),
+        (Columns::PacedWrites, _) => (more[10], more[7]),
+        (Columns::FrameWrites, _) => (more[10], more[5]),
+        // The delay of a burst has three decimals only.
+        _ => return (0.0, f64::INFINITY),
+    };
+    if power.parse::<f64>().is_err() {
+        return (0.0, f64::INFINITY);
     }
+    let (low, high) = number_bounds(power);
+    let delay = float(delay) / 1e6;
+    (low * 1e6 * delay, high * 1e6 * delay)
 }
 
 fn measure(
@@ -132,8 +175,77 @@ fn measure(
             packets_per_second: float(more[6]),
             ..loss(&more[..2])
         }),
-        Columns::SumDelayInFlight => return None,
-        _ => return None,
+        Columns::SumDelayInFlight => Measure::UdpReceive(UdpReceive {
+            transit: moments(10, &more[3..6], "0"),
+            received: integer(more[6]),
+            in_progress: Some(InProgress {
+                packets: float(more[7]),
+                deviation: 0.0,
+            }),
+            packets_per_second: float(more[8]),
+            ..loss(&more[..2])
+        }),
+        Columns::SumReadsInFlight => Measure::TcpReceive(TcpReceive {
+            bursts: Some(BurstsReceived {
+                in_progress: Some(size(more[0]) as f64),
+                ..BurstsReceived::default()
+            }),
+            ..reads(&more[1..])
+        }),
+        Columns::BurstDelay => Measure::TcpReceive(TcpReceive {
+            bursts: Some(BurstsReceived {
+                in_progress: Some(size(more[6]) as f64),
+                ..bursts(BurstKind::Write, more, more[7], rate)?
+            }),
+            ..reads(&more[8..])
+        }),
+        Columns::FrameDelay => Measure::TcpReceive(TcpReceive {
+            bursts: Some(bursts(BurstKind::Frame, more, more[6], rate)?),
+            ..reads(&more[7..])
+        }),
+        Columns::Burst if more.len() == 13 => Measure::TcpReceive(TcpReceive {
+            bursts: Some(BurstsReceived {
+                kind: BurstKind::Periodic {
+                    period: Duration::from_secs(1),
+                },
+                latency: moments(100, &more[..3], more[3]),
+                ..BurstsReceived::default()
+            }),
+            ..reads(&more[4..])
+        }),
+        Columns::Burst => Measure::TcpReceive(burst(more, rate)?),
+        Columns::TimedWrites => Measure::TcpSend(TcpSend {
+            write_times: Some(moments(integer(more[14]), &more[10..13], more[13])),
+            ..writes(more)
+        }),
+        Columns::PacedWrites if more.len() == 7 => Measure::TcpSend(TcpSend {
+            fair_queue_rate: Some(BitRate(0)),
+            ..windowed(more, (more[3], None), (more[4], more[5]))
+        }),
+        Columns::PacedWrites => Measure::TcpSend(TcpSend {
+            fair_queue_rate: Some(BitRate(bits(more[9]) as u64)),
+            ..writes(more)
+        }),
+        Columns::FrameWrites => Measure::TcpSend(TcpSend {
+            frames: Some(frames_sent(&more[7..])),
+            ..windowed(more, (more[3], Some(more[4])), (more[5], more[6]))
+        }),
+        Columns::FrameDatagrams => Measure::UdpSend(UdpSend {
+            writes: integer(more[0]),
+            errors: integer(more[1]),
+            timeouts: 0,
+            frames: Some(frames_sent(&more[3..])),
+        }),
+        Columns::Frames => Measure::UdpReceive(UdpReceive {
+            transit: transit(&more[4..8], more[15], rate)?,
+            packets_per_second: float(more[8]),
+            frames: Some(FramesReceived {
+                received: integer(more[9]),
+                lost: integer(more[10]),
+                latency: moments(100, &more[11..14], more[14]),
+            }),
+            ..jitter_loss(more)
+        }),
     })
 }
 
@@ -160,7 +272,11 @@ fn loss(more: &[&str]) -> UdpReceive {
 }
 
 fn jitter_loss(more: &[&str]) -> UdpReceive {
-    let jitter = more[0].parse::<f64>().ok().map(|millis| millis / 1e3);
+    let jitter = more[0]
+        .parse::<f64>()
+        .ok()
+        .filter(|millis| millis.is_finite());
+    let jitter = jitter.map(|millis| millis / 1e3);
     UdpReceive {
         jitter,
         jitter_mean: jitter,
@@ -193,6 +309,61 @@ fn writes(more: &[&str]) -> TcpSend {
         )),
         ..TcpSend::default()
     }
+}
+
+/// Writes with a window in KiB, perhaps in packets, and a round-trip time with its variance.
+fn windowed(more: &[&str], window: (&str, Option<&str>), rtt: (&str, &str)) -> TcpSend {
+    let packets = match window.1 {
+        Some(packets) => packets.to_owned(),
+        None => (integer(window.0) * 1024).div_ceil(1448).to_string(),
+    };
+    TcpSend {
+        writes: integer(more[0]),
+        errors: integer(more[1]),
+        retransmits: Some(integer(more[2])),
+        state: Some(state(None, (window.0, &packets), rtt.0, rtt.1)),
+        ..TcpSend::default()
+    }
+}
+
+fn frames_sent(more: &[&str]) -> FramesSent {
+    FramesSent {
+        sent: integer(more[0]),
+        missed: integer(more[1]),
+        slips: integer(more[2]),
+    }
+}
+
+/// Delay, number and mean size of bursts.
+fn bursts(kind: BurstKind, more: &[&str], power: &str, rate: f64) -> Option<BurstsReceived> {
+    let count = integer(more[4]);
+    let mut latency = moments(count, &more[..3], more[3]);
+    latency.mean = transit(&more[..4], power, rate)?.mean;
+    Some(BurstsReceived {
+        kind,
+        latency,
+        bytes: count * integer(more[5]),
+        ..BurstsReceived::default()
+    })
+}
+
+/// One burst: its time, the share of the period that it took, reads, power.
+fn burst(more: &[&str], rate: f64) -> Option<TcpReceive> {
+    let delays = [more[0], more[0], more[0], "0"];
+    let power = more[11];
+    let mut latency = moments(1, &delays[..3], delays[3]);
+    if rate > 0.0 {
+        latency.mean = transit(&delays, power, rate)?.mean;
+    }
+    let period = Duration::from_secs_f64(latency.mean * 100.0 / float(more[1]));
+    Some(TcpReceive {
+        bursts: Some(BurstsReceived {
+            kind: BurstKind::Periodic { period },
+            latency,
+            ..BurstsReceived::default()
+        }),
+        ..reads(&more[2..])
+    })
 }
 
 /// The segment size is what makes both KiB columns of their packet columns.
@@ -247,6 +418,18 @@ fn size(text: &str) -> u64 {
     .bytes
 }
 
+/// Bits (per second) that print like this.
+pub(crate) fn bits(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').expect("a quantity");
+    let multiple = match unit.as_bytes()[0] {
+        b'K' => 1e3,
+        b'M' => 1e6,
+        b'G' => 1e9,
+        _ => 1.0,
+    };
+    float(number) * multiple
+}
+
 fn delay(more: &[&str], rate: f64) -> Option<UdpReceive> {
     if more.len() == 8 {
         // No datagram in the interval.
@@ -267,6 +450,10 @@ fn delay_in_flight(more: &[&str], rate: f64) -> Option<UdpReceive> {
         transit: transit(&more[4..8], more[15], rate)?,
         packets_per_second: float(more[8]),
         received: integer(more[9]),
+        in_progress: Some(InProgress {
+            packets: float(more[10]),
+            deviation: float(more[11]),
+        }),
         ..read_counts(&more[12..15], jitter_loss(more))
     })
 }
@@ -298,7 +485,7 @@ fn within(first: (f64, f64), second: (f64, f64)) -> Option<f64> {
 }
 
 /// Moments in seconds from mean, min, max and deviation in milliseconds.
-fn moments(count: u64, extremes: &[&str], deviation: &str) -> Moments {
+pub(crate) fn moments(count: u64, extremes: &[&str], deviation: &str) -> Moments {
     let deviation = float(deviation) / 1e3;
     Moments {
         count,
