@@ -4,11 +4,13 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use tapeline_base::{Clock, FlowId, MonoTime, WallTime};
+use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role, WallTime};
 use tapeline_engine::{Pool, Stop};
-use tapeline_report::{Event, Notice};
+use tapeline_report::{Event, Notice, StartDelay};
 use tapeline_sys::{SystemClock, Waker};
+use tapeline_wire::iperf2::TransferId;
 
+use crate::iperf2::Now;
 use crate::reporter::ReporterHandle;
 
 /// Ends a run from outside: raises the flag and wakes whoever waits in a socket call.
@@ -71,8 +73,23 @@ impl Context {
         })
     }
 
+    /// A number that no running flow has.
     pub(crate) fn next_id(&self) -> FlowId {
-        FlowId(self.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
+        loop {
+            let id = FlowId(self.ids.fetch_add(1, Ordering::Relaxed).wrapping_add(1));
+            if !self.reporter.is_running(id) {
+                return id;
+            }
+        }
+    }
+
+    /// The number that a client wants its flow to have (`--sync-transfer-id`), unless a
+    /// running flow has it; else the next one.
+    pub(crate) fn flow_id(&self, wanted: Option<TransferId>) -> FlowId {
+        wanted
+            .map(|id| FlowId(id.get().into()))
+            .filter(|id| id.0 > 0 && !self.reporter.is_running(*id))
+            .unwrap_or_else(|| self.next_id())
     }
 
     /// What [`next_id`](Self::next_id) would give.
@@ -90,6 +107,27 @@ impl Context {
 
     pub(crate) fn stop(&self) -> &Stop {
         self.interruption.stop()
+    }
+
+    /// Both clocks, read together.
+    pub(crate) fn both(&self) -> Now {
+        Now {
+            mono: self.now(),
+            wall: self.wall(),
+        }
+    }
+
+    /// Tells that a flow starts at another time than now.
+    pub(crate) fn tell_start(&self, tag: FlowTag, role: Role, start: Option<WallTime>) {
+        if let Some(start) = start {
+            let now = self.wall();
+            self.reporter.event(Event::StartDelay(StartDelay {
+                tag,
+                role,
+                start,
+                now,
+            }));
+        }
     }
 
     pub(crate) fn notice(&self, notice: Notice) {

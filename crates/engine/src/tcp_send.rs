@@ -74,16 +74,17 @@ pub struct TcpSender {
     publisher: SendPublisher,
     /// Position inside the current block.
     offset: usize,
+    start: MonoTime,
     phase: Phase,
 }
 
 impl TcpSender {
-    /// A sender that starts with its first step.
+    /// A sender whose first block leaves at `start`.
     #[must_use]
-    pub fn new(plan: TcpSendPlan, now: MonoTime) -> Self {
+    pub fn new(plan: TcpSendPlan, start: MonoTime) -> Self {
         let counters = SendCounters {
             bytes: plan.already,
-            last: now,
+            last: start,
             ..SendCounters::default()
         };
         let publisher = SendPublisher::new(Arc::clone(&plan.cell));
@@ -93,6 +94,7 @@ impl TcpSender {
             counters,
             publisher,
             offset: 0,
+            start,
             phase: Phase::Sending,
         }
     }
@@ -104,6 +106,9 @@ impl TcpSender {
         }
         if plan.deadline.is_some_and(|deadline| now >= deadline) {
             return self.end_data(now, Cause::Complete);
+        }
+        if now < self.start {
+            return Step::NotBefore(self.start);
         }
         let left = plan
             .bytes

@@ -12,6 +12,8 @@ use tapeline_report::{
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{OptionFailure, SocketOption, SocketOptions, TcpConn, outgoing_device};
 
+use tapeline_wire::iperf2::PermitKey;
+
 use crate::context::Context;
 use crate::plan::{
     ClientPlan, ClientWorkload, FrameMean, HistogramPlan, Personality, ServerPlan, Shape,
@@ -323,7 +325,7 @@ pub(super) fn server_banner(
         jitter_histograms: plan.latency.jitter_histograms.filter(|_| udp),
         by_frame: plan.latency.by_frame,
         permit_key: plan.permit_key.as_ref().map(|permit| PermitKeyLife {
-            key: String::from_utf8_lossy(permit.key.as_bytes()).into_owned(),
+            key: shown_key(&permit.key),
             lifetime: permit.lifetime,
         }),
         ..ServerBanner::new(transport, ports.0)
@@ -336,6 +338,11 @@ pub(super) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Co
         device: outgoing_device(&local),
         ..Connected::new(tag, local, peer)
     }
+}
+
+/// A permit key as lines show it: it is no secret from whoever holds it.
+pub(super) fn shown_key(key: &PermitKey) -> String {
+    String::from_utf8_lossy(key.as_bytes()).into_owned()
 }
 
 /// TCP state right after the handshake.

@@ -26,6 +26,7 @@ mod server;
 #[cfg(test)]
 mod simulation;
 mod stamps;
+mod start;
 mod tcp_client;
 mod tcp_server;
 mod tcp_session;
@@ -40,3 +41,4 @@ mod udp_traffic;
 
 pub use client::run_client;
 pub use server::{Server, ServerError, ServerStopper};
+pub(crate) use start::Now;

@@ -1,7 +1,7 @@
 //! The first message on a TCP connection to a server: told apart byte by byte, without
 //! reading a byte of payload.
 
-use tapeline_wire::iperf2::{Bounceback, FirstWord, TcpClientHeader, limits};
+use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, limits};
 
 /// What a connection turned out to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,15 +38,27 @@ pub(super) enum Progress {
     Ready(Request),
     /// Not acceptable; the sentence says why.
     Refused(&'static str),
+    /// The permit key is wrong, missing, or given where none is asked for.
+    WrongKey,
 }
 
 /// Collects the first message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
     bytes: Vec<u8>,
+    /// What a client must know to be served.
+    key: Option<PermitKey>,
 }
 
 impl Opening {
+    /// For a server that asks for `key`.
+    pub(super) fn new(key: Option<PermitKey>) -> Self {
+        Self {
+            bytes: Vec::new(),
+            key,
+        }
+    }
+
     /// Whether nothing has arrived yet.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -64,13 +76,21 @@ impl Opening {
             return Progress::Need(4 - self.bytes.len());
         };
         match FirstWord::inspect(first) {
-            FirstWord::Headerless => Progress::Ready(Request::Headerless {
-                read: self.bytes.len() as u64,
-                threads: 1,
-            }),
+            FirstWord::Headerless => self.headerless(),
+            // A request has no place for a key: who asks for one answers all the same, as 2.2.1.
             FirstWord::Bounceback => self.bounceback(),
             FirstWord::Header { length, key } => self.header(length, key),
         }
+    }
+
+    fn headerless(&self) -> Progress {
+        if self.key.is_some() {
+            return Progress::WrongKey;
+        }
+        Progress::Ready(Request::Headerless {
+            read: self.bytes.len() as u64,
+            threads: 1,
+        })
     }
 
     fn bounceback(&self) -> Progress {
@@ -92,16 +112,20 @@ impl Opening {
         }
         if !TcpClientHeader::looks_consistent(&self.bytes[..length]) {
             // Payload of a headerless peer that happens to look like a flag word.
-            return Progress::Ready(Request::Headerless {
-                read: self.bytes.len() as u64,
-                threads: 1,
-            });
+            return self.headerless();
         }
-        if key {
-            // Without a key of our own any key is refused, as the reference does.
-            return Progress::Refused("permit key given, but this server asks for none");
+        if key != self.key.is_some() {
+            // A server without a key refuses any, as the reference does.
+            return Progress::WrongKey;
+        }
+        let Ok(key_length) = TcpClientHeader::permit_key_length(&self.bytes) else {
+            return Progress::WrongKey;
+        };
+        if self.bytes.len() < length + key_length {
+            return Progress::Need(length + key_length - self.bytes.len());
         }
         match TcpClientHeader::parse(&self.bytes) {
+            Ok(header) if header.permit_key != self.key => Progress::WrongKey,
             Ok(header) => Progress::Ready(Request::Test {
                 header: Box::new(header),
                 counted: length as u64,
@@ -116,7 +140,10 @@ mod tests {
     use super::*;
 
     fn feed(message: &[u8]) -> (Progress, usize) {
-        let mut opening = Opening::default();
+        feed_to(Opening::default(), message)
+    }
+
+    fn feed_to(mut opening: Opening, message: &[u8]) -> (Progress, usize) {
         let mut at = 0;
         loop {
             match opening.progress() {
@@ -185,12 +212,58 @@ mod tests {
         ));
     }
 
+    fn key(text: &str) -> Option<PermitKey> {
+        Some(PermitKey::new(text.as_bytes()).expect("a key"))
+    }
+
+    fn header_with(permit_key: Option<PermitKey>) -> Vec<u8> {
+        let mut message = Vec::new();
+        TcpClientHeader {
+            permit_key,
+            ..TcpClientHeader::default()
+        }
+        .encode(&mut message);
+        message.extend_from_slice(b"0123456789");
+        message
+    }
+
+    #[test]
+    fn who_knows_the_key_comes_in_and_nobody_else() {
+        let keyed = || Opening::new(key("open sesame"));
+        let message = header_with(key("open sesame"));
+        let (progress, read) = feed_to(keyed(), &message);
+        assert!(matches!(progress, Progress::Ready(Request::Test { .. })));
+        assert_eq!(message[read..], *b"0123456789", "no payload is read");
+        for wrong in ["open sesamE", "open", "open sesame and more"] {
+            let (progress, _) = feed_to(keyed(), &header_with(key(wrong)));
+            assert_eq!(progress, Progress::WrongKey, "{wrong}");
+        }
+        let (progress, _) = feed_to(keyed(), &header_with(None));
+        assert_eq!(progress, Progress::WrongKey, "without a key");
+        let (progress, _) = feed_to(keyed(), b"0123456789");
+        assert_eq!(progress, Progress::WrongKey, "without a header");
+        let (progress, _) = feed(&header_with(key("open sesame")));
+        assert_eq!(progress, Progress::WrongKey, "nobody asked");
+    }
+
+    #[test]
+    fn a_key_of_impossible_length_is_a_wrong_one() {
+        let mut message = header_with(key("abcd"));
+        for length in [0, 3, 129, 0xffff_u16] {
+            message[64..66].copy_from_slice(&length.to_be_bytes());
+            let (progress, _) = feed_to(Opening::new(key("abcd")), &message);
+            assert_eq!(progress, Progress::WrongKey, "{length}");
+        }
+    }
+
     #[test]
     fn any_bytes_come_to_a_decision() {
         for word in 0..=255_u8 {
-            let (progress, read) = feed(&[word; 512]);
-            assert!(!matches!(progress, Progress::Need(_)), "{word}");
-            assert!(read <= 255 + 4);
+            for opening in [Opening::default(), Opening::new(key("abcd"))] {
+                let (progress, read) = feed_to(opening, &[word; 512]);
+                assert!(!matches!(progress, Progress::Need(_)), "{word}");
+                assert!(read <= 255 + 128);
+            }
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use tapeline_base::{BitRate, Bytes, MonoTime, Pace, Tos, WallTime};
+use tapeline_base::{BitRate, Bytes, FlowTag, MonoTime, Pace, Tos, WallTime};
 use tapeline_wire::iperf2::{
     Amount, ByteRate, CongestionControl, PeerVersion, Rate, ShortTripTimes, TcpClientHeader,
-    TestMode, Ticks, Timestamp, UdpClientHeader, Workload, limits,
+    TestMode, Ticks, Timestamp, TransferId, UdpClientHeader, Workload, limits,
 };
 
 use super::stamps::Settings;
@@ -19,6 +19,9 @@ pub(super) const SLACK: Duration = Duration::from_secs(2);
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// Time for a peer's first message or acknowledgement.
 pub(super) const FIRST_MESSAGE: Duration = Duration::from_secs(10);
+/// Time that a server gives a client for its first message, as 2.2.1. Waiting costs a slot of
+/// many and holds nobody else up.
+pub(super) const EXCHANGE_LIMIT: Duration = Duration::from_secs(60);
 /// Bulk write length where nothing else decides: fewer, larger trips through the kernel.
 const BULK_WRITE: u32 = 1 << 20;
 
@@ -142,6 +145,7 @@ impl ClientPlan {
             version: Some(PeerVersion::IPERF_2_2_1),
             tos: self.socket.tos.unwrap_or_default(),
             rate,
+            permit_key: self.permit_key.clone(),
             congestion_control: self
                 .socket
                 .congestion
@@ -220,6 +224,40 @@ impl ClientPlan {
         }
     }
 
+    /// The start time of the header, and whether a sending server is to wait for it. 2.2.1
+    /// says so in the modes in which the server's clock matters.
+    pub(super) fn header_start(&self, now: WallTime) -> (Option<Timestamp>, bool) {
+        let server_acts = self.latency.trip_times
+            || matches!(self.mode(), TestMode::Reverse | TestMode::FullDuplex);
+        match self.start {
+            StartTime::At(time) => (Some(timestamp(time)), server_acts),
+            StartTime::Now | StartTime::After(_) if self.latency.trip_times => {
+                (Some(timestamp(now)), false)
+            }
+            StartTime::Now | StartTime::After(_) => (None, false),
+        }
+    }
+
+    /// Time for which the header is held back: a server that acts on it at once would not
+    /// wait for `--txdelay-time`.
+    pub(super) fn header_delay(&self) -> Option<Duration> {
+        let acts = matches!(
+            self.mode(),
+            TestMode::Reverse | TestMode::FullDuplex | TestMode::Dual
+        );
+        match self.start {
+            StartTime::After(delay) if acts => Some(delay),
+            _ => None,
+        }
+    }
+
+    /// The number that a server is to show a flow under (`--sync-transfer-id`).
+    pub(super) fn transfer_id(&self, tag: FlowTag) -> Option<TransferId> {
+        let number = u16::try_from(tag.id.0).ok()?;
+        (self.sync_transfer_id && number <= limits::MAX_TRANSFER_ID)
+            .then(|| TransferId::new(number))
+    }
+
     /// How long the client's own sender runs; `None` without a time limit.
     pub(super) fn time_limit(&self) -> Option<Duration> {
         match self.limit {
@@ -235,6 +273,12 @@ impl ClientPlan {
             Limit::Time(_) | Limit::Never => None,
         }
     }
+}
+
+/// A time of day as headers carry it.
+pub(super) fn timestamp(time: WallTime) -> Timestamp {
+    let (seconds, micros) = time.to_wire();
+    Timestamp { seconds, micros }
 }
 
 /// After how much silence a peer is gone: ten seconds, three intervals, or three sends of

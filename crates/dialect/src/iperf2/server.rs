@@ -243,7 +243,8 @@ impl Server {
             if plan.transports != ServedTransports::Udp {
                 request.port = self.open_tcp(&plan, &groups, &request)?;
             }
-            if plan.transports != ServedTransports::Tcp {
+            // UDP has no permit keys: a server that asks for one does not serve it.
+            if plan.transports != ServedTransports::Tcp && plan.permit_key.is_none() {
                 self.open_udp(&plan, &groups, &request)?;
             }
         }
@@ -273,7 +274,12 @@ impl Server {
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
             close: Stop::new(),
-            until: plan.time.map(|time| self.context.now() + time),
+            until: plan
+                .time
+                .into_iter()
+                .chain(plan.permit_key.as_ref().and_then(|permit| permit.lifetime))
+                .min()
+                .map(|time| self.context.now() + time),
             most: plan.connections,
         };
         self.spawn(move || service.run())?;

@@ -9,7 +9,7 @@ use tapeline_base::{FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
 use tapeline_sys::{Interest, SocketOptions, TcpConn, TcpProbe, Wait, reason};
-use tapeline_wire::iperf2::{PeerVersion, ServerAck};
+use tapeline_wire::iperf2::{PeerVersion, ServerAck, TcpClientHeader};
 
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
@@ -19,6 +19,7 @@ use super::exchange::RequestPart;
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
+use super::start::{Start, barrier_micros};
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan};
 use crate::reporter::{GroupKey, GroupKind};
@@ -40,6 +41,8 @@ struct Ready {
     local: SocketAddr,
     peer: SocketAddr,
     connect_time: Duration,
+    /// When the connection was there: its first message may wait for other flows'.
+    connected: MonoTime,
 }
 
 /// Runs the test; returns whether anything failed.
@@ -210,6 +213,7 @@ impl Connector<'_> {
                         peer: conn.peer_addr().unwrap_or(peer),
                         conn,
                         connect_time: connected.connect_time,
+                        connected: self.context.now(),
                     });
                 }
                 Err(error) if error.operation == tapeline_sys::Operation::Bind => {
@@ -270,6 +274,12 @@ impl Starter<'_> {
     /// servers (2.2.1) read one first message after the other and accept nobody meanwhile.
     fn start_all(&self, ready: Vec<Ready>) {
         let many = self.plan.parallel > THREADED_FLOWS;
+        let held_back = self.plan.header_delay();
+        if let Some(delay) = held_back
+            && !self.hold_back(&ready, delay)
+        {
+            return;
+        }
         let mut asked = Vec::with_capacity(ready.len());
         for flow in ready {
             match self.send_header(&flow) {
@@ -292,12 +302,33 @@ impl Starter<'_> {
             } else {
                 None
             };
-            self.show(flow, version);
+            if held_back.is_none() {
+                self.show(flow, version);
+            }
         }
-        let start = self.context.now();
+        let start = match held_back {
+            Some(_) => Start::at_once(self.context.both()),
+            None => self.plan.flow_start(self.context.both()),
+        };
         for (flow, already) in asked {
-            self.start(flow, already, start, many);
+            self.context
+                .tell_start(flow.tag, Role::Client, start.announced);
+            self.start(flow, already, start.at, many);
         }
+    }
+
+    /// Waits before the headers leave, at which servers that send begin; returns whether the
+    /// run goes on.
+    fn hold_back(&self, ready: &[Ready], delay: Duration) -> bool {
+        let planned = self.plan.flow_start(self.context.both());
+        for flow in ready {
+            self.show(flow, None);
+            self.context
+                .tell_start(flow.tag, Role::Client, planned.announced);
+        }
+        let until = self.context.now() + delay;
+        let mut pacer = Pacer::new(Precision::Economical);
+        pacer.wait(until, self.context.stop()).is_some()
     }
 
     /// Returns the header's bytes, which count as data.
@@ -307,7 +338,16 @@ impl Starter<'_> {
             return Ok(0);
         }
         let mut message = Vec::with_capacity(128);
-        let header = self.plan.tcp_header();
+        let waited = self.context.now().since(flow.connected);
+        let plan = self.plan;
+        let (start_time, epoch_start) = plan.header_start(self.context.wall());
+        let header = TcpClientHeader {
+            transfer_id: plan.transfer_id(flow.tag),
+            barrier_micros: barrier_micros(waited).filter(|_| plan.parallel > 1),
+            start_time,
+            epoch_start,
+            ..plan.tcp_header()
+        };
         header.encode(&mut message);
         flow.conn.set_send_timeout(Some(FIRST_MESSAGE))?;
         flow.conn.send_all(&message)?;
@@ -391,6 +431,11 @@ impl Starter<'_> {
         line.initial = banner::initial_tcp(&flow.conn);
         line.connect_time = Some(flow.connect_time);
         line.trip_times = self.plan.latency.trip_times;
+        line.window_clamp = self.plan.socket.window_clamp;
+        line.write_prefetch = self.plan.socket.write_prefetch;
+        line.fair_queue = self.plan.socket.fair_queue.is_some();
+        line.epoch_start = self.plan.header_start(self.context.wall()).1;
+        line.permit_key = self.plan.permit_key.as_ref().map(banner::shown_key);
         line.at = Some(self.context.wall());
         self.context.reporter.event(Event::Connected(line));
     }
@@ -417,14 +462,8 @@ impl Starter<'_> {
         };
         match self.plan.workload {
             ClientWorkload::RequestResponse(exchange) => {
-                let wall = self.context.wall();
-                let start = self.plan.first_send(start, wall);
-                let deadline = self.plan.time_limit().map(|time| start + time);
                 let order = RequestPart::of(self.plan, exchange, deadline);
-                let part = TcpFlow {
-                    start,
-                    ..part(flow.tag, vec![self.group])
-                };
+                let part = part(flow.tag, vec![self.group]);
                 part.request(self.context, &order);
             }
             ClientWorkload::ConnectOnly { .. } => {}

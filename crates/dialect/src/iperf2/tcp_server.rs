@@ -6,16 +6,18 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime};
+use tapeline_base::{FlowId, FlowTag, MonoTime};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, TcpListener, Wait, Waker};
+use tapeline_wire::iperf2::TcpClientHeader;
 
 use super::banner;
 use super::client::SharedContext;
 use super::groups::TestGroups;
 use super::opening::{Opening, Progress, Request};
-use super::order::FIRST_MESSAGE;
+use super::order::EXCHANGE_LIMIT;
+use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
 use crate::context::Tally;
 use crate::plan::{Personality, ServerPlan};
@@ -28,6 +30,12 @@ const INTERRUPTION: u64 = u64::MAX - 2;
 const MOST_PENDING: usize = 1024;
 /// Pause after running out of descriptors.
 const SHED_PAUSE: Duration = Duration::from_millis(20);
+
+/// A connection that becomes no flow takes no number.
+const NO_FLOW: FlowTag = FlowTag {
+    id: FlowId(0),
+    reversed: false,
+};
 
 /// Who may connect and what for.
 #[derive(Clone, Debug)]
@@ -57,6 +65,18 @@ struct Pending {
     opening: Opening,
     /// The first message once it is complete: it waits for its turn.
     request: Option<Request>,
+}
+
+/// What was read of a first message.
+enum Heard {
+    /// Not all of it yet.
+    Part,
+    Whole(Request),
+    /// Somebody who looked in, or went away.
+    Nothing,
+    /// The sentence says why.
+    Refused(String),
+    WrongKey,
 }
 
 /// One listening socket and everything that begins on it.
@@ -183,8 +203,7 @@ impl TcpService {
 
     fn wait(&self, door: &Doorway) -> Wait {
         let now = self.context.now();
-        let slow = door.pending.iter().find(|one| one.request.is_none());
-        let slow = slow.map(|one| one.accepted + FIRST_MESSAGE);
+        let slow = door.pending.iter().find_map(|one| self.dropped_at(one));
         match slow.into_iter().chain(self.until).min() {
             Some(due) => Wait::AtMost(due.since(now)),
             None => Wait::Forever,
@@ -222,7 +241,12 @@ impl TcpService {
                         conn,
                         peer,
                         accepted: self.context.now(),
-                        opening: Opening::default(),
+                        opening: Opening::new(
+                            self.plan
+                                .permit_key
+                                .as_ref()
+                                .map(|permit| permit.key.clone()),
+                        ),
                         request,
                     });
                 }
@@ -246,18 +270,30 @@ impl TcpService {
         };
         let one = &mut door.pending[at];
         let read = panic::catch_unwind(AssertUnwindSafe(|| self.read(one)));
-        match read.unwrap_or_else(|_| Some(Err(Some("internal fault".into())))) {
-            None => {}
-            Some(Ok(request)) => {
+        match read.unwrap_or_else(|_| Heard::Refused("internal fault".into())) {
+            Heard::Part => {}
+            Heard::Whole(request) => {
                 let _ = door.poller.deregister(&door.pending[at].conn);
                 door.pending[at].request = Some(request);
                 self.admit_waiting(door);
             }
-            Some(Err(reason)) => match (door.take(at), reason) {
-                (Some(one), Some(reason)) => self.refuse(one.peer, reason),
-                (Some(one), None) if one.opening.is_empty() => self.tell_visit(&one),
-                _ => {}
-            },
+            Heard::Nothing => {
+                if let Some(one) = door.take(at)
+                    && one.opening.is_empty()
+                {
+                    self.tell_visit(&one);
+                }
+            }
+            Heard::Refused(reason) => {
+                if let Some(one) = door.take(at) {
+                    self.refuse(one.peer, reason);
+                }
+            }
+            Heard::WrongKey => {
+                if let Some(one) = door.take(at) {
+                    self.drop_keyless(&one);
+                }
+            }
         }
     }
 
@@ -286,37 +322,46 @@ impl TcpService {
         }
     }
 
-    /// Reads what is there of a first message; `None` while it is incomplete.
-    fn read(&self, one: &mut Pending) -> Option<Result<Request, Option<String>>> {
+    /// Reads what is there of a first message.
+    fn read(&self, one: &mut Pending) -> Heard {
         let mut buffer = [0; 256];
         let mut progress = one.opening.progress();
         loop {
             match progress {
-                Progress::Ready(request) => return Some(Ok(request)),
-                Progress::Refused(reason) => return Some(Err(Some(reason.to_owned()))),
+                Progress::Ready(request) => return Heard::Whole(request),
+                Progress::Refused(reason) => return Heard::Refused(reason.to_owned()),
+                Progress::WrongKey => return Heard::WrongKey,
                 Progress::Need(count) => {
                     let room = &mut buffer[..count.min(256)];
                     match one.conn.recv_nonblocking(room) {
                         // A connection test, or somebody who looked in.
-                        Ok(0) if one.opening.is_empty() => return Some(Err(None)),
-                        Ok(0) => return Some(Err(Some("closed within its first message".into()))),
+                        Ok(0) if one.opening.is_empty() => return Heard::Nothing,
+                        Ok(0) => return Heard::Refused("closed within its first message".into()),
                         Ok(read) => progress = one.opening.push(&room[..read]),
                         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                            return None;
+                            return Heard::Part;
                         }
-                        Err(_) => return Some(Err(None)),
+                        Err(_) => return Heard::Nothing,
                     }
                 }
             }
         }
     }
 
+    /// When a connection whose first message is not complete is dropped.
+    fn dropped_at(&self, one: &Pending) -> Option<MonoTime> {
+        let limit = self.plan.exchange_timeout.unwrap_or(EXCHANGE_LIMIT);
+        (one.request.is_none() && !limit.is_zero()).then(|| one.accepted + limit)
+    }
+
     fn drop_slow(&self, door: &mut Doorway) {
         let now = self.context.now();
-        let slow = |one: &Pending| one.request.is_none() && now >= one.accepted + FIRST_MESSAGE;
+        let slow = |one: &Pending| self.dropped_at(one).is_some_and(|at| now >= at);
         while let Some(at) = door.pending.iter().position(slow) {
             if let Some(slow) = door.take(at) {
-                self.refuse(slow.peer, "no complete first message within 10 s".into());
+                let waited = now.since(slow.accepted).as_secs_f64();
+                let reason = format!("no complete first message within {waited:.0} s");
+                self.refuse(slow.peer, reason);
             }
         }
     }
@@ -340,8 +385,30 @@ impl TcpService {
         self.context.reporter.event(Event::Connected(line));
     }
 
+    /// Tells of a connection that is closed because it has not the right permit key.
+    fn drop_keyless(&self, one: &Pending) {
+        let Ok(local) = one.conn.local_addr() else {
+            return;
+        };
+        let mut line = banner::connected(NO_FLOW, local, one.peer);
+        line.initial = banner::initial_tcp(&one.conn);
+        line.at = Some(self.context.wall());
+        self.context.reporter.event(Event::Dropped(line));
+    }
+
     fn refuse(&self, peer: SocketAddr, reason: String) {
         self.context.notice(Notice::PeerRefused { peer, reason });
+    }
+
+    fn test_start(&self, header: &TcpClientHeader, accepted: MonoTime, now: Now) -> Start {
+        let ordered = ordered_start(header.epoch_start, header.start_time, now);
+        if header.epoch_start && ordered != Start::at_once(now) {
+            return ordered;
+        }
+        Start {
+            at: barrier_start(accepted, now.mono, header.barrier_micros),
+            announced: None,
+        }
     }
 
     /// Begins what a complete first message asks for; returns whether a test began.
@@ -349,17 +416,27 @@ impl TcpService {
         let (Some(request), Ok(local)) = (one.request, one.conn.local_addr()) else {
             return false;
         };
-        let tag = FlowTag {
-            id: self.context.next_id(),
-            reversed: false,
+        let now = self.context.both();
+        let (id, start) = match &request {
+            Request::Test { header, .. } => (
+                self.context.flow_id(header.transfer_id),
+                self.test_start(header, one.accepted, now),
+            ),
+            Request::Headerless { .. } | Request::Exchange { .. } => {
+                (self.context.next_id(), Start::at_once(now))
+            }
         };
         let session = Session {
             service: self,
             conn: Arc::new(one.conn),
             local,
             peer: one.peer,
-            start: self.context.now(),
-            tag,
+            start: start.at,
+            announced: start.announced,
+            tag: FlowTag {
+                id,
+                reversed: false,
+            },
         };
         session.begin(request);
         true

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Pace, Transport};
+use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport, WallTime};
 use tapeline_engine::{SendEnd, THREADED_FLOWS};
 use tapeline_report::{Connected, ConnectionFlavour, Event};
 use tapeline_sys::TcpConn;
@@ -36,6 +36,8 @@ pub(super) struct Session<'a> {
     /// When the first message was complete: the client may have held it back until all of
     /// its connections were there.
     pub(super) start: MonoTime,
+    /// The time of day of a start that is still to come.
+    pub(super) announced: Option<WallTime>,
     pub(super) tag: FlowTag,
 }
 
@@ -75,8 +77,10 @@ impl Session<'_> {
     }
 
     fn show(&self, tag: FlowTag, flavour: ConnectionFlavour, header: Option<&TcpClientHeader>) {
+        let context = &self.service.context;
         let line = self.line(tag, flavour, header);
-        self.service.context.reporter.event(Event::Connected(line));
+        context.reporter.event(Event::Connected(line));
+        context.tell_start(tag, Role::Server, self.announced);
     }
 
     fn line(
@@ -95,11 +99,18 @@ impl Session<'_> {
             line.tos =
                 banner::tos_note(flavour, false, header.tos, self.service.plan.reflected_tos);
             line.peer_version = header.version.map(|version| version.to_string());
+            line.epoch_start = header.epoch_start;
+            line.fair_queue = header.fq_rate.is_some();
+            line.quickack = header.quickack;
+            line.write_prefetch = header.write_prefetch;
         }
         // A client's own listener tells no more than where the connection came from.
         if matches!(self.service.admission, Admission::Server { .. }) {
             line.initial = banner::initial_tcp(&self.conn);
         }
+        line.window_clamp = self.service.plan.socket.window_clamp;
+        let permit = self.service.plan.permit_key.as_ref();
+        line.permit_key = permit.map(|permit| banner::shown_key(&permit.key));
         line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
         line
     }

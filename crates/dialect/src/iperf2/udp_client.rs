@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Transport, WallTime};
 use tapeline_engine::{
-    Content, Destination, Intervals, Precision, SendCell, SendPublisher, Stop, UdpSendEnd,
+    Content, Destination, Intervals, Pacer, Precision, SendCell, SendPublisher, Stop, UdpSendEnd,
     UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{
@@ -30,7 +30,7 @@ use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_
 use super::udp_receive::UdpReceiving;
 use super::udp_traffic::Traffic;
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, Personality, Shape, StartTime};
+use crate::plan::{Arrangement, ClientPlan, Personality, Shape};
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
@@ -39,6 +39,10 @@ const STAGGER: Duration = Duration::from_millis(10);
 const STAGGERED: u32 = 20;
 /// Sends with which a reverse test is asked for, as 2.2.1.
 const REVERSE_TRIES: u32 = 100;
+/// Time before a scheduled start at which a reverse test is asked for; the tries last longer.
+const ASK_AHEAD: Duration = Duration::from_secs(1);
+/// Where a datagram's start time ends, bytes.
+const START_TIME_END: usize = 120;
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 /// Largest datagram that anybody could answer with.
@@ -109,9 +113,11 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     for flow in &ready {
         show(plan, flow, context);
     }
-    let start = context.now();
+    let planned = plan.flow_start(context.both());
+    let start = planned.at;
     let group = sums.opened;
     for (index, flow) in ready.into_iter().enumerate() {
+        context.tell_start(flow.tag, Role::Client, planned.announced);
         let step = u32::try_from(index).unwrap_or(u32::MAX) % STAGGERED;
         start_flow(plan, flow, start + STAGGER * step, group, context, &tally);
     }
@@ -160,7 +166,7 @@ fn show(plan: &ClientPlan, flow: &Ready, context: &SharedContext) {
     line.trip_times = plan.latency.trip_times;
     line.isochronous = matches!(plan.shape, Shape::Isochronous(_));
     line.fair_queue = plan.socket.fair_queue.is_some();
-    line.epoch_start = matches!(plan.start, StartTime::At(_));
+    line.epoch_start = plan.header_start(context.wall()).1;
     line.link_checks = plan.l2_checks;
     line.l4s = plan.l4s;
     line.tos = banner::tos_note(flavour, true, plan.socket.tos.unwrap_or_default(), None);
@@ -193,8 +199,10 @@ fn start_flow(
 ) {
     let arrangement = plan.arrangement();
     let ipv6 = flow.peer.is_ipv6();
-    let start = plan.first_send(start, context.wall());
-    let settings = plan.udp_settings(ipv6, wall_at(start, context));
+    let mut settings = plan.udp_settings(ipv6, wall_at(start, context));
+    if let Settings::Header(header) = &mut settings {
+        header.transfer_id = plan.transfer_id(flow.tag);
+    }
     let deadline = plan.time_limit().map(|time| start + time);
     let reversed = FlowTag {
         reversed: true,
@@ -233,8 +241,17 @@ fn start_flow(
         let asker = Arc::clone(&flow.socket);
         let stop = context.stop().clone();
         let first = (!sends).then(|| first_datagram(&settings, 0));
+        // A server that waits for the time of day itself must hear of it before.
+        let ask_at = if plan.header_start(context.wall()).1 {
+            start - ASK_AHEAD
+        } else {
+            start
+        };
         spawn(context, tally, move || {
-            if let Some(first) = first {
+            let mut pacer = Pacer::new(Precision::Economical);
+            if let Some(first) = first
+                && pacer.wait(ask_at, &stop).is_some()
+            {
                 ask_for_data(&asker, first, &stop);
             }
             receiving.run()
@@ -278,7 +295,14 @@ fn start_flow(
 
 /// The first datagram of a flow: long enough for its settings.
 fn first_datagram(settings: &Settings, length: u32) -> Vec<u8> {
-    let length = (length as usize).max(settings.announced_length());
+    // A start time is written behind what is announced.
+    let start_time = match settings {
+        Settings::Header(header) => header.start_time.map_or(0, |_| START_TIME_END),
+        Settings::Short(_) | Settings::None => 0,
+    };
+    let length = (length as usize)
+        .max(settings.announced_length())
+        .max(start_time);
     datagram_template(length, settings)
 }
 

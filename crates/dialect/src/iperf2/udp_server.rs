@@ -21,6 +21,7 @@ use super::connect_back::{self, ConnectBack};
 use super::ended::{Afterwards, Ended};
 use super::groups::{GroupBy, TestGroups, TestSums};
 use super::incoming::{Content, Incoming, Taken};
+use super::start::{Start, ordered_start};
 use super::tcp_server::Admission;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_session::Opening;
@@ -336,6 +337,12 @@ impl UdpService {
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
         let local = self.local_for(key);
         let (trip_times, start) = self.beginning(announced, datagram);
+        let ordered = header.map_or(Start::at_once(self.context.both()), |header| {
+            ordered_start(header.epoch_start, header.start_time, self.context.both())
+        });
+        let waits = header.is_some_and(|header| header.epoch_start);
+        let start = if waits { ordered.at } else { start };
+        let transfer_id = header.and_then(|header| header.transfer_id);
         let opening = Opening {
             service: self,
             key,
@@ -343,11 +350,12 @@ impl UdpService {
             answers: !self.is_group(key),
             announced,
             tag: FlowTag {
-                id: self.context.next_id(),
+                id: self.context.flow_id(transfer_id),
                 reversed: false,
             },
-            now,
+            now: if waits { now.max(ordered.at) } else { now },
             start,
+            waits_for: ordered.announced,
             trip_times,
             sums: self.sums(key.source, local, header.as_ref(), now),
         };

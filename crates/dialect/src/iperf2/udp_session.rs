@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Transport};
+use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
 use tapeline_engine::{DatagramCell, Destination, Intervals, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::Marks;
@@ -36,6 +36,8 @@ pub(super) struct Opening<'a> {
     pub(super) now: MonoTime,
     /// When the flow began: by the client's clock, where the clocks agree.
     pub(super) start: MonoTime,
+    /// The time of day of a start that is still to come.
+    pub(super) waits_for: Option<WallTime>,
     /// The clocks agree.
     pub(super) trip_times: bool,
     pub(super) sums: TestSums,
@@ -57,9 +59,12 @@ impl Opening<'_> {
             let reflected = self.service.plan.reflected_tos;
             line.tos = banner::tos_note(flavour, false, header.tos, reflected);
             line.peer_version = header.version.map(|version| version.to_string());
+            line.epoch_start = header.epoch_start;
+            line.link_checks = header.l2_length_check;
         }
         line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
         context.reporter.event(Event::Connected(line));
+        context.tell_start(self.tag, Role::Server, self.waits_for);
     }
 
     fn order(&self) -> SendOrder {

@@ -10,13 +10,14 @@ mod measure;
 mod state;
 mod sum;
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowTag, MonoTime, Role};
+use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role};
 use tapeline_engine::{
     BurstCell, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell, SendCell,
 };
@@ -140,7 +141,7 @@ pub(crate) struct RunningFlow {
 impl RunningFlow {
     pub(crate) fn end(mut self, end: FlowEnd) {
         if let Some(handle) = self.handle.take() {
-            handle.send(Command::End(self.tag, end));
+            handle.end(self.tag, end);
         }
     }
 }
@@ -153,7 +154,7 @@ impl Drop for RunningFlow {
                 at,
                 ..FlowEnd::default()
             };
-            handle.send(Command::End(self.tag, end));
+            handle.end(self.tag, end);
         }
     }
 }
@@ -171,6 +172,8 @@ enum Command {
 pub struct ReporterHandle {
     commands: mpsc::Sender<Command>,
     next_group: Arc<AtomicU64>,
+    /// Directions that run under each number.
+    running: Arc<Mutex<HashMap<FlowId, usize>>>,
 }
 
 impl ReporterHandle {
@@ -197,11 +200,32 @@ impl ReporterHandle {
 
     pub(crate) fn start(&self, start: FlowStart) -> RunningFlow {
         let tag = start.tag;
+        *self.running().entry(tag.id).or_default() += 1;
         self.send(Command::Start(Box::new(start)));
         RunningFlow {
             tag,
             handle: Some(self.clone()),
         }
+    }
+
+    /// Whether a flow of this number runs.
+    pub(crate) fn is_running(&self, id: FlowId) -> bool {
+        self.running().contains_key(&id)
+    }
+
+    fn end(&self, tag: FlowTag, end: FlowEnd) {
+        self.send(Command::End(tag, end));
+        let mut running = self.running();
+        if let Some(count) = running.get_mut(&tag.id) {
+            *count -= 1;
+            if *count == 0 {
+                running.remove(&tag.id);
+            }
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<FlowId, usize>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn send(&self, command: Command) {
@@ -234,6 +258,7 @@ impl Reporter {
             handle: ReporterHandle {
                 commands,
                 next_group: Arc::new(AtomicU64::new(0)),
+                running: Arc::default(),
             },
             thread,
         })

@@ -1,11 +1,13 @@
 //! Clients and servers of this crate against each other, and against peers of raw
 //! sockets, on loopback.
 
+mod access;
 mod addresses;
 mod connect_only;
 mod exchange;
 mod harness;
 mod hostile;
+mod scheduling;
 mod serving;
 mod stopping;
 mod tcp;
