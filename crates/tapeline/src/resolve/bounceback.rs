@@ -131,9 +131,17 @@ pub(super) fn messages_fit_the_length(settings: &mut Settings, log: &mut Log) {
             *size = Some(length);
         }
     }
-    if !SIZES.contains(&length) && settings.bounceback.request.is_none() {
-        let sentence =
-            format!("option -l: {length} bytes: requests of --bounceback have 68 to 1048576 bytes");
+}
+
+/// Servers read a message's head before they look, and answer no endless ones.
+pub(super) fn exchange_sizes_are_possible(settings: &mut Settings, log: &mut Log) {
+    let exchange = settings.exchange();
+    let possible = SIZES.contains(&exchange.request) && SIZES.contains(&exchange.response);
+    if settings.bounceback.asked && !possible {
+        let sentence = format!(
+            "option -l: {} bytes: messages of --bounceback have 68 to 1048576 bytes",
+            settings.length.unwrap_or_default()
+        );
         log.error(format!("ERROR: {sentence}"), sentence);
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn group_source_needs_a_group(settings: &mut Settings, log: &mut Log)
         let group: Option<IpAddr> = bind.host.parse().ok();
         group.is_some_and(|group| group.is_multicast())
     });
-    if settings.route.ssm_host.is_some() && !grouped && !log.has_failed() {
+    if settings.route.ssm_host.is_some() && !grouped {
         let sentence = "option -H needs a multicast group (-B GROUP)";
         log.error(format!("ERROR: {sentence}"), sentence);
     }

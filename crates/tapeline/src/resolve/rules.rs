@@ -43,7 +43,6 @@ pub(super) static CONFLICTS: &[Rule] = &[
     rule("compatibility_excludes_extensions", Job::Any, client::compatibility_excludes_extensions),
     rule("key_needs_tcp", Job::Any, access::key_needs_tcp),
     rule("key_has_a_length", Job::Any, access::key_has_a_length),
-    rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
     rule("one_family", Job::Any, addresses::one_family),
     rule("source_steps_need_a_source", Job::Client, route::source_steps_need_a_source),
     rule("destination_sums_are_for_servers", Job::Client, route::destination_sums_are_for_servers),
@@ -54,7 +53,6 @@ pub(super) static CONFLICTS: &[Rule] = &[
     rule("client_has_a_key", Job::Client, access::client_has_a_key),
     rule("one_start", Job::Client, schedule::one_start),
     rule("stamps_fit_a_write", Job::Client, latency::stamps_fit_a_write),
-    rule("companions_need_bounceback", Job::Client, bounceback::companions_need_bounceback),
     rule("messages_fit_the_length", Job::Client, bounceback::messages_fit_the_length),
     rule("quickack_is_one_way", Job::Client, bounceback::quickack_is_one_way),
     rule("one_shape", Job::Client, shape::one_shape),
@@ -77,13 +75,8 @@ pub(super) static CONFLICTS: &[Rule] = &[
     rule("udp_fin_needs_udp", Job::Client, client::udp_fin_needs_udp),
     rule("connects_start_at_once", Job::Client, schedule::connects_start_at_once),
     rule("packet_rate_needs_udp", Job::Client, client::packet_rate_needs_udp),
-    rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
-    rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),
     rule("one_arrangement", Job::Client, client::one_arrangement),
     rule("frames_make_the_rate", Job::Client, shape::frames_make_the_rate),
-    rule("packet_frames_need_udp", Job::Client, shape::packet_frames_need_udp),
-    rule("one_workload", Job::Client, schedule::one_workload),
-    rule("other_shapes_exclude_each_other", Job::Client, shape::other_shapes_exclude_each_other),
     rule("port_range_ascends", Job::Server, server::port_range_ascends),
     rule("server_rate_is_a_rate", Job::Server, server::server_rate_is_a_rate),
     rule("load_is_the_clients", Job::Server, load::load_is_the_clients),
@@ -91,10 +84,24 @@ pub(super) static CONFLICTS: &[Rule] = &[
     rule("stamps_are_for_clients", Job::Server, latency::stamps_are_for_clients),
     rule("client_options_have_no_effect", Job::Server, server::client_options_have_no_effect),
     rule("server_details_need_tcp", Job::Server, tcp::server_details_need_tcp),
-    rule("tap_needs_udp", Job::Server, route::tap_needs_udp),
-    rule("burst_is_raised_to_a_write", Job::Any, shape::burst_is_raised_to_a_write),
     rule("neither_client_nor_server", Job::Any, server::neither_client_nor_server),
     rule("measurements_bring_their_kind", Job::Client, latency::measurements_bring_their_kind),
+];
+
+/// Rules that the reference lacks: they are looked at when it would have begun.
+#[rustfmt::skip]
+pub(super) static POSSIBILITIES: &[Rule] = &[
+    rule("packet_frames_need_udp", Job::Client, shape::packet_frames_need_udp),
+    rule("burst_is_raised_to_a_write", Job::Any, shape::burst_is_raised_to_a_write),
+    rule("exchange_sizes_are_possible", Job::Client, bounceback::exchange_sizes_are_possible),
+    rule("companions_need_bounceback", Job::Client, bounceback::companions_need_bounceback),
+    rule("one_workload", Job::Client, schedule::one_workload),
+    rule("other_shapes_exclude_each_other", Job::Client, shape::other_shapes_exclude_each_other),
+    rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
+    rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),
+    rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
+    rule("tap_needs_udp", Job::Server, route::tap_needs_udp),
+    rule("group_source_needs_a_group", Job::Server, route::group_source_needs_a_group),
 ];
 
 /// Rules about addresses and what belongs to them.
@@ -105,12 +112,11 @@ pub(super) static ADDRESSES: &[Rule] = &[
     rule("source_is_unicast", Job::Client, addresses::source_is_unicast),
     rule("listener_has_no_bind_port", Job::Server, addresses::listener_has_no_bind_port),
     rule("group_source_is_unicast", Job::Server, route::group_source_is_unicast),
-    rule("group_source_needs_a_group", Job::Server, route::group_source_needs_a_group),
-    rule("source_port_steps_need_a_port", Job::Client, route::source_port_steps_need_a_port),
     rule("host_has_a_name", Job::Client, addresses::host_has_a_name),
     rule("host_fits_family", Job::Client, addresses::host_fits_family),
     rule("multicast_is_one_way", Job::Client, addresses::multicast_is_one_way),
     rule("multicast_keeps_its_identities", Job::Client, route::multicast_keeps_its_identities),
+    rule("source_port_steps_need_a_port", Job::Client, route::source_port_steps_need_a_port),
     rule("ports_and_flows_agree", Job::Client, addresses::ports_and_flows_agree),
     rule("client_port_is_a_port", Job::Client, addresses::client_port_is_a_port),
     rule("daemon_is_a_server", Job::Any, server::daemon_is_a_server),
@@ -127,11 +133,12 @@ pub(super) fn check_conflicts(settings: &mut Settings, log: &mut Log) -> Result<
     check(CONFLICTS, all_at_once, settings, log)
 }
 
-/// Looks at the addresses.
+/// Looks at what is possible, then at the addresses.
 ///
 /// # Errors
 /// [`Stop`] when the run cannot start.
 pub(super) fn check_addresses(settings: &mut Settings, log: &mut Log) -> Result<(), Stop> {
+    check(POSSIBILITIES, false, settings, log)?;
     check(ADDRESSES, false, settings, log)
 }
 

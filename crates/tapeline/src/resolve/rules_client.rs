@@ -129,6 +129,9 @@ pub(super) fn udp_gap_is_bounded(settings: &mut Settings, log: &mut Log) {
     let Some(Pace::Bits(BitRate(rate @ 1..))) = settings.pace().filter(|_| settings.udp) else {
         return;
     };
+    if settings.shape.gap.is_some() {
+        return;
+    }
     let gap = f64::from(settings.effective_length()) * 8.0 / rate as f64;
     if gap > MAX_GAP {
         log.error(

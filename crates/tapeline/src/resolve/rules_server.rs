@@ -49,7 +49,7 @@ pub(super) fn client_options_have_no_effect(settings: &mut Settings, log: &mut L
         (settings.reverse, "option of --reverse is not supported on the server"),
         (steps.destination_address, "option of --incr-dstip is not supported on the server"),
         (settings.ignore_shutdown, "option of --ignore-shutdown is not supported on the server"),
-        (settings.fair_queue().is_some(), "option of --fq-rate is not supported on the server"),
+        (settings.tcp.rate.is_some(), "option of --fq-rate is not supported on the server"),
         (settings.no_udp_fin, "option of --no-udp-fin is not supported on the server"),
         (settings.peer_detect, "option of -X or --peer-detect not supported on the server"),
         (settings.retry_every.is_some(), "option --connect-retries not supported on the server"),

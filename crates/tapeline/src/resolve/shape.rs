@@ -236,26 +236,24 @@ fn file(settings: &Settings, given: &Given, log: &mut Log) -> Result<Payload, St
 /// Bursts, frames and pauses are three answers to one question.
 pub(super) fn one_shape(settings: &mut Settings, log: &mut Log) {
     let shape = &settings.shape;
-    if shape.burst_period.is_some() && !settings.bounceback.asked {
-        for (given, name) in [
-            (shape.isochronous.is_some(), "--isochronous"),
-            (shape.near_congestion.is_some(), "--near-congestion"),
-        ] {
-            if given {
-                log.error(
-                    format!(
-                        "ERROR: options of --burst-period and {name} cannot be applied together"
-                    ),
-                    format!("--burst-period and {name} exclude each other"),
-                );
-            }
-        }
+    let other = if shape.isochronous.is_some() {
+        "--isochronous"
+    } else if shape.near_congestion.is_some() {
+        "--near-congestion"
+    } else {
+        return;
+    };
+    if shape.burst_period.is_some() {
+        log.error(
+            format!("ERROR: options of --burst-period and {other} cannot be applied together"),
+            format!("--burst-period and {other} exclude each other"),
+        );
     }
 }
 
 /// Shapes that iperf 2.2.1 lets one another overrule.
 pub(super) fn other_shapes_exclude_each_other(settings: &mut Settings, log: &mut Log) {
-    if settings.mode != Mode::Client || settings.bounceback.asked || log.has_failed() {
+    if settings.bounceback.asked {
         return;
     }
     let shape = &settings.shape;

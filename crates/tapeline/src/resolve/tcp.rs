@@ -31,7 +31,7 @@ pub(crate) struct TcpSettings {
     pub(crate) write_prefetch: Option<u32>,
     pub(crate) local_only: bool,
     pub(crate) realtime: bool,
-    rate: Option<BitRate>,
+    pub(crate) rate: Option<BitRate>,
     step: Option<BitRate>,
     step_interval: Option<Duration>,
 }

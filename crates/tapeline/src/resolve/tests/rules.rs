@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::resolve::rules::{ADDRESSES, CONFLICTS};
+use crate::resolve::rules::{ADDRESSES, CONFLICTS, POSSIBILITIES};
 
 /// Rule, line under both names, iperf's words, a piece of tapeline's words. Empty words:
 /// the rule has nothing to say under that name.
@@ -35,7 +35,7 @@ const RULE_CASES: &[RuleCase] = &[
     ("companions_need_bounceback", "-c h --bounceback-hold 3", "", "option --bounceback-hold needs --bounceback"),
     ("messages_fit_the_length", "-c h --bounceback --burst-size 1K", "WARN: options of --burst-size for bounce-back ignored, use -l sets size", "no meaning with --bounceback"),
     ("messages_fit_the_length", "-c h --bounceback -l 100 --bounceback-request 200 --bounceback-reply 300", "WARN: bounceback request will use -l length and not --bounceback-request value\nWARN: bounceback reply will use -l length and not --bounceback-reply value", "100 bytes are used"),
-    ("messages_fit_the_length", "-c h --bounceback -l 20", "ERROR: option -l: 20 bytes: requests", "68 to 1048576"),
+    ("exchange_sizes_are_possible", "-c h --bounceback -l 20", "ERROR: option -l: 20 bytes: messages", "68 to 1048576"),
     ("quickack_is_one_way", "-c h --bounceback --tcp-quickack --bounceback-no-quickack", "ERROR: --tcp-quickack and --bounceback-no-quickack are mutually exclusive", "exclude each other"),
     ("one_shape", "-c h -u --burst-period 1 --isochronous", "ERROR: options of --burst-period and --isochronous cannot be applied together", "exclude each other"),
     ("one_shape", "-c h --burst-period 1 --burst-size 1M --near-congestion", "ERROR: options of --burst-period and --near-congestion cannot be applied together", "exclude each other"),
@@ -129,6 +129,7 @@ fn every_rule_speaks_in_the_words_of_the_name() {
     let tested: HashSet<&str> = RULE_CASES.iter().map(|(rule, ..)| *rule).collect();
     let rules: HashSet<&str> = CONFLICTS
         .iter()
+        .chain(POSSIBILITIES)
         .chain(ADDRESSES)
         .map(|rule| rule.name)
         .collect();
