@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role, WallTime};
 use tapeline_engine::{Pool, Stop};
 use tapeline_report::{Event, Notice, StartDelay};
-use tapeline_sys::{SystemClock, Waker};
+use tapeline_sys::{Realtime, SystemClock, Waker, reason};
 use tapeline_wire::iperf2::TransferId;
 
 use crate::iperf2::Now;
@@ -127,6 +127,23 @@ impl Context {
                 start,
                 now,
             }));
+        }
+    }
+
+    /// Makes this thread, and those that it starts, run before all others (`-z`).
+    pub(crate) fn run_first(&self) {
+        let granted = Realtime::enter();
+        let parts = [
+            ("realtime scheduling", granted.scheduling),
+            ("memory locking", granted.memory),
+        ];
+        for (what, result) in parts {
+            if let Err(error) = result {
+                self.notice(Notice::Text(format!(
+                    "warning: no {what} (-z): {}; the test runs without",
+                    reason(&error)
+                )));
+            }
         }
     }
 

@@ -30,7 +30,6 @@ mod options;
 mod platform;
 mod poller;
 mod process;
-mod random;
 mod realtime;
 mod receive_batch;
 mod resolve;
@@ -56,7 +55,6 @@ pub use process::{
     CpuTime, exit_now, peak_memory, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
     thread_run_delay,
 };
-pub use random::fill_random;
 pub use realtime::Realtime;
 pub use receive_batch::ReceiveBatch;
 pub use resolve::{ResolveError, ResolveFailure, resolve};

@@ -27,6 +27,9 @@ pub fn run_client(
             return ExitCode::Failure;
         }
     };
+    if plan.realtime {
+        context.run_first();
+    }
     let failed = match plan.transport {
         Transport::Tcp => tcp_client::run(plan, &target, &context),
         Transport::Udp => udp_client::run(plan, &target, &context),

@@ -194,6 +194,9 @@ impl Server {
     ) -> Result<Self, ServerError> {
         raise_descriptor_limit();
         let context = Context::new(reporter.clone(), interruption.clone());
+        if plan.realtime {
+            context.run_first();
+        }
         let mut server = Self {
             tally: Tally::new(),
             threads: Vec::new(),

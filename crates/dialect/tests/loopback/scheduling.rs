@@ -184,3 +184,20 @@ fn two_clients_that_want_the_same_number_get_different_ones() {
     assert_eq!(numbers.len(), 2);
     assert_ne!(numbers[0], numbers[1]);
 }
+
+/// Runs on a thread of its own, so that no other test is scheduled so.
+#[test]
+fn realtime_is_had_or_its_refusal_told_and_the_test_runs() {
+    let server = TestServer::on(V4, Transport::Tcp);
+    let (_, events) = TestClient::start(ClientPlan {
+        realtime: true,
+        ..client_plan(server.address, Transport::Tcp)
+    })
+    .wait();
+    assert_eq!(totals(&events).len(), 1);
+    for notice in notices(&events) {
+        let text = format!("{notice:?}");
+        assert!(text.contains("-z") || text.contains("Saturated"), "{text}");
+    }
+    server.stop();
+}

@@ -26,8 +26,6 @@ mod portable_receive_batch;
 #[path = "../unix/waker.rs"]
 mod portable_waker;
 pub(crate) mod process;
-#[path = "../posix/random.rs"]
-pub(crate) mod random;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
 pub(crate) mod realtime;

@@ -34,10 +34,11 @@ pub(crate) fn schedule() -> io::Result<()> {
 }
 
 pub(crate) fn lock_memory() -> io::Result<()> {
+    // What is reserved but never touched (stacks, arenas) need not become resident.
     let flags = if is_unlimited() {
-        libc::MCL_CURRENT | libc::MCL_FUTURE
+        libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT
     } else {
-        libc::MCL_CURRENT
+        libc::MCL_CURRENT | libc::MCL_ONFAULT
     };
     // SAFETY: changes no memory, only whether it may be paged out.
     if unsafe { libc::mlockall(flags) } == 0 {

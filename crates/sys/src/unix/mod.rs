@@ -18,8 +18,6 @@ pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
-#[path = "../posix/random.rs"]
-pub(crate) mod random;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
 pub(crate) mod realtime;

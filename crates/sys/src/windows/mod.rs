@@ -12,7 +12,6 @@ pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
-pub(crate) mod random;
 pub(crate) mod readiness;
 pub(crate) mod realtime;
 #[path = "../portable/receive_batch.rs"]
