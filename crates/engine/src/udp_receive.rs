@@ -146,9 +146,12 @@ impl DatagramReceiver {
         }
     }
 
-    /// The flow has ended: what is incomplete is lost. Publishes.
+    /// The flow has ended: frames that are incomplete are lost, if any datagram is; else the
+    /// sender did not send more of them. Publishes.
     pub fn finish(&mut self) {
-        self.frames.finish(&mut self.counters.frames);
+        if self.missing() > 0 {
+            self.frames.finish(&mut self.counters.frames);
+        }
         self.publish();
     }
 

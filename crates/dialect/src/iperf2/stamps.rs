@@ -69,10 +69,10 @@ pub(super) enum Settings {
 
 impl Settings {
     /// Bytes that the first datagram must have.
-    pub(super) fn announced_length(&self) -> usize {
+    pub(super) fn required_length(&self) -> usize {
         match self {
             Self::None => 0,
-            Self::Header(header) => header.announced_length(),
+            Self::Header(header) => header.required_length(),
             Self::Short(_) => ShortTripTimes::END,
         }
     }

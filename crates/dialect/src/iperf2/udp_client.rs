@@ -41,8 +41,6 @@ const STAGGERED: u32 = 20;
 const REVERSE_TRIES: u32 = 100;
 /// Time before a scheduled start at which a reverse test is asked for; the tries last longer.
 const ASK_AHEAD: Duration = Duration::from_secs(1);
-/// Where a datagram's start time ends, bytes.
-const START_TIME_END: usize = 120;
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 /// Largest datagram that anybody could answer with.
@@ -295,14 +293,7 @@ fn start_flow(
 
 /// The first datagram of a flow: long enough for its settings.
 fn first_datagram(settings: &Settings, length: u32) -> Vec<u8> {
-    // A start time is written behind what is announced.
-    let start_time = match settings {
-        Settings::Header(header) => header.start_time.map_or(0, |_| START_TIME_END),
-        Settings::Short(_) | Settings::None => 0,
-    };
-    let length = (length as usize)
-        .max(settings.announced_length())
-        .max(start_time);
+    let length = (length as usize).max(settings.required_length());
     datagram_template(length, settings)
 }
 
@@ -472,7 +463,7 @@ impl UdpSending {
         let shortest = self.bytes.map_or(self.length, |bytes| {
             self.length.min(u32::try_from(bytes).unwrap_or(u32::MAX))
         });
-        let first = ((shortest as usize) < self.settings.announced_length())
+        let first = ((shortest as usize) < self.settings.required_length())
             .then(|| first_datagram(&self.settings, shortest));
         UdpSendPlan {
             socket: Arc::clone(&self.socket),

@@ -290,6 +290,22 @@ impl UdpClientHeader {
         plain + start_block + settings_block
     }
 
+    /// Bytes that a datagram must have to carry every block that is set. The announced length
+    /// leaves out the end of the last ones.
+    #[must_use]
+    pub fn required_length(&self) -> usize {
+        let last = if self.isochronous_settings().is_some() {
+            ISOCHRONOUS_AT + IsochronousSettings::LENGTH
+        } else if self.fq_rate.is_some() {
+            ISOCHRONOUS_AT
+        } else if self.start_time.is_some() {
+            FQ_RATE_AT
+        } else {
+            0
+        };
+        last.max(self.announced_length())
+    }
+
     fn base(&self, flags: Flags) -> BaseHeader {
         let window_or_rate = match (self.form, self.rate) {
             (UdpForm::Legacy12, Rate::Bits(rate)) => u32::try_from(rate.0).unwrap_or(u32::MAX),

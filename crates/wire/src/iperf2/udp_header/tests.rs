@@ -22,11 +22,14 @@ fn a_header_cut_anywhere_reads_absent_blocks_as_zero() {
             seconds: 4,
             micros: 5,
         }),
-        fq_rate: Some(ByteRate(6)),
+        fq_rate: Some(ByteRate(5 << 32 | 6)),
         ..UdpClientHeader::default()
     };
     let bytes = datagram(&header, 200);
     assert_eq!(UdpClientHeader::parse(&bytes), Ok(header));
+    let shortest = header.required_length();
+    assert_eq!(UdpClientHeader::parse(&bytes[..shortest]), Ok(header));
+    assert!(UdpClientHeader::parse(&bytes[..shortest - 1]) != Ok(header));
     for length in 0..160 {
         let cut = UdpClientHeader::parse(&bytes[..length]);
         assert_eq!(cut.is_ok(), length >= 40, "{length}");
@@ -164,6 +167,7 @@ fn reverse_isochronous_settings_survive() {
         ..UdpClientHeader::default()
     };
     assert_eq!(header.announced_length(), 144);
+    assert_eq!(header.required_length(), 160);
     assert_eq!(UdpClientHeader::parse(&datagram(&header, 160)), Ok(header));
 }
 
