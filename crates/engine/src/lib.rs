@@ -15,6 +15,7 @@
 //! The packet loops allocate, lock and format nothing. Nothing here knows a wire
 //! format: the protocol supplies stamps as type parameters.
 
+mod burst_intake;
 mod cell;
 mod counters;
 mod frame_receive;
@@ -22,19 +23,25 @@ mod frames;
 mod histogram;
 mod length_chain;
 mod pacer;
+mod payload_source;
 mod pool;
 mod requester;
 mod responder;
 mod schedule;
 mod stop;
+mod stream_content;
 mod tcp_receive;
 mod tcp_send;
+mod timing;
 mod udp_receive;
 mod udp_send;
 mod udp_traffic;
 mod variable_rate;
 mod work;
 
+pub use burst_intake::{
+    BurstFormat, BurstHead, BurstIntake, BurstPlan, BurstRecord, LatencyFrom, Preamble,
+};
 pub use cell::SnapshotCell;
 pub use counters::{
     BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell, DatagramCounters,
@@ -48,6 +55,7 @@ pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
 pub use length_chain::LengthChain;
 pub use pacer::{Pacer, Precision};
+pub use payload_source::{Filled, PayloadSource};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};
 pub use requester::{
     ExchangeHistograms, RequestBurst, RequestPlan, RequestStamp, Requester, ServerTimes,
@@ -55,8 +63,10 @@ pub use requester::{
 pub use responder::{Answer, Respond, Responder, ResponsePlan};
 pub use schedule::Schedule;
 pub use stop::{Stop, WeakStop};
-pub use tcp_receive::{TcpReceivePlan, TcpReceiver};
-pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender};
+pub use stream_content::{Blocks, BurstStamp, BurstStart, StreamContent};
+pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
+pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender, WriteTimes};
+pub use timing::{KernelPacing, Rest, Timing};
 pub use udp_receive::{ArrivedDatagram, DatagramReceiver, ReceiverHistograms};
 pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
 pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};

@@ -11,6 +11,7 @@ use tapeline_sys::{Interest, SystemClock, TcpConn};
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
+use crate::tcp_send::PATIENCE;
 use crate::work::{Call, Cause, Ending, SILENT, Stage, Step, TcpWork, is_not_ready};
 
 /// Reason when the peer closes while it still should send.
@@ -27,61 +28,167 @@ pub struct TcpReceivePlan {
     pub deadline: Option<MonoTime>,
     /// The peer is to send until this time: when it closes before, that is a failure.
     pub expected: Option<MonoTime>,
-    /// Stop after this many bytes, `already` included; a peer that closes before, by more
+    /// Stop after this many bytes, those before it included; a peer that closes before, by more
     /// than one read, has failed.
     pub bytes: Option<u64>,
-    /// Bytes that were received before (the test header) and count.
-    pub already: u64,
     /// When reads are due; `None` reads as fast as data comes.
     pub schedule: Option<Schedule>,
     /// Close the sending direction at the end (a reverse client's answer to the
     /// server's close).
     pub shutdown: bool,
+    /// Leave payload in the kernel, where it is only counted.
+    pub discard: bool,
+    /// Acknowledge at once: asked of the kernel before each read, which forgets it.
+    pub quickack: bool,
     /// End as vanished when nothing arrives for this long.
     pub patience: Duration,
-    /// Cell for the counters.
-    pub cell: Arc<ReceiveCell>,
     /// Flag that ends the flow.
     pub stop: Stop,
 }
 
-/// Reads until the end of the stream or a limit.
-pub struct TcpReceiver {
-    plan: TcpReceivePlan,
+impl TcpReceivePlan {
+    /// Reads `length` bytes at a time, as fast as data comes and until the stream ends.
+    #[must_use]
+    pub fn new(conn: Arc<TcpConn>, length: usize, stop: Stop) -> Self {
+        Self {
+            conn,
+            length,
+            deadline: None,
+            expected: None,
+            bytes: None,
+            schedule: None,
+            shutdown: false,
+            discard: false,
+            quickack: false,
+            patience: PATIENCE,
+            stop,
+        }
+    }
+}
+
+/// The next read that a receiver wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextRead {
+    /// At most so many bytes.
+    pub length: usize,
+    /// The bytes themselves are needed, not only their count.
+    pub content: bool,
+}
+
+/// Takes what a receiver has read.
+pub trait Intake: Send {
+    /// Bytes so far.
+    fn bytes(&self) -> u64;
+    /// Time of the last of them.
+    fn last(&self) -> MonoTime;
+    /// What to read next, at most `length` bytes.
+    fn next_read(&self, length: usize) -> NextRead;
+    /// Takes a read of `count` bytes that returned at `now`; `data` holds them if they were
+    /// needed and is empty if not.
+    fn take(&mut self, count: usize, data: &[u8], now: MonoTime);
+    /// Publishes the counters.
+    fn publish(&self);
+}
+
+/// Counts bytes and reads, whatever they hold.
+#[derive(Debug)]
+pub struct ByteIntake {
     counters: ReceiveCounters,
     publisher: ReceivePublisher,
 }
 
-impl TcpReceiver {
-    /// A receiver that starts with its first step.
+impl ByteIntake {
+    /// Counts into `cell`; the reads of `length` bytes make the bins of their sizes. `already`
+    /// bytes were received before.
     #[must_use]
-    pub fn new(plan: TcpReceivePlan, now: MonoTime) -> Self {
-        let mut reads = ReadSizes::new(plan.length as u64);
-        reads.record(plan.already);
+    pub fn new(cell: Arc<ReceiveCell>, length: usize, already: u64, now: MonoTime) -> Self {
+        let mut reads = ReadSizes::new(length as u64);
+        reads.record(already);
         let counters = ReceiveCounters {
-            bytes: plan.already,
+            bytes: already,
             reads,
             last: now,
         };
-        let publisher = ReceivePublisher::new(Arc::clone(&plan.cell));
+        let publisher = ReceivePublisher::new(cell);
         publisher.publish(&counters);
         Self {
-            plan,
             counters,
             publisher,
         }
+    }
+}
+
+impl Intake for ByteIntake {
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.counters.bytes
+    }
+
+    #[inline]
+    fn last(&self) -> MonoTime {
+        self.counters.last
+    }
+
+    #[inline]
+    fn next_read(&self, length: usize) -> NextRead {
+        NextRead {
+            length,
+            content: false,
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, count: usize, _: &[u8], now: MonoTime) {
+        self.publisher.at(now, &self.counters);
+        self.counters.bytes += count as u64;
+        self.counters.reads.record(count as u64);
+        self.counters.last = now;
+        self.publisher.publish(&self.counters);
+    }
+
+    fn publish(&self) {
+        self.publisher.publish(&self.counters);
+    }
+}
+
+/// Reads until the end of the stream or a limit.
+#[derive(Debug)]
+pub struct TcpReceiver<I> {
+    plan: TcpReceivePlan,
+    intake: I,
+}
+
+impl<I: Intake> TcpReceiver<I> {
+    /// A receiver that starts with its first step.
+    #[must_use]
+    pub fn new(plan: TcpReceivePlan, intake: I) -> Self {
+        Self { plan, intake }
+    }
+
+    fn receive(&self, buffer: &mut [u8], call: Call) -> (bool, io::Result<usize>) {
+        let plan = &self.plan;
+        let NextRead { length, content } = self.intake.next_read(buffer.len());
+        let length = length.clamp(1, buffer.len());
+        let kept = content || !plan.discard;
+        let result = match (kept, call) {
+            (true, Call::Blocking) => plan.conn.recv(&mut buffer[..length]),
+            (true, Call::NonBlocking) => plan.conn.recv_nonblocking(&mut buffer[..length]),
+            (false, Call::Blocking) => plan.conn.recv_discard(length),
+            (false, Call::NonBlocking) => plan.conn.recv_discard_nonblocking(length),
+        };
+        (kept, result)
     }
 
     /// Whether the peer still owes data at `now`.
     fn is_early(&self, now: MonoTime) -> bool {
         let plan = &self.plan;
-        let so_far = self.counters.bytes + plan.length as u64;
+        let so_far = self.intake.bytes() + plan.length as u64;
         plan.expected.is_some_and(|expected| now < expected)
             || plan.bytes.is_some_and(|bytes| so_far < bytes)
     }
 
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
-        self.publisher.publish(&self.counters);
+        self.intake.publish();
         if self.plan.shutdown {
             // Fails when the peer is gone, which the cause says already.
             let _ = self.plan.conn.shutdown_write();
@@ -90,7 +197,7 @@ impl TcpReceiver {
     }
 }
 
-impl TcpWork for TcpReceiver {
+impl<I: Intake> TcpWork for TcpReceiver<I> {
     fn scratch_length(&self) -> usize {
         self.plan.length.max(1)
     }
@@ -103,14 +210,14 @@ impl TcpWork for TcpReceiver {
             return self.finish(Cause::Stopped, now);
         }
         if plan.deadline.is_some_and(|deadline| now >= deadline) {
-            let silence = now.since(self.counters.last);
+            let silence = now.since(self.intake.last());
             return if silence >= SILENT {
-                self.finish(Cause::Vanished(silence), self.counters.last)
+                self.finish(Cause::Vanished(silence), self.intake.last())
             } else {
                 self.finish(Cause::Complete, now)
             };
         }
-        if plan.bytes.is_some_and(|bytes| self.counters.bytes >= bytes) {
+        if plan.bytes.is_some_and(|bytes| self.intake.bytes() >= bytes) {
             return self.finish(Cause::Complete, now);
         }
         if let Some(schedule) = &plan.schedule {
@@ -119,10 +226,10 @@ impl TcpWork for TcpReceiver {
                 return Step::NotBefore(plan.deadline.map_or(due, |deadline| due.min(deadline)));
             }
         }
-        let result = match call {
-            Call::Blocking => plan.conn.recv(buffer),
-            Call::NonBlocking => plan.conn.recv_nonblocking(buffer),
-        };
+        if plan.quickack {
+            let _ = plan.conn.set_quickack(true);
+        }
+        let (kept, result) = self.receive(buffer, call);
         match result {
             Ok(0) => {
                 let now = SystemClock.now();
@@ -137,20 +244,17 @@ impl TcpWork for TcpReceiver {
             Ok(received) => {
                 // The call may have waited: data belongs to the time it came.
                 let now = SystemClock.now();
-                self.publisher.at(now, &self.counters);
-                self.counters.bytes += received as u64;
-                self.counters.reads.record(received as u64);
-                self.counters.last = now;
+                let data = if kept { &buffer[..received] } else { &[] };
+                self.intake.take(received, data, now);
                 if let Some(schedule) = &mut self.plan.schedule {
                     schedule.sent(1, now);
                 }
-                self.publisher.publish(&self.counters);
                 Step::Progress
             }
             Err(error) if is_not_ready(&error) => {
-                let silence = now.since(self.counters.last);
+                let silence = now.since(self.intake.last());
                 if silence > self.plan.patience {
-                    return self.finish(Cause::Vanished(silence), self.counters.last);
+                    return self.finish(Cause::Vanished(silence), self.intake.last());
                 }
                 Step::NotReady
             }

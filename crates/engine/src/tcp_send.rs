@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime};
+use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 
-use crate::counters::{SendCell, SendCounters, SendPublisher};
-use crate::schedule::Schedule;
+use crate::counters::{DelayCounters, DelayPublisher, SendCell, SendCounters, SendPublisher};
+use crate::histogram::HistogramRecorder;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, RECEIVE_LIMIT, SILENT, Stage, Step, TcpWork, is_not_ready};
+use crate::stream_content::{BurstStart, Prepared, StreamContent};
+use crate::timing::{KernelPacing, Timing};
+use crate::work::{
+    Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, SILENT, Stage, Step, TcpWork, is_not_ready,
+};
 
 /// What a TCP sender does at the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +32,9 @@ pub enum SendEnd {
 pub struct TcpSendPlan {
     /// Connection, shared with a receiver in a full-duplex test.
     pub conn: Arc<TcpConn>,
-    /// Payload that a block repeats; small, so that it stays in the nearest cache.
-    pub chunk: Arc<[u8]>,
-    /// Length of a block, bytes.
+    /// What is sent.
+    pub content: StreamContent,
+    /// Longest write, bytes: a block.
     pub block: usize,
     /// Stop sending at this time.
     pub deadline: Option<MonoTime>,
@@ -38,8 +42,17 @@ pub struct TcpSendPlan {
     pub bytes: Option<u64>,
     /// Bytes that were sent before (the test header); they count.
     pub already: u64,
-    /// When blocks are due; `None` sends as fast as the connection takes them.
-    pub schedule: Option<Schedule>,
+    /// When blocks or bursts are due.
+    pub timing: Timing,
+    /// Before a burst, wait until the kernel has room: a stamp then says when the burst could
+    /// leave (use with `TCP_NOTSENT_LOWAT`).
+    pub wait_for_room: bool,
+    /// The kernel's own pacing.
+    pub pacing: Option<KernelPacing>,
+    /// Where durations of writes go.
+    pub write_times: Option<WriteTimes>,
+    /// Where the lateness of clocked bursts goes.
+    pub schedule_errors: Option<DelayPublisher>,
     /// What follows the data.
     pub end: SendEnd,
     /// End as vanished when nothing moves for this long.
@@ -49,6 +62,78 @@ pub struct TcpSendPlan {
     /// Flag that ends the data.
     pub stop: Stop,
 }
+
+/// Time without any movement after which a peer counts as gone, where nothing else is said.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+impl TcpSendPlan {
+    /// Sends `content` in writes of `block` bytes, as fast as the connection takes them and
+    /// until told to stop, then closes the sending direction.
+    #[must_use]
+    pub fn new(
+        conn: Arc<TcpConn>,
+        content: StreamContent,
+        block: usize,
+        cell: Arc<SendCell>,
+        stop: Stop,
+    ) -> Self {
+        Self {
+            conn,
+            content,
+            block,
+            deadline: None,
+            bytes: None,
+            already: 0,
+            timing: Timing::Free,
+            wait_for_room: false,
+            pacing: None,
+            write_times: None,
+            schedule_errors: None,
+            end: SendEnd::Shutdown,
+            patience: PATIENCE,
+            cell,
+            stop,
+        }
+    }
+}
+
+/// Measures how long writes take.
+#[derive(Debug)]
+pub struct WriteTimes {
+    /// Receives mean and extremes.
+    pub publisher: DelayPublisher,
+    /// Receives every duration.
+    pub histogram: Option<HistogramRecorder>,
+    counters: DelayCounters,
+}
+
+impl WriteTimes {
+    /// Durations for these.
+    #[must_use]
+    pub fn new(publisher: DelayPublisher, histogram: Option<HistogramRecorder>) -> Self {
+        Self {
+            publisher,
+            histogram,
+            counters: DelayCounters::default(),
+        }
+    }
+
+    fn record(&mut self, began: MonoTime, now: MonoTime) {
+        let took = now.since(began);
+        let seconds = took.as_secs_f64();
+        self.publisher.at(now, &self.counters);
+        self.publisher.extreme(seconds);
+        self.counters.delays.add(seconds);
+        self.publisher.publish(&self.counters);
+        if let Some(histogram) = &mut self.histogram {
+            let nanos = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
+            histogram.record(nanos, now, SystemClock.wall());
+        }
+    }
+}
+
+/// Time until input that was not there is looked for again.
+const INPUT_PAUSE: Duration = Duration::from_millis(1);
 
 /// Longest wait for the peer's close once the flow was told to stop: what is in the send
 /// buffer goes out all the same.
@@ -72,18 +157,48 @@ pub struct TcpSender {
     plan: TcpSendPlan,
     counters: SendCounters,
     publisher: SendPublisher,
-    /// Position inside the current block.
-    offset: usize,
     start: MonoTime,
+    write: Write,
+    burst: Burst,
     phase: Phase,
+}
+
+/// The write under way.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    began: MonoTime,
+    /// Bytes that are out.
+    offset: usize,
+    /// All of them; 0 between two writes.
+    length: usize,
+}
+
+/// The burst under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Burst {
+    id: u64,
+    /// Bytes that no write has taken yet.
+    left: u64,
+    /// Its stamp, until that is written.
+    stamp: Option<BurstStart>,
+}
+
+/// Whether a write can go on.
+enum Readiness {
+    Ready,
+    Wait(Step),
 }
 
 impl TcpSender {
     /// A sender whose first block leaves at `start`.
     #[must_use]
     pub fn new(plan: TcpSendPlan, start: MonoTime) -> Self {
+        if let Some(pacing) = &plan.pacing {
+            pacing.apply(&plan.conn);
+        }
         let counters = SendCounters {
             bytes: plan.already,
+            pacing_rate: plan.pacing.map_or(0, |pacing| pacing.rate()),
             last: start,
             ..SendCounters::default()
         };
@@ -93,8 +208,13 @@ impl TcpSender {
             plan,
             counters,
             publisher,
-            offset: 0,
             start,
+            write: Write {
+                began: start,
+                offset: 0,
+                length: 0,
+            },
+            burst: Burst::default(),
             phase: Phase::Sending,
         }
     }
@@ -112,60 +232,144 @@ impl TcpSender {
         }
         let left = plan
             .bytes
-            .map(|bytes| bytes.saturating_sub(self.counters.bytes));
-        if left == Some(0) {
+            .map_or(u64::MAX, |bytes| bytes.saturating_sub(self.counters.bytes));
+        if left == 0 {
             return self.end_data(now, Cause::Complete);
         }
-        if self.offset == 0
-            && let Some(schedule) = &plan.schedule
+        if let Some(pacing) = &mut self.plan.pacing
+            && pacing.advance(now)
         {
-            let due = schedule.due();
-            if due > now {
-                return Step::NotBefore(plan.deadline.map_or(due, |deadline| due.min(deadline)));
-            }
+            pacing.apply(&self.plan.conn);
+            self.counters.pacing_rate = pacing.rate();
         }
-        let rest = plan.block - self.offset;
-        let take = left.map_or(rest, |left| {
-            rest.min(usize::try_from(left).unwrap_or(usize::MAX))
-        });
-        let result = match call {
-            Call::Blocking => plan
-                .conn
-                .send_repeated(&plan.chunk, self.offset, self.offset + take),
-            Call::NonBlocking => {
-                let end = self.offset + take;
-                plan.conn
-                    .send_repeated_nonblocking(&plan.chunk, self.offset, end)
-            }
-        };
-        match result {
+        if self.write.length == 0
+            && let Readiness::Wait(step) = self.begin_write(now, left, call)
+        {
+            return step;
+        }
+        let Write { offset, length, .. } = self.write;
+        match self
+            .plan
+            .content
+            .send(&self.plan.conn, call, offset, length)
+        {
             Ok(sent) => {
-                self.record(sent, SystemClock.now(), left == Some(sent as u64));
+                self.record(sent, SystemClock.now());
                 Step::Progress
             }
-            Err(error) if is_not_ready(&error) => {
-                let silence = now.since(self.counters.last);
-                if silence > self.plan.patience {
-                    return self.finish(Cause::Vanished(silence), self.counters.last);
-                }
-                Step::NotReady
-            }
+            Err(error) if is_not_ready(&error) => self.not_ready(now),
             Err(error) => self.end_data(now, Cause::Failed(Stage::Send, error)),
         }
     }
 
+    /// Prepares the next write, when it is due, of at most `left` bytes.
+    fn begin_write(&mut self, now: MonoTime, left: u64, call: Call) -> Readiness {
+        if self.burst.left == 0 {
+            if let Some(step) = self.wait_for_turn(now, call) {
+                return Readiness::Wait(step);
+            }
+            self.begin_burst(left);
+        }
+        if let Some(stamp) = &mut self.burst.stamp {
+            stamp.wall = SystemClock.wall();
+        }
+        let want = self.burst.left.min(self.plan.block as u64) as usize;
+        match self.plan.content.prepare(want, self.burst.stamp.as_ref()) {
+            Prepared::Bytes(length) => {
+                self.burst.stamp = None;
+                self.burst.left -= length as u64;
+                if length < want && self.plan.timing.clock().is_none() {
+                    // A block that input did not fill.
+                    self.burst.left = 0;
+                }
+                self.write = Write {
+                    began: SystemClock.now(),
+                    offset: 0,
+                    length,
+                };
+                Readiness::Ready
+            }
+            Prepared::Pending => Readiness::Wait(Step::NotBefore(now + INPUT_PAUSE)),
+            Prepared::End => {
+                let cause = match self.plan.content.take_failure() {
+                    Some(error) => Cause::Failed(Stage::Content, error),
+                    None => Cause::Complete,
+                };
+                Readiness::Wait(self.end_data(now, cause))
+            }
+        }
+    }
+
+    /// What to do while no burst may begin; `None` when one may.
+    fn wait_for_turn(&mut self, now: MonoTime, call: Call) -> Option<Step> {
+        let plan = &self.plan;
+        if let Some(due) = plan.timing.due(now)
+            && due > now
+        {
+            // Neither steps of the pacing nor the end of the test are slept over.
+            let other = plan.pacing.map_or(MonoTime::FAR, |pacing| pacing.next());
+            let until = plan.deadline.unwrap_or(MonoTime::FAR).min(other);
+            return Some(Step::NotBefore(due.min(until)));
+        }
+        if plan.wait_for_room {
+            let wait = match call {
+                Call::Blocking => Wait::AtMost(SEND_LIMIT),
+                Call::NonBlocking => Wait::AtMost(Duration::ZERO),
+            };
+            if let Ok(false) = plan.conn.wait_ready(Interest::WRITE, wait) {
+                return Some(self.not_ready(now));
+            }
+        }
+        None
+    }
+
+    /// Begins a burst of at most `left` bytes, but never less than a stamp.
+    fn begin_burst(&mut self, left: u64) {
+        let plan = &mut self.plan;
+        let stamp = plan.content.stamp_length();
+        let (slot, size) = plan.timing.begin(SystemClock.now(), plan.block);
+        if let (Some(publisher), Some(clock)) = (&mut plan.schedule_errors, plan.timing.clock()) {
+            let delays = *clock.errors();
+            publisher.publish(&DelayCounters { delays });
+        }
+        let size = size.min(left).max(stamp as u64).max(1);
+        let id = slot.unwrap_or(self.burst.id + 1);
+        self.burst = Burst {
+            id,
+            left: size,
+            stamp: (stamp > 0).then(|| BurstStart {
+                id,
+                size: u32::try_from(size).unwrap_or(u32::MAX),
+                end: self.counters.bytes + size,
+                wall: WallTime::default(),
+            }),
+        };
+    }
+
+    fn not_ready(&mut self, now: MonoTime) -> Step {
+        let silence = now.since(self.counters.last);
+        if silence > self.plan.patience {
+            return self.finish(Cause::Vanished(silence), self.counters.last);
+        }
+        Step::NotReady
+    }
+
     /// Counts what a call that returned at `now` sent.
-    fn record(&mut self, sent: usize, now: MonoTime, last: bool) {
+    fn record(&mut self, sent: usize, now: MonoTime) {
         self.publisher.at(now, &self.counters);
         self.counters.bytes += sent as u64;
         self.counters.last = now;
-        self.offset += sent;
-        if self.offset >= self.plan.block || last {
-            self.offset = 0;
+        self.write.offset += sent;
+        if self.write.offset >= self.write.length {
+            self.write.length = 0;
             self.counters.writes += 1;
-            if let Some(schedule) = &mut self.plan.schedule {
-                schedule.sent(1, now);
+            if let Some(times) = &mut self.plan.write_times {
+                times.record(self.write.began, now);
             }
+            if self.burst.left == 0 {
+                self.plan.timing.sent(now, &self.plan.conn);
+            }
+            self.counters.frames = self.plan.timing.frames();
         }
         self.publisher.publish(&self.counters);
     }

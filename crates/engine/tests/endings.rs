@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, Cause, Ending, ExchangeCell, ExchangeHistograms, Intervals, ReceiveCell, RequestPlan,
-    RequestStamp, Requester, Respond, Responder, ResponsePlan, SendCell, SendEnd, ServerTimes,
-    Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, run_blocking,
+    Answer, ByteIntake, Cause, Ending, ExchangeCell, ExchangeHistograms, Intervals, ReceiveCell,
+    RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan, SendCell, SendEnd,
+    ServerTimes, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
+    run_blocking,
 };
 use tapeline_sys::{SystemClock, TcpConn};
 
@@ -36,42 +37,25 @@ fn run(mut work: impl TcpWork + 'static, stop: &Stop) -> Ending {
 
 fn sender(conn: TcpConn, bytes: Option<u64>, end: SendEnd, stop: &Stop) -> TcpSender {
     let now = SystemClock.now();
-    TcpSender::new(
-        TcpSendPlan {
-            conn: Arc::new(conn),
-            chunk: vec![1; 4096].into(),
-            block: 65_536,
-            deadline: None,
-            bytes,
-            already: 0,
-            schedule: None,
-            end,
-            patience: PATIENCE,
-            cell: Arc::new(SendCell::new(intervals())),
-            stop: stop.clone(),
-        },
-        now,
-    )
+    let cell = Arc::new(SendCell::new(intervals()));
+    let content = StreamContent::Repeated(vec![1; 4096].into());
+    let plan = TcpSendPlan {
+        bytes,
+        end,
+        patience: PATIENCE,
+        ..TcpSendPlan::new(Arc::new(conn), content, 65_536, cell, stop.clone())
+    };
+    TcpSender::new(plan, now)
 }
 
-fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver {
+fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver<ByteIntake> {
     let now = SystemClock.now();
-    TcpReceiver::new(
-        TcpReceivePlan {
-            conn: Arc::new(conn),
-            length: 8192,
-            deadline: None,
-            bytes: None,
-            already: 0,
-            schedule: None,
-            shutdown: false,
-            expected: None,
-            patience: PATIENCE,
-            cell: Arc::new(ReceiveCell::new(intervals())),
-            stop: stop.clone(),
-        },
-        now,
-    )
+    let cell = Arc::new(ReceiveCell::new(intervals()));
+    let plan = TcpReceivePlan {
+        patience: PATIENCE,
+        ..TcpReceivePlan::new(Arc::new(conn), 8192, stop.clone())
+    };
+    TcpReceiver::new(plan, ByteIntake::new(cell, 8192, 0, now))
 }
 
 /// The silence belongs to the cause, not to the time measured.

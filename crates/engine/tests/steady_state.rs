@@ -9,11 +9,11 @@ use std::time::Duration;
 use allocation_counter::measure;
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, ArrivedDatagram, Call, DatagramCell, DatagramReceiver, DatagramStamp, ExchangeCell,
-    ExchangeHistograms, HistogramCell, HistogramRecorder, Intervals, Precision, ReceiveCell,
-    RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan, Schedule,
-    SendCell, SendEnd, ServerTimes, Step, Stop, TcpReceivePlan, TcpReceiver, TcpSendPlan,
-    TcpSender, TcpWork, UdpSendPlan, UdpTraffic, run_udp_sender,
+    Answer, ArrivedDatagram, ByteIntake, Call, DatagramCell, DatagramReceiver, DatagramStamp,
+    ExchangeCell, ExchangeHistograms, HistogramCell, HistogramRecorder, Intervals, Precision,
+    ReceiveCell, RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder,
+    ResponsePlan, Schedule, SendCell, ServerTimes, Step, Stop, StreamContent, TcpReceivePlan,
+    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Timing, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
@@ -35,37 +35,21 @@ fn stream_steps() {
     let (there, here) = connection();
     let now = SystemClock.now();
     let stop = Stop::new();
+    let content = StreamContent::Repeated(vec![1; 4096].into());
+    let cell = Arc::new(SendCell::new(intervals(now)));
+    let schedule = Schedule::at_bit_rate(now, 16_384 * 8, 100_000_000_000);
     let mut sender = TcpSender::new(
         TcpSendPlan {
-            conn: Arc::new(there),
-            chunk: vec![1; 4096].into(),
-            block: 16_384,
-            deadline: None,
-            bytes: None,
-            already: 0,
-            schedule: Schedule::at_bit_rate(now, 16_384 * 8, 100_000_000_000),
-            end: SendEnd::Shutdown,
+            timing: Timing::Paced(schedule.expect("a rate")),
             patience: LIMIT,
-            cell: Arc::new(SendCell::new(intervals(now))),
-            stop: stop.clone(),
+            ..TcpSendPlan::new(Arc::new(there), content, 16_384, cell, stop.clone())
         },
         now,
     );
+    let cell = Arc::new(ReceiveCell::new(intervals(now)));
     let mut receiver = TcpReceiver::new(
-        TcpReceivePlan {
-            conn: Arc::new(here),
-            length: 8192,
-            deadline: None,
-            bytes: None,
-            already: 0,
-            schedule: None,
-            shutdown: false,
-            expected: None,
-            patience: LIMIT,
-            cell: Arc::new(ReceiveCell::new(intervals(now))),
-            stop,
-        },
-        now,
+        TcpReceivePlan::new(Arc::new(here), 8192, stop),
+        ByteIntake::new(cell, 8192, 0, now),
     );
     let mut scratch = vec![0; receiver.scratch_length()];
     let mut progress = 0;

@@ -5,6 +5,7 @@ use tapeline_sys::{SocketOptions, TcpConn, TcpListener};
 
 use super::*;
 use crate::counters::{Intervals, SendCell};
+use crate::stream_content::StreamContent;
 use crate::tcp_send::{SendEnd, TcpSendPlan, TcpSender};
 
 /// Long enough for the busiest machine; only a failing test waits for it.
@@ -52,17 +53,16 @@ impl TcpWork for Faulty {
 fn sender(conn: &Arc<TcpConn>, stop: &Stop, bytes: Option<u64>) -> Box<dyn TcpWork> {
     let now = SystemClock.now();
     let plan = TcpSendPlan {
-        conn: Arc::clone(conn),
-        chunk: vec![0; 8192].into(),
-        block: 8192,
-        deadline: None,
         bytes,
-        already: 0,
-        schedule: None,
         end: SendEnd::Leave,
         patience: LIMIT,
-        cell: Arc::new(SendCell::new(Intervals::new(now, None))),
-        stop: stop.clone(),
+        ..TcpSendPlan::new(
+            Arc::clone(conn),
+            StreamContent::Repeated(vec![0; 8192].into()),
+            8192,
+            Arc::new(SendCell::new(Intervals::new(now, None))),
+            stop.clone(),
+        )
     };
     Box::new(TcpSender::new(plan, now))
 }
