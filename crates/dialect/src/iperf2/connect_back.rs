@@ -20,6 +20,7 @@ use super::order::{SLACK, SendOrder, patience};
 use super::server::{ListenRequest, open_tcp, open_udp};
 use super::stamps::{Settings, StampForm};
 use super::tcp_server::{Admission, TcpService};
+use super::traffic::TcpTraffic;
 use super::udp_client::{Fin, UdpSending};
 use super::udp_server::UdpService;
 use super::udp_traffic::Traffic;
@@ -180,13 +181,16 @@ impl ConnectBack {
         flow.send(
             &self.context,
             SendPart {
-                chunk: payload(self.order.length),
-                length: self.order.length.min(limits::MAX_TCP_LENGTH),
                 deadline: self.order.time.map(|time| start + time),
                 bytes: self.order.bytes,
-                already: 0,
-                rate: self.order.rate.map(|rate| rate.0),
-                end: SendEnd::ShutdownAndDrain(self.order.time.unwrap_or_default().max(SLACK)),
+                traffic: TcpTraffic::Blocks {
+                    rate: self.order.rate.map(|rate| rate.0),
+                },
+                ..SendPart::plain(
+                    payload(self.order.length),
+                    self.order.length.min(limits::MAX_TCP_LENGTH),
+                    SendEnd::ShutdownAndDrain(self.order.time.unwrap_or_default().max(SLACK)),
+                )
             },
         );
         false

@@ -1,18 +1,29 @@
 //! Starting flows: the counters, the reporter's rows and the worker in one step.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Transport};
+use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
-    Cause, Ending, Intervals, ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop,
-    TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
+    BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell, DelayPublisher,
+    Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom, PayloadSource,
+    ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop, StreamContent, TcpReceivePlan,
+    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, WriteTimes,
 };
-use tapeline_report::{Endpoints, Notice, TrafficOperation};
+use tapeline_report::{
+    BurstKind, Endpoints, Event, HistogramKind, Notice, ScheduleErrors, TrafficOperation,
+};
 use tapeline_sys::{TcpConn, reason};
+use tapeline_wire::iperf2::BurstHeader;
 
+use super::banner::{histogram_shape, micros};
+use super::stamps::{BurstReader, BurstWriter};
+use super::traffic::{BurstOrder, TcpTraffic};
 use crate::context::{Context, Tally};
+use crate::plan::{FairQueuePlan, HistogramPlan, Payload};
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowHistogram, FlowStart, GroupKey};
 
 /// Share of a processor above which a traffic thread counts as its limit.
@@ -49,9 +60,77 @@ pub(super) struct SendPart {
     pub(super) deadline: Option<MonoTime>,
     pub(super) bytes: Option<u64>,
     pub(super) already: u64,
-    /// Bits per second.
-    pub(super) rate: Option<u64>,
+    pub(super) traffic: TcpTraffic,
+    /// Each burst begins with a header.
+    pub(super) stamped: bool,
+    /// Of whatever is random.
+    pub(super) seed: u64,
+    pub(super) payload: Payload,
+    /// Writes wait until less than `TCP_NOTSENT_LOWAT` is unsent.
+    pub(super) wait_for_room: bool,
+    pub(super) pacing: Option<FairQueuePlan>,
+    /// Durations of writes are measured, and told as a histogram too.
+    pub(super) write_times: bool,
+    pub(super) histogram: Option<HistogramPlan>,
     pub(super) end: SendEnd,
+}
+
+impl SendPart {
+    /// Blocks of `length` bytes as fast as the connection takes them.
+    pub(super) fn plain(chunk: Arc<[u8]>, length: u32, end: SendEnd) -> Self {
+        Self {
+            chunk,
+            length,
+            deadline: None,
+            bytes: None,
+            already: 0,
+            traffic: TcpTraffic::Blocks { rate: None },
+            stamped: false,
+            seed: 0,
+            payload: Payload::Digits,
+            wait_for_room: false,
+            pacing: None,
+            write_times: false,
+            histogram: None,
+            end,
+        }
+    }
+
+    /// Length of a block, bytes: none is shorter than a stamp.
+    fn block(&self) -> usize {
+        let least = if self.stamped { BurstHeader::LENGTH } else { 1 };
+        (self.length as usize).max(least)
+    }
+
+    /// What the blocks hold.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn content(&self, wall: WallTime) -> io::Result<StreamContent> {
+        let block = self.block();
+        let stamp = self.stamped.then(|| {
+            Box::new(BurstWriter {
+                start: wall.into(),
+                period_micros: self.traffic.period().map(micros),
+            }) as Box<dyn BurstStamp>
+        });
+        let input: Box<dyn Read + Send> = match &self.payload {
+            Payload::Digits => {
+                return Ok(match stamp {
+                    None => StreamContent::Repeated(Arc::clone(&self.chunk)),
+                    Some(stamp) => {
+                        let mut bytes = vec![0; block];
+                        tapeline_wire::iperf2::fill_pattern(&mut bytes);
+                        StreamContent::stamped(bytes.into(), stamp)
+                    }
+                });
+            }
+            Payload::File(path) => Box::new(File::open(path)?),
+            Payload::StandardInput => Box::new(io::stdin()),
+        };
+        let source = PayloadSource::start(input, block)?;
+        Ok(StreamContent::input(block, source, stamp))
+    }
 }
 
 /// Longest payload that a block repeats: with a write of 1 MiB the sender's share of the cost
@@ -75,6 +154,41 @@ pub(super) struct ReceivePart {
     pub(super) already: u64,
     pub(super) rate: Option<u64>,
     pub(super) shutdown: bool,
+    /// The stream consists of bursts.
+    pub(super) bursts: Option<BurstOrder>,
+    pub(super) histogram: Option<HistogramPlan>,
+    /// Payload stays in the kernel.
+    pub(super) discard: bool,
+    /// TCP_QUICKACK before each read.
+    pub(super) quickack: bool,
+}
+
+/// Bursts whose rows wait for the reporter; more are lost, and counted in the totals only.
+const LOGGED_BURSTS: usize = 1024;
+/// How often rows of bursts are told where there is no interval.
+const BURST_ROWS: Duration = Duration::from_millis(100);
+
+/// What a flow's worker and the reporter share.
+struct Watched {
+    cell: CounterCell,
+    histograms: Vec<FlowHistogram>,
+    extras: FlowExtras,
+    /// Told behind the flow's total.
+    epilogue: Option<Epilogue>,
+}
+
+/// What is told when a flow has ended.
+type Epilogue = Box<dyn FnOnce(&Context) + Send>;
+
+impl Watched {
+    fn plain(cell: CounterCell) -> Self {
+        Self {
+            cell,
+            histograms: Vec::new(),
+            extras: FlowExtras::default(),
+            epilogue: None,
+        }
+    }
 }
 
 impl TcpFlow {
@@ -82,68 +196,165 @@ impl TcpFlow {
         Intervals::new(self.start, self.interval)
     }
 
+    /// A histogram for the worker, and the same for the reporter.
+    fn histogram(
+        &self,
+        kind: HistogramKind,
+        plan: HistogramPlan,
+    ) -> (HistogramRecorder, FlowHistogram) {
+        let shape = histogram_shape(plan);
+        let cell = Arc::new(HistogramCell::new(shape, self.intervals()));
+        let told = FlowHistogram {
+            kind,
+            cell: Arc::clone(&cell),
+            in_micros: plan.in_micros,
+            by_interval: true,
+        };
+        (HistogramRecorder::new(cell), told)
+    }
+
     /// Sends on the connection.
     pub(super) fn send(self, context: &Arc<Context>, part: SendPart) {
+        let content = match part.content(context.wall()) {
+            Ok(content) => content,
+            Err(error) => {
+                let name = match &part.payload {
+                    Payload::File(path) => path.display().to_string(),
+                    Payload::Digits | Payload::StandardInput => "standard input".into(),
+                };
+                let what = format!(
+                    "cannot read what is to be sent ({name}): {}",
+                    reason(&error)
+                );
+                context.notice(Notice::Text(what));
+                return self.give_up();
+            }
+        };
         let cell = Arc::new(SendCell::new(self.intervals()));
-        let bits = u64::from(part.length.max(1)) * 8;
-        let schedule = part
-            .rate
-            .and_then(|rate| Schedule::at_bit_rate(self.start, bits, rate));
-        let gap = schedule.as_ref().map(Schedule::gap);
-        let work = TcpSender::new(
-            TcpSendPlan {
-                conn: Arc::clone(&self.conn),
-                chunk: part.chunk,
-                block: part.length.max(1) as usize,
-                deadline: part.deadline,
-                bytes: part.bytes,
-                already: part.already,
-                schedule,
-                end: part.end,
-                patience: super::order::patience(Some(self.patience / 3), gap),
-                cell: Arc::clone(&cell),
-                stop: self.stop.clone(),
-            },
-            self.start,
-        );
-        self.run(
-            context,
-            CounterCell::TcpSend(cell),
-            Vec::new(),
-            true,
-            Box::new(work),
-        );
+        let mut watched = Watched::plain(CounterCell::TcpSend(Arc::clone(&cell)));
+        let write_times = part.write_times.then(|| {
+            let times = Arc::new(DelayCell::new(self.intervals()));
+            watched.extras.write_times = Some(Arc::clone(&times));
+            let histogram = part.histogram.map(|plan| {
+                let (recorder, told) = self.histogram(HistogramKind::Write, plan);
+                watched.histograms.push(told);
+                recorder
+            });
+            WriteTimes::new(DelayPublisher::new(times), histogram)
+        });
+        watched.extras.frames = part.traffic.has_frames();
+        let schedule_errors = part.traffic.has_frames().then(|| {
+            let errors = Arc::new(DelayCell::new(Intervals::new(self.start, None)));
+            let (tag, told) = (self.tag, Arc::clone(&errors));
+            watched.epilogue = Some(Box::new(move |context| {
+                let errors = told.read().delays;
+                let errors = ScheduleErrors { tag, errors };
+                context.reporter.event(Event::ScheduleErrors(errors));
+            }));
+            DelayPublisher::new(errors)
+        });
+        let pacing = part.pacing.map(|plan| match plan.step {
+            None => KernelPacing::constant(plan.rate.0),
+            Some((step, every)) => KernelPacing::stepped(plan.rate.0, step.0, every, self.start),
+        });
+        let gap = part.traffic.gap(part.length);
+        let plan = TcpSendPlan {
+            deadline: part.deadline,
+            bytes: part.bytes,
+            already: part.already,
+            timing: part.traffic.timing(self.start, part.length, part.seed),
+            wait_for_room: part.wait_for_room,
+            pacing,
+            write_times,
+            schedule_errors,
+            end: part.end,
+            patience: super::order::patience(Some(self.patience / 3), gap),
+            ..TcpSendPlan::new(
+                Arc::clone(&self.conn),
+                content,
+                part.block(),
+                cell,
+                self.stop.clone(),
+            )
+        };
+        let work = Box::new(TcpSender::new(plan, self.start));
+        self.watch(context, watched, true, work);
     }
 
     /// Receives from the connection.
-    pub(super) fn receive(self, context: &Arc<Context>, part: ReceivePart) {
-        let cell = Arc::new(ReceiveCell::new(self.intervals()));
+    pub(super) fn receive(mut self, context: &Arc<Context>, part: ReceivePart) {
+        let length = part.length.max(1) as usize;
         let schedule = part
             .rate
             .and_then(|rate| Schedule::at_bit_rate(self.start, u64::from(part.length) * 8, rate));
-        let work = TcpReceiver::new(
-            TcpReceivePlan {
-                conn: Arc::clone(&self.conn),
-                length: part.length.max(1) as usize,
-                deadline: part.deadline,
-                expected: part.expected,
-                bytes: part.bytes,
-                already: part.already,
-                schedule,
-                shutdown: part.shutdown,
-                patience: self.patience,
-                cell: Arc::clone(&cell),
-                stop: self.stop.clone(),
+        let plan = TcpReceivePlan {
+            deadline: part.deadline,
+            expected: part.expected,
+            bytes: part.bytes,
+            schedule,
+            shutdown: part.shutdown,
+            discard: part.discard,
+            quickack: part.quickack,
+            patience: self.patience,
+            ..TcpReceivePlan::new(Arc::clone(&self.conn), length, self.stop.clone())
+        };
+        let Some(order) = part.bursts else {
+            let cell = Arc::new(ReceiveCell::new(self.intervals()));
+            let intake = ByteIntake::new(Arc::clone(&cell), length, part.already, self.start);
+            let work = Box::new(TcpReceiver::new(plan, intake));
+            let watched = Watched::plain(CounterCell::TcpReceive(cell));
+            return self.watch(context, watched, false, work);
+        };
+        let log = order.by_burst.then(|| {
+            self.interval = self.interval.or(Some(BURST_ROWS));
+            mpsc::sync_channel(LOGGED_BURSTS)
+        });
+        let (give, rows) = log.unzip();
+        let cell = Arc::new(BurstCell::new(self.intervals()));
+        let mut watched = Watched::plain(CounterCell::TcpBursts(Arc::clone(&cell), order.kind));
+        watched.extras.trip_times = order.trip_times;
+        watched.extras.bursts = rows;
+        let measured = order.trip_times || order.kind != BurstKind::Write;
+        let histogram = part.histogram.filter(|_| measured).map(|plan| {
+            let (recorder, told) = self.histogram(HistogramKind::Frame, plan);
+            watched.histograms.push(told);
+            recorder
+        });
+        let (tag, told) = (self.tag, Arc::clone(&cell));
+        watched.epilogue = Some(Box::new(move |context| {
+            if told.read().broken {
+                context.notice(Notice::Text(format!(
+                    "flow {}: the peer's bursts could not be told apart to the end, so delays \
+                     are incomplete",
+                    tag.id
+                )));
+            }
+        }));
+        let bursts = BurstPlan {
+            cell,
+            length,
+            already: part.already,
+            latency_from: if order.trip_times {
+                LatencyFrom::Stamp
+            } else {
+                LatencyFrom::FirstByte
             },
-            self.start,
-        );
-        self.run(
-            context,
-            CounterCell::TcpReceive(cell),
-            Vec::new(),
-            false,
-            Box::new(work),
-        );
+            discard: part.discard,
+            histogram,
+            log: give,
+        };
+        let intake = BurstIntake::new(BurstReader, bursts, order.preamble, self.start);
+        let work = Box::new(TcpReceiver::new(plan, intake));
+        self.watch(context, watched, false, work);
+    }
+
+    /// The flow cannot begin: closes its connection and counts it as failed.
+    fn give_up(self) {
+        let _ = self.conn.shutdown_both();
+        self.tally.begin().end(true);
+        if let Some(after) = self.after {
+            after();
+        }
     }
 
     /// Hands the work to the pool and its counters to the reporter. `sends` says that this end
@@ -156,9 +367,17 @@ impl TcpFlow {
         sends: bool,
         work: Box<dyn TcpWork>,
     ) {
+        let watched = Watched {
+            histograms,
+            ..Watched::plain(cell)
+        };
+        self.watch(context, watched, sends, work);
+    }
+
+    fn watch(self, context: &Arc<Context>, watched: Watched, sends: bool, work: Box<dyn TcpWork>) {
         let running = context.reporter.start(FlowStart {
             tag: self.tag,
-            cell,
+            cell: watched.cell,
             start: self.start,
             interval: self.interval,
             endpoints: Endpoints {
@@ -168,8 +387,8 @@ impl TcpFlow {
             },
             groups: self.groups,
             conn: sends.then_some(self.conn),
-            histograms,
-            extras: FlowExtras::default(),
+            histograms: watched.histograms,
+            extras: watched.extras,
         });
         let part = self.tally.begin();
         let (tag, start, after) = (self.tag, self.start, self.after);
@@ -180,6 +399,9 @@ impl TcpFlow {
                 at: ending.at,
                 ..FlowEnd::default()
             });
+            if let Some(tell) = watched.epilogue {
+                tell(&shared);
+            }
             part.end(failed);
             if let Some(after) = after {
                 after();

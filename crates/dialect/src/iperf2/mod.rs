@@ -30,6 +30,7 @@ mod start;
 mod tcp_client;
 mod tcp_server;
 mod tcp_session;
+mod traffic;
 mod udp_client;
 mod udp_flow;
 mod udp_histograms;

@@ -11,7 +11,9 @@ use tapeline_wire::iperf2::{
 
 use super::stamps::Settings;
 use super::udp_traffic::{FramePlan, Traffic, ordered_frames};
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Limit, Personality, Shape, StartTime};
+use crate::plan::{
+    Arrangement, ClientPlan, ClientWorkload, Limit, Payload, Personality, Shape, StartTime,
+};
 
 /// Time by which the end that receives outlasts the one that sends.
 pub(super) const SLACK: Duration = Duration::from_secs(2);
@@ -49,8 +51,12 @@ impl ClientPlan {
             let tenth = u32::try_from(rate / 80).unwrap_or(u32::MAX);
             return tenth.clamp(128, limits::DEFAULT_TCP_LENGTH);
         }
-        let plain =
-            self.pace.is_none() && !(self.enhanced && self.personality == Personality::Iperf2);
+        let shaped = self.shape != Shape::Steady || self.payload != Payload::Digits;
+        let measured = self.latency.trip_times || self.latency.write_times;
+        let plain = self.pace.is_none()
+            && !(self.enhanced && self.personality == Personality::Iperf2)
+            && !shaped
+            && !measured;
         self.length
             .unwrap_or(if plain {
                 BULK_WRITE
@@ -135,17 +141,27 @@ impl ClientPlan {
             Some(Pace::Bits(BitRate(0))) | None => None,
             Some(pace) => Some(pace.bits(u64::from(self.tcp_write_length()))),
         };
+        let mode = self.mode();
+        let peer_sends = matches!(mode, TestMode::Reverse | TestMode::FullDuplex);
         TcpClientHeader {
             threads: u32::try_from(self.parallel).unwrap_or(u32::MAX),
             port: self.header_port(),
             buffer_length: self.ordered_length(limits::SAFE_TCP_SENDER_LENGTH),
             amount: self.amount(),
-            mode: self.mode(),
+            mode,
             peer_detect: self.peer_detect,
             version: Some(PeerVersion::IPERF_2_2_1),
             tos: self.socket.tos.unwrap_or_default(),
             rate,
             permit_key: self.permit_key.clone(),
+            trip_times: self.latency.trip_times,
+            workload: self.tcp_workload(peer_sends),
+            fq_rate: self
+                .socket
+                .fair_queue
+                .map(|pacing| ByteRate(pacing.rate.0 / 8)),
+            write_prefetch: self.socket.write_prefetch.filter(|_| peer_sends),
+            quickack: self.socket.quickack,
             congestion_control: self
                 .socket
                 .congestion

@@ -1,9 +1,13 @@
 //! Stamps for the engine's packet loops.
 
 use tapeline_base::WallTime;
-use tapeline_engine::{DatagramStamp as EngineStamp, FramePart};
+use tapeline_engine::{
+    BurstFormat, BurstHead, BurstStamp, BurstStart, DatagramStamp as EngineStamp, FramePart,
+    Preamble,
+};
 use tapeline_wire::iperf2::{
-    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader,
+    BurstHeader, DatagramStamp, FirstWord, Flags, IsochronousFrame, ShortTripTimes,
+    TcpClientHeader, Timestamp, UdpClientHeader,
 };
 
 /// Number and time of a 16-byte datagram header; settings stay as in the template.
@@ -142,6 +146,71 @@ pub(super) fn datagram_template(length: usize, settings: &Settings) -> Vec<u8> {
     datagram
 }
 
+/// Writes the headers of bursts in a TCP stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BurstWriter {
+    /// When the traffic began.
+    pub(super) start: Timestamp,
+    /// Time between bursts, where they follow a clock.
+    pub(super) period_micros: Option<u32>,
+}
+
+impl BurstStamp for BurstWriter {
+    fn length(&self) -> usize {
+        BurstHeader::LENGTH
+    }
+
+    fn stamp(&mut self, bytes: &mut [u8], burst: &BurstStart) {
+        BurstHeader {
+            report_start: self.start,
+            write_time: Timestamp::from(burst.wall),
+            period_micros: self.period_micros,
+            id: burst.id as u32,
+            size: burst.size,
+            sequence: burst.end + 1,
+        }
+        .write(bytes);
+    }
+}
+
+/// Reads the headers of bursts, and the sender's own header where one stands before them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BurstReader;
+
+impl BurstFormat for BurstReader {
+    const HEADER: usize = BurstHeader::LENGTH;
+
+    fn head(&self, header: &[u8]) -> Option<BurstHead> {
+        let header = BurstHeader::read(header.first_chunk()?, false).ok()?;
+        Some(BurstHead {
+            id: header.id,
+            size: header.size,
+            written: WallTime::from(header.write_time),
+        })
+    }
+
+    fn preamble(&self, bytes: &[u8]) -> Preamble {
+        let Some(word) = bytes.first_chunk() else {
+            return Preamble::Need(4);
+        };
+        // What a sender puts before its bursts always has the extended part.
+        let extended = Flags(u32::from_be_bytes(*word)).contains(Flags::EXTEND);
+        match FirstWord::inspect(word) {
+            _ if !extended => Preamble::Length(0),
+            FirstWord::Header { length, key: false } if bytes.len() < length => {
+                Preamble::Need(length)
+            }
+            FirstWord::Header { length, key: false }
+                if TcpClientHeader::looks_consistent(&bytes[..length]) =>
+            {
+                Preamble::Length(length)
+            }
+            // Some servers begin with data; a burst's first bytes may look like anything.
+            _ => Preamble::Length(0),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +230,40 @@ mod tests {
             tapeline_wire::iperf2::UdpLayout::detect(&template),
             tapeline_wire::iperf2::UdpLayout::Headerless
         );
+    }
+
+    #[test]
+    fn a_server_header_before_the_bursts_is_found_and_a_burst_is_not_one() {
+        let mut message = Vec::new();
+        TcpClientHeader {
+            trip_times: true,
+            ..TcpClientHeader::default()
+        }
+        .encode(&mut message);
+        message.resize(200, 0);
+        assert_eq!(BurstReader.preamble(&[]), Preamble::Need(4));
+        assert_eq!(BurstReader.preamble(&message[..4]), Preamble::Need(80));
+        assert_eq!(BurstReader.preamble(&message), Preamble::Length(80));
+        // The fill of the reference's bursts has the flags of a header.
+        for fill in [0xa5, b'0', 0, 0xff] {
+            let mut burst = vec![fill; 300];
+            let mut writer = BurstWriter {
+                start: Timestamp::default(),
+                period_micros: None,
+            };
+            writer.stamp(
+                &mut burst,
+                &BurstStart {
+                    id: 1,
+                    size: 300,
+                    end: 300,
+                    wall: WallTime::from_wire(7, 8),
+                },
+            );
+            assert_eq!(BurstReader.preamble(&burst), Preamble::Length(0), "{fill}");
+            let head = BurstReader.head(&burst).expect("a burst");
+            assert_eq!((head.id, head.size), (1, 300));
+            assert_eq!(head.written, WallTime::from_wire(7, 8));
+        }
     }
 }

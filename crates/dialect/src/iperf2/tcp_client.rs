@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Role, Transport};
+use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
 use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
-use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
+use tapeline_report::{ClockCheck, ConnectionFlavour, Event, Notice, TrafficOperation};
 use tapeline_sys::{Interest, SocketOptions, TcpConn, TcpProbe, Wait, reason};
-use tapeline_wire::iperf2::{PeerVersion, ServerAck, TcpClientHeader};
+use tapeline_wire::iperf2::{PeerVersion, ServerAck, TcpClientHeader, Workload};
 
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
@@ -20,8 +20,9 @@ use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
 use super::start::{Start, barrier_micros};
+use super::traffic::{BurstOrder, TcpTraffic, seed};
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape};
 use crate::reporter::{GroupKey, GroupKind};
 
 /// Connections that are opened at the same time.
@@ -338,20 +339,34 @@ impl Starter<'_> {
             return Ok(0);
         }
         let mut message = Vec::with_capacity(128);
-        let waited = self.context.now().since(flow.connected);
+        let header = self.header(flow);
+        header.encode(&mut message);
+        flow.conn.set_send_timeout(Some(FIRST_MESSAGE))?;
+        flow.conn.send_all(&message)?;
+        Ok(header.counted_length() as u64)
+    }
+
+    /// The header as it is written now.
+    fn header(&self, flow: &Ready) -> TcpClientHeader {
         let plan = self.plan;
-        let (start_time, epoch_start) = plan.header_start(self.context.wall());
-        let header = TcpClientHeader {
+        let waited = self.context.now().since(flow.connected);
+        let wall = self.context.wall();
+        let (start_time, epoch_start) = plan.header_start(wall);
+        let mut header = TcpClientHeader {
             transfer_id: plan.transfer_id(flow.tag),
             barrier_micros: barrier_micros(waited).filter(|_| plan.parallel > 1),
             start_time,
             epoch_start,
             ..plan.tcp_header()
         };
-        header.encode(&mut message);
-        flow.conn.set_send_timeout(Some(FIRST_MESSAGE))?;
-        flow.conn.send_all(&message)?;
-        Ok(header.counted_length() as u64)
+        // Blocks behind the time are only there with it.
+        let timed = header.fq_rate.is_some()
+            || header.congestion_control.is_some()
+            || matches!(header.workload, Workload::Isochronous(_));
+        if timed && header.start_time.is_none() {
+            header.start_time = Some(wall.into());
+        }
+        header
     }
 
     /// The server's acknowledgement, parsed by its own length. A server that never
@@ -366,7 +381,12 @@ impl Starter<'_> {
             let mut message = vec![0; length];
             message[..8].copy_from_slice(&front);
             self.receive(flow, &mut message[8..], until)?;
-            Ok(ServerAck::parse(&message).ok().and_then(|ack| ack.version))
+            let arrived = self.context.wall();
+            let Ok(ack) = ServerAck::parse(&message) else {
+                return Ok(None);
+            };
+            self.check_clocks(flow.tag, &ack, arrived);
+            Ok(ack.version)
         };
         match read() {
             Ok(version) => version,
@@ -380,6 +400,28 @@ impl Starter<'_> {
                 None
             }
         }
+    }
+
+    /// Tells what the times in an acknowledgement say of the two clocks.
+    fn check_clocks(&self, tag: FlowTag, ack: &ServerAck, arrived: WallTime) {
+        let Some(times) = ack.trip_times else {
+            if self.plan.latency.trip_times {
+                self.context.notice(Notice::Text(format!(
+                    "flow {}: the server measures no trip times: its clock is too far from ours",
+                    tag.id
+                )));
+            }
+            return;
+        };
+        let seconds = |later: WallTime, earlier: WallTime| later.nanos_since(earlier) as f64 * 1e-9;
+        let send = seconds(times.accepted.into(), times.sent.into());
+        let acknowledge = seconds(arrived, times.acknowledged.into());
+        self.context.reporter.event(Event::ClockCheck(ClockCheck {
+            tag,
+            round_trip: send + acknowledge,
+            send,
+            acknowledge,
+        }));
     }
 
     /// Fills `buffer` unless the time is over or the run is stopped.
@@ -431,9 +473,11 @@ impl Starter<'_> {
         line.initial = banner::initial_tcp(&flow.conn);
         line.connect_time = Some(flow.connect_time);
         line.trip_times = self.plan.latency.trip_times;
+        line.isochronous = matches!(self.plan.shape, Shape::Isochronous(_));
         line.window_clamp = self.plan.socket.window_clamp;
         line.write_prefetch = self.plan.socket.write_prefetch;
         line.fair_queue = self.plan.socket.fair_queue.is_some();
+        line.quickack = self.plan.socket.quickack;
         line.epoch_start = self.plan.header_start(self.context.wall()).1;
         line.permit_key = self.plan.permit_key.as_ref().map(banner::shown_key);
         line.at = Some(self.context.wall());
@@ -481,7 +525,7 @@ impl Starter<'_> {
                     .receive(self.context, self.receive_part(deadline, false));
                 part(flow.tag, vec![pair, self.group]).send(
                     self.context,
-                    self.send_part(already, deadline, SendEnd::Shutdown),
+                    self.send_part(flow.tag, already, deadline, SendEnd::Shutdown),
                 );
             }
             ClientWorkload::Stream(
@@ -493,28 +537,45 @@ impl Starter<'_> {
                     let limit = self.plan.time_limit().unwrap_or_default().max(SLACK);
                     SendEnd::ShutdownAndDrain(limit)
                 };
-                part(flow.tag, vec![self.group])
-                    .send(self.context, self.send_part(already, deadline, end));
+                part(flow.tag, vec![self.group]).send(
+                    self.context,
+                    self.send_part(flow.tag, already, deadline, end),
+                );
             }
         }
     }
 
-    fn send_part(&self, already: u64, deadline: Option<MonoTime>, end: SendEnd) -> SendPart {
+    fn send_part(
+        &self,
+        tag: FlowTag,
+        already: u64,
+        deadline: Option<MonoTime>,
+        end: SendEnd,
+    ) -> SendPart {
+        let plan = self.plan;
+        let length = plan.tcp_write_length();
+        let header = plan.tcp_header();
+        let bursts = BurstOrder::of(&header.workload, header.trip_times, false);
         SendPart {
-            chunk: Arc::clone(&self.payload),
-            length: self.plan.tcp_write_length(),
             deadline,
-            bytes: self.plan.byte_limit(),
+            bytes: plan.byte_limit(),
             already,
-            rate: self.plan.tcp_header().rate.map(|rate| rate.0),
-            end,
+            traffic: TcpTraffic::of_plan(plan, length),
+            stamped: bursts.is_some() && !plan.compatibility,
+            seed: seed(plan.seed, tag.id.0),
+            payload: plan.payload.clone(),
+            wait_for_room: plan.socket.write_prefetch.is_some(),
+            pacing: plan.socket.fair_queue,
+            write_times: plan.latency.write_times,
+            histogram: plan.latency.histograms,
+            ..SendPart::plain(Arc::clone(&self.payload), length, end)
         }
     }
 
     /// Time between two blocks of whichever end sends.
     fn gap(&self) -> Option<Duration> {
-        let rate = self.plan.tcp_header().rate?;
-        rate.gap(u64::from(self.plan.tcp_write_length()))
+        let length = self.plan.tcp_write_length();
+        TcpTraffic::of_plan(self.plan, length).gap(length)
     }
 
     fn receive_part(&self, deadline: Option<MonoTime>, shutdown: bool) -> ReceivePart {
@@ -527,6 +588,21 @@ impl Starter<'_> {
             already: 0,
             rate: None,
             shutdown,
+            bursts: self.bursts(),
+            histogram: self.plan.latency.histograms,
+            discard: self.plan.socket.skip_receive_copy,
+            quickack: self.plan.socket.quickack,
         }
+    }
+
+    /// Bursts in what the server sends.
+    fn bursts(&self) -> Option<BurstOrder> {
+        let header = self.plan.tcp_header();
+        let latency = &self.plan.latency;
+        let order = BurstOrder::of(&header.workload, header.trip_times, latency.by_frame)?;
+        Some(BurstOrder {
+            preamble: true,
+            ..order
+        })
     }
 }

@@ -433,6 +433,7 @@ impl TcpService {
             peer: one.peer,
             start: start.at,
             announced: start.announced,
+            accepted: one.accepted,
             tag: FlowTag {
                 id,
                 reversed: false,

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Pace, Role, Transport, WallTime};
+use tapeline_base::{BitRate, FlowTag, MonoTime, Pace, Role, Transport, WallTime};
 use tapeline_engine::{SendEnd, THREADED_FLOWS};
-use tapeline_report::{Connected, ConnectionFlavour, Event};
+use tapeline_report::{Connected, ConnectionFlavour, Event, Notice};
 use tapeline_sys::TcpConn;
 use tapeline_wire::iperf2::{
-    Bounceback, PeerVersion, ServerAck, TcpClientHeader, TestMode, limits,
+    AckTimes, Bounceback, PeerVersion, ServerAck, TcpClientHeader, TestMode, Workload, limits,
 };
 
 use super::banner;
@@ -19,6 +19,8 @@ use super::groups::{GroupBy, TestSums};
 use super::opening::Request;
 use super::order::{SLACK, SendOrder, patience};
 use super::tcp_server::{Admission, TcpService};
+use super::traffic::{BurstOrder, TcpTraffic, burst_period, seed};
+use crate::plan::FairQueuePlan;
 use crate::reporter::{GroupKey, GroupKind};
 
 /// The same host, another port. Keeps the scope of a link-local address.
@@ -38,6 +40,8 @@ pub(super) struct Session<'a> {
     pub(super) start: MonoTime,
     /// The time of day of a start that is still to come.
     pub(super) announced: Option<WallTime>,
+    /// When the connection was accepted.
+    pub(super) accepted: MonoTime,
     pub(super) tag: FlowTag,
 }
 
@@ -99,10 +103,16 @@ impl Session<'_> {
             line.tos =
                 banner::tos_note(flavour, false, header.tos, self.service.plan.reflected_tos);
             line.peer_version = header.version.map(|version| version.to_string());
-            line.epoch_start = header.epoch_start;
+            line.trip_times = header.trip_times;
+            line.isochronous = matches!(header.workload, Workload::Isochronous(_));
+            line.burst_period = match header.workload {
+                Workload::PeriodicBurst(settings) => burst_period(&settings),
+                _ => None,
+            };
             line.fair_queue = header.fq_rate.is_some();
-            line.quickack = header.quickack;
             line.write_prefetch = header.write_prefetch;
+            line.epoch_start = header.epoch_start;
+            line.quickack = header.quickack;
         }
         // A client's own listener tells no more than where the connection came from.
         if matches!(self.service.admission, Admission::Server { .. }) {
@@ -131,6 +141,46 @@ impl Session<'_> {
             already,
             rate,
             shutdown: false,
+            bursts: None,
+            histogram: plan.latency.histograms,
+            discard: plan.socket.skip_receive_copy,
+            quickack: plan.socket.quickack,
+        }
+    }
+
+    /// How the data of a client with this header is received.
+    fn test_part(
+        &self,
+        header: &TcpClientHeader,
+        counted: u64,
+        limit: Option<MonoTime>,
+    ) -> ReceivePart {
+        let by_frame = self.service.plan.latency.by_frame;
+        let part = self.receive_part(counted, limit);
+        ReceivePart {
+            bursts: BurstOrder::of(&header.workload, header.trip_times, by_frame),
+            quickack: part.quickack || header.quickack,
+            ..part
+        }
+    }
+
+    /// Drops trip times that a client's clock does not allow: delays between clocks that are
+    /// minutes apart say nothing.
+    fn check_trip_times(&self, header: &mut TcpClientHeader) {
+        if !header.trip_times || header.epoch_start {
+            return;
+        }
+        let context = &self.service.context;
+        let sent = WallTime::from(header.start_time.unwrap_or_default());
+        let apart = context.wall().nanos_since(sent).unsigned_abs();
+        let most = u64::from(limits::MAX_TRIP_TIMES_GAP_SECONDS) * 1_000_000_000;
+        if apart > most {
+            header.trip_times = false;
+            context.notice(Notice::Text(format!(
+                "{}: no trip times: the client's clock is {} s away from ours",
+                self.peer,
+                apart / 1_000_000_000
+            )));
         }
     }
 
@@ -148,6 +198,9 @@ impl Session<'_> {
     }
 
     fn test(self, header: &TcpClientHeader, counted: u64) {
+        let header = &mut header.clone();
+        self.check_trip_times(header);
+        let header = &*header;
         self.obey_socket_orders(header);
         let context = &self.service.context;
         let many = header.threads as usize > THREADED_FLOWS;
@@ -168,13 +221,13 @@ impl Session<'_> {
         if header.mode != TestMode::Reverse && header.mode != TestMode::FullDuplex
             || header.peer_detect
         {
-            self.acknowledge();
+            self.acknowledge(header);
         }
         match header.mode {
             TestMode::Normal => {
                 self.show(self.tag, ConnectionFlavour::Plain, Some(header));
                 self.flow(self.tag, vec![group], many, gap)
-                    .receive(context, self.receive_part(counted, None));
+                    .receive(context, self.test_part(header, counted, None));
             }
             TestMode::Reverse => {
                 self.show(self.tag, ConnectionFlavour::Reverse, Some(header));
@@ -188,7 +241,7 @@ impl Session<'_> {
                     .time
                     .map(|time| self.start + time + SLACK);
                 self.flow(self.tag, groups.clone(), many, gap)
-                    .receive(context, self.receive_part(counted, limit));
+                    .receive(context, self.test_part(header, counted, limit));
                 let reversed = FlowTag {
                     reversed: true,
                     ..self.tag
@@ -215,16 +268,24 @@ impl Session<'_> {
     }
 
     /// Tells the client that this server understood its header.
-    fn acknowledge(&self) {
+    fn acknowledge(&self, header: &TcpClientHeader) {
+        let context = &self.service.context;
+        let now = context.wall();
+        let waited = context.now().since(self.accepted);
+        let times = || AckTimes {
+            sent: header.start_time.unwrap_or_default(),
+            accepted: earlier(now, waited).into(),
+            acknowledged: now.into(),
+        };
         let ack = ServerAck {
             version: Some(PeerVersion::IPERF_2_2_1),
             reserved: [0; 2],
-            trip_times: None,
+            trip_times: header.trip_times.then(times),
         };
         let mut message = Vec::with_capacity(limits::ACK);
         ack.encode(&mut message);
         let _ = self.conn.set_nodelay(true);
-        // 28 bytes always fit into an empty send buffer.
+        // So few bytes always fit into an empty send buffer.
         let _ = self.conn.send_nonblocking(&message);
         let _ = self.conn.set_nodelay(self.service.plan.socket.nodelay);
     }
@@ -246,17 +307,45 @@ impl Session<'_> {
         } else {
             SendEnd::Shutdown
         };
+        let length = order.length.min(limits::MAX_TCP_LENGTH);
+        let wait_for_room = header
+            .write_prefetch
+            .is_some_and(|bytes| self.conn.set_notsent_lowat(bytes).is_ok());
+        let bursts = BurstOrder::of(&header.workload, header.trip_times, false);
         let part = SendPart {
-            chunk: payload(order.length),
-            length: order.length.min(limits::MAX_TCP_LENGTH),
             deadline: time.map(|time| self.start + time),
             bytes: order.bytes,
-            already: 0,
-            rate: order.rate.map(|rate| rate.0),
-            end,
+            already: self.send_answer(header),
+            traffic: TcpTraffic::of_header(header, length),
+            stamped: bursts.is_some(),
+            seed: seed(None, tag.id.0),
+            wait_for_room,
+            pacing: header.fq_rate.map(|rate| FairQueuePlan {
+                rate: BitRate(rate.0.saturating_mul(8)),
+                step: None,
+            }),
+            write_times: plan.latency.write_times,
+            histogram: plan.latency.histograms,
+            ..SendPart::plain(payload(length), length, end)
         };
         self.flow(tag, groups, many, None)
             .send(&self.service.context, part);
+    }
+
+    /// Sends the header that stands before this server's own bursts, where the client expects
+    /// one; returns its bytes, which count as data.
+    fn send_answer(&self, header: &TcpClientHeader) -> u64 {
+        let start = self.service.context.wall().into();
+        let Some(answer) = header.answer(PeerVersion::IPERF_2_2_1, start) else {
+            return 0;
+        };
+        let mut message = Vec::with_capacity(128);
+        answer.encode(&mut message);
+        // It is the first of the connection, or stands behind an acknowledgement: it fits.
+        match self.conn.send_nonblocking(&message) {
+            Ok(sent) => sent as u64,
+            Err(_) => 0,
+        }
     }
 
     /// The forward half of a dual or tradeoff test; the other half is a connection of
@@ -288,7 +377,7 @@ impl Session<'_> {
         } else {
             connect_back::spawn(back, part);
         }
-        flow.receive(context, self.receive_part(counted, limit));
+        flow.receive(context, self.test_part(header, counted, limit));
     }
 
     fn request_response(self, first: &Bounceback, bytes: &[u8]) {
@@ -316,8 +405,14 @@ impl Session<'_> {
     }
 }
 
-/// Time between two blocks of a client that keeps a rate.
+/// Time between two blocks or bursts of a client that keeps a rate.
 fn send_gap(header: &TcpClientHeader) -> Option<Duration> {
     let order = SendOrder::from_tcp(header, None);
-    order.rate?.gap(u64::from(order.length))
+    TcpTraffic::of_header(header, order.length).gap(order.length)
+}
+
+/// The wall time `by` before `time`.
+fn earlier(time: WallTime, by: Duration) -> WallTime {
+    let by = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
+    WallTime::from_nanos(time.as_nanos().saturating_sub(by))
 }

@@ -3,17 +3,22 @@
 use std::sync::Arc;
 
 use tapeline_base::{FlowTag, MonoTime, WallTime};
-use tapeline_engine::{DelayCell, HistogramReader, Intervals};
-use tapeline_report::{HistogramRow, Measure, Phase, Row, Span, Subject};
+use tapeline_engine::{BurstRecord, DelayCell, HistogramReader, Intervals};
+use tapeline_report::{
+    BurstKind, BurstsReceived, HistogramRow, Measure, Phase, Row, Span, Subject, TcpReceive,
+};
 use tapeline_stats::Moments;
 
 use super::measure::{Sample, measure, sample_interval, sample_total};
-use super::{FlowStart, GroupKey};
+use super::{CounterCell, FlowStart, GroupKey};
 
 /// The numbers of an interval or of a whole test.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) row: Row,
+    /// Rows of the bursts that were completed since the last row, where they are told at all:
+    /// then they stand in place of an interval's row.
+    pub(super) bursts: Option<Vec<Row>>,
     pub(super) histograms: Vec<HistogramRow>,
 }
 
@@ -101,7 +106,52 @@ impl ActiveFlow {
             .unwrap_or(self.since);
         let row = self.close(index, end, wall, sample, extremes);
         let histograms = self.close_histograms(index, next, row.span);
-        (index, Told { row, histograms })
+        let told = Told {
+            bursts: self.bursts(wall),
+            row,
+            histograms,
+        };
+        (index, told)
+    }
+
+    /// Rows of the bursts that were completed since the last call.
+    fn bursts(&self, wall: WallTime) -> Option<Vec<Row>> {
+        let CounterCell::TcpBursts(_, kind) = &self.start.cell else {
+            return None;
+        };
+        let records = self.start.extras.bursts.as_ref()?;
+        Some(
+            records
+                .try_iter()
+                .map(|record| self.burst_row(record, *kind, wall))
+                .collect(),
+        )
+    }
+
+    fn burst_row(&self, record: BurstRecord, kind: BurstKind, wall: WallTime) -> Row {
+        let latency: Moments = [record.latency].into_iter().collect();
+        Row {
+            subject: Subject::Flow(self.start.tag),
+            phase: Phase::Interval,
+            span: Span {
+                start: record.start.since(self.start.start),
+                end: record.end.since(self.start.start),
+            },
+            ended: wall,
+            bytes: record.bytes,
+            endpoints: Some(self.start.endpoints),
+            trip_times: self.start.extras.trip_times,
+            measure: Measure::TcpReceive(TcpReceive {
+                reads: record.reads,
+                bursts: Some(BurstsReceived {
+                    kind,
+                    latency,
+                    bytes: record.bytes,
+                    in_progress: None,
+                    frames_lost: 0,
+                }),
+            }),
+        }
     }
 
     /// The histograms of the intervals from `first` up to, but without, `next`.
@@ -171,7 +221,12 @@ impl ActiveFlow {
             self.index += 1;
             let row = self.close(index, at, wall, sample, extremes);
             let histograms = self.close_histograms(index, index + 1, row.span);
-            rows.push((index, Told { row, histograms }));
+            let told = Told {
+                bursts: self.bursts(wall),
+                row,
+                histograms,
+            };
+            rows.push((index, told));
         }
         rows
     }
@@ -207,7 +262,11 @@ impl ActiveFlow {
                 histogram: reader.total(),
             })
             .collect();
-        Told { row, histograms }
+        Told {
+            bursts: self.bursts(wall),
+            row,
+            histograms,
+        }
     }
 
     #[expect(

@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role};
 use tapeline_engine::{
-    BurstCell, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell, SendCell,
+    BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell,
+    SendCell,
 };
 use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind};
 use tapeline_sys::{SystemClock, TcpConn};
@@ -98,6 +99,8 @@ pub(crate) struct FlowExtras {
     pub(crate) frames: bool,
     /// Durations of writes (`--tcp-write-times`).
     pub(crate) write_times: Option<Arc<DelayCell>>,
+    /// Bursts whose rows stand in place of those of intervals.
+    pub(crate) bursts: Option<mpsc::Receiver<BurstRecord>>,
 }
 
 /// A flow has ended; its cell holds the final counters.

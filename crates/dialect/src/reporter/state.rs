@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use tapeline_base::{Clock, FlowTag, MonoTime};
-use tapeline_report::{Event, Row};
+use tapeline_report::{Event, Phase, Row};
 use tapeline_sys::set_timer_slack_minimal;
 
 use super::flow::{ActiveFlow, Told};
@@ -151,8 +151,10 @@ impl<C: Clock> State<C> {
     }
 
     fn tell_interval(&mut self, tag: FlowTag, index: u64, told: Told, groups: &[GroupKey]) {
+        let by_burst = told.bursts.is_some();
         let row = self.tell(told);
-        for key in groups {
+        // Bursts of several flows have no times in common.
+        for key in groups.iter().filter(|_| !by_burst) {
             if let Some(group) = self.groups.get_mut(&key.number) {
                 for event in group.interval(tag, index, row.clone()) {
                     (self.sink)(event);
@@ -163,7 +165,13 @@ impl<C: Clock> State<C> {
 
     /// Tells a row and the histograms behind it; returns the row.
     fn tell(&mut self, told: Told) -> Row {
-        (self.sink)(Event::Row(told.row.clone()));
+        let replaced = told.bursts.is_some() && told.row.phase == Phase::Interval;
+        for burst in told.bursts.into_iter().flatten() {
+            (self.sink)(Event::Row(burst));
+        }
+        if !replaced {
+            (self.sink)(Event::Row(told.row.clone()));
+        }
         for histogram in told.histograms {
             (self.sink)(Event::Histogram(histogram));
         }
