@@ -1,5 +1,6 @@
 //! Renderers, told small tests.
 
 mod iperf2;
+mod modes;
 mod native;
 mod scenario;
