@@ -1,11 +1,13 @@
 //! What tapeline prints under its own name.
 
 mod cells;
+mod distribution;
 mod paint;
 mod setup;
 mod summary;
 mod table;
 mod text;
+mod timing;
 mod trial;
 mod unit;
 mod views;

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tapeline_base::{FormatLetter, Tos, Transport};
+use tapeline_stats::HistogramShape;
 
 use super::unit::{rate, size};
 use crate::calendar::Calendar;
 use crate::iperf2::{hidden, tame};
 use crate::model::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, SegmentSize,
-    ServerBanner, TargetGap, TosNote,
+    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, PermitKeyLife,
+    RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote, TrafficShape,
 };
 use crate::style::Style;
 
@@ -29,8 +30,20 @@ pub(super) fn listening(banner: &ServerBanner) -> Vec<String> {
         list.push(format!("bound to {address}"));
     }
     if let Some(group) = banner.group {
-        list.push(format!("member of {group}"));
+        let source = banner
+            .group_source
+            .map_or(String::new(), |source| format!(" (source {source} only)"));
+        list.push(format!("member of {group}{source}"));
     }
+    if let Some(port) = banner.working_load {
+        list.push(format!("TCP port {port} for working load"));
+    }
+    list.extend(
+        banner
+            .tap_device
+            .iter()
+            .map(|device| format!("frames of device {device}")),
+    );
     list.extend(
         banner
             .device
@@ -49,7 +62,38 @@ pub(super) fn listening(banner: &ServerBanner) -> Vec<String> {
     if banner.single_client || banner.single_udp {
         list.push("one test at a time".to_owned());
     }
+    if banner.skip_receive_copy {
+        list.push("payload stays in the kernel".to_owned());
+    }
+    list.extend(banner.transmit_delay.map(transmit_delay));
+    list.extend(banner.histograms.as_ref().map(histograms));
+    list.extend(
+        banner
+            .jitter_histograms
+            .map(|width| format!("histogram of jitter, bins of {}", duration(width))),
+    );
+    if banner.by_frame {
+        list.push("a row for each frame or burst".to_owned());
+    }
+    list.extend(banner.permit_key.as_ref().map(permit_key));
     list
+}
+
+fn permit_key(permit: &PermitKeyLife) -> String {
+    let key = tame(&permit.key);
+    match permit.lifetime {
+        Some(lifetime) => format!("permit key {key} (good for {})", duration(lifetime)),
+        None => format!("permit key {key} (good for ever)"),
+    }
+}
+
+fn transmit_delay(delay: Duration) -> String {
+    format!("sends delayed by {}", duration(delay))
+}
+
+fn histograms(shape: &HistogramShape) -> String {
+    let width = duration(Duration::from_nanos(shape.width_ns));
+    format!("histograms of {} bins of {width}", shape.bins)
 }
 
 /// Phrases of a client's settings.
@@ -73,14 +117,16 @@ pub(super) fn connecting(banner: &ClientBanner, style: &Style) -> Vec<String> {
             .rate
             .map(|bits| format!("target {}", rate(bits as f64, FormatLetter::BITS))),
     );
-    match (banner.transport, &banner.request_response) {
-        (_, Some(plan)) => list.push(format!(
-            "requests of {} answered with {}",
-            size(u64::from(plan.request)),
-            size(u64::from(plan.response))
-        )),
-        (Transport::Tcp, None) => list.push(format!("writes of {}", size(banner.write_length))),
-        (Transport::Udp, None) => list.push(datagrams(banner.write_length, banner.gap)),
+    list.extend(traffic(banner));
+    if banner.load_flows > 0 {
+        list.push(match &banner.load_congestion {
+            Some(name) => format!(
+                "beside {} flows of load ({})",
+                banner.load_flows,
+                tame(name)
+            ),
+            None => format!("beside {} flows of load", banner.load_flows),
+        });
     }
     list.extend(banner.congestion.as_ref().map(congestion));
     list.push(format!("send buffer {}", buffer(banner.buffer)));
@@ -91,7 +137,99 @@ pub(super) fn connecting(banner: &ClientBanner, style: &Style) -> Vec<String> {
     if banner.nodelay {
         list.push("no delay".to_owned());
     }
+    if let Some(bytes) = banner.write_prefetch {
+        list.push(format!("at most {} unsent", size(u64::from(bytes))));
+    }
+    list.extend(banner.transmit_delay.map(transmit_delay));
+    if banner.trip_times {
+        list.push("clocks said to be synchronised".to_owned());
+    }
+    list.extend(banner.histograms.as_ref().map(histograms));
     list
+}
+
+/// What a client sends, in which sizes and when.
+fn traffic(banner: &ClientBanner) -> Vec<String> {
+    if banner.connect_only {
+        return vec!["connections without data".to_owned()];
+    }
+    let mut list = vec![match (banner.transport, &banner.request_response) {
+        (_, Some(plan)) => requests(plan),
+        (Transport::Tcp, None) => format!("writes of {}", size(banner.write_length)),
+        (Transport::Udp, None) => match &banner.shape {
+            TrafficShape::Isochronous { .. } => {
+                format!("datagrams of {} B", banner.write_length)
+            }
+            TrafficShape::Markov(_) => "datagrams".to_owned(),
+            _ => datagrams(banner.write_length, banner.gap),
+        },
+    }];
+    list.extend(shape(&banner.shape));
+    list.extend(banner.fair_queue.map(|pacing| {
+        let step = pacing.step.map_or(String::new(), |step| {
+            format!(", then {} more at a time", bit_rate(step.0 as f64))
+        });
+        format!(
+            "paced by the kernel at {}{step}",
+            bit_rate(pacing.rate.0 as f64)
+        )
+    }));
+    if banner.write_times {
+        list.push("each write timed".to_owned());
+    }
+    list
+}
+
+fn requests(plan: &RequestPlan) -> String {
+    let burst = plan.burst.map_or(String::new(), |(number, period)| {
+        format!(", {number} every {}", duration(period))
+    });
+    let hold = if plan.hold_micros > 0 {
+        format!(" after {}", micros(u64::from(plan.hold_micros)))
+    } else {
+        String::new()
+    };
+    format!(
+        "requests of {} answered with {}{hold}{burst}",
+        size(u64::from(plan.request)),
+        size(u64::from(plan.response))
+    )
+}
+
+fn shape(shape: &TrafficShape) -> Option<String> {
+    Some(match shape {
+        TrafficShape::Steady => return None,
+        TrafficShape::Isochronous {
+            frames_per_second,
+            mean,
+            deviation,
+            ..
+        } => {
+            let spread = if *deviation > 0.0 {
+                format!(" +- {}", bit_rate(*deviation))
+            } else {
+                String::new()
+            };
+            format!(
+                "{frames_per_second} frames per second of {}{spread}",
+                bit_rate(*mean)
+            )
+        }
+        TrafficShape::Bursts {
+            size: bytes,
+            period,
+        } => {
+            format!("bursts of {} every {}", size(*bytes), duration(*period))
+        }
+        TrafficShape::Markov(chain) => format!("lengths by the chain {}", tame(chain)),
+        TrafficShape::NearCongestion(factor) => {
+            format!("{factor} round trips of pause after each write")
+        }
+    })
+}
+
+fn bit_rate(bits_per_second: f64) -> String {
+    rate(bits_per_second, FormatLetter::BITS)
 }
 
 /// Phrases of a connected flow.
@@ -110,7 +248,8 @@ pub(super) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
         format!("peer {}", address(flow.peer)),
     ];
     match flow.flavour {
-        ConnectionFlavour::Plain | ConnectionFlavour::ConnectOnly => {}
+        ConnectionFlavour::Plain => {}
+        ConnectionFlavour::ConnectOnly => list.push("no data".to_owned()),
         ConnectionFlavour::Reverse => list.push("reverse".to_owned()),
         ConnectionFlavour::FullDuplex => list.push("both directions".to_owned()),
         ConnectionFlavour::RequestResponse { hold_micros, .. } => {
@@ -120,6 +259,7 @@ pub(super) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
             }
         }
     }
+    list.extend(special(flow));
     list.extend(flow.congestion.as_ref().map(|name| tame(name)));
     list.extend(flow.tos.map(tos));
     if let Some(initial) = flow.initial {
@@ -141,7 +281,44 @@ pub(super) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
     if flow.trip_times {
         list.push("delays from stamps".to_owned());
     }
+    list.extend(
+        flow.permit_key
+            .as_ref()
+            .map(|key| format!("permit key {}", tame(key))),
+    );
     list.extend(flow.at.map(|at| format!("at {}", calendar.time_of_day(at))));
+    list
+}
+
+/// What is special about the data of a flow and how it is carried.
+fn special(flow: &Connected) -> Vec<String> {
+    let mut list = Vec::new();
+    if flow.isochronous {
+        list.push("frames".to_owned());
+    }
+    list.extend(
+        flow.burst_period
+            .map(|period| format!("a burst every {}", duration(period))),
+    );
+    for (is_set, phrase) in [
+        (flow.fair_queue, "paced by the kernel"),
+        (flow.epoch_start, "starts at a time of day"),
+        (flow.link_checks, "link layer checked"),
+        (flow.l4s, "L4S"),
+        (flow.quickack, "acknowledges at once"),
+    ] {
+        if is_set {
+            list.push(phrase.to_owned());
+        }
+    }
+    list.extend(
+        flow.window_clamp
+            .map(|bytes| format!("window clamped to {}", size(u64::from(bytes)))),
+    );
+    list.extend(
+        flow.write_prefetch
+            .map(|bytes| format!("at most {} unsent", size(u64::from(bytes)))),
+    );
     list
 }
 

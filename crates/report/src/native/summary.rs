@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FormatLetter, Transport};
+use tapeline_stats::Moments;
 
 use super::unit::{millis, percent, rate, size};
 use crate::iperf2::hidden;
-use crate::model::{Measure, Phase, Row, Subject, UdpReceive};
+use crate::model::{BurstKind, Measure, Phase, Row, Subject, UdpReceive};
 use crate::style::Style;
 
 /// Which way data went, seen from here.
@@ -31,6 +32,10 @@ struct Tally {
     lost: u64,
     total: u64,
     jitter: Option<f64>,
+    /// One-way delays by synchronised clocks, seconds.
+    delay: Moments,
+    /// Frames that arrived or left, and those that did not.
+    frames: Option<(u64, u64)>,
 }
 
 /// Collects totals until the end of a test.
@@ -39,6 +44,8 @@ pub(super) struct Summary {
     tallies: Vec<Tally>,
     /// Mean round trip of each request/response flow, and its details.
     round_trips: Vec<(String, Vec<String>)>,
+    /// Mean time of connections without data, and its details.
+    connects: Vec<(String, Vec<String>)>,
     peer: Option<IpAddr>,
     /// Several peers took part.
     peers_differ: bool,
@@ -67,6 +74,11 @@ impl Summary {
         }
     }
 
+    /// Takes note of the times of connections without data.
+    pub(super) fn connects(&mut self, headline: (String, Vec<String>)) {
+        self.connects.push(headline);
+    }
+
     /// Adds a row; only totals of flows count.
     pub(super) fn add(&mut self, row: &Row) {
         let (Subject::Flow(_), Phase::Total) = (row.subject, row.phase) else {
@@ -76,27 +88,49 @@ impl Summary {
             Measure::TcpSend(send) => {
                 let tally = self.tally(Way::Sent, Transport::Tcp, row);
                 tally.retransmits += send.retransmits.unwrap_or(0);
+                if let Some(frames) = send.frames {
+                    tally.frames(frames.sent, frames.missed);
+                }
             }
-            Measure::TcpReceive(_) => {
-                self.tally(Way::Received, Transport::Tcp, row);
+            Measure::TcpReceive(receive) => {
+                let tally = self.tally(Way::Received, Transport::Tcp, row);
+                if let Some(bursts) = &receive.bursts {
+                    tally.delay.merge(&bursts.latency);
+                    if bursts.kind == BurstKind::Frame {
+                        tally.frames(bursts.latency.count, bursts.frames_lost);
+                    }
+                }
             }
-            Measure::UdpSend(_) => {
-                self.tally(Way::Sent, Transport::Udp, row);
+            Measure::UdpSend(send) => {
+                let tally = self.tally(Way::Sent, Transport::Udp, row);
+                if let Some(frames) = send.frames {
+                    tally.frames(frames.sent, frames.missed);
+                }
             }
             Measure::UdpReceive(receive) => {
                 let tally = self.tally(Way::Received, Transport::Udp, row);
                 tally.loss(receive);
+                if row.trip_times {
+                    tally.delay.merge(&receive.transit);
+                }
+                if let Some(frames) = receive.frames {
+                    tally.frames(frames.received, frames.lost);
+                }
             }
             Measure::RequestResponse(exchange) => {
                 let trips = &exchange.round_trips;
                 if trips.count > 0 && self.round_trips.len() < MOST_ROUND_TRIPS {
-                    let details = vec![
+                    let mut details = vec![
                         "mean round trip".to_owned(),
                         format!("{} min", millis(trips.min)),
                         format!("{} max", millis(trips.max)),
                         format!("{} trips", trips.count),
                         format!("{:.0} per second", 1.0 / trips.mean.max(f64::MIN_POSITIVE)),
                     ];
+                    details.extend(exchange.one_way.map(|times| {
+                        let [there, back] = [times.transmit.mean, times.receive.mean].map(millis);
+                        format!("{there} there and {back} back")
+                    }));
                     let mean = format!("{} ms", millis(trips.mean));
                     self.round_trips.push((mean, details));
                 }
@@ -136,6 +170,8 @@ impl Summary {
             .collect();
         let trips = self.round_trips.iter().cloned();
         list.extend(trips.map(|(mean, details)| ("latency", mean, details)));
+        let connects = self.connects.iter().cloned();
+        list.extend(connects.map(|(mean, details)| ("connect", mean, details)));
         list
     }
 
@@ -170,6 +206,7 @@ impl Summary {
             Transport::Udp => details.push("UDP".to_owned()),
         }
         details.extend(self.quality(tally, format));
+        details.extend(tally.timing_phrases());
         (title, rate(tally.rate(), format), details)
     }
 
@@ -237,7 +274,31 @@ impl Tally {
             lost: 0,
             total: 0,
             jitter: None,
+            delay: Moments::EMPTY,
+            frames: None,
         }
+    }
+
+    fn frames(&mut self, whole: u64, missing: u64) {
+        let (before, missing_before) = self.frames.unwrap_or_default();
+        self.frames = Some((before + whole, missing_before + missing));
+    }
+
+    /// Delays and frames, where there are some.
+    fn timing_phrases(&self) -> Vec<String> {
+        let mut list = Vec::new();
+        if !self.delay.is_empty() {
+            let [mean, min, max] = [self.delay.mean, self.delay.min, self.delay.max].map(millis);
+            list.push(format!("delay {mean} ms ({min} to {max})"));
+        }
+        if let Some((whole, missing)) = self.frames {
+            let lack = match self.way {
+                Way::Sent => "missed",
+                Way::Received | Way::Delivered => "incomplete",
+            };
+            list.push(format!("{whole} frames ({missing} {lack})"));
+        }
+        list
     }
 
     fn rate(&self) -> f64 {

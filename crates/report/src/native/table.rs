@@ -54,6 +54,11 @@ impl Table {
         Self { columns, shown }
     }
 
+    /// Whether it was made of these columns.
+    pub(super) fn is_of(&self, columns: &[Column]) -> bool {
+        self.columns == columns
+    }
+
     /// The header line.
     pub(super) fn header(&self) -> String {
         self.line(self.columns.iter().map(|column| column.title.clone()))

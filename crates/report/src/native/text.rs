@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use tapeline_base::FlowId;
 
-use super::cells::{self, Kind, Units};
+use super::cells::{self, Field, Units};
 use super::paint::Paint;
 use super::summary::Summary;
 use super::table::{Table, wrap};
 use super::warning::{self, Severity};
-use super::{setup, views};
+use super::{distribution, setup, timing, views};
 use crate::calendar::Calendar;
-use crate::model::{Event, Measure, Notice, Phase, Row, Subject};
+use crate::model::{Event, HistogramRow, Measure, Notice, Phase, RequestResponse, Row, Subject};
 use crate::render::{Output, Renderer};
 use crate::style::{Style, Terminal};
 
@@ -19,6 +19,8 @@ use crate::style::{Style, Terminal};
 const MOST_WAITING: usize = 4096;
 /// Warnings that the summary repeats.
 const MOST_WARNINGS: usize = 20;
+/// Histograms that the summary shows.
+const MOST_HISTOGRAMS: usize = 64;
 
 /// Renders tapeline's own text: aligned columns under one header per kind of row, units
 /// that stay, both ends' views beside each other, a headline at the end.
@@ -33,9 +35,11 @@ pub struct NativeText {
     /// Target rate of the banner, bits per second.
     target: Option<u64>,
     units: Option<Units>,
-    tables: Vec<(Kind, Table)>,
+    tables: Vec<Table>,
     summary: Summary,
     warnings: Vec<(Severity, String)>,
+    /// Histograms of whole tests, told with the result.
+    histograms: Vec<HistogramRow>,
     /// Totals of UDP senders whose receiver may still tell its view.
     waiting: VecDeque<(FlowId, Row)>,
 }
@@ -55,6 +59,7 @@ impl NativeText {
             tables: Vec::new(),
             summary: Summary::default(),
             warnings: Vec::new(),
+            histograms: Vec::new(),
             waiting: VecDeque::new(),
         }
     }
@@ -76,6 +81,9 @@ impl NativeText {
             }
             self.waiting.push_back((tag.id, row.clone()));
         }
+        if let Some(sentence) = clock_errors(row) {
+            self.say((Severity::Warning, sentence), out);
+        }
         let exclude = self.style.exclude;
         let hidden = match row.subject {
             Subject::Flow(_) | Subject::Duplex(_) => exclude.data || self.style.sum_only,
@@ -92,22 +100,23 @@ impl NativeText {
         let units = *self
             .units
             .get_or_insert_with(|| Units::suiting(target, row, format));
-        let kind = Kind::of(row);
-        let known = self.tables.iter().position(|(other, _)| *other == kind);
+        let (columns, cells) = cells::fields(self.subject(row), row, units)
+            .into_iter()
+            .map(|Field { column, cell }| (column, cell))
+            .unzip::<_, _, Vec<_>, Vec<_>>();
+        let known = self.tables.iter().position(|table| table.is_of(&columns));
         let index = known.unwrap_or_else(|| {
             let mark = " total".len();
             let width = self.terminal.width.saturating_sub(mark);
-            let table = Table::fitting(cells::columns(kind, units), width);
+            let table = Table::fitting(columns, width);
             if self.tables.is_empty() {
                 out.line("");
             }
             out.line(&self.paint.dim(&table.header()));
-            self.tables.push((kind, table));
+            self.tables.push(table);
             self.tables.len() - 1
         });
-        let line = self.tables[index]
-            .1
-            .line(cells::cells(self.subject(row), row, units));
+        let line = self.tables[index].line(cells);
         let line = match row.phase {
             Phase::Interval if loses(row) => self.paint.yellow(&line),
             Phase::Interval => line,
@@ -165,7 +174,10 @@ impl NativeText {
     /// Says a condition at once, and keeps it for the summary when it touches the result.
     /// The same failure is said once.
     fn notice(&mut self, notice: &Notice, out: &mut Output) {
-        let (severity, sentence) = warning::sentence(notice, &self.style);
+        self.say(warning::sentence(notice, &self.style), out);
+    }
+
+    fn say(&mut self, (severity, sentence): (Severity, String), out: &mut Output) {
         let kept = self.warnings.iter().any(|(_, known)| *known == sentence);
         if severity == Severity::Error && kept {
             return;
@@ -173,6 +185,30 @@ impl NativeText {
         out.error_line(&self.warning_line(severity, &sentence));
         if severity != Severity::Note && !kept && self.warnings.len() < MOST_WARNINGS {
             self.warnings.push((severity, sentence));
+        }
+    }
+
+    /// Facts beside the rows; they go with the data.
+    fn lines(&self, lines: impl IntoIterator<Item = String>, out: &mut Output) {
+        if self.style.exclude.data {
+            return;
+        }
+        for line in lines {
+            out.line(&line);
+        }
+    }
+
+    /// A histogram of an interval stands below its row, one of a whole test with the result.
+    fn histogram(&mut self, row: &HistogramRow, out: &mut Output) {
+        if self.style.exclude.data || self.style.sum_only {
+            return;
+        }
+        match row.phase {
+            Phase::Interval => out.line(&self.paint.dim(&distribution::interval(row))),
+            Phase::Total if self.histograms.len() < MOST_HISTOGRAMS => {
+                self.histograms.push(row.clone());
+            }
+            Phase::Total => {}
         }
     }
 
@@ -191,6 +227,11 @@ impl NativeText {
         let summary = std::mem::take(&mut self.summary);
         let warnings = std::mem::take(&mut self.warnings);
         self.waiting.clear();
+        for row in std::mem::take(&mut self.histograms) {
+            out.line("");
+            let lines = distribution::total(&row, self.terminal.unicode, &self.calendar);
+            self.lines(lines, out);
+        }
         let headlines = summary.headlines(&self.style);
         if headlines.is_empty() {
             return;
@@ -209,6 +250,27 @@ impl NativeText {
             out.line(&self.warning_line(severity, &sentence));
         }
     }
+}
+
+/// Stamps that contradict each other, at the end of a test.
+fn clock_errors(row: &Row) -> Option<String> {
+    let (Subject::Flow(tag), Phase::Total) = (row.subject, row.phase) else {
+        return None;
+    };
+    let Measure::RequestResponse(RequestResponse {
+        one_way: Some(times),
+        ..
+    }) = &row.measure
+    else {
+        return None;
+    };
+    (times.clock_errors > 0).then(|| {
+        format!(
+            "flow {}: {} of {} exchanges were answered before they were asked by the stamps: \
+             the clocks of both hosts disagree",
+            tag.id, times.clock_errors, times.transmit.count
+        )
+    })
 }
 
 /// Whether a receiver's row shows losses.
@@ -250,13 +312,17 @@ impl Renderer for NativeText {
             Event::Sent { .. } => {}
             Event::ServerReport { row, .. } => self.server_report(row, out),
             Event::Notice(notice) => self.notice(notice, out),
-            Event::Histogram(_)
-            | Event::StartDelay(_)
-            | Event::ClockCheck(_)
-            | Event::ConnectTimes(_)
-            | Event::ScheduleErrors(_)
-            | Event::Markov(_)
-            | Event::Dropped(_) => {}
+            Event::Histogram(row) => self.histogram(row, out),
+            Event::StartDelay(delay) => self.say(timing::start_delay(delay, &self.calendar), out),
+            Event::ClockCheck(check) => self.say(timing::clock_check(check), out),
+            Event::ConnectTimes(times) => self.summary.connects(timing::connect_times(times)),
+            Event::ScheduleErrors(schedule) => self.lines(timing::schedule_errors(schedule), out),
+            Event::Markov(report) => self.lines(timing::markov(report), out),
+            Event::Dropped(connected) => {
+                let peer = setup::shown(connected.peer, &self.style);
+                let sentence = format!("turned away {peer}: its permit key is wrong or missing");
+                self.say((Severity::Warning, sentence), out);
+            }
             Event::Idle => {
                 self.tables.clear();
                 if self.serves {

@@ -1,0 +1,105 @@
+//! Start times, clocks, connect times, frames and chains of lengths.
+
+use tapeline_base::WallTime;
+
+use super::unit::{millis, percent};
+use super::warning::Severity;
+use crate::calendar::Calendar;
+use crate::model::{ClockCheck, ConnectTimes, MarkovReport, ScheduleErrors, StartDelay};
+
+/// A clock error below this may be nothing but the granularity of stamps.
+const CLOCK_TOLERANCE: f64 = 2e-6;
+
+/// When traffic begins.
+pub(super) fn start_delay(delay: &StartDelay, calendar: &Calendar) -> (Severity, String) {
+    let id = delay.tag.id;
+    let start = calendar.time_of_day(delay.start);
+    if delay.start < delay.now {
+        let sentence = format!("flow {id}: its start at {start} has passed, it begins at once");
+        return (Severity::Warning, sentence);
+    }
+    let wait = seconds(delay.start) - seconds(delay.now);
+    let sentence = format!("flow {id}: begins at {start}, in {wait:.2} s");
+    (Severity::Note, sentence)
+}
+
+fn seconds(time: WallTime) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}
+
+/// What two clocks say of each other. One-way delays below 0, or together more than the round
+/// trip, cannot be.
+pub(super) fn clock_check(check: &ClockCheck) -> (Severity, String) {
+    let [trip, there, back] = [check.round_trip, check.send, check.acknowledge].map(millis);
+    let sentence = format!(
+        "flow {}: clocks compared: round trip {trip} ms, to the server {there} ms, back {back} ms",
+        check.tag.id
+    );
+    if check.send.min(check.acknowledge) >= -CLOCK_TOLERANCE {
+        return (Severity::Note, sentence);
+    }
+    let offset = (check.send - check.acknowledge) / 2.0;
+    let sentence = format!(
+        "{sentence}: they disagree by about {} ms, and one-way delays with them",
+        millis(offset.abs())
+    );
+    (Severity::Warning, sentence)
+}
+
+/// The headline of a connect-only test: its number, and phrases of detail.
+pub(super) fn connect_times(result: &ConnectTimes) -> (String, Vec<String>) {
+    let times = &result.times;
+    let mut details = vec![format!("{} connections", times.count)];
+    let mean = if times.is_empty() {
+        "-".to_owned()
+    } else {
+        details.insert(0, "mean time to connect".to_owned());
+        details.push(format!("{} min", millis(times.min)));
+        details.push(format!("{} max", millis(times.max)));
+        format!("{} ms", millis(times.mean))
+    };
+    details.push(format!("{} failed", result.errors));
+    (mean, details)
+}
+
+/// How late an isochronous sender's frames were begun.
+pub(super) fn schedule_errors(schedule: &ScheduleErrors) -> Option<String> {
+    let errors = &schedule.errors;
+    (!errors.is_empty()).then(|| {
+        format!(
+            "flow {}: frames began {} ms after their tick, {} at most",
+            schedule.tag.id,
+            millis(errors.mean),
+            millis(errors.max)
+        )
+    })
+}
+
+/// How often each length was chosen, and what followed it.
+pub(super) fn markov(report: &MarkovReport) -> Vec<String> {
+    let all: u64 = report.counts.iter().flatten().sum();
+    let mut lines = vec![format!(
+        "flow {}: {all} lengths by the chain {}",
+        report.tag.id, report.text
+    )];
+    for (row, length) in report.lengths.iter().enumerate() {
+        let counts = report.counts.get(row).map_or(&[][..], Vec::as_slice);
+        let used: u64 = counts.iter().sum();
+        let next: Vec<String> = report
+            .lengths
+            .iter()
+            .zip(counts)
+            .map(|(next, count)| format!("{next} {}", share(*count, used)))
+            .collect();
+        lines.push(format!(
+            "  {length:>5} B {:>8}, then {}",
+            share(used, all),
+            next.join(", ")
+        ));
+    }
+    lines
+}
+
+fn share(part: u64, whole: u64) -> String {
+    percent(part as f64 / whole.max(1) as f64)
+}
