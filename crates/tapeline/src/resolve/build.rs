@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::{Bytes, Family};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, Payload, RetryPlan, ServedTransports,
-    ServerPlan, SocketPlan,
+    ServerPlan, Shape, SocketPlan,
 };
 
 use crate::plan::TryPlan;
@@ -54,7 +54,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         bind: bind(settings, log)?,
         workload: workload(settings, ports.0),
         limit: client_limit(settings),
-        length: settings.length,
+        length: write_length(settings),
         pace: settings.client_pace(),
         parallel: settings.parallel.unwrap_or(1),
         interval: settings.interval,
@@ -200,6 +200,16 @@ fn bind(settings: &Settings, log: &mut Log) -> Result<Option<BindPlan>, Stop> {
         host: bind.host.clone(),
         group_source: settings.group_source(),
     }))
+}
+
+/// `-l`; a small TCP burst without it is one write.
+fn write_length(settings: &Settings) -> Option<u32> {
+    let burst = match settings.traffic_shape() {
+        Shape::Burst { size, .. } if !settings.udp => u32::try_from(size.0).ok(),
+        _ => None,
+    };
+    let default = settings.effective_length();
+    settings.length.or(burst.filter(|size| *size < default))
 }
 
 fn workload(settings: &Settings, port: u16) -> ClientWorkload {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tapeline_base::WallTime;
 use tapeline_dialect::{
     AddressSteps, ExchangePlan, FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan,
-    LoadDirection, Payload, Shape, StartTime, WorkingLoad,
+    LoadDirection, StartTime, WorkingLoad,
 };
 
 use super::*;

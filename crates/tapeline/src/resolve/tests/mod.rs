@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, Family, FormatLetter, Pace, PacketRate, Tos, Transport};
 use tapeline_dialect::{
-    Arrangement, ClientPlan, ClientWorkload, Limit, RetryPlan, ServedTransports, ServerPlan,
+    Arrangement, ClientPlan, ClientWorkload, Limit, Payload, RetryPlan, ServedTransports,
+    ServerPlan, Shape,
 };
 
 use super::*;
@@ -359,6 +360,31 @@ fn variables_come_before_the_line() {
             .host,
         "1.1.1.1"
     );
+    let plan = client(
+        Iperf2,
+        "-c h",
+        &["IPERF_FILE_INPUT=/dev/null", "IPERF_BANDWIDTH=10m,1m"],
+    );
+    // Read behind the client's variable, but before the line: no client yet.
+    assert_eq!(plan.payload, Payload::Digits);
+    assert_eq!(
+        plan.shape,
+        Shape::Variable {
+            deviation: BitRate(1_000_000)
+        }
+    );
+    let plan = client(
+        Iperf2,
+        "",
+        &["IPERF_CLIENT=h", "IPERF_STDIN_INPUT=", "IPERF_INTERVAL=f"],
+    );
+    assert_eq!(plan.payload, Payload::StandardInput);
+    assert!(plan.latency.by_frame);
+    let server = with_variables(Iperf2, "-s", &["IPERF_DAEMON="]);
+    assert!(matches!(
+        server.outcome,
+        Ok(Plan::Server(_, _, Life::Background))
+    ));
     let bad = with_variables(Iperf2, "-c h", &["IPERF_TIME=abc"]);
     assert_eq!(said(&bad), ["ERROR: -t value of 'abc' not recognized"]);
     let other = with_variables(Iperf2, "-c h", &["IPERF_SUGGEST_WIN_SIZE="]);

@@ -172,6 +172,48 @@ fn iperf_reports_every_conflict_in_the_order_of_the_reference() {
         ]
     );
     assert_eq!(resolution.outcome, Err(ExitCode::Failure));
+    let resolution = line(
+        Iperf2,
+        "-c 127.0.0.1 -C -e -T 256 --permit-key --incr-srcip --incr-srcport --sum-dstip \
+         --tos-override 4 --tcp-rx-window-clamp 4K --jitter-histograms --txstart-time 9999999999 \
+         --txdelay-time 9999 --trip-times -l 20 -R --full-duplex -d --tcp-quickack --bounceback \
+         --bounceback-no-quickack --burst-period 1 --burst-size 1 --isochronous=2:25p \
+         --near-congestion -X --connect-only --connect-retry-time 1 --ipg 0.01 -b 1pps \
+         --tcp-write-prefetch 4K --tcp-tx-delay 1 --no-udp-fin --working-load=up,2 \
+         --sync-transfer-id -t 0 --bounceback-request 200 --bounceback-reply 300",
+    );
+    assert_eq!(
+        said(&resolution),
+        [
+            "WARNING: option -d is not valid in compatibility mode",
+            "WARNING: client will send traffic forever or until an external signal (e.g. SIGINT \
+             or SIGTERM) occurs to stop it",
+            "ERROR: compatibility mode not supported with the requested with options",
+            "ERROR: option of --incr-srcip requires -B bind option to be set",
+            "WARN: option of --sum-dstip not supported on the client",
+            "WARN: option of --tos-override not supported on the client",
+            "WARN: option of --tcp-rx-window-clamp not supported on the client",
+            "WARN: option of --jitter-histogram not supported on the client",
+            "ERROR: option of -ttl (-T) must be less than 255",
+            "ERROR: option of --permit-key requires a value on the client",
+            "ERROR: options of --txstart-time and --txdelay-time are mutually exclusive",
+            "ERROR: payload (-l) size of 20 too small for --trip-times, must be 92 or greater",
+            "WARN: options of --burst-size for bounce-back ignored, use -l sets size",
+            "WARN: bounceback request will use -l length and not --bounceback-request value",
+            "WARN: bounceback reply will use -l length and not --bounceback-reply value",
+            "ERROR: --tcp-quickack and --bounceback-no-quickack are mutually exclusive",
+            "ERROR: options of --burst-period and --isochronous cannot be applied together",
+            "WARN: companion option of --connect-retry-timer not set - setting to default value \
+             of one second",
+            "ERROR: option of --near-congestion and -b rate limited are mutually exclusive",
+            "ERROR: option --ipg requires -u UDP",
+            "ERROR: option --no-udp-fin requires -u UDP",
+            "ERROR: Fail because --txdelay-time and --connect-only cannot be applied together",
+            "ERROR: units of pps not supported with TCP",
+            "ERROR: options of --full-duplex, --reverse, -d and -r are mutually exclusive",
+            "ERROR: options of --b and --isochronous cannot be applied together",
+        ]
+    );
     let resolution = line(Iperf2, "-c h -b 100pps -R -d --no-udp-fin -T 256");
     assert_eq!(
         said(&resolution),
