@@ -23,7 +23,14 @@ pub fn unmapped(address: SocketAddr) -> SocketAddr {
 /// The network interface that owns the local address `local`, e.g. `eth0`.
 #[must_use]
 pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
-    interfaces::name_of(unmapped(*local).ip())
+    let ip = unmapped(*local).ip();
+    interfaces::name_of(ip).or_else(|| {
+        // The loopback interface owns 127.0.0.0/8, of which it lists one.
+        let listed = IpAddr::from([127, 0, 0, 1]);
+        (ip.is_loopback() && ip != listed)
+            .then(|| interfaces::name_of(listed))
+            .flatten()
+    })
 }
 
 /// The index of the interface called `name` (a number stands for itself); `None` when there
@@ -103,6 +110,8 @@ mod tests {
     #[test]
     fn loopback_belongs_to_an_interface() {
         let name = outgoing_device(&"127.0.0.1:5001".parse().unwrap());
+        assert!(name.is_some_and(|name| name.starts_with("lo")));
+        let name = outgoing_device(&"127.0.0.9:5001".parse().unwrap());
         assert!(name.is_some_and(|name| name.starts_with("lo")));
         assert_eq!(outgoing_device(&"192.0.2.77:1".parse().unwrap()), None);
     }

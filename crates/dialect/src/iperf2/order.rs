@@ -254,19 +254,6 @@ impl ClientPlan {
         }
     }
 
-    /// Time for which the header is held back: a server that acts on it at once would not
-    /// wait for `--txdelay-time`.
-    pub(super) fn header_delay(&self) -> Option<Duration> {
-        let acts = matches!(
-            self.mode(),
-            TestMode::Reverse | TestMode::FullDuplex | TestMode::Dual
-        );
-        match self.start {
-            StartTime::After(delay) if acts => Some(delay),
-            _ => None,
-        }
-    }
-
     /// The number that a server is to show a flow under (`--sync-transfer-id`).
     pub(super) fn transfer_id(&self, tag: FlowTag) -> Option<TransferId> {
         let number = u16::try_from(tag.id.0).ok()?;

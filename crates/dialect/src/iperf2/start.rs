@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
-use tapeline_wire::iperf2::Timestamp;
+use tapeline_wire::iperf2::{TestMode, Timestamp};
 
 use crate::plan::{ClientPlan, StartTime};
 
@@ -57,6 +57,16 @@ impl ClientPlan {
             StartTime::After(_) => Some(now.wall_at(at)),
         };
         Start { at, announced }
+    }
+
+    /// When the header may leave, where servers act on it at once: 2.2.1 as the sender waits
+    /// for no start time.
+    pub(super) fn held_start(&self, now: Now) -> Option<Start> {
+        let acts = matches!(
+            self.mode(),
+            TestMode::Reverse | TestMode::FullDuplex | TestMode::Dual
+        );
+        (acts && self.start != StartTime::Now).then(|| self.flow_start(now))
     }
 }
 

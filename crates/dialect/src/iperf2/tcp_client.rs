@@ -22,7 +22,7 @@ use super::order::{FIRST_MESSAGE, SLACK, patience};
 use super::start::{Start, barrier_micros};
 use super::traffic::{BurstOrder, TcpTraffic, seed};
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
 /// Connections that are opened at the same time.
@@ -30,6 +30,9 @@ const CONNECTORS: usize = 16;
 /// Time for a connection to be established.
 pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
+/// Time before a start that servers do not wait for at which connections are made: they
+/// would take silence for a fault.
+const CONNECT_AHEAD: Duration = Duration::from_secs(5);
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time, beside a tenth of the test, by which a sending peer's clock may be ahead of ours.
@@ -80,7 +83,20 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         options: &options,
         context,
     };
+    let mut held = plan.held_start(context.both());
+    if let Some(start) = &mut held
+        && start.at.since(context.now()) > CONNECT_AHEAD
+    {
+        let announced = start.announced.take();
+        for tag in &tags {
+            context.tell_start(*tag, Role::Client, announced);
+        }
+        if !wait_until(start.at - CONNECT_AHEAD, context) {
+            return false;
+        }
+    }
     let starter = Starter {
+        held,
         plan,
         context,
         group: sums.opened,
@@ -261,8 +277,16 @@ impl Connector<'_> {
     }
 }
 
+/// Waits; returns whether the run goes on.
+fn wait_until(due: MonoTime, context: &SharedContext) -> bool {
+    let mut pacer = Pacer::new(Precision::Economical);
+    pacer.wait(due, context.stop()).is_some()
+}
+
 /// Begins the traffic of connected flows.
 struct Starter<'a> {
+    /// When the headers may leave, where servers begin with them.
+    held: Option<Start>,
     plan: &'a ClientPlan,
     context: &'a SharedContext,
     group: GroupKey,
@@ -275,9 +299,8 @@ impl Starter<'_> {
     /// servers (2.2.1) read one first message after the other and accept nobody meanwhile.
     fn start_all(&self, ready: Vec<Ready>) {
         let many = self.plan.parallel > THREADED_FLOWS;
-        let held_back = self.plan.header_delay();
-        if let Some(delay) = held_back
-            && !self.hold_back(&ready, delay)
+        if let Some(held) = self.held
+            && !self.hold_back(&ready, held)
         {
             return;
         }
@@ -303,11 +326,11 @@ impl Starter<'_> {
             } else {
                 None
             };
-            if held_back.is_none() {
+            if self.held.is_none() {
                 self.show(flow, version);
             }
         }
-        let start = match held_back {
+        let start = match self.held {
             Some(_) => Start::at_once(self.context.both()),
             None => self.plan.flow_start(self.context.both()),
         };
@@ -320,16 +343,13 @@ impl Starter<'_> {
 
     /// Waits before the headers leave, at which servers that send begin; returns whether the
     /// run goes on.
-    fn hold_back(&self, ready: &[Ready], delay: Duration) -> bool {
-        let planned = self.plan.flow_start(self.context.both());
+    fn hold_back(&self, ready: &[Ready], held: Start) -> bool {
         for flow in ready {
             self.show(flow, None);
             self.context
-                .tell_start(flow.tag, Role::Client, planned.announced);
+                .tell_start(flow.tag, Role::Client, held.announced);
         }
-        let until = self.context.now() + delay;
-        let mut pacer = Pacer::new(Precision::Economical);
-        pacer.wait(until, self.context.stop()).is_some()
+        wait_until(held.at, self.context)
     }
 
     /// Returns the header's bytes, which count as data.
@@ -478,7 +498,7 @@ impl Starter<'_> {
         line.write_prefetch = self.plan.socket.write_prefetch;
         line.fair_queue = self.plan.socket.fair_queue.is_some();
         line.quickack = self.plan.socket.quickack;
-        line.epoch_start = self.plan.header_start(self.context.wall()).1;
+        line.epoch_start = matches!(self.plan.start, StartTime::At(_));
         line.permit_key = self.plan.permit_key.as_ref().map(banner::shown_key);
         line.at = Some(self.context.wall());
         self.context.reporter.event(Event::Connected(line));

@@ -30,7 +30,7 @@ use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_
 use super::udp_receive::UdpReceiving;
 use super::udp_traffic::Traffic;
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, Personality, Shape};
+use crate::plan::{Arrangement, ClientPlan, Personality, Shape, StartTime};
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
@@ -39,8 +39,6 @@ const STAGGER: Duration = Duration::from_millis(10);
 const STAGGERED: u32 = 20;
 /// Sends with which a reverse test is asked for, as 2.2.1.
 const REVERSE_TRIES: u32 = 100;
-/// Time before a scheduled start at which a reverse test is asked for; the tries last longer.
-const ASK_AHEAD: Duration = Duration::from_secs(1);
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 /// Largest datagram that anybody could answer with.
@@ -164,7 +162,7 @@ fn show(plan: &ClientPlan, flow: &Ready, context: &SharedContext) {
     line.trip_times = plan.latency.trip_times;
     line.isochronous = matches!(plan.shape, Shape::Isochronous(_));
     line.fair_queue = plan.socket.fair_queue.is_some();
-    line.epoch_start = plan.header_start(context.wall()).1;
+    line.epoch_start = matches!(plan.start, StartTime::At(_));
     line.link_checks = plan.l2_checks;
     line.l4s = plan.l4s;
     line.tos = banner::tos_note(flavour, true, plan.socket.tos.unwrap_or_default(), None);
@@ -239,16 +237,10 @@ fn start_flow(
         let asker = Arc::clone(&flow.socket);
         let stop = context.stop().clone();
         let first = (!sends).then(|| first_datagram(&settings, 0));
-        // A server that waits for the time of day itself must hear of it before.
-        let ask_at = if plan.header_start(context.wall()).1 {
-            start - ASK_AHEAD
-        } else {
-            start
-        };
         spawn(context, tally, move || {
             let mut pacer = Pacer::new(Precision::Economical);
             if let Some(first) = first
-                && pacer.wait(ask_at, &stop).is_some()
+                && pacer.wait(start, &stop).is_some()
             {
                 ask_for_data(&asker, first, &stop);
             }

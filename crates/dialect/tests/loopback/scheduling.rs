@@ -1,10 +1,13 @@
 //! Tests that start at a time of day or after a while, and flow numbers that clients choose.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant, SystemTime};
 
 use tapeline_base::{ExitCode, Role, Transport, WallTime};
 use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, StartTime};
 use tapeline_report::{Event, StartDelay};
+use tapeline_wire::iperf2::{Amount, TcpClientHeader, TestMode, Timestamp};
 
 use crate::harness::*;
 
@@ -71,17 +74,37 @@ fn traffic_starts_at_the_time_of_day_asked_for() {
             assert!(row.bytes > 0, "{what} {row:?}");
         }
         server.events.wait_for_totals(2 * directions(arrangement));
-        let served = server.stop();
-        // Where the server acts by itself it is told the time, and says so.
-        let waits = arrangement == Arrangement::Reverse
-            || (arrangement == Arrangement::FullDuplex && transport == Transport::Tcp);
-        assert_eq!(delays(&served).is_empty(), !waits, "{what}");
-        assert!(
-            delays(&served)
-                .iter()
-                .all(|delay| delay.role == Role::Server)
-        );
+        server.stop();
     });
+}
+
+/// A client that leaves the waiting to the server, as 2.2.1 does.
+#[test]
+fn a_server_that_sends_waits_for_the_time_of_day() {
+    let server = TestServer::on(V4, Transport::Tcp);
+    let epoch = wall() + WAIT;
+    let (seconds, micros) = epoch.to_wire();
+    let mut order = Vec::new();
+    TcpClientHeader {
+        mode: TestMode::Reverse,
+        amount: Amount::Bytes(1000),
+        start_time: Some(Timestamp { seconds, micros }),
+        epoch_start: true,
+        ..TcpClientHeader::default()
+    }
+    .encode(&mut order);
+    let mut client = TcpStream::connect(server.address).expect("connect");
+    client.write_all(&order).expect("the order");
+    let mut data = [0; 1000];
+    client.read_exact(&mut data).expect("the data");
+    assert!(wall() >= epoch);
+    drop(client);
+    server.events.wait_for_totals(1);
+    let served = server.stop();
+    let told = delays(&served);
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].role, Role::Server);
+    assert!(told[0].now < told[0].start);
 }
 
 #[test]
@@ -121,7 +144,9 @@ fn an_interrupt_ends_the_waiting_on_both_ends() {
             start: StartTime::At(wall() + Duration::from_secs(3000)),
             ..short(&server, transport, arrangement)
         });
-        client.events.wait_for_connections(1);
+        client
+            .events
+            .wait("the wait", |events| !delays(events).is_empty());
         client.interruption.interrupt();
         let (code, events) = client.wait();
         assert!(
