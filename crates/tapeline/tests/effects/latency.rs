@@ -103,3 +103,47 @@ fn connects_are_counted_and_timed() {
     );
     has(pair.client(), "(tot/err) = 3/0");
 }
+
+#[test]
+fn stamps_of_writes_become_delays() {
+    let pair = Pair::run("-e --histograms", "--trip-times -n 1M -l 64K");
+    has(pair.client(), "(trip-times)");
+    has(
+        pair.server(),
+        "Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr",
+    );
+    has(rows(pair.server(), "[  1]")[0], " ms (16/655");
+    has(histogram(pair.server(), "F8"), ":cnt(16)=");
+}
+
+#[test]
+fn writes_are_timed() {
+    let pair = Pair::run("", "--tcp-write-times -n 1M -l 64K --histograms");
+    has(pair.client(), "(write timer enabled)");
+    has(pair.client(), "write-times avg/min/max/stdev (cnt)");
+    has(rows(pair.client(), "[  1]")[0], " ms (16)");
+    has(histogram(pair.client(), "W8"), ":cnt(16)=");
+}
+
+#[test]
+fn clocks_are_compared_before_the_test() {
+    let pair = Pair::run("-e", "-X --trip-times -n 10K");
+    has(&pair.client.stderr, "Clock sync check (ms): RTT/Half=(");
+}
+
+#[test]
+fn each_way_of_a_request_has_its_delay() {
+    let pair = Pair::run("", "--bounceback=2 --trip-times -t 0.2 --histograms");
+    has(pair.client(), "OWD (ms) Cnt=2 TX=");
+    has(histogram(pair.client(), " OWD-TX"), ":cnt(2)=");
+    has(histogram(pair.client(), " OWD-RX"), ":cnt(2)=");
+}
+
+#[test]
+fn rows_follow_the_bursts() {
+    let line = "--burst-period 0.1 --burst-size 256K -t 0.3 --trip-times";
+    let pair = Pair::run("-e -i f", line);
+    has(pair.server(), "Burst (start-end)");
+    // Three bursts and their total.
+    assert_eq!(rows(pair.server(), "[  1]").len(), 4, "{}", pair.server());
+}

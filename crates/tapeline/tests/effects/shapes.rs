@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime};
 
 use crate::pair::{Pair, has, number_before, rows};
-use crate::program::{Program, Server};
+use crate::program::{Program, Server, command};
 
 #[test]
 fn frames_leave_at_their_rate() {
@@ -142,4 +142,77 @@ fn senders_pace_and_limit_what_waits() {
 fn a_ring_that_is_not_there_is_not_sized() {
     let pair = Pair::run("", "-n 10K --NUM_REPORT_STRUCTS 500");
     has(&pair.client.stderr, "--NUM_REPORT_STRUCTS has no effect");
+}
+
+#[test]
+fn rates_really_vary() {
+    let line = "-u -b 8m,4m -l 500 -t 0.8 -i 0.1 --set-rand-seed 5";
+    let pair = Pair::run("-u", line);
+    let rows = rows(pair.client(), "[  1]");
+    let amounts: std::collections::HashSet<&str> = rows
+        .iter()
+        .filter_map(|row| row.split(" sec ").nth(1)?.split("Bytes").next())
+        .collect();
+    assert!(amounts.len() >= 4, "{}", pair.client());
+}
+
+#[test]
+fn streams_carry_frames_and_bursts_too() {
+    let pair = Pair::run("-e", "--isochronous=50:2m,0 -t 0.5");
+    has(pair.client(), "isoch:tx/miss/slip");
+    has(rows(pair.server(), "[  1]")[0], " 122 KBytes");
+    let pair = Pair::run("", "--burst-period 0.1 --burst-size 256K -t 0.3");
+    has(rows(pair.client(), "[  1]")[0], " 768 KBytes");
+}
+
+#[test]
+fn pauses_follow_the_round_trip() {
+    let pair = Pair::run("", "--near-congestion=3 -t 0.2 -e");
+    has(
+        pair.client(),
+        "TCP near-congestion delay weight set to 3.0000",
+    );
+    let free = Pair::run("", "-t 0.2 -e -l 128K");
+    let rate = |pair: &Pair| {
+        let row = rows(pair.client(), "[  1]")[0].to_owned();
+        number_before(row.split(" sec ").nth(1).expect("writes"), "/0 ")
+    };
+    assert!(
+        rate(&pair) < rate(&free),
+        "{}{}",
+        pair.client(),
+        free.client()
+    );
+}
+
+#[test]
+fn pacing_by_the_kernel_takes_its_steps() {
+    let line = "-t 0.5 -i 0.1 --fq-rate 8m --fq-rate-step 8m --fq-rate-step-interval 0.2";
+    let pair = Pair::run("", line);
+    has(pair.client(), "(stepping rate by 8.00 Mbit/s)");
+    has(pair.client(), " 8.00 Mbit/sec");
+    has(pair.client(), " 16.0 Mbit/sec");
+}
+
+#[test]
+fn content_is_sent_to_its_last_byte() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("content");
+    // The test header of 64 bytes counts too.
+    let content: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    std::fs::write(&path, content).expect("a file");
+    let file = path.display();
+    for option in ["-F", "--file_input", "--fileinput"] {
+        let pair = Pair::run("-f b", &format!("{option} {file}"));
+        has(rows(pair.server(), "[  1]")[0], " 300064 Bytes ");
+    }
+    for option in ["-I", "--stdin"] {
+        let server = Server::iperf("-f b");
+        let port = server.port.to_string();
+        let input = std::fs::File::open(&path).expect("the file");
+        let words = ["--as", "iperf", "-c", "127.0.0.1", "-p", &port, option];
+        let client = command(&words).stdin(input).output().expect("a client");
+        assert!(client.status.success());
+        has(rows(&server.stop().stdout, "[  1]")[0], " 300064 Bytes ");
+    }
 }
