@@ -167,7 +167,7 @@ fn traffic(banner: &ClientBanner) -> Vec<String> {
     list.extend(shape(&banner.shape));
     list.extend(banner.fair_queue.map(|pacing| {
         let step = pacing.step.map_or(String::new(), |step| {
-            format!(", then {} more at a time", bit_rate(step.0 as f64))
+            format!(" rising by {} at a time", bit_rate(step.0 as f64))
         });
         format!(
             "paced by the kernel at {}{step}",
@@ -206,12 +206,12 @@ fn shape(shape: &TrafficShape) -> Option<String> {
             ..
         } => {
             let spread = if *deviation > 0.0 {
-                format!(" +- {}", bit_rate(*deviation))
+                format!(" (deviation {})", bit_rate(*deviation))
             } else {
                 String::new()
             };
             format!(
-                "{frames_per_second} frames per second of {}{spread}",
+                "{frames_per_second} frames per second, {}{spread}",
                 bit_rate(*mean)
             )
         }

@@ -3,4 +3,5 @@
 mod iperf2;
 mod modes;
 mod native;
+mod native_modes;
 mod scenario;
