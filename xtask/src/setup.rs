@@ -7,7 +7,7 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that the tests call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 8] = [
+const TOOLS: [(&str, &str); 9] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -16,6 +16,7 @@ const TOOLS: [(&str, &str); 8] = [
     ("mandoc", "mandoc"),
     ("zsh", "zsh"),
     ("fish", "fish"),
+    ("strace", "strace"),
 ];
 
 /// Installs what is missing where that is possible; says what is not.

@@ -9,3 +9,4 @@ mod pair;
 #[path = "../program/mod.rs"]
 mod program;
 mod shapes;
+mod traced;

@@ -1,0 +1,150 @@
+//! What the system is asked for, where no output shows it: system calls as strace sees them.
+
+use std::process::{Command, Stdio};
+
+use crate::pair::has;
+use crate::program::{Ended, Program, command};
+
+const CALLS: &str = "trace=setsockopt,recvfrom,sched_setscheduler,bind";
+
+/// Whether calls can be traced here, or a skip.
+fn can_trace(test: &str) -> bool {
+    let mut trace = Command::new("strace");
+    trace.args(["-qq", "-e", "trace=none", "true"]);
+    let runs = trace.stderr(Stdio::null()).status();
+    let good = runs.is_ok_and(|status| status.success());
+    if !good {
+        interop::skip(test, "strace is not installed or not permitted");
+    }
+    good
+}
+
+/// A process under strace, and the file with its calls.
+struct Traced {
+    program: Program,
+    calls: tempfile::NamedTempFile,
+}
+
+impl Traced {
+    fn start(line: &str) -> Self {
+        let calls = tempfile::NamedTempFile::new().expect("a file");
+        let own = command(&["--as", "iperf"]);
+        let mut trace = Command::new("strace");
+        trace
+            .args(["-f", "-qq", "-e", CALLS, "-o"])
+            .arg(calls.path());
+        trace
+            .arg(own.get_program())
+            .args(own.get_args())
+            .args(line.split_whitespace());
+        Self {
+            program: Program::spawn(trace),
+            calls,
+        }
+    }
+
+    fn end(self) -> (Ended, String) {
+        let ended = self.program.end();
+        let calls = std::fs::read_to_string(self.calls.path()).expect("calls");
+        (ended, calls)
+    }
+}
+
+/// Runs both ends, the server for one connection; returns the calls of the client and of the
+/// server.
+fn calls(server: &str, client: &str) -> (String, String) {
+    let port = interop::free_port();
+    let mut server = Traced::start(&format!("-s -p {port} -P 1 {server}"));
+    server.program.line("istening on ");
+    let (ended, client) = Traced::start(&format!("-c 127.0.0.1 -p {port} {client}")).end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let (ended, server) = server.end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    (client, server)
+}
+
+#[test]
+fn a_clients_socket_has_what_was_asked_for() {
+    if !can_trace("a_clients_socket_has_what_was_asked_for") {
+        return;
+    }
+    let line = "-n 10K -N -T 9 -S cs1 -w 40K -M 900 -Z reno --local-only --fq-rate 8m \
+                --tcp-tx-delay 3 --tcp-write-prefetch 16K";
+    let (client, _) = calls("", line);
+    for call in [
+        "SOL_TCP, TCP_NODELAY, [1]",
+        "SOL_IP, IP_TTL, [9]",
+        "SOL_IP, IP_TOS, [32]",
+        "SOL_SOCKET, SO_SNDBUF, [40960]",
+        "SOL_TCP, TCP_MAXSEG, [900]",
+        "SOL_TCP, TCP_CONGESTION, ",
+        "SOL_SOCKET, SO_DONTROUTE, [1]",
+        "SOL_SOCKET, SO_MAX_PACING_RATE, ",
+        "SOL_TCP, TCP_TX_DELAY, [3000]",
+        "SOL_TCP, TCP_NOTSENT_LOWAT, [16384]",
+    ] {
+        has(&client, call);
+    }
+    let (plain, _) = calls("", "-n 10K --local-only=0");
+    for call in [
+        "TCP_NODELAY, [1]",
+        "IP_TTL",
+        "SO_DONTROUTE, [1]",
+        "SO_MAX_PACING_RATE",
+    ] {
+        assert!(!plain.contains(call), "{call} without its option");
+    }
+}
+
+#[test]
+fn a_servers_socket_has_what_was_asked_for() {
+    if !can_trace("a_servers_socket_has_what_was_asked_for") {
+        return;
+    }
+    let options = "-w 50K --tcp-rx-window-clamp 20K --tcp-quickack --skip-rx-copy";
+    let (_, server) = calls(options, "-n 100K");
+    for call in [
+        "SOL_SOCKET, SO_RCVBUF, [51200]",
+        "SOL_TCP, TCP_WINDOW_CLAMP, [20480]",
+        "SOL_TCP, TCP_QUICKACK, [1]",
+        "MSG_TRUNC",
+    ] {
+        has(&server, call);
+    }
+    let (_, server) = calls("--tos-override cs3", "-n 100K -R");
+    has(&server, "SOL_IP, IP_TOS, [96]");
+    let (client, _) = calls("", "-n 10K --bounceback=1 -t 0.1");
+    has(&client, "SOL_TCP, TCP_QUICKACK, [1]");
+    let (client, _) = calls("", "--bounceback=1 -t 0.1 --bounceback-no-quickack");
+    assert!(!client.contains("TCP_QUICKACK, [1]"), "{client}");
+}
+
+#[test]
+fn realtime_is_asked_for() {
+    if !can_trace("realtime_is_asked_for") {
+        return;
+    }
+    for option in ["-z", "--realtime"] {
+        let (client, server) = calls(option, &format!("-n 10K {option}"));
+        has(&client, "SCHED_RR");
+        has(&server, "SCHED_RR");
+    }
+}
+
+#[test]
+fn groups_are_joined_from_their_sources() {
+    if !can_trace("groups_are_joined_from_their_sources") {
+        return;
+    }
+    let port = interop::free_port();
+    let joined = |options: &str| {
+        let server = Traced::start(&format!("-s -u -p {port} -t 0.3 {options}"));
+        server.end().1
+    };
+    has(&joined("-B 239.77.1.2%lo"), "_ADD_MEMBERSHIP");
+    let calls = joined("-B 232.77.1.2%lo -H 127.0.0.1");
+    assert!(
+        calls.contains("IP_ADD_SOURCE_MEMBERSHIP") || calls.contains("MCAST_JOIN_SOURCE_GROUP"),
+        "{calls}"
+    );
+}
