@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, Tos, Transport};
+use tapeline_base::{FlowTag, Pace, Tos, Transport};
 use tapeline_report::{
     BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
     InitialTcp, Notice, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
@@ -220,6 +220,7 @@ pub(super) fn client_banner(
         transmit_delay: plan.socket.transmit_delay,
         histograms: plan.latency.histograms.map(histogram_shape),
         connect_only: matches!(plan.workload, ClientWorkload::ConnectOnly { .. }),
+        single_udp: plan.single_udp,
         ..ClientBanner::new(&plan.host, plan.ports.0, plan.transport)
     }
 }
@@ -236,7 +237,10 @@ fn traffic_shape(plan: &ClientPlan, length: u32) -> TrafficShape {
                 }
             },
             deviation: frames.deviation,
-            gap: Duration::ZERO,
+            gap: match plan.pace {
+                Some(Pace::Gap(gap)) => gap,
+                _ => Duration::ZERO,
+            },
         },
         Shape::Burst { period, size } => TrafficShape::Bursts {
             size: size.0,

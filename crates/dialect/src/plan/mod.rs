@@ -150,6 +150,8 @@ pub struct ClientPlan {
     pub l4s: bool,
     /// `-z`: traffic threads run before all others.
     pub realtime: bool,
+    /// `-U`, which has a meaning at servers only: the banner under the name iperf says so.
+    pub single_udp: bool,
 }
 
 impl ClientPlan {
@@ -191,6 +193,7 @@ impl ClientPlan {
             l2_checks: false,
             l4s: false,
             realtime: false,
+            single_udp: false,
         }
     }
 }

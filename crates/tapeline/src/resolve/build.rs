@@ -81,6 +81,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         l2_checks: settings.route.l2_checks && settings.udp,
         l4s: settings.shape.l4s,
         realtime: settings.tcp.realtime,
+        single_udp: settings.single_udp,
         ..base
     })
 }
