@@ -15,7 +15,7 @@ use super::settings::{Mode, Settings};
 
 /// Width of the bins of `--jitter-histograms`.
 const DEFAULT_JITTER_WIDTH: Duration = Duration::from_micros(100);
-/// Most bins: 4 MiB for each histogram.
+/// Most bins: more would be memory without any use.
 const MAX_BINS: u32 = 1 << 20;
 /// Widest bin, seconds.
 const MAX_WIDTH: f64 = 3600.0;

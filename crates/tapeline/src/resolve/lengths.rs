@@ -1,6 +1,8 @@
 //! Lengths in bra-ket form: `<256|0.1,0.9<1470|0.5,0.5`, where each length says how likely
 //! every length is to be the next one.
 
+use std::fmt;
+
 use tapeline_base::parse_seconds;
 use tapeline_dialect::MarkovChain;
 
@@ -26,14 +28,76 @@ pub(super) fn is_chain(text: &str) -> bool {
 /// [`Stop`] with the first thing that is wrong.
 pub(super) fn chain(given: &Given, log: &mut Log) -> Result<MarkovChain, Stop> {
     let text: String = given.text().split_whitespace().collect();
-    read(&text).map_err(|fault| log.fatal(fault.clone(), format!("{}: {fault}", given.named())))
+    read(&text).map_err(|fault| log.fatal(fault.iperf(), format!("{}: {fault}", given.named())))
 }
 
-fn read(text: &str) -> Result<MarkovChain, String> {
+/// What is wrong with a chain; iperf's words for it are [`Fault::iperf`].
+#[derive(Clone, Debug, PartialEq)]
+enum Fault {
+    NotANumber(String),
+    Length(i64),
+    Probability(f64),
+    RowAbove(usize, f64),
+    RowBelow(usize, f64),
+    Columns {
+        size: usize,
+        row: String,
+        count: usize,
+    },
+    TooMany(usize),
+}
+
+impl Fault {
+    fn iperf(&self) -> String {
+        match self {
+            Self::NotANumber(text) => format!("Invalid value of '{text}'"),
+            Self::Probability(value) => {
+                format!("Probability must be between 0 and 1 but is {value:.6}")
+            }
+            Self::RowAbove(row, sum) => format!(
+                "Cummulative probability for row {row} can't be greater than 1 but is {sum:.6}"
+            ),
+            Self::RowBelow(row, sum) => {
+                format!("Cummulative probability for row {row} less than 1 and is {sum:.6}")
+            }
+            Self::Columns { size, row, count } => {
+                format!("malformed: row column expected {size}x{size} with '{row}' row of {count}")
+            }
+            Self::Length(_) | Self::TooMany(_) => format!("ERROR: option -l: {self}"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotANumber(text) => write!(f, "'{text}' is not a number"),
+            Self::Length(length) => {
+                write!(f, "a length of {length} is not between 1 and {MAX_LENGTH}")
+            }
+            Self::Probability(value) => {
+                write!(f, "a probability of {value} is not between 0 and 1")
+            }
+            Self::RowAbove(row, sum) | Self::RowBelow(row, sum) => {
+                let row = row + 1;
+                write!(
+                    f,
+                    "the probabilities behind length {row} add up to {sum:.6}, not to 1"
+                )
+            }
+            Self::Columns { size, row, count } => {
+                write!(f, "'{row}' has {count} probabilities for {size} lengths")
+            }
+            Self::TooMany(size) => write!(f, "{size} lengths are more than {MAX_LENGTHS}"),
+        }
+    }
+}
+
+fn read(text: &str) -> Result<MarkovChain, Fault> {
     let rows: Vec<&str> = text.split('<').skip(1).collect();
     let size = rows.len();
     if size > MAX_LENGTHS {
-        return Err(format!("malformed: {size} lengths, at most {MAX_LENGTHS}"));
+        return Err(Fault::TooMany(size));
     }
     let mut lengths = Vec::with_capacity(size);
     let mut transitions = Vec::with_capacity(size);
@@ -42,10 +106,11 @@ fn read(text: &str) -> Result<MarkovChain, String> {
         lengths.push(read_length(length)?);
         let cells: Vec<&str> = probabilities.split(',').collect();
         if cells.len() != size {
-            let count = cells.len();
-            return Err(format!(
-                "malformed: row column expected {size}x{size} with '{row}' row of {count}"
-            ));
+            return Err(Fault::Columns {
+                size,
+                row: (*row).to_owned(),
+                count: cells.len(),
+            });
         }
         transitions.push(read_row(index, &cells)?);
     }
@@ -56,36 +121,30 @@ fn read(text: &str) -> Result<MarkovChain, String> {
     })
 }
 
-fn read_length(text: &str) -> Result<u32, String> {
-    let length = lenient_amount(text).ok_or_else(|| format!("Invalid value of '{text}'"))?;
+fn read_length(text: &str) -> Result<u32, Fault> {
+    let length = lenient_amount(text).ok_or_else(|| Fault::NotANumber(text.to_owned()))?;
     u32::try_from(length)
         .ok()
         .filter(|length| (1..=MAX_LENGTH).contains(length))
-        .ok_or_else(|| format!("Length must be between 1 and {MAX_LENGTH} but is {length}"))
+        .ok_or(Fault::Length(length))
 }
 
 /// The probabilities of one row.
-fn read_row(index: usize, cells: &[&str]) -> Result<Vec<f64>, String> {
+fn read_row(index: usize, cells: &[&str]) -> Result<Vec<f64>, Fault> {
     let mut row = Vec::with_capacity(cells.len());
     for cell in cells {
-        let value = parse_seconds(cell).map_err(|_| format!("Invalid value of '{cell}'"))?;
+        let value = parse_seconds(cell).map_err(|_| Fault::NotANumber((*cell).to_owned()))?;
         if !(0.0..=1.0).contains(&value) {
-            return Err(format!(
-                "Probability must be between 0 and 1 but is {value:.6}"
-            ));
+            return Err(Fault::Probability(value));
         }
         row.push(value);
     }
     let sum: f64 = row.iter().sum();
     if sum > 1.0 + TOLERANCE {
-        return Err(format!(
-            "Cummulative probability for row {index} can't be greater than 1 but is {sum:.6}"
-        ));
+        return Err(Fault::RowAbove(index, sum));
     }
     if sum < 1.0 - TOLERANCE {
-        return Err(format!(
-            "Cummulative probability for row {index} less than 1 and is {sum:.6}"
-        ));
+        return Err(Fault::RowBelow(index, sum));
     }
     Ok(row)
 }
@@ -107,7 +166,10 @@ mod tests {
         for (text, fault) in [
             ("<", "Invalid value of ''"),
             ("<x|1", "Invalid value of 'x'"),
-            ("<0|1", "Length must be between 1 and 268435456 but is 0"),
+            (
+                "<0|1",
+                "ERROR: option -l: a length of 0 is not between 1 and 268435456",
+            ),
             ("<5|x", "Invalid value of 'x'"),
             (
                 "<5|1.5",
@@ -131,7 +193,11 @@ mod tests {
             ),
             ("<5", "Invalid value of ''"),
         ] {
-            assert_eq!(read(text), Err(fault.to_owned()), "{text}");
+            assert_eq!(
+                read(text).map_err(|f| f.iperf()),
+                Err(fault.to_owned()),
+                "{text}"
+            );
         }
     }
 }

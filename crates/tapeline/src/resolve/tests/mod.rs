@@ -1,6 +1,7 @@
 //! The effect of every option and of every rule, under both names.
 
 mod effects;
+mod refusals;
 mod rules;
 
 use std::ffi::OsString;
@@ -170,78 +171,6 @@ fn help_and_version_act_at_once() {
     );
     assert_eq!(line(Native, "-c h -v").outcome, Ok(Plan::Version));
     assert_eq!(line(Iperf2, "-t abc -v").outcome, Err(ExitCode::Failure));
-}
-
-#[test]
-fn tapeline_stops_at_the_first_bad_word() {
-    for (text, sentence) in [
-        ("-c h -q", "there is no option -q"),
-        (
-            "-c h --bandwith 3",
-            "there is no option --bandwith; did you mean --bandwidth?",
-        ),
-        ("-c h --zzzz", "there is no option --zzzz"),
-        ("-c h --fo", "option --fo needs a value"),
-        (
-            "-c h --tr",
-            "--tr is the beginning of --tradeoff, --trip-times",
-        ),
-        ("-c h -t", "option -t needs a value"),
-        ("-c h --udp=1", "option --udp takes no value"),
-        ("-c h -t 1s", "option -t: '1s' is no number of seconds"),
-        (
-            "-c h -l 10x",
-            "option -l: '10x' ends in 'x', which is no unit (k m g = 1000-multiples, \
-                         K M G = 1024-multiples)",
-        ),
-        (
-            "-c h -l 0",
-            "option -l: '0' is not between 1 and 268435456 bytes",
-        ),
-        ("-c h -n 0", "option -n: '0' is nothing to send"),
-        ("-c h --len abc", "option --len: 'abc' is not a number"),
-        ("-c h -p 70000", "option -p: '70000' is no port (0..65535)"),
-        ("-c h -P 0", "option -P: '0' is no positive number"),
-        ("-c h -P 70000", "option -P: '70000' is more than 65535"),
-        (
-            "-c h -f x",
-            "option -f: 'x' is none of a b k m g t p A B K M G T P",
-        ),
-        (
-            "-c h -S nope",
-            "option -S: 'nope' is no type of service: give a DSCP name (af11..af43, \
-                          cs0..cs7, ef, le, nqb) or 0..255",
-        ),
-        ("-c h --dscp 64", "option --dscp: '64' is more than 63"),
-        ("-c h -x Z", "option -x: 'Z' is none of C D M S V"),
-        ("-c h -y J", "option -y: 'J' is no style (C is CSV)"),
-        ("-c h -i -1", "option -i: '-1' is negative"),
-        ("-c h -B 10.0.0.1:x", "option -B: 'x' is no port (1..65535)"),
-        ("-c h:0", "option -c: '0' is no port (1..65535)"),
-        (
-            "-c h:7 -p 8",
-            "the port is given twice: behind the host and with -p",
-        ),
-        ("-s -R", "option -R does not apply to a server"),
-        ("-c h -1", "option -1 does not apply to a client"),
-        (
-            "h",
-            "'h' is not understood (a server to test towards: -c h)",
-        ),
-        (
-            "-c h extra",
-            "'extra' is not understood (a server to test towards: -c extra)",
-        ),
-    ] {
-        let resolution = line(Native, text);
-        assert_eq!(
-            said(&resolution),
-            [format!("tapeline: {sentence}")],
-            "{text}"
-        );
-        assert_eq!(resolution.outcome, Err(ExitCode::Usage), "{text}");
-    }
-    assert_eq!(said(&line(Native, "-c h -q -k --nope -t abc")).len(), 1);
 }
 
 #[test]
