@@ -40,7 +40,7 @@ pub struct TcpSendPlan {
     pub deadline: Option<MonoTime>,
     /// Stop after this many bytes, `already` included.
     pub bytes: Option<u64>,
-    /// Bytes that were sent before (the test header); they count.
+    /// Bytes that were sent before (the test header); they count, and as a write.
     pub already: u64,
     /// When blocks or bursts are due.
     pub timing: Timing,
@@ -198,6 +198,7 @@ impl TcpSender {
         }
         let counters = SendCounters {
             bytes: plan.already,
+            writes: u64::from(plan.already > 0),
             pacing_rate: plan.pacing.map_or(0, |pacing| pacing.rate()),
             last: start,
             ..SendCounters::default()

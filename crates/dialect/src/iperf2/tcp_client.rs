@@ -20,7 +20,7 @@ use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
 use super::start::{Start, barrier_micros};
-use super::traffic::{BurstOrder, TcpTraffic, seed};
+use super::traffic::{BurstOrder, TcpTraffic, is_stamped, seed};
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
@@ -575,13 +575,12 @@ impl Starter<'_> {
         let plan = self.plan;
         let length = plan.tcp_write_length();
         let header = plan.tcp_header();
-        let bursts = BurstOrder::of(&header.workload, header.trip_times, false);
         SendPart {
             deadline,
             bytes: plan.byte_limit(),
             already,
             traffic: TcpTraffic::of_plan(plan, length),
-            stamped: bursts.is_some() && !plan.compatibility,
+            stamped: is_stamped(&header) && !plan.compatibility,
             seed: seed(plan.seed, tag.id.0),
             payload: plan.payload.clone(),
             wait_for_room: plan.socket.write_prefetch.is_some(),

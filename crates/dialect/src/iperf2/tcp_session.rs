@@ -19,7 +19,7 @@ use super::groups::{GroupBy, TestSums};
 use super::opening::Request;
 use super::order::{SLACK, SendOrder, patience};
 use super::tcp_server::{Admission, TcpService};
-use super::traffic::{BurstOrder, TcpTraffic, burst_period, seed};
+use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
 use crate::plan::FairQueuePlan;
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -311,13 +311,12 @@ impl Session<'_> {
         let wait_for_room = header
             .write_prefetch
             .is_some_and(|bytes| self.conn.set_notsent_lowat(bytes).is_ok());
-        let bursts = BurstOrder::of(&header.workload, header.trip_times, false);
         let part = SendPart {
             deadline: time.map(|time| self.start + time),
             bytes: order.bytes,
             already: self.send_answer(header),
             traffic: TcpTraffic::of_header(header, length),
-            stamped: bursts.is_some(),
+            stamped: is_stamped(header),
             seed: seed(None, tag.id.0),
             wait_for_room,
             pacing: header.fq_rate.map(|rate| FairQueuePlan {

@@ -211,12 +211,13 @@ pub(super) struct BurstOrder {
 }
 
 impl BurstOrder {
-    /// How the bursts of such a stream are taken; `None` when there are none.
+    /// How the bursts of such a stream are taken; `None` when there are none, or none that
+    /// could be measured: what a frame's latency is only the sender's clock can tell.
     pub(super) fn of(workload: &Workload, trip_times: bool, by_frame: bool) -> Option<Self> {
         let kind = match workload {
             Workload::Stream if trip_times => BurstKind::Write,
-            Workload::Stream => return None,
-            Workload::Isochronous(_) => BurstKind::Frame,
+            Workload::Isochronous(_) if trip_times || by_frame => BurstKind::Frame,
+            Workload::Stream | Workload::Isochronous(_) => return None,
             Workload::PeriodicBurst(settings) => BurstKind::Periodic {
                 period: burst_period(settings).unwrap_or_default(),
             },
@@ -228,6 +229,11 @@ impl BurstOrder {
             by_burst: matches!(kind, BurstKind::Periodic { .. }) || by_frame,
         })
     }
+}
+
+/// Whether such a stream consists of bursts that begin with a header.
+pub(super) fn is_stamped(header: &TcpClientHeader) -> bool {
+    header.trip_times || header.workload != Workload::Stream
 }
 
 /// Time from one burst to the next, when a header says so.
