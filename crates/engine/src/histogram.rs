@@ -125,6 +125,23 @@ impl HistogramRecorder {
     /// the same time for people.
     #[inline]
     pub fn record(&mut self, sample_ns: i64, now: MonoTime, wall: WallTime) {
+        self.record_untimed(sample_ns, now);
+        if sample_ns > self.largest {
+            self.largest = sample_ns;
+            let words = [sample_ns as u64, wall.as_nanos() as u64];
+            let set = self.cell.set_of(self.interval);
+            set.maximum
+                .publish(&[self.interval + 1, words[0], words[1]]);
+            if sample_ns > self.largest_of_all {
+                self.largest_of_all = sample_ns;
+                self.cell.maximum.publish(&[1, words[0], words[1]]);
+            }
+        }
+    }
+
+    /// As [`record`](Self::record); the time of the largest sample is not told.
+    #[inline]
+    pub fn record_untimed(&mut self, sample_ns: i64, now: MonoTime) {
         if let Some(interval) = self.watch.passed(now) {
             self.interval = interval;
             self.largest = i64::MIN;
@@ -139,16 +156,6 @@ impl HistogramRecorder {
             }
             Err(OutOfBounds::Below) => increment(&set.below),
             Err(OutOfBounds::Above) => increment(&set.above),
-        }
-        if sample_ns > self.largest {
-            self.largest = sample_ns;
-            let words = [sample_ns as u64, wall.as_nanos() as u64];
-            set.maximum
-                .publish(&[self.interval + 1, words[0], words[1]]);
-            if sample_ns > self.largest_of_all {
-                self.largest_of_all = sample_ns;
-                self.cell.maximum.publish(&[1, words[0], words[1]]);
-            }
         }
     }
 }

@@ -496,7 +496,9 @@ impl Starter<'_> {
         line.isochronous = matches!(self.plan.shape, Shape::Isochronous(_));
         line.window_clamp = self.plan.socket.window_clamp;
         line.write_prefetch = self.plan.socket.write_prefetch;
-        line.fair_queue = self.plan.socket.fair_queue.is_some();
+        // Only the receiver cannot see by itself that the data is paced.
+        line.fair_queue =
+            flavour == ConnectionFlavour::Reverse && self.plan.socket.fair_queue.is_some();
         line.quickack = self.plan.socket.quickack;
         line.epoch_start = matches!(self.plan.start, StartTime::At(_));
         line.permit_key = self.plan.permit_key.as_ref().map(banner::shown_key);

@@ -109,7 +109,7 @@ impl Session<'_> {
                 Workload::PeriodicBurst(settings) => burst_period(&settings),
                 _ => None,
             };
-            line.fair_queue = header.fq_rate.is_some();
+            line.fair_queue = flavour == ConnectionFlavour::Reverse && header.fq_rate.is_some();
             line.write_prefetch = header.write_prefetch;
             line.epoch_start = header.epoch_start;
             line.quickack = header.quickack;
