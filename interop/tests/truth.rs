@@ -147,9 +147,9 @@ impl Measured {
             .iter()
             .position(|packet| packet.datagram_id() < Some(0));
         let packets = match end {
-            // 2.2.1 counts the end marker instead of the first datagram.
+            // The end marker counts as a datagram; 2.2.1 leaves out the first one.
             Some(end) if !server.is_tapeline() => &self.captured[1..=end],
-            Some(end) => &self.captured[..end],
+            Some(end) => &self.captured[..=end],
             None => &self.captured,
         };
         let delay = |packet: &Packet| packet.time.checked_sub(packet.sent()?);
@@ -208,7 +208,11 @@ impl Measured {
 
 /// The pairs of programs: client and server. The last one shows that the reference, too, agrees
 /// with the relay.
-const PAIRS: [(Program, Program); 1] = [(Program::Iperf221, Program::Iperf221)];
+const PAIRS: [(Program, Program); 3] = [
+    (Program::TapelineAsIperf, Program::TapelineAsIperf),
+    (Program::Iperf221, Program::TapelineAsIperf),
+    (Program::Iperf221, Program::Iperf221),
+];
 
 #[test]
 fn one_way_delay_is_the_relays() {

@@ -77,12 +77,18 @@ const LEVELS: [Level; 4] = [
             Run {
                 packages: &["interop"],
                 programs: &["layout"],
-                threads: Some(6),
+                threads: Some(8),
             },
             Run {
                 packages: &["interop"],
                 programs: &["matrix"],
                 threads: Some(4),
+            },
+            // Brings its own number of threads.
+            Run {
+                packages: &["interop"],
+                programs: &["modes"],
+                threads: None,
             },
             Run {
                 packages: &["interop"],
