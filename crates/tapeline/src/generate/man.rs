@@ -171,6 +171,25 @@ fn values(page: &mut Page) {
         ),
         ("Seconds", "A decimal number, such as 10 or 0.5."),
         (
+            "Time of day",
+            "Seconds since 1970, to the nanosecond if need be: 1536014418.25.",
+        ),
+        (
+            "Frames",
+            "FPS:MEAN,DEVIATION: frames per second, mean and standard deviation as rates over all \
+             frames, such as 60:20m,2m. A mean with p behind it is datagrams per frame (2:25p).",
+        ),
+        (
+            "Chain of lengths",
+            "For -l: each length with the probabilities of every length to be the next, such as \
+             <256|0.1,0.9<1470|0.5,0.5; each row adds up to 1.",
+        ),
+        (
+            "Histograms",
+            "WIDTH,BINS,LOW,HIGH: width of a bin with u (microseconds) or m (milliseconds), number \
+             of bins, and the percentiles shown, such as 100u,10000,5,95.",
+        ),
+        (
             "Type of service",
             "0 to 255, also as 0x... or 0... (octal), or one of the names af11 to af43, cs0 to \
              cs7, ef, le, nqb, nqb2, ac_be, ac_bk, ac_vi, ac_vo, lowdelay, throughput, \
