@@ -49,7 +49,7 @@ pub struct ResponsePlan<R> {
     pub already: usize,
     /// Bytes of reads that each bin of the read sizes covers, times eight.
     pub read_length: u64,
-    /// Acknowledge requests at once.
+    /// Acknowledge requests at once: with the response, or by itself when that is held back.
     pub quickack: bool,
     /// End at this time.
     pub deadline: Option<MonoTime>,
@@ -145,10 +145,6 @@ impl<R: Respond> Responder<R> {
             return self.request(now);
         }
         let conn = &self.plan.conn;
-        if self.plan.quickack {
-            // Every segment sent turns delayed acknowledgements on again.
-            let _ = conn.set_quickack(true);
-        }
         let room = &mut self.plan.buffer[got..self.plan.request_length];
         let result = match call {
             Call::Blocking => conn.recv(room),
@@ -187,6 +183,10 @@ impl<R: Respond> Responder<R> {
         let request = &self.plan.buffer[..self.plan.request_length];
         match self.plan.respond.read(request) {
             Answer::Reply { length, hold } => {
+                if self.plan.quickack && !hold.is_zero() {
+                    // Every segment sent turns delayed acknowledgements on again.
+                    let _ = self.plan.conn.set_quickack(true);
+                }
                 self.phase = Phase::Holding {
                     length: length.min(self.plan.buffer.len()),
                     until: now + hold,
