@@ -11,5 +11,6 @@ mod scheduling;
 mod serving;
 mod stopping;
 mod tcp;
+mod tcp_shapes;
 mod udp;
 mod udp_endings;
