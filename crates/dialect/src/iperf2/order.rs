@@ -53,10 +53,8 @@ impl ClientPlan {
         }
         let shaped = self.shape != Shape::Steady || self.payload != Payload::Digits;
         let measured = self.latency.trip_times || self.latency.write_times;
-        let plain = self.pace.is_none()
-            && !(self.enhanced && self.personality == Personality::Iperf2)
-            && !shaped
-            && !measured;
+        let counted = self.enhanced && self.personality == Personality::Iperf2;
+        let plain = !(self.pace.is_some() || shaped || measured || counted);
         self.length
             .unwrap_or(if plain {
                 BULK_WRITE
