@@ -125,7 +125,7 @@ macro_rules! signals {
 
 signals! {
     client_killed_tcp client_killed_udp client_sigalrm client_sighup client_sigint2_tcp
-    client_sigint2_udp client_sigint_R client_sigint_tcp client_sigint_tcp_P2
+    client_sigint2_udp client_sigint_R client_sigint_bb client_sigint_tcp client_sigint_tcp_P2
     client_sigint_tcp_e client_sigint_udp client_sigterm_tcp server_1_P2client server_P1
     server_P1_udp server_killed_tcp server_killed_tcp_e server_killed_udp server_sigint2_busy
     server_sigint2_busy_udp server_sigint_busy server_sigint_busy_udp server_sigint_idle

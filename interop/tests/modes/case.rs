@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interop::{
-    Finished, Invocation, Program, Running, Transcript, await_listening, free_port, skip,
+    Finished, Invocation, Program, Running, Transcript, Transport, await_listening, free_port, skip,
 };
 use libtest_mimic::Failed;
 
@@ -108,7 +108,10 @@ impl Ran {
             let ended = totals.iter().filter(|total| {
                 // With intervals the total is the row that begins at 0 again.
                 let rows = transcript.intervals(total).len();
-                total.interval.0 == 0.0 && (rows > 0 || !mode.server.contains("-i"))
+                let ended = total.interval.0 == 0.0 && (rows > 0 || !mode.server.contains("-i"));
+                // The line of sent datagrams follows the row.
+                let sends = mode.transport == Transport::Udp && total.datagrams.is_none();
+                ended && (!sends || !transcript.sent.is_empty())
             });
             ended.count() >= expected.max(1) && histograms_are_complete(mode, out)
         });
