@@ -115,6 +115,19 @@ impl Target {
         self.local
     }
 
+    /// For flows beside the test: from any port, to the first one.
+    pub(super) fn for_load(&self) -> Self {
+        let mut local = self.local;
+        if let Some(local) = &mut local {
+            local.set_port(0);
+        }
+        Self {
+            first: self.first,
+            local,
+            steps: AddressSteps::default(),
+        }
+    }
+
     pub(super) fn bound(&self) -> Option<IpAddr> {
         self.local.map(|local| local.ip())
     }

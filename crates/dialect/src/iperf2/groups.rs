@@ -11,6 +11,7 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, Role};
 use tapeline_wire::iperf2::TestMode;
 
+use crate::plan::{ClientPlan, LoadDirection};
 use crate::reporter::{GroupKey, GroupKind, ReporterHandle};
 
 /// Time within which all streams of a test must have begun.
@@ -29,6 +30,19 @@ pub(super) struct TestSums {
 }
 
 impl TestSums {
+    /// For a client's test with its working load.
+    pub(super) fn of_client(reporter: &ReporterHandle, plan: &ClientPlan) -> Self {
+        let load = plan.working_load.as_ref().map_or(0, |load| {
+            let directions = match load.direction {
+                LoadDirection::Up | LoadDirection::Down => 1,
+                LoadDirection::Both => 2,
+            };
+            load.flows.saturating_mul(directions)
+        });
+        let mode = plan.mode();
+        Self::with_load(reporter, Role::Client, mode, plan.parallel, load)
+    }
+
     /// For a test of `flows` parallel flows, as `role` tells it.
     pub(super) fn open(
         reporter: &ReporterHandle,
@@ -36,10 +50,25 @@ impl TestSums {
         mode: TestMode,
         flows: usize,
     ) -> Self {
+        Self::with_load(reporter, role, mode, flows, 0)
+    }
+
+    /// With so many directions of flows beside the test.
+    fn with_load(
+        reporter: &ReporterHandle,
+        role: Role,
+        mode: TestMode,
+        flows: usize,
+        load: usize,
+    ) -> Self {
         let group = |members| reporter.open_group(GroupKind::Sum(role), members);
         let opened = match mode {
-            TestMode::Normal | TestMode::Reverse | TestMode::Tradeoff => group(flows),
-            TestMode::FullDuplex | TestMode::Dual => group(flows.saturating_mul(2)),
+            TestMode::Normal | TestMode::Reverse | TestMode::Tradeoff => {
+                group(flows.saturating_add(load))
+            }
+            TestMode::FullDuplex | TestMode::Dual => {
+                group(flows.saturating_mul(2).saturating_add(load))
+            }
         };
         let back = match mode {
             TestMode::Tradeoff => group(flows),

@@ -39,6 +39,7 @@ mod udp_server;
 mod udp_session;
 mod udp_start;
 mod udp_traffic;
+mod working_load;
 
 pub use client::run_client;
 pub use server::{Server, ServerError, ServerStopper};

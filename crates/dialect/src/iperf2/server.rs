@@ -296,6 +296,11 @@ impl Server {
         request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
         let (socket, mut banner) = open_udp(request, &self.context)?;
+        let load = if plan.working_load && plan.transports == ServedTransports::Udp {
+            Some(self.open_load(plan, groups, request, &mut banner)?)
+        } else {
+            None
+        };
         self.announce(plan, &mut banner, Transport::Udp);
         let service = UdpService {
             socket: Arc::new(socket),
@@ -311,7 +316,61 @@ impl Server {
             until: plan.time.map(|time| self.context.now() + time),
             most: plan.connections,
         };
-        self.spawn(move || service.run())
+        self.spawn(move || {
+            service.run();
+            if let Some((close, waker)) = load {
+                close.raise();
+                waker.wake();
+            }
+        })
+    }
+
+    /// Serves working loads over TCP on the port of a UDP socket; returns what ends that.
+    fn open_load(
+        &mut self,
+        plan: &Arc<ServerPlan>,
+        groups: &Arc<TestGroups>,
+        request: &ListenRequest<'_>,
+        banner: &mut ServerBanner,
+    ) -> Result<(Stop, Arc<Waker>), Notice> {
+        // A load is no test: it neither waits for its turn, nor does a test wait for it, nor is
+        // it counted.
+        let tally = if plan.single_client {
+            Tally::new()
+        } else {
+            Arc::clone(&self.tally)
+        };
+        let plan = Arc::new(ServerPlan {
+            single_client: false,
+            connections: None,
+            length: None,
+            pace: None,
+            ..ServerPlan::clone(plan)
+        });
+        let request = ListenRequest {
+            plan: &plan,
+            port: banner.ports.0,
+            ..*request
+        };
+        let (listener, _) = open_tcp(&request, &self.context)?;
+        banner.working_load = Some(banner.ports.0);
+        let (close, waker) = (Stop::new(), self.waker()?);
+        let service = TcpService {
+            listener,
+            admission: Admission::Server {
+                only_from: plan.only_from,
+            },
+            plan,
+            context: Arc::clone(&self.context),
+            groups: Arc::clone(groups),
+            tally,
+            waker: Arc::clone(&waker),
+            close: close.clone(),
+            until: None,
+            most: None,
+        };
+        self.spawn(move || service.run())?;
+        Ok((close, waker))
     }
 
     /// One banner for a whole port range.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
-use tapeline_engine::{Pacer, Precision, SendEnd, THREADED_FLOWS};
+use tapeline_engine::{Pacer, Precision, SendEnd, Stop, THREADED_FLOWS};
 use tapeline_report::{ClockCheck, ConnectionFlavour, Event, Notice, TrafficOperation};
 use tapeline_sys::{Interest, SocketOptions, TcpConn, TcpProbe, Wait, reason};
 use tapeline_wire::iperf2::{PeerVersion, ServerAck, TcpClientHeader, Workload};
@@ -21,6 +21,7 @@ use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
 use super::start::{Start, barrier_micros};
 use super::traffic::{BurstOrder, TcpTraffic, is_stamped, seed};
+use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
@@ -39,7 +40,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const EARLY: Duration = Duration::from_millis(200);
 
 /// One connected flow, before its traffic.
-struct Ready {
+pub(super) struct Ready {
     tag: FlowTag,
     conn: Arc<TcpConn>,
     local: SocketAddr,
@@ -56,7 +57,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         return true;
     }
     let tally = Tally::new();
-    let sums = TestSums::open(&context.reporter, Role::Client, plan.mode(), plan.parallel);
+    let sums = TestSums::of_client(&context.reporter, plan);
     let listener = match ClientListener::open(plan, target, context, sums.back) {
         Ok(listener) => listener,
         Err(notice) => {
@@ -77,6 +78,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             reversed: false,
         })
         .collect();
+    let load = WorkingLoad::of(plan, context);
     let connector = Connector {
         plan,
         target,
@@ -102,21 +104,25 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         group: sums.opened,
         tally: &tally,
         payload: payload(plan.tcp_write_length()),
+        stop: context.stop().clone(),
     };
-    let connected = if plan.connect_sync {
+    let begin_load = || load.map(|load| load.begin(target, context, sums.opened));
+    let (connected, load) = if plan.connect_sync {
         let ready = connector.connect_all(&tags, |flow| flow);
         let connected = ready.len();
+        let load = if connected > 0 { begin_load() } else { None };
         starter.start_all(ready);
-        connected
+        (connected, load)
     } else {
-        connector
-            .connect_all(&tags, |flow| starter.start_all(vec![flow]))
-            .len()
+        let load = begin_load();
+        let ready = connector.connect_all(&tags, |flow| starter.start_all(vec![flow]));
+        (ready.len(), load)
     };
     if connected < plan.parallel {
         tally.fail();
     }
     let failed = tally.wait();
+    let failed = load.is_some_and(RunningLoad::end) || failed;
     listener.map_or(failed, |listener| listener.wait() || failed)
 }
 
@@ -170,17 +176,21 @@ fn announce(plan: &ClientPlan, target: &Target, context: &SharedContext) -> Opti
 }
 
 /// Opens connections.
-struct Connector<'a> {
-    plan: &'a ClientPlan,
-    target: &'a Target,
-    options: &'a SocketOptions,
-    context: &'a SharedContext,
+pub(super) struct Connector<'a> {
+    pub(super) plan: &'a ClientPlan,
+    pub(super) target: &'a Target,
+    pub(super) options: &'a SocketOptions,
+    pub(super) context: &'a SharedContext,
 }
 
 impl Connector<'_> {
     /// Connects every flow, several at a time, and hands each to `then` at once; those that
     /// cannot be had are told and left out. The results are in the order of the flows.
-    fn connect_all<T: Send>(&self, tags: &[FlowTag], then: impl Fn(Ready) -> T + Sync) -> Vec<T> {
+    pub(super) fn connect_all<T: Send>(
+        &self,
+        tags: &[FlowTag],
+        then: impl Fn(Ready) -> T + Sync,
+    ) -> Vec<T> {
         if let [tag] = tags {
             return self.connect(0, *tag).map(then).into_iter().collect();
         }
@@ -284,20 +294,22 @@ fn wait_until(due: MonoTime, context: &SharedContext) -> bool {
 }
 
 /// Begins the traffic of connected flows.
-struct Starter<'a> {
+pub(super) struct Starter<'a> {
     /// When the headers may leave, where servers begin with them.
-    held: Option<Start>,
-    plan: &'a ClientPlan,
-    context: &'a SharedContext,
-    group: GroupKey,
-    tally: &'a Arc<Tally>,
-    payload: Arc<[u8]>,
+    pub(super) held: Option<Start>,
+    pub(super) plan: &'a ClientPlan,
+    pub(super) context: &'a SharedContext,
+    pub(super) group: GroupKey,
+    pub(super) tally: &'a Arc<Tally>,
+    pub(super) payload: Arc<[u8]>,
+    /// Ends the flows.
+    pub(super) stop: Stop,
 }
 
 impl Starter<'_> {
     /// Says on every connection what is wanted before waiting for an answer on any: some
     /// servers (2.2.1) read one first message after the other and accept nobody meanwhile.
-    fn start_all(&self, ready: Vec<Ready>) {
+    pub(super) fn start_all(&self, ready: Vec<Ready>) {
         let many = self.plan.parallel > THREADED_FLOWS;
         if let Some(held) = self.held
             && !self.hold_back(&ready, held)
@@ -321,7 +333,8 @@ impl Starter<'_> {
         }
         let answered_by = self.context.now() + FIRST_MESSAGE;
         for (flow, _) in &asked {
-            let version = if self.plan.peer_detect && !self.plan.compatibility {
+            let asks = matches!(self.plan.workload, ClientWorkload::Stream(_));
+            let version = if self.plan.peer_detect && asks && !self.plan.compatibility {
                 self.read_ack(flow, answered_by)
             } else {
                 None
@@ -516,7 +529,7 @@ impl Starter<'_> {
             start,
             interval: self.plan.interval,
             groups,
-            stop: self.context.stop().clone(),
+            stop: self.stop.clone(),
             patience: patience(self.plan.interval, self.gap()),
             many,
             tally: Arc::clone(self.tally),

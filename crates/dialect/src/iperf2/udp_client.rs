@@ -29,6 +29,7 @@ use super::order::{SLACK, patience};
 use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_template};
 use super::udp_receive::UdpReceiving;
 use super::udp_traffic::Traffic;
+use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, Personality, Shape, StartTime};
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey, GroupKind};
@@ -57,7 +58,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     // Sockets that allow it may be given one port together: two flows would be one.
     options.reuse_address = target.shares_port();
     let tally = Tally::new();
-    let sums = TestSums::open(&context.reporter, Role::Client, plan.mode(), plan.parallel);
+    let sums = TestSums::of_client(&context.reporter, plan);
     let listener = match ClientListener::open(plan, target, context, sums.back) {
         Ok(listener) => listener,
         Err(notice) => {
@@ -109,15 +110,19 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     for flow in &ready {
         show(plan, flow, context);
     }
+    let group = sums.opened;
+    let load = WorkingLoad::of(plan, context)
+        .filter(|_| !ready.is_empty())
+        .map(|load| load.begin(target, context, group));
     let planned = plan.flow_start(context.both());
     let start = planned.at;
-    let group = sums.opened;
     for (index, flow) in ready.into_iter().enumerate() {
         context.tell_start(flow.tag, Role::Client, planned.announced);
         let step = u32::try_from(index).unwrap_or(u32::MAX) % STAGGERED;
         start_flow(plan, flow, start + STAGGER * step, group, context, &tally);
     }
     let failed = tally.wait();
+    let failed = load.is_some_and(RunningLoad::end) || failed;
     listener.map_or(failed, |listener| listener.wait() || failed)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tapeline_base::Role;
+use tapeline_base::{FlowId, Role};
 use tapeline_report::{
     BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, Measure, RequestResponse,
     Row, Span, Subject, TcpReceive, TcpSend, UdpReceive, UdpSend,
@@ -12,10 +12,7 @@ use tapeline_stats::Moments;
 /// Distinct flows among rows.
 pub(super) fn distinct_flows(rows: &[Row]) -> usize {
     rows.iter()
-        .filter_map(|row| match row.subject {
-            Subject::Flow(tag) => Some(tag.id),
-            Subject::Sum { .. } | Subject::Duplex(_) => None,
-        })
+        .filter_map(flow_of)
         .collect::<BTreeSet<_>>()
         .len()
 }
@@ -193,6 +190,11 @@ fn add_exchange(a: &mut RequestResponse, b: &RequestResponse) {
 /// connections of a dual test, where the end that ordered it shows its senders' numbers
 /// and the other one its receivers'.
 fn mixed(rows: &[Row], role: Role) -> Measure {
+    if role == Role::Client
+        && let Some(sum) = under_load(rows)
+    {
+        return sum;
+    }
     if distinct_flows(rows) < rows.len() {
         return both_directions(rows);
     }
@@ -205,6 +207,59 @@ fn mixed(rows: &[Row], role: Role) -> Measure {
         return both_directions(rows);
     }
     add_measures(&shown, role)
+}
+
+/// A test that sends in one direction, with whatever runs beside it: the writes of all, in the
+/// form of the test's own.
+fn under_load(rows: &[Row]) -> Option<Measure> {
+    let alone = |row: &&Row| {
+        let same = |other: &&Row| flow_of(other) == flow_of(row);
+        rows.iter().filter(same).count() == 1
+    };
+    let test = rows.iter().filter(alone).find(|row| {
+        is_sender(&row.measure) || matches!(row.measure, Measure::RequestResponse(_))
+    })?;
+    let (mut writes, mut errors, mut timeouts, mut retransmits) = (0, 0, 0, 0);
+    for row in rows {
+        match &row.measure {
+            Measure::TcpSend(send) => {
+                writes += send.writes;
+                errors += send.errors;
+                retransmits += send.retransmits.unwrap_or(0);
+            }
+            Measure::UdpSend(send) => {
+                writes += send.writes;
+                errors += send.errors;
+                timeouts += send.timeouts;
+            }
+            Measure::RequestResponse(exchange) => {
+                retransmits += exchange.retransmits.unwrap_or(0);
+            }
+            Measure::TcpReceive(_) | Measure::UdpReceive(_) | Measure::Both { .. } => {}
+        }
+    }
+    Some(if matches!(test.measure, Measure::UdpSend(_)) {
+        Measure::UdpSend(UdpSend {
+            writes,
+            errors,
+            timeouts,
+            ..UdpSend::default()
+        })
+    } else {
+        Measure::TcpSend(TcpSend {
+            writes,
+            errors,
+            retransmits: Some(retransmits),
+            ..TcpSend::default()
+        })
+    })
+}
+
+fn flow_of(row: &Row) -> Option<FlowId> {
+    match row.subject {
+        Subject::Flow(tag) => Some(tag.id),
+        Subject::Sum { .. } | Subject::Duplex(_) => None,
+    }
 }
 
 fn is_sender(measure: &Measure) -> bool {

@@ -14,3 +14,4 @@ mod tcp;
 mod tcp_shapes;
 mod udp;
 mod udp_endings;
+mod working_load;
