@@ -54,7 +54,7 @@ fn load(
         "up" => LoadDirection::Up,
         "down" => LoadDirection::Down,
         "bidir" => LoadDirection::Both,
-        "" if given.value.is_none() => LoadDirection::Both,
+        "" if given.value.is_none() || settings.iperf() => LoadDirection::Both,
         _ if settings.iperf() => {
             log.say(CliMessage::err(format!(
                 "Unrecoginized value of {word} for --working-load, use 'up', 'down' or 'bidir'"

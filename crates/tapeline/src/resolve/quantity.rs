@@ -121,6 +121,7 @@ pub(super) fn bandwidth(settings: &mut Settings, given: &Given, log: &mut Log) -
     };
     let asked = match text.split_once(',') {
         None => rate(&text, log)?.map(AskedRate::Pace),
+        Some((mean, "")) => rate(mean, log)?.map(AskedRate::Pace),
         Some((mean, deviation)) => match (rate(mean, log)?, rate(deviation, log)?) {
             (Some(mean), Some(deviation)) => {
                 let length = u64::from(settings.effective_length());

@@ -128,6 +128,16 @@ pub(super) fn multicast_keeps_its_identities(settings: &mut Settings, log: &mut 
     }
 }
 
+/// Clients send through the system.
+pub(super) fn tap_is_for_servers(settings: &mut Settings, log: &mut Log) {
+    if settings.route.tap_device.is_some() {
+        log.warn(
+            "WARN: option of --tap-dev not supported on the client",
+            "--tap-dev is for servers",
+        );
+    }
+}
+
 /// A TAP device carries datagrams here.
 pub(super) fn tap_needs_udp(settings: &mut Settings, log: &mut Log) {
     if settings.route.tap_device.is_some() && settings.mode == Mode::Server && !settings.udp {

@@ -100,6 +100,7 @@ pub(super) static POSSIBILITIES: &[Rule] = &[
     rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
     rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),
     rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
+    rule("tap_is_for_servers", Job::Client, route::tap_is_for_servers),
     rule("tap_needs_udp", Job::Server, route::tap_needs_udp),
     rule("group_source_needs_a_group", Job::Server, route::group_source_needs_a_group),
 ];

@@ -49,6 +49,7 @@ const CLIENT_EFFECTS: &[ClientEffect] = &[
     (Id::Bandwidth, "-u -b 10M", |p| p.pace == Some(Pace::Bits(BitRate(10_485_760)))),
     (Id::Bandwidth, "-u -b 2kpps", |p| p.pace == Some(Pace::Packets(PacketRate(2000)))),
     (Id::Bandwidth, "-b 10m,1m", |p| p.pace == Some(Pace::Bits(BitRate(10_000_000))) && p.shape == Shape::Variable { deviation: BitRate(1_000_000) }),
+    (Id::Bandwidth, "-b 10m,", |p| p.pace == Some(Pace::Bits(BitRate(10_000_000))) && p.shape == Shape::Steady),
     (Id::Bandwidth, "-u -l 1000 -b 100pps,10pps", |p| p.pace == Some(Pace::Bits(BitRate(800_000))) && p.shape == Shape::Variable { deviation: BitRate(80_000) }),
     (Id::Bandwidth, "-u -b 0", |p| p.pace == Some(Pace::Bits(BitRate(0)))),
     (Id::Len, "-l 8K", |p| p.length == Some(8192)),

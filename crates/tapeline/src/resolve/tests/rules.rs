@@ -64,6 +64,7 @@ const RULE_CASES: &[RuleCase] = &[
     ("load_is_the_clients", "-s --working-load=up", "ERROR: setting of --working-load options is not supported on the server, just use --working-load", "takes no value"),
     ("servers_answer_unasked", "-s --bounceback", "ERROR: setting of option --bounce-back is not supported on the server", "does not apply to a server"),
     ("stamps_are_for_clients", "-s --trip-times", "WARN: setting of option --trip-times is not supported on the server", "does not apply to a server"),
+    ("tap_is_for_servers", "-c h --tap-dev", "WARN: option of --tap-dev not supported on the client", "does not apply to a client"),
     ("tap_needs_udp", "-s --tap-dev", "ERROR: option --tap-dev needs -u", "needs -u"),
     ("measurements_bring_their_kind", "-c h --trip-times", "", ""),
     ("group_source_is_unicast", "-s -u -B 232.1.1.1 -H 232.1.1.2", "WARNING: SSM host src address (-H or --ssm-host) must be ip unicast", "no multicast address"),
