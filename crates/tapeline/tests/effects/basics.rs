@@ -78,7 +78,8 @@ fn types_of_service_are_read_back() {
 fn lengths_and_amounts_are_kept() {
     let pair = Pair::run("-e -l 16K", "-n 1M -l 64K -e");
     has(pair.client(), "Write buffer size: 65536 Byte");
-    has(pair.client(), "16/0");
+    // The test header has a write of its own, as in 2.2.1; the last one is shorter by it.
+    has(pair.client(), "17/0");
     has(pair.client(), "1.00 MBytes");
     has(pair.server(), "Read buffer size: 16.0 KByte");
     let pair = Pair::run("-u", "-u -n 20000 -l 1000 -b 100m");
