@@ -21,10 +21,12 @@ mod counters;
 mod frame_receive;
 mod frames;
 mod histogram;
+mod l4s_send;
 mod length_chain;
 mod pacer;
 mod payload_source;
 mod pool;
+mod prague;
 mod requester;
 mod responder;
 mod schedule;
@@ -53,10 +55,12 @@ pub use counters::{
 pub use frame_receive::ArrivedFrame;
 pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
+pub use l4s_send::{L4sProtocol, L4sSendEnd, L4sSendPlan, run_l4s_sender};
 pub use length_chain::LengthChain;
 pub use pacer::{Pacer, Precision};
 pub use payload_source::{Filled, PayloadSource};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};
+pub use prague::{L4sFeedback, L4sMark, Prague};
 pub use requester::{
     ExchangeHistograms, RequestBurst, RequestPlan, RequestStamp, Requester, ServerTimes,
 };

@@ -361,6 +361,12 @@ impl UdpSocket {
         datagrams::request(&self.socket, self.is_v6, wanted)
     }
 
+    /// Asks for the type-of-service byte of received datagrams, whatever else was asked for.
+    /// Returns whether the system reports it.
+    pub fn watch_tos(&self) -> bool {
+        datagrams::watch_tos(&self.socket, self.is_v6)
+    }
+
     /// Makes the receive buffer as large as this user may and returns its size in bytes, as the
     /// system counts it. Never makes it smaller.
     ///

@@ -21,7 +21,7 @@ use super::server::{ListenRequest, open_tcp, open_udp};
 use super::stamps::{Settings, StampForm};
 use super::tcp_server::{Admission, TcpService};
 use super::traffic::TcpTraffic;
-use super::udp_client::{Fin, UdpSending};
+use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::UdpService;
 use super::udp_traffic::Traffic;
 use crate::context::{Part, Tally};
@@ -252,6 +252,7 @@ impl ConnectBack {
             seed: 0,
             trip_times: false,
             content: None,
+            l4s: None,
             interval: self.interval,
             groups: vec![self.group],
             local,

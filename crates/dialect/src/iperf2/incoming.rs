@@ -7,10 +7,11 @@ use std::time::Duration;
 use tapeline_base::{Bytes, MonoTime, Tos, WallTime};
 use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, ReceiverHistograms};
 use tapeline_wire::iperf2::{
-    DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes,
+    DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes, limits,
 };
 
 use super::ended::ReportAnswer;
+use super::l4s::L4sReceiver;
 use super::udp_flow::{FlowReader, Meaning};
 
 /// Time for data that the final datagram has overtaken. A client asks again after 10 ms.
@@ -51,6 +52,8 @@ pub(super) struct Incoming {
     /// The final datagram's stamp, and until when late data counts: it has overtaken data,
     /// or data is lost, and a moment shows which.
     closing: Option<(DatagramStamp, MonoTime)>,
+    /// Answers each datagram of an L4S flow.
+    l4s: Option<L4sReceiver>,
 }
 
 impl Incoming {
@@ -67,7 +70,30 @@ impl Incoming {
             reader,
             began: start,
             closing: None,
+            l4s: None,
         }
+    }
+
+    /// The flow is congestion-controlled: its datagrams are answered.
+    pub(super) fn control_congestion(&mut self) {
+        self.l4s = Some(L4sReceiver::default());
+    }
+
+    /// The acknowledgement of a datagram, at the time of day `wall`; nothing where none is wanted, or after
+    /// the end.
+    pub(super) fn acknowledge(
+        &mut self,
+        content: &Content<'_>,
+        wall: impl FnOnce() -> WallTime,
+    ) -> Option<[u8; limits::L4S_ACK]> {
+        let receiver = self.l4s.as_mut()?;
+        let is_end = DatagramStamp::read_16(content.payload, true)?.is_fin();
+        if is_end || self.closing.is_some() {
+            return None;
+        }
+        let held = u64::try_from(wall().nanos_since(content.arrival)).unwrap_or(0);
+        let held = Duration::from_nanos(held);
+        receiver.answer(content.payload, content.tos, held, content.now)
     }
 
     /// Takes a datagram from the flow's source. [`publish`](Self::publish) after a batch.

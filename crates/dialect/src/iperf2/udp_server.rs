@@ -285,6 +285,10 @@ impl UdpService {
             }
             None => return self.open(flows, datagram),
         };
+        let wall = || self.context.wall();
+        if let Some(ack) = flow.incoming.acknowledge(&datagram.content, wall) {
+            self.answer(&ack, datagram.key);
+        }
         match flow.incoming.take(&datagram.content) {
             Taken::Going => {}
             Taken::Over(stamp) => {
@@ -363,6 +367,10 @@ impl UdpService {
             TestMode::Reverse => opening.reverse(),
             _ => {
                 let mut receiving = opening.receive(reader, mode);
+                let wall = || self.context.wall();
+                if let Some(ack) = receiving.incoming.acknowledge(&datagram.content, wall) {
+                    self.answer(&ack, key);
+                }
                 let _ = receiving.incoming.take(&datagram.content);
                 receiving.incoming.publish();
                 Flow::Receiving(Box::new(receiving))

@@ -18,9 +18,9 @@ use super::order::{SLACK, SendOrder, patience};
 use super::stamps::{Settings, StampForm};
 use super::tcp_server::Admission;
 use super::tcp_session::with_port;
-use super::udp_client::{Fin, UdpSending};
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_histograms::receiver_histograms;
+use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
 use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey, GroupKind};
 
@@ -64,6 +64,8 @@ impl Opening<'_> {
             let reflected = self.service.plan.reflected_tos;
             line.tos = banner::tos_note(flavour, false, header.tos, reflected);
             line.peer_version = header.version.map(|version| version.to_string());
+            line.epoch_start = header.epoch_start;
+            line.link_checks = header.l2_length_check;
         }
         line.at = (flavour != ConnectionFlavour::Reverse).then(|| context.wall());
         context.reporter.event(Event::Connected(line));
@@ -130,6 +132,9 @@ impl Opening<'_> {
             }
             TestMode::Normal | TestMode::Reverse | TestMode::FullDuplex => None,
         };
+        let l4s = header.is_some_and(|header| header.l4s);
+        // From the second datagram on, at the latest.
+        let marks = l4s && self.service.socket.watch_tos();
         let intervals = Intervals::new(self.start, plan.interval);
         let cell = Arc::new(DatagramCell::new(intervals));
         let frames = reader.has_frames();
@@ -151,9 +156,14 @@ impl Opening<'_> {
             extras: FlowExtras {
                 trip_times: self.trip_times,
                 frames,
+                marks,
                 ..FlowExtras::default()
             },
         });
+        let mut incoming = Incoming::new(reader, cell, recorders, self.start);
+        if l4s {
+            incoming.control_congestion();
+        }
         let own_end = plan.time.map(|time| self.now + time);
         let ordered_end = match (&self.service.admission, mode) {
             (Admission::ConnectBack { limit, .. }, _) => limit.map(|limit| self.now + limit),
@@ -165,7 +175,7 @@ impl Opening<'_> {
         let gap = order.longest_gap();
         Receiving {
             tag: self.tag,
-            incoming: Incoming::new(reader, cell, recorders, self.start),
+            incoming,
             trip_times: self.trip_times,
             deadline: own_end.into_iter().chain(ordered_end).min(),
             patience: patience(plan.interval, gap),
@@ -250,6 +260,7 @@ impl Opening<'_> {
             seed: service.context.wall().as_nanos() as u64,
             trip_times: self.trip_times,
             content: None,
+            l4s: None,
             interval: service.plan.interval,
             groups,
             local: self.local,

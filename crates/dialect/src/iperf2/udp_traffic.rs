@@ -131,6 +131,15 @@ impl Traffic {
         }
     }
 
+    /// Clock and sizes of frames, for a sender whose congestion control cuts them.
+    pub(super) fn frames(&self, start: MonoTime, seed: u64) -> Option<(FrameClock, FrameSizes)> {
+        let frames = self.marked_frames()?;
+        Some((
+            FrameClock::new(start, frames.period),
+            FrameSizes::new(frames.mean, frames.deviation, seed),
+        ))
+    }
+
     /// The engine's traffic from `start` on. `seed` decides all that is drawn.
     pub(super) fn engine(&self, start: MonoTime, length: u32, seed: u64) -> UdpTraffic {
         let bits = u64::from(length) * 8;

@@ -359,6 +359,7 @@ fn udp_receive(
             .extras
             .frames
             .then(|| frames_received(phase, &b.frames, &a.frames)),
+        marked: flow.extras.marks.then(|| a.marked.saturating_sub(b.marked)),
         ..UdpReceive::default()
     }
 }

@@ -95,8 +95,10 @@ pub(crate) struct FlowStart {
 pub(crate) struct FlowExtras {
     /// The stamps of the data come from a clock that is said to agree with ours.
     pub(crate) trip_times: bool,
-    /// Frames are counted (isochronous senders).
+    /// Frames are counted (isochronous traffic).
     pub(crate) frames: bool,
+    /// Congestion marks are watched (UDP receivers).
+    pub(crate) marks: bool,
     /// Durations of writes (`--tcp-write-times`).
     pub(crate) write_times: Option<Arc<DelayCell>>,
     /// Bursts whose rows stand in place of those of intervals.

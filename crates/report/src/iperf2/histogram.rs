@@ -41,7 +41,7 @@ pub(super) fn line(row: &HistogramRow) -> String {
         summary.below,
         summary.above
     );
-    if let Some((nanos, at)) = histogram.maximum() {
+    if let Some((nanos, at)) = histogram.maximum().filter(|_| has_maximum(row.kind)) {
         let micros = at.as_nanos().div_euclid(1000);
         line += &format!(
             " ({:.3} ms/{}.{:06})",
@@ -64,6 +64,11 @@ fn name(kind: HistogramKind) -> &'static str {
         HistogramKind::Transmit => " OWD-TX",
         HistogramKind::Receive => " OWD-RX",
     }
+}
+
+/// 2.2.1 knows the time of the largest delay of data only.
+fn has_maximum(kind: HistogramKind) -> bool {
+    matches!(kind, HistogramKind::Transit | HistogramKind::Frame)
 }
 
 fn width(row: &HistogramRow) -> String {
@@ -130,7 +135,18 @@ mod tests {
         assert_eq!(
             line,
             "[  1] 0.00-1.50 sec  BB8(f)-PDF: bin(w=100us):cnt(3)=1:1,3:1 \
-             (5.00/99.7/99.90/%=1/100000/100000,Outliers=0,obl/obu=1/0) (0.250 ms/1.000001)"
+             (5.00/99.7/99.90/%=1/100000/100000,Outliers=0,obl/obu=1/0)"
+        );
+    }
+
+    #[test]
+    fn delays_of_data_have_the_moment_of_the_largest() {
+        let mut delays = row(95.0, &[50_000, 250_000, -1]);
+        delays.kind = HistogramKind::Frame;
+        let line = line(&delays);
+        assert!(
+            line.ends_with(",obl/obu=1/0) (0.250 ms/1.000001)"),
+            "{line}"
         );
     }
 

@@ -14,11 +14,11 @@ pub(super) const ROWS: &[(Columns, &str)] = &[
     ),
     (
         Columns::RoundTrips,
-        "    {n}={f3}/{f3}/{f3}/{f3} ms {c:4}{c:4}K/({c})/{c}({c}) us  Tx={q} Rx={q}  RPS={g}",
+        "    {n}={f3}/{f3}/{f3}/{f3} ms {c:4}{c:4}K/({c})/{c}({c}) us  Tx={z} Rx={z}  RPS={g}",
     ),
     (
         Columns::RoundTrips,
-        "    {n}={f3}/{f3}/{f3}/{f3} ms {c:4}   -(-)/-(-)    Tx={q} Rx={q}  RPS={g}",
+        "    {n}={f3}/{f3}/{f3}/{f3} ms {c:4}   -(-)/-(-)    Tx={z} Rx={z}  RPS={g}",
     ),
     (Columns::Datagrams, "  {n}/{n}/{n}{n:8} pps"),
     (

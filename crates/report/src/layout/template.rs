@@ -11,6 +11,7 @@
 //! | `{g}` | C's `%.2g` |
 //! | `{p}` | network power: whole, two or six decimals, `NAN`, `OBL` |
 //! | `{q}` | quantity: three significant digits, at least four wide, unit (`1.26 GByte`) |
+//! | `{z}` | quantity, or a lone `0` |
 //! | `{T}` `{R}` | quantity with `s` (transfer), with `s/sec` (rate) |
 //! | `{h}` | lower-case hexadecimal digits |
 //! | `{proto}` | `TCP`, `UDP`, either with ` (v6)` |
@@ -64,6 +65,7 @@ fn field<'a>(placeholder: &str, literal: &str, line: &'a str) -> Option<(&'a str
         ),
         "p" => split_nonzero(line, power(line)?),
         "q" => quantity(line, ""),
+        "z" => quantity(line, "").or_else(|| line.starts_with("0 ").then(|| line.split_at(1))),
         "T" => quantity(line, "s"),
         "R" => quantity(line, "s/sec"),
         "h" => split_nonzero(line, span(line, |c| matches!(c, '0'..='9' | 'a'..='f'))),

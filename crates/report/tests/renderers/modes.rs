@@ -9,7 +9,7 @@ use tapeline_report::{
     BurstKind, BurstsReceived, ClientBanner, ClockCheck, ConnectTimes, Connected,
     ConnectionFlavour, Event, FramesReceived, Iperf2Csv, Iperf2Text, MarkovReport, Measure,
     OneWayTimes, Output, PermitKeyLife, Phase, Renderer, RequestResponse, Row, ServerBanner,
-    StartDelay, Style, Subject, TcpReceive, TosNote, TrafficShape, UdpReceive,
+    StartDelay, Style, Subject, TcpReceive, TcpState, TosNote, TrafficShape, UdpReceive,
 };
 use tapeline_stats::{Moments, ReadSizes};
 
@@ -270,6 +270,51 @@ fn clocks_that_disagree_are_out_of_bounds() {
     assert!(
         shown[1].contains(" ms (1/1048576) OBL -0.000000  8="),
         "{shown:?}"
+    );
+}
+
+#[test]
+fn a_sum_of_stamped_receivers_has_bytes_on_their_way_or_none() {
+    let kind = BurstKind::Frame;
+    let sum = |measure| {
+        let mut row = row(Subject::Sum { flows: 2 }, (0, 1000), 1_048_576, measure);
+        row.trip_times = true;
+        lines(&[Event::Row(row)]).remove(1)
+    };
+    assert_eq!(
+        sum(bursts(BurstKind::Write, &[0.001])),
+        "[SUM-2] 0.00-1.00 sec  1.00 MBytes  8.39 Mbits/sec 2.00 KByte  8=0:0:0:0:0:0:0:8"
+    );
+    let mut frames = bursts(kind, &[0.001]);
+    if let Measure::TcpReceive(TcpReceive {
+        bursts: Some(bursts),
+        ..
+    }) = &mut frames
+    {
+        bursts.in_progress = None;
+    }
+    assert_eq!(
+        sum(frames),
+        "[SUM-2] 0.00-1.00 sec  1.00 MBytes  8.39 Mbits/sec 0.000 Byte  8=0:0:0:0:0:0:0:8"
+    );
+}
+
+#[test]
+fn an_idle_interval_of_requests_has_no_units() {
+    let idle = Measure::RequestResponse(RequestResponse {
+        retransmits: Some(0),
+        state: Some(TcpState {
+            cwnd_packets: Some(0),
+            mss: Some(1448),
+            rtt_micros: Some(0),
+            rtt_variance_micros: Some(0),
+            ..TcpState::default()
+        }),
+        ..RequestResponse::default()
+    });
+    assert_eq!(
+        lines(&[Event::Row(row(flow(), (500, 1000), 0, idle))])[1],
+        "[  1] 0.50-1.00 sec  0.000 Bytes  0.000 bits/sec    0=0.000/0.000/0.000/0.000 ms    0   0K/(0)/0(0) us  Tx=0 Rx=0  RPS=0.0"
     );
 }
 

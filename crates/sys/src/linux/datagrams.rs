@@ -55,6 +55,13 @@ pub(crate) fn request(socket: &Socket, is_v6: bool, wanted: ReceiveFeatures) -> 
     }
 }
 
+pub(crate) fn watch_tos(socket: &Socket, is_v6: bool) -> bool {
+    // An IPv6 socket takes IPv4 too.
+    let v4 = sockopt::set(socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1).is_ok();
+    let v6 = || sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1).is_ok();
+    if is_v6 { v6() } else { v4 }
+}
+
 pub(crate) fn maximise_receive_buffer(socket: &Socket) -> io::Result<()> {
     let before = socket.recv_buffer_size()?;
     // The kernel cuts the request down to `rmem_max` and doubles it for its own overhead.

@@ -26,6 +26,10 @@ pub(crate) fn request(_socket: &Socket, _is_v6: bool, _wanted: ReceiveFeatures) 
 mod largest_buffer;
 pub(crate) use largest_buffer::maximise_receive_buffer;
 
+pub(crate) fn watch_tos(_socket: &Socket, _is_v6: bool) -> bool {
+    false
+}
+
 pub(crate) fn dropped(_socket: &Socket) -> Option<u64> {
     None
 }

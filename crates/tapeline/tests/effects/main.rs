@@ -8,5 +8,6 @@ mod pair;
 #[allow(dead_code, reason = "each test file uses its part")]
 #[path = "../program/mod.rs"]
 mod program;
+mod serving;
 mod shapes;
 mod traced;

@@ -25,10 +25,18 @@ pub(super) fn columns(row: &Row, exchange: &RequestResponse) -> String {
         "    {}={} ms {retransmits:>4}{state}  Tx={} Rx={}  RPS={}",
         trips.count,
         latency(trips),
-        size(exchange.sent),
-        size(exchange.received),
+        amount(exchange.sent),
+        amount(exchange.received),
         responses_per_second(exchange)
     )
+}
+
+/// A size; nothing has no unit in this row.
+fn amount(bytes: u64) -> String {
+    match bytes {
+        0 => "0".to_owned(),
+        bytes => size(bytes),
+    }
 }
 
 fn responses_per_second(exchange: &RequestResponse) -> String {

@@ -184,15 +184,15 @@ fn stamped(row: &Row, bursts: &BurstsReceived, reads: &str) -> (Header, String) 
     }
 }
 
-/// Of the sum of receivers.
+/// Of the sum of receivers. Only blocks of writes have bytes on their way.
 pub(super) fn receive_sum(row: &Row, receive: &TcpReceive) -> (Header, String) {
     let reads = reads(&receive.reads);
-    match &receive.bursts {
-        Some(bursts) if row.trip_times && bursts.kind == BurstKind::Write => (
-            Header::SumTcpTripTimes,
-            format!(" {}  {reads}", in_progress(bursts.in_progress)),
-        ),
-        _ => (Header::SumTcpReceive, format!("  {reads}")),
+    if row.trip_times {
+        let bytes = receive.bursts.and_then(|bursts| bursts.in_progress);
+        let text = format!(" {}  {reads}", in_progress(bytes));
+        (Header::SumTcpTripTimes, text)
+    } else {
+        (Header::SumTcpReceive, format!("  {reads}"))
     }
 }
 
