@@ -29,6 +29,7 @@ mod simulation;
 mod stamps;
 mod start;
 mod tcp_client;
+mod tcp_parts;
 mod tcp_server;
 mod tcp_session;
 mod traffic;

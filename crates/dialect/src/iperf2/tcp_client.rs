@@ -16,11 +16,10 @@ use super::client::{SharedContext, Target};
 use super::connect_back::ClientListener;
 use super::connect_only;
 use super::exchange::RequestPart;
-use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
+use super::flows::{SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
 use super::start::{Start, barrier_micros};
-use super::traffic::{BurstOrder, TcpTraffic, is_stamped, seed};
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape, StartTime};
@@ -36,9 +35,6 @@ pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const CONNECT_AHEAD: Duration = Duration::from_secs(5);
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time, beside a tenth of the test, by which a sending peer's clock may be ahead of ours.
-const EARLY: Duration = Duration::from_millis(200);
-
 /// One connected flow, before its traffic.
 pub(super) struct Ready {
     tag: FlowTag,
@@ -530,7 +526,7 @@ impl Starter<'_> {
             interval: self.plan.interval,
             groups,
             stop: self.stop.clone(),
-            patience: patience(self.plan.interval, self.gap()),
+            patience: patience(self.plan.interval, self.plan.tcp_gap()),
             many,
             tally: Arc::clone(self.tally),
             after: None,
@@ -548,7 +544,7 @@ impl Starter<'_> {
             ClientWorkload::ConnectOnly { .. } => {}
             ClientWorkload::Stream(Arrangement::Reverse) => {
                 let part = part(reversed, vec![self.group]);
-                part.receive(self.context, self.receive_part(deadline, true));
+                part.receive(self.context, self.plan.receive_part(deadline, true));
             }
             ClientWorkload::Stream(Arrangement::FullDuplex) => {
                 let pair = self
@@ -557,10 +553,13 @@ impl Starter<'_> {
                     .open_group(GroupKind::Duplex(flow.tag), 2);
                 // The sender closes its direction itself, when its data is out.
                 part(reversed, vec![pair, self.group])
-                    .receive(self.context, self.receive_part(deadline, false));
+                    .receive(self.context, self.plan.receive_part(deadline, false));
                 part(flow.tag, vec![pair, self.group]).send(
                     self.context,
-                    self.send_part(flow.tag, already, deadline, SendEnd::Shutdown),
+                    SendPart {
+                        already,
+                        ..self.send_part(flow.tag, deadline, SendEnd::Shutdown)
+                    },
                 );
             }
             ClientWorkload::Stream(
@@ -574,69 +573,17 @@ impl Starter<'_> {
                 };
                 part(flow.tag, vec![self.group]).send(
                     self.context,
-                    self.send_part(flow.tag, already, deadline, end),
+                    SendPart {
+                        already,
+                        ..self.send_part(flow.tag, deadline, end)
+                    },
                 );
             }
         }
     }
 
-    fn send_part(
-        &self,
-        tag: FlowTag,
-        already: u64,
-        deadline: Option<MonoTime>,
-        end: SendEnd,
-    ) -> SendPart {
-        let plan = self.plan;
-        let length = plan.tcp_write_length();
-        let header = plan.tcp_header();
-        SendPart {
-            deadline,
-            bytes: plan.byte_limit(),
-            already,
-            traffic: TcpTraffic::of_plan(plan, length),
-            stamped: is_stamped(&header) && !plan.compatibility,
-            seed: seed(plan.seed, tag.id.0),
-            payload: plan.payload.clone(),
-            wait_for_room: plan.socket.write_prefetch.is_some(),
-            pacing: plan.socket.fair_queue,
-            write_times: plan.latency.write_times,
-            histogram: plan.latency.histograms,
-            ..SendPart::plain(Arc::clone(&self.payload), length, end)
-        }
-    }
-
-    /// Time between two blocks of whichever end sends.
-    fn gap(&self) -> Option<Duration> {
-        let length = self.plan.tcp_write_length();
-        TcpTraffic::of_plan(self.plan, length).gap(length)
-    }
-
-    fn receive_part(&self, deadline: Option<MonoTime>, shutdown: bool) -> ReceivePart {
-        let early = self.plan.time_limit().unwrap_or_default() / 10 + EARLY;
-        ReceivePart {
-            length: self.plan.tcp_read_length(),
-            deadline: deadline.map(|deadline| deadline + SLACK),
-            expected: deadline.map(|deadline| deadline - early),
-            bytes: self.plan.byte_limit(),
-            already: 0,
-            rate: None,
-            shutdown,
-            bursts: self.bursts(),
-            histogram: self.plan.latency.histograms,
-            discard: self.plan.socket.skip_receive_copy,
-            quickack: self.plan.socket.quickack,
-        }
-    }
-
-    /// Bursts in what the server sends.
-    fn bursts(&self) -> Option<BurstOrder> {
-        let header = self.plan.tcp_header();
-        let latency = &self.plan.latency;
-        let order = BurstOrder::of(&header.workload, header.trip_times, latency.by_frame)?;
-        Some(BurstOrder {
-            preamble: true,
-            ..order
-        })
+    fn send_part(&self, tag: FlowTag, deadline: Option<MonoTime>, end: SendEnd) -> SendPart {
+        self.plan
+            .send_part(Arc::clone(&self.payload), tag, deadline, end)
     }
 }
