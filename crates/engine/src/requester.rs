@@ -207,10 +207,7 @@ impl<S: RequestStamp> Requester<S> {
     fn complete(&mut self) {
         let (now, wall) = (self.clock.now(), self.clock.wall());
         let round_trip = now.since(self.asked);
-        if self.publisher.is_behind_boundary(now) {
-            self.publisher.at(now, &self.counters);
-            self.counters.one_way.restart();
-        }
+        self.mark(now);
         let nanos = i64::try_from(round_trip.as_nanos()).unwrap_or(i64::MAX);
         self.delays.record(nanos);
         if let Some(histogram) = &mut self.plan.histograms.round_trips {
@@ -225,6 +222,14 @@ impl<S: RequestStamp> Requester<S> {
         self.publisher.extreme(round_trip.as_secs_f64());
         self.publisher.publish(&self.counters);
         self.phase = Phase::Idle;
+    }
+
+    /// Ends the intervals that are over by `now`, before something of it is counted.
+    fn mark(&mut self, now: MonoTime) {
+        if self.publisher.is_behind_boundary(now) {
+            self.publisher.at(now, &self.counters);
+            self.counters.one_way.restart();
+        }
     }
 
     fn one_way(&mut self, now: MonoTime, wall: WallTime) {
@@ -270,15 +275,17 @@ impl<S: RequestStamp> Requester<S> {
     fn send(&mut self, at: usize, now: MonoTime, call: Call) -> Step {
         let conn = &self.plan.conn;
         let rest = &self.plan.request[at..];
+        let left = rest.len();
         let result = match call {
             Call::Blocking => conn.send(rest),
             Call::NonBlocking => conn.send_nonblocking(rest),
         };
         match result {
             Ok(sent) => {
+                self.mark(now);
                 self.counters.sent += sent as u64;
                 self.moved = now;
-                self.phase = if sent == rest.len() {
+                self.phase = if sent == left {
                     Phase::Receiving { got: 0 }
                 } else {
                     Phase::Sending { at: at + sent }

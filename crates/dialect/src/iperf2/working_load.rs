@@ -137,6 +137,7 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
         socket: SocketPlan {
             congestion: load.congestion.clone(),
             write_prefetch: Some(PREFETCH),
+            quickack: plan.socket.quickack || acknowledges_at_once(plan),
             ..SocketPlan::default()
         },
         connect_sync: true,
@@ -151,6 +152,11 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
         l4s: false,
         ..plan.clone()
     })
+}
+
+/// As 2.2.1, whose bounce-back turns TCP_QUICKACK on for all flows.
+fn acknowledges_at_once(plan: &ClientPlan) -> bool {
+    matches!(plan.workload, ClientWorkload::RequestResponse(exchange) if exchange.quickack)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tapeline_base::{FlowTag, Role};
-use tapeline_report::{Event, Row, Subject};
+use tapeline_report::{Event, Measure, Row, Subject};
 
 use super::GroupKind;
 use super::sum::{add_up, distinct_flows};
@@ -83,9 +83,12 @@ impl Group {
         let (datagrams, senders) = self.sent;
         if let Some(sum) = self.sum(&self.totals) {
             events.push(Event::Row(sum));
-            // The ordering end tells it for a dual test too, of which it sends a half.
+            // The ordering end tells it for a dual test too, of which it sends a half, but not
+            // for one flow beside a working load.
             let told = match self.kind {
-                GroupKind::Sum(Role::Client) => senders > 0,
+                GroupKind::Sum(Role::Client) => {
+                    senders > 1 || senders > 0 && !self.totals.iter().any(is_stream)
+                }
                 GroupKind::Sum(Role::Server) => senders > 1,
                 GroupKind::Duplex(_) => false,
             };
@@ -124,4 +127,8 @@ impl Group {
                 .flatten(),
         }
     }
+}
+
+fn is_stream(row: &Row) -> bool {
+    matches!(row.measure, Measure::TcpSend(_) | Measure::TcpReceive(_))
 }

@@ -219,39 +219,31 @@ fn under_load(rows: &[Row]) -> Option<Measure> {
     let test = rows.iter().filter(alone).find(|row| {
         is_sender(&row.measure) || matches!(row.measure, Measure::RequestResponse(_))
     })?;
-    let (mut writes, mut errors, mut timeouts, mut retransmits) = (0, 0, 0, 0);
-    for row in rows {
-        match &row.measure {
-            Measure::TcpSend(send) => {
-                writes += send.writes;
-                errors += send.errors;
-                retransmits += send.retransmits.unwrap_or(0);
-            }
-            Measure::UdpSend(send) => {
-                writes += send.writes;
-                errors += send.errors;
-                timeouts += send.timeouts;
-            }
-            Measure::RequestResponse(exchange) => {
-                retransmits += exchange.retransmits.unwrap_or(0);
-            }
-            Measure::TcpReceive(_) | Measure::UdpReceive(_) | Measure::Both { .. } => {}
-        }
-    }
     Some(if matches!(test.measure, Measure::UdpSend(_)) {
-        Measure::UdpSend(UdpSend {
-            writes,
-            errors,
-            timeouts,
-            ..UdpSend::default()
-        })
+        // Writes of a stream are no datagrams.
+        let mut sum = UdpSend::default();
+        for row in rows {
+            if let Measure::UdpSend(send) = &row.measure {
+                add_udp_send(&mut sum, send);
+            }
+        }
+        Measure::UdpSend(sum)
     } else {
-        Measure::TcpSend(TcpSend {
-            writes,
-            errors,
-            retransmits: Some(retransmits),
+        let mut sum = TcpSend {
+            retransmits: Some(0),
             ..TcpSend::default()
-        })
+        };
+        for row in rows {
+            match &row.measure {
+                Measure::TcpSend(send) => add_tcp_send(&mut sum, send),
+                Measure::RequestResponse(exchange) => {
+                    let more = exchange.retransmits;
+                    sum.retransmits = sum.retransmits.zip(more).map(|(x, y)| x + y);
+                }
+                _ => {}
+            }
+        }
+        Measure::TcpSend(sum)
     })
 }
 
