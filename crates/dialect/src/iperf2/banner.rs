@@ -166,10 +166,12 @@ pub(super) fn client_banner(
     } else {
         plan.tcp_write_length()
     };
-    let pace = if udp {
-        Some(plan.udp_pace())
-    } else {
-        plan.pace
+    let pace = match plan.shape {
+        // Frames, bursts and congestion control have rates of their own.
+        Shape::Isochronous(_) | Shape::Burst { .. } => None,
+        _ if plan.l4s => None,
+        _ if udp => Some(plan.udp_pace()),
+        _ => plan.pace,
     };
     let rate = pace.map(|pace| pace.bits(u64::from(length)).0);
     let gap = pace

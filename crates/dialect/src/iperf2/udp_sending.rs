@@ -395,7 +395,7 @@ impl UdpSending {
                 peer: self.peer,
                 local_sends: true,
             }),
-            trip_times: false,
+            trip_times: self.trip_times && report.transit_valid,
             measure: Measure::UdpReceive(report_numbers(report, end)),
         };
         self.context.reporter.event(Event::ServerReport {

@@ -83,15 +83,32 @@ fn samples(number: u64) -> String {
     format!("{number} sample{plural}")
 }
 
-/// `p50 <0.100 ms`: the upper edge of the bin that the share ends in. A share that needs
-/// more samples than there are is left out.
+/// `p50 <0.100 ms, p90-p99 <0.200 ms`: the upper edges of the bins that the shares end in,
+/// equal ones together. A share that needs more samples than there are is left out.
 fn percentiles(histogram: &LinearHistogram, shares: &[f64]) -> Vec<String> {
-    shares
-        .iter()
-        .filter(|share| histogram.total() as f64 * (100.0 - **share) >= 100.0)
-        .map(|share| match upper_edge(histogram, *share) {
-            Some(seconds) => format!("p{share} <{} ms", millis(seconds)),
-            None => format!("p{share} beyond the last bin"),
+    let mut groups: Vec<(f64, f64, Option<f64>)> = Vec::new();
+    for share in shares {
+        if histogram.total() as f64 * (100.0 - share) < 100.0 {
+            continue;
+        }
+        let edge = upper_edge(histogram, *share);
+        match groups.last_mut() {
+            Some((_, last, known)) if *known == edge => *last = *share,
+            _ => groups.push((*share, *share, edge)),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(first, last, edge)| {
+            let name = if first == last {
+                format!("p{first}")
+            } else {
+                format!("p{first}-p{last}")
+            };
+            match edge {
+                Some(seconds) => format!("{name} <{} ms", millis(seconds)),
+                None => format!("{name} beyond the last bin"),
+            }
         })
         .collect()
 }
@@ -182,7 +199,7 @@ mod tests {
     fn percentiles_are_upper_edges_and_need_samples() {
         assert_eq!(
             interval(&row(&spread())),
-            "     1  one-way delay: p50 <0.100 ms, p90 <0.100 ms, p99 <0.200 ms, 100 samples"
+            "     1  one-way delay: p50-p90 <0.100 ms, p99 <0.200 ms, 100 samples"
         );
         assert_eq!(interval(&row(&[5])), "     1  one-way delay: 1 sample");
     }
@@ -194,7 +211,7 @@ mod tests {
             total(&row(&spread()), false, &calendar),
             [
                 "flow 1, one-way delay: 100 samples, 1 far above the rest",
-                "  p50 <0.100 ms, p90 <0.100 ms, p95 <0.200 ms, p99 <0.200 ms, max 0.950 ms at 23:05:56",
+                "  p50-p90 <0.100 ms, p95-p99 <0.200 ms, max 0.950 ms at 23:05:56",
                 "  0 |#.       .| 1.000 ms",
             ]
         );

@@ -142,8 +142,11 @@ impl Summary {
     /// Adds what the peer says it received.
     pub(super) fn delivered(&mut self, row: &Row) {
         if let Measure::UdpReceive(receive) = &row.measure {
-            self.tally(Way::Delivered, Transport::Udp, row)
-                .loss(receive);
+            let tally = self.tally(Way::Delivered, Transport::Udp, row);
+            tally.loss(receive);
+            if row.trip_times {
+                tally.delay.merge(&receive.transit);
+            }
         }
     }
 

@@ -204,6 +204,7 @@ impl NativeText {
             return;
         }
         match row.phase {
+            Phase::Interval if row.histogram.total() == 0 => {}
             Phase::Interval => out.line(&self.paint.dim(&distribution::interval(row))),
             Phase::Total if self.histograms.len() < MOST_HISTOGRAMS => {
                 self.histograms.push(row.clone());

@@ -57,6 +57,11 @@ pub(super) fn lines(
         jitter.map_or_else(|| "-".to_owned(), millis),
         "",
     );
+    if receiver.trip_times && !numbers.transit.is_empty() {
+        let delay = &numbers.transit;
+        let range = format!("({} to {})", millis(delay.min), millis(delay.max));
+        add("delay ms", String::new(), millis(delay.mean), &range);
+    }
     list
 }
 

@@ -337,6 +337,42 @@ fn a_receiver_of_stamped_frames_shows_both_delays() {
 }
 
 #[test]
+fn a_report_with_delays_shows_them_to_the_sender() {
+    let receive = Measure::UdpReceive(UdpReceive {
+        transit: moments(&[0.001, 0.003]),
+        ..udp_receive(900, 1, 0, 0)
+    });
+    let mut row = total(row(flow(), (0, 1000), 12_500_000, receive));
+    row.trip_times = true;
+    let shown = tell(&[Event::ServerReport {
+        row,
+        enhanced: true,
+    }])
+    .stdout;
+    assert!(
+        shown.contains("\n  delay ms                         2.000  (1.000 to 3.000)\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("delay 2.000 ms (1.000 to 3.000)\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn equal_percentiles_stand_together_and_silence_has_none() {
+    let shown = tell(&[
+        histogram(Phase::Interval, &[]),
+        histogram(Phase::Interval, &[50_000; 200]),
+    ])
+    .stdout;
+    assert_eq!(
+        shown,
+        "     1  delay of bursts: p50-p99 <0.100 ms, 200 samples\n"
+    );
+}
+
+#[test]
 fn marks_and_damage_have_columns_where_they_are_watched() {
     let receive = Measure::UdpReceive(UdpReceive {
         marked: Some(3),

@@ -4,12 +4,14 @@ mod exchange;
 mod tcp;
 mod udp;
 
+use std::time::Duration;
+
 use tapeline_base::FormatLetter;
 use tapeline_stats::Moments;
 
 use super::table::Column;
 use super::unit::{Unit, millis};
-use crate::model::{Measure, Row, Span};
+use crate::model::{BurstKind, BurstsReceived, Measure, Row, Span, TcpReceive};
 
 /// A column with a row's value in it. Rows with the same columns share a header.
 #[derive(Clone, Debug)]
@@ -37,12 +39,28 @@ pub(super) struct Units {
 impl Units {
     /// Suited to a target rate when there is one, else to the first row.
     pub(super) fn suiting(target: Option<u64>, row: &Row, format: FormatLetter) -> Self {
-        let measured = bits_per_second(row);
+        let measured = tapeline_base::BitRate::over(row.bytes, usual_length(row));
         let rate = target.map_or(measured, |target| target as f64);
         Self {
             rate: Unit::of_rate(rate, format),
             size: Unit::of_size(row.bytes as f64, format),
         }
+    }
+}
+
+/// The time over which a row's bytes give the rate of the rows to come: a burst is much
+/// faster than its flow.
+fn usual_length(row: &Row) -> Duration {
+    match &row.measure {
+        Measure::TcpReceive(TcpReceive {
+            bursts:
+                Some(BurstsReceived {
+                    kind: BurstKind::Periodic { period },
+                    ..
+                }),
+            ..
+        }) => row.span.length().max(*period),
+        _ => row.span.length(),
     }
 }
 
