@@ -252,8 +252,8 @@ impl Prague {
 
     fn bound(&mut self) {
         let round_trip = self.round_trip().as_secs_f64();
-        // Room for a round of bursts on top of what the wanted rate keeps on the way.
-        let most = self.rates.1 * (round_trip + 0.001) + SMALLEST_WINDOW * self.longest;
+        // Room for delayed acknowledgements on top of what the wanted rate keeps on the way.
+        let most = self.rates.1 * (round_trip + 0.010) + SMALLEST_WINDOW * self.longest;
         let least = SMALLEST_WINDOW * SMALLEST_PACKET.min(self.longest);
         self.window = self.window.clamp(least, most.max(least));
     }
