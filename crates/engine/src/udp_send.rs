@@ -1,6 +1,6 @@
 //! Sending datagrams: paced to the microsecond, or as fast as the kernel takes them.
 
-use std::io::{self, Read};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tapeline_sys::{Marks, SystemClock, UdpSocket, set_timer_slack_minimal, threa
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacer::{Pacer, Precision};
+use crate::payload_source::{Filled, PayloadSource};
 use crate::stop::Stop;
 use crate::udp_traffic::{FramePart, UdpTraffic};
 use crate::work::{Cause, Ending, Stage, is_not_ready};
@@ -27,36 +28,41 @@ pub trait DatagramStamp: Send {
     }
 }
 
-/// Content of datagrams that is read from somewhere, for sources that need no exact times.
+/// Content of datagrams that is read from somewhere.
+#[derive(Debug)]
 pub struct Content {
     /// Where from; the flow ends with it.
-    pub source: Box<dyn Read + Send>,
+    pub source: PayloadSource,
     /// Offset in each datagram from which on its bytes stand.
     pub at: usize,
 }
 
-impl std::fmt::Debug for Content {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Content")
-            .field("at", &self.at)
-            .finish_non_exhaustive()
-    }
+/// What is there of a datagram's content.
+enum Loaded {
+    /// The whole datagram, of this length.
+    Ready(usize),
+    /// Not enough yet.
+    Pending,
+    /// Nothing, and nothing will come.
+    End,
 }
 
 impl Content {
-    /// Fills the datagram; returns how much of it there is, nothing at the end of the source.
-    fn fill(&mut self, datagram: &mut [u8]) -> io::Result<Option<usize>> {
+    /// Fills the datagram, of which `filled` bytes behind the offset are there already.
+    fn fill(&mut self, datagram: &mut [u8], filled: &mut usize) -> Loaded {
         let at = self.at.min(datagram.len());
-        let mut filled = at;
-        while filled < datagram.len() {
-            match self.source.read(&mut datagram[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        loop {
+            let begun = (at + *filled).min(datagram.len());
+            if begun == datagram.len() && *filled > 0 {
+                return Loaded::Ready(begun);
+            }
+            match self.source.fill(&mut datagram[begun..]) {
+                Filled::Bytes(count) => *filled += count,
+                Filled::Pending => return Loaded::Pending,
+                Filled::End if *filled > 0 => return Loaded::Ready(begun),
+                Filled::End => return Loaded::End,
             }
         }
-        Ok((filled > at).then_some(filled))
     }
 }
 
@@ -72,6 +78,8 @@ const MAX_PAYLOAD: usize = 65_507;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
+/// Wait for content that has not been read yet.
+const CONTENT_PAUSE: Duration = Duration::from_micros(500);
 /// Time for the rest of a frame behind the end of the data.
 const FRAME_GRACE: Duration = Duration::from_millis(250);
 
@@ -176,8 +184,8 @@ struct Sender<S> {
     group: usize,
     most: usize,
     largest_group: usize,
-    /// Length of a datagram whose content has been read, but that has not left yet.
-    loaded: Option<usize>,
+    /// Bytes of content in the buffer that have not left yet.
+    loaded: usize,
 }
 
 /// Sends on the calling thread until the end of the data.
@@ -217,7 +225,7 @@ impl<S: DatagramStamp> Sender<S> {
             group,
             most: group,
             largest_group: 1,
-            loaded: None,
+            loaded: 0,
             plan,
         }
     }
@@ -291,9 +299,12 @@ impl<S: DatagramStamp> Sender<S> {
         let (length, part) = self.plan.traffic.next(now, full, left);
         let length = clamp_to(length.min(full), left);
         let length = match self.load(length) {
-            Ok(Some(length)) => length,
-            Ok(None) => return Some(Cause::Complete),
-            Err(error) => return Some(Cause::Failed(Stage::Content, error)),
+            Loaded::Ready(length) => length,
+            Loaded::Pending => {
+                std::thread::sleep(CONTENT_PAUSE);
+                return None;
+            }
+            Loaded::End => return Some(self.end_of_content()),
         };
         let datagram = &mut self.buffer[..length];
         self.plan
@@ -304,20 +315,25 @@ impl<S: DatagramStamp> Sender<S> {
         }
         let result = self.plan.to.send(&self.plan.socket, datagram);
         if result.is_ok() {
-            self.loaded = None;
+            self.loaded = 0;
         }
         self.settle(result, length, now)
     }
 
-    /// Brings a datagram's content into the buffer; returns its length, nothing at the end.
-    fn load(&mut self, length: usize) -> io::Result<Option<usize>> {
-        let Some(content) = &mut self.plan.content else {
-            return Ok(Some(length));
-        };
-        if self.loaded.is_none() {
-            self.loaded = content.fill(&mut self.buffer[..length])?;
+    /// Brings a datagram's content into the buffer.
+    fn load(&mut self, length: usize) -> Loaded {
+        match &mut self.plan.content {
+            None => Loaded::Ready(length),
+            Some(content) => content.fill(&mut self.buffer[..length], &mut self.loaded),
         }
-        Ok(self.loaded)
+    }
+
+    fn end_of_content(&mut self) -> Cause {
+        let content = self.plan.content.as_mut();
+        match content.and_then(|content| content.source.take_failure()) {
+            Some(error) => Cause::Failed(Stage::Content, error),
+            None => Cause::Complete,
+        }
     }
 
     /// Sends the first datagram alone: it may be longer than the others. The settings are

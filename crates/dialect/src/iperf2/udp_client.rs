@@ -1,13 +1,17 @@
 //! The UDP client.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role, WallTime};
-use tapeline_engine::{Destination, Pacer, Precision, Stop};
+use tapeline_engine::{Content, Destination, Pacer, PayloadSource, Precision, Stop};
 use tapeline_report::{ConnectionFlavour, Event, Notice};
-use tapeline_sys::{Interest, Opened, Operation, ReceiveFeatures, SocketOptions, UdpSocket, Wait};
+use tapeline_sys::{
+    Interest, Opened, Operation, ReceiveFeatures, SocketOptions, UdpSocket, Wait, reason,
+};
 use tapeline_wire::iperf2::Timestamp;
 
 use super::banner::{self, SocketFacts};
@@ -21,7 +25,7 @@ use super::udp_sending::{Fin, L4sOrder, UdpSending};
 use super::udp_traffic::Traffic;
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, Personality, Shape, StartTime};
+use crate::plan::{Arrangement, ClientPlan, Payload, Personality, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
 /// Distance between the first datagrams of parallel flows: a 2.2.1 server mixes up flows
@@ -241,6 +245,14 @@ fn start_flow(
     if sends {
         let no_fin = !plan.udp_fin || arrangement == Arrangement::FullDuplex;
         let length = plan.udp_length(ipv6);
+        let content = match content(&plan.payload, &settings, length) {
+            Ok(content) => content,
+            Err(error) => {
+                let what = format!("cannot read what is to be sent: {}", reason(&error));
+                context.notice(Notice::Text(what));
+                return tally.fail();
+            }
+        };
         let sending = UdpSending {
             context: Arc::clone(context),
             tag: flow.tag,
@@ -258,7 +270,7 @@ fn start_flow(
                 .unwrap_or_else(|| context.wall().as_nanos() as u64)
                 .wrapping_add(u64::from(flow.tag.id.0)),
             trip_times: plan.latency.trip_times,
-            content: None,
+            content,
             l4s: plan.l4s.then(|| L4sOrder {
                 tos: plan.socket.tos.unwrap_or_default(),
                 fastest: plan
@@ -279,6 +291,24 @@ fn start_flow(
         };
         spawn(context, tally, move || sending.run());
     }
+}
+
+/// Payload that stands behind the settings, where it is read.
+fn content(payload: &Payload, settings: &Settings, length: u32) -> io::Result<Option<Content>> {
+    let input: Box<dyn Read + Send> = match payload {
+        Payload::Digits => return Ok(None),
+        Payload::File(path) => Box::new(File::open(path)?),
+        Payload::StandardInput => Box::new(io::stdin()),
+    };
+    // A word of 0 behind the number says that there are no settings.
+    let at = settings.required_length().max(20);
+    let room = (length as usize).saturating_sub(at);
+    if room == 0 {
+        let words = format!("datagrams of {length} bytes have no room for payload behind {at}");
+        return Err(io::Error::other(words));
+    }
+    let source = PayloadSource::start(input, room)?;
+    Ok(Some(Content { source, at }))
 }
 
 /// The first datagram of a flow: long enough for its settings.
