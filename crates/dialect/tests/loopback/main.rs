@@ -15,4 +15,5 @@ mod tcp;
 mod tcp_shapes;
 mod udp;
 mod udp_endings;
+mod udp_shapes;
 mod working_load;
