@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::Packet;
+use crate::{DatagramFigures, Packet, Program};
 
 /// The fate of a flow's datagrams, counted from a capture at the receiver's interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,11 +23,17 @@ impl Arrivals {
     /// 2 takes it for a datagram like the others.
     #[must_use]
     pub fn of(packets: &[Packet]) -> Self {
+        Self::of_numbers(packets.iter().filter_map(Packet::datagram_id))
+    }
+
+    /// The same from the numbers alone, in the order of arrival.
+    #[must_use]
+    pub fn of_numbers(numbers: impl IntoIterator<Item = i32>) -> Self {
         let mut counts = Self::default();
         let mut seen = HashSet::new();
         let mut highest = 0;
         let mut end = None;
-        for id in packets.iter().filter_map(Packet::datagram_id) {
+        for id in numbers {
             if id < 0 {
                 end.get_or_insert(id.unsigned_abs());
                 continue;
@@ -44,6 +50,31 @@ impl Arrivals {
         let sent = end.unwrap_or(highest.unsigned_abs() + 1) - first.unsigned_abs();
         counts.lost = u64::from(sent).saturating_sub(seen.len() as u64);
         counts
+    }
+
+    /// What a server of this program must say of datagrams of `length` bytes. tapeline's own
+    /// layout shows repetitions apart and counts their bytes as it pleases: `bytes`.
+    #[must_use]
+    pub fn as_told_by(&self, program: Program, length: u64, bytes: u64) -> DatagramFigures {
+        // The end marker counts as a datagram.
+        let distinct = self.arrived - self.duplicates + 1;
+        let total = distinct + self.lost;
+        match program {
+            Program::Tapeline => DatagramFigures {
+                lost: self.lost,
+                total,
+                bytes,
+                late_or_twice: (self.reordered, self.duplicates),
+            },
+            // The old layout has one count for what came late or twice, and its bytes are those
+            // of all arrivals.
+            _ => DatagramFigures {
+                lost: self.lost,
+                total,
+                bytes: (self.arrived + 1) * length,
+                late_or_twice: (self.reordered + self.duplicates, 0),
+            },
+        }
     }
 }
 

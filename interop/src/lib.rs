@@ -15,6 +15,7 @@
 mod arrivals;
 mod capture;
 mod csv;
+mod figures;
 mod histogram;
 mod listening;
 mod namespace;
@@ -31,6 +32,7 @@ mod transcript;
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use csv::{CsvRow, parse_csv};
+pub use figures::DatagramFigures;
 pub use histogram::{Histogram, parse_histograms};
 pub use listening::await_listening;
 pub use namespace::{Namespace, NamespacePair, RelayedPair};

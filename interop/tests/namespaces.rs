@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use interop::{
-    Arrivals, Bottleneck, Capture, DatagramCounts, Family, Finished, NamespacePair, PacketFilter,
-    Places, Program, Server, ServerSpec, SlowLane, Transcript, Transport, parse_native, skip,
+    Arrivals, Bottleneck, Capture, DatagramCounts, DatagramFigures, Family, Finished,
+    NamespacePair, PacketFilter, Places, Program, Server, ServerSpec, SlowLane, Transcript,
+    Transport, skip,
 };
 
 /// Time that a server may take to print its last row after the client has ended.
@@ -232,70 +233,12 @@ fn compare_with_capture<'a, Fault>(
             .run()
             .expect("a client");
         assert_eq!(client.code(), Some(0), "{client}");
-        let figures = Figures::await_from(&mut server);
+        let figures = DatagramFigures::await_from(&mut server, PATIENCE);
         let truth = Arrivals::of(&capture.finish().expect("packets"));
         let shown = format!("{truth:?}\n{client}--- server\n{}", server.output());
-        // The end marker counts as a datagram.
-        let distinct = truth.arrived - truth.duplicates + 1;
-        let expected = match program {
-            // The old layout has one count for what came late or twice, and its bytes are those
-            // of all arrivals.
-            Program::TapelineAsIperf => Figures {
-                lost: truth.lost,
-                total: distinct + truth.lost,
-                bytes: (truth.arrived + 1) * DATAGRAM,
-                late_or_twice: (truth.reordered + truth.duplicates, 0),
-            },
-            _ => Figures {
-                lost: truth.lost,
-                total: distinct + truth.lost,
-                bytes: figures.bytes,
-                late_or_twice: (truth.reordered, truth.duplicates),
-            },
-        };
+        let expected = truth.as_told_by(program, DATAGRAM, figures.bytes);
         assert_eq!(figures, expected, "{shown}");
         check(&fault, truth);
-    }
-}
-
-/// What a server says of a flow's datagrams.
-#[derive(Debug, PartialEq, Eq)]
-struct Figures {
-    lost: u64,
-    total: u64,
-    bytes: u64,
-    /// Reordered and duplicated, apart where the layout tells them apart.
-    late_or_twice: (u64, u64),
-}
-
-impl Figures {
-    fn await_from(server: &mut Server) -> Self {
-        if server.spec().program == Program::TapelineAsIperf {
-            let theirs = server.await_output(PATIENCE, |out| !out.totals().is_empty());
-            let total = &theirs.totals()[0];
-            let counts = total.datagrams.expect("datagram counts");
-            return Self {
-                lost: counts.lost,
-                total: counts.total,
-                bytes: total.bytes,
-                late_or_twice: (theirs.out_of_order_total(), 0),
-            };
-        }
-        let total = |out: &str| parse_native(out).into_iter().find(|row| row.total);
-        server
-            .process()
-            .wait_for(PATIENCE, |out| total(out).is_some());
-        let row = total(&server.process().stdout()).expect("a total");
-        let count = |column| {
-            row.count(column)
-                .unwrap_or_else(|| panic!("no {column} in {row:?}"))
-        };
-        Self {
-            lost: count("lost"),
-            total: count("received") + count("lost"),
-            bytes: count("B"),
-            late_or_twice: (count("reordered"), count("dup")),
-        }
     }
 }
 

@@ -6,13 +6,15 @@
 use std::time::Duration;
 
 use interop::{
-    Capture, Finished, Histogram, Packet, Program, RelayedPair, Server, ServerSpec, Transport,
-    parse_histograms, skip,
+    Arrivals, Capture, DatagramFigures, Finished, Histogram, Packet, Program, RelayedPair, Server,
+    ServerSpec, Transport, parse_histograms, skip,
 };
-use relay::{Jitter, Path, Record};
+use relay::{Jitter, Passage, Path, Record, Selection};
 
 /// Time that a server may take to print its last row after the client has ended.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Payload of a datagram.
+const DATAGRAM: u64 = 1470;
 /// Nanoseconds that a median may be from the relay's record.
 const TOLERANCE: u64 = 100_000;
 
@@ -25,6 +27,8 @@ struct Measured {
     record: Record,
     /// What arrived at the server's host, where a capture ran.
     captured: Vec<Packet>,
+    /// What the server says of the datagrams.
+    figures: Option<DatagramFigures>,
 }
 
 /// What a test runs.
@@ -74,7 +78,7 @@ impl Trial {
         let server = spec
             .options(self.server_options)
             .start_within(&hosts.server);
-        let server = server.expect("a server");
+        let mut server = server.expect("a server");
         let capture = match self.transport {
             Transport::Udp => Some(
                 Capture::udp_to(Some(&hosts.server), "eth0", server.port()).expect("a capture"),
@@ -93,6 +97,8 @@ impl Trial {
             "{client}--- server\n{}",
             server.output()
         );
+        let udp = self.transport == Transport::Udp;
+        let figures = udp.then(|| DatagramFigures::await_from(&mut server, PATIENCE));
         let output = total_of(&server);
         let captured = capture.map_or_else(Vec::new, |capture| capture.finish().expect("packets"));
         drop(server);
@@ -102,6 +108,7 @@ impl Trial {
             server: output,
             record,
             captured,
+            figures,
         })
     }
 }
@@ -135,7 +142,7 @@ impl Measured {
             .there
             .iter()
             .filter(|passage| passage.head.number().is_some());
-        let mut delays: Vec<u64> = numbered.filter_map(relay::Passage::delay).collect();
+        let mut delays: Vec<u64> = numbered.filter_map(Passage::delay).collect();
         delays.sort_unstable();
         delays
     }
@@ -247,6 +254,83 @@ fn percentiles_of_a_varying_delay_are_the_captures() {
                 continue;
             };
             measured.check_delays(server);
+        }
+    }
+}
+
+/// Faults at exact places, with jitter that is shorter than the time between datagrams.
+fn periodic_faults() -> Path {
+    let place = |place| Selection::Periodic { period: 20, place };
+    Path {
+        lost: place(3),
+        doubled: place(8),
+        held: place(13),
+        holding: Duration::from_millis(12),
+        ..Path::of_delay(Duration::from_millis(10))
+    }
+}
+
+/// Faults at random places; some datagrams are hit by several.
+fn random_faults() -> Path {
+    let some = |per_million| Selection::Random { per_million };
+    Path {
+        lost: some(50_000),
+        doubled: some(40_000),
+        held: some(60_000),
+        holding: Duration::from_millis(18),
+        jitter: Jitter::Uniform(Duration::from_millis(2)),
+        seed: 11,
+        ..Path::of_delay(Duration::from_millis(10))
+    }
+}
+
+/// The fate of the numbered datagrams, by the relay's record.
+fn fate(record: &Record) -> Arrivals {
+    let datagram = |passage: &Passage| passage.head.destination_port().is_some();
+    let passages = record.there.iter().filter(|passage| datagram(passage));
+    let exit = |passage: &Passage| {
+        let number = passage.head.payload_word(0).unwrap_or_default() as i32;
+        passage
+            .left
+            .iter()
+            .map(move |left| (*left, number))
+            .collect::<Vec<_>>()
+    };
+    let mut exits: Vec<(u64, i32)> = passages.flat_map(exit).collect();
+    exits.sort_by_key(|(left, _)| *left);
+    Arrivals::of_numbers(exits.into_iter().map(|(_, number)| number))
+}
+
+impl Measured {
+    /// What the server says of the datagrams is what the relay did with them.
+    fn check_faults(&self, server: Program) {
+        let truth = fate(&self.record);
+        let hit = truth.lost.min(truth.duplicates).min(truth.reordered);
+        assert!(hit >= 3, "{truth:?}\n{}", self.shown());
+        let figures = self.figures.expect("figures of datagrams");
+        let expected = truth.as_told_by(server, DATAGRAM, figures.bytes);
+        assert_eq!(figures, expected, "{truth:?}\n{}", self.shown());
+    }
+}
+
+#[test]
+fn loss_repetition_and_reordering_are_the_relays() {
+    let pairs = [
+        (Program::TapelineAsIperf, Program::TapelineAsIperf),
+        (Program::TapelineAsIperf, Program::Tapeline),
+        (Program::Iperf221, Program::TapelineAsIperf),
+    ];
+    for (client, server) in pairs {
+        for path in [periodic_faults(), random_faults()] {
+            let trial = Trial {
+                client_options: "-e --trip-times -t 1 -b 200pps -l 1470",
+                server_options: "-f b",
+                ..Trial::udp(client, server, path)
+            };
+            let Some(measured) = trial.run("loss_repetition_and_reordering_are_the_relays") else {
+                continue;
+            };
+            measured.check_faults(server);
         }
     }
 }
