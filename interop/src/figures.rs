@@ -24,7 +24,7 @@ impl DatagramFigures {
     /// There is none.
     #[must_use]
     pub fn await_from(server: &mut Server, patience: Duration) -> Self {
-        if server.spec().program == Program::TapelineAsIperf {
+        if server.spec().program != Program::Tapeline {
             let theirs = server.await_output(patience, |out| !out.totals().is_empty());
             let total = &theirs.totals()[0];
             let counts = total.datagrams.expect("datagram counts");

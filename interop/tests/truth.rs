@@ -164,42 +164,46 @@ impl Measured {
     }
 }
 
+/// The total histogram of this name in an output.
+fn total_histogram(output: &str, name: &str) -> Histogram {
+    let mut all = parse_histograms(output).into_iter();
+    all.find(|histogram| histogram.name == name && histogram.total)
+        .unwrap_or_else(|| panic!("no total of {name}\n{output}"))
+}
+
+/// The median that a histogram tells, in nanoseconds: the middle of its bin.
+fn shown_median(output: &str, name: &str) -> u64 {
+    let histogram = total_histogram(output, name);
+    let half = histogram.bins.iter().map(|(_, n)| n).sum::<u64>() / 2;
+    let mut sum = 0;
+    let bin = histogram.bins.iter().find(|(_, n)| {
+        sum += n;
+        sum > half
+    });
+    let (bin, _) = bin.unwrap_or_else(|| panic!("an empty histogram\n{output}"));
+    (2 * bin - 1) * histogram.width * 1000 / 2
+}
+
 fn median(sorted: &[u64]) -> u64 {
     assert!(!sorted.is_empty());
     sorted[sorted.len() / 2]
 }
 
 impl Measured {
-    /// The total histogram of one-way delays that the server printed.
-    fn delay_histogram(&self) -> Histogram {
-        let mut all = parse_histograms(&self.server).into_iter();
-        all.find(|histogram| histogram.name == "T8" && histogram.total)
-            .unwrap_or_else(|| panic!("no histogram of delays\n{}", self.shown()))
-    }
-
-    /// The median that the server's histogram tells, in nanoseconds.
-    fn shown_median(&self) -> u64 {
-        let histogram = self.delay_histogram();
-        let half = histogram.bins.iter().map(|(_, n)| n).sum::<u64>() / 2;
-        let mut sum = 0;
-        let bin = histogram.bins.iter().find(|(_, n)| {
-            sum += n;
-            sum > half
-        });
-        let (bin, _) = bin.unwrap_or_else(|| panic!("an empty histogram\n{}", self.shown()));
-        // The middle of the bin.
-        (2 * bin - 1) * histogram.width * 1000 / 2
+    /// The median of the server's histogram of this name, in nanoseconds.
+    fn shown_median(&self, name: &str) -> u64 {
+        shown_median(&self.server, name)
     }
 
     /// The median delay is the relay's, and the histogram is the capture's.
     fn check_delays(&self, server: Program) {
-        let (shown, relayed) = (self.shown_median(), median(&self.relayed_delays()));
+        let (shown, relayed) = (self.shown_median("T8"), median(&self.relayed_delays()));
         assert!(
             shown.abs_diff(relayed) <= TOLERANCE,
             "median {shown} ns, {relayed} ns in the relay\n{}",
             self.shown()
         );
-        let printed = self.delay_histogram();
+        let printed = total_histogram(&self.server, "T8");
         let expected = Histogram::expected("T8", printed.width, &self.captured_delays(server));
         if server.is_tapeline() {
             assert_eq!(printed, expected, "{}", self.shown());
@@ -323,7 +327,8 @@ fn loss_repetition_and_reordering_are_the_relays() {
     for (client, server) in pairs {
         for path in [periodic_faults(), random_faults()] {
             let trial = Trial {
-                client_options: "-e --trip-times -t 1 -b 200pps -l 1470",
+                // Without trip-times, tapeline's own table has a column for each count.
+                client_options: "-e -t 1 -b 200pps -l 1470",
                 server_options: "-f b",
                 ..Trial::udp(client, server, path)
             };
@@ -331,6 +336,74 @@ fn loss_repetition_and_reordering_are_the_relays() {
                 continue;
             };
             measured.check_faults(server);
+        }
+    }
+}
+
+/// A TCP test whose writes are single segments, sent at once, so that each is a packet in the relay.
+fn tcp_trial(client: Program, server: Program, client_options: &'static str) -> Trial {
+    Trial {
+        client,
+        server,
+        transport: Transport::Tcp,
+        client_options,
+        server_options: "-e --histograms=10u,20000",
+        there: Path::of_delay(Duration::from_millis(10)),
+    }
+}
+
+/// Length of an IP packet with a segment of 1000 bytes and TCP timestamps.
+const SEGMENT: usize = 20 + 32 + 1000;
+
+#[test]
+fn burst_latency_is_the_relays() {
+    for (client, server) in PAIRS {
+        let trial = tcp_trial(client, server, "-e -N --trip-times -t 1 -b 1m -l 1000");
+        let Some(measured) = trial.run("burst_latency_is_the_relays") else {
+            continue;
+        };
+        let segments = measured
+            .record
+            .there
+            .iter()
+            .filter(|passage| passage.length == SEGMENT);
+        let mut delays: Vec<u64> = segments.filter_map(Passage::delay).collect();
+        delays.sort_unstable();
+        let (shown, relayed) = (measured.shown_median("F8"), median(&delays));
+        assert!(
+            shown.abs_diff(relayed) <= TOLERANCE,
+            "median {shown} ns, {relayed} ns in the relay\n{}",
+            measured.shown()
+        );
+    }
+}
+
+#[test]
+fn round_trips_and_their_halves_are_the_relays() {
+    for (client, server) in PAIRS {
+        let options = "--bounceback=50 --bounceback-period 1 --trip-times --histograms -t 0.9";
+        let mut trial = tcp_trial(client, server, options);
+        trial.server_options = "-e";
+        let Some(measured) = trial.run("round_trips_and_their_halves_are_the_relays") else {
+            continue;
+        };
+        // Requests and replies are the packets with 100 bytes in them.
+        let delay_of = |passages: &[Passage]| {
+            let messages = passages.iter().filter(|passage| passage.length == 152);
+            let mut delays: Vec<u64> = messages.filter_map(Passage::delay).collect();
+            delays.sort_unstable();
+            median(&delays)
+        };
+        let [there, back] =
+            [&measured.record.there, &measured.record.back].map(|way| delay_of(way));
+        // 2.2.1 counts both ways in bins of 100 us whatever it is told.
+        for (name, expected) in [("OWD-TX", there), ("OWD-RX", back), ("BB8", there + back)] {
+            let shown = shown_median(&measured.client.stdout, name);
+            assert!(
+                shown.abs_diff(expected) <= 3 * TOLERANCE,
+                "{name}: median {shown} ns, {expected} ns in the relay\n{}",
+                measured.shown()
+            );
         }
     }
 }

@@ -430,7 +430,6 @@ fn report_numbers(report: &ServerReport, span: Duration) -> UdpReceive {
         reordered: 0,
         duplicates: 0,
         out_of_order: report.out_of_order,
-        lost_compatible: report.lost,
         lost_in_host: None,
         jitter,
         jitter_mean: jitter,

@@ -317,7 +317,6 @@ fn udp_receive(
     span: Span,
     extremes: (f64, f64),
 ) -> UdpReceive {
-    let skipped = a.skipped.saturating_sub(b.skipped);
     let out_of_order = a.out_of_order.saturating_sub(b.out_of_order);
     let arrivals = (a.received + a.duplicates).saturating_sub(b.received + b.duplicates);
     let has_jitter = a.jitter_count
@@ -345,7 +344,6 @@ fn udp_receive(
         reordered: a.reordered.saturating_sub(b.reordered),
         duplicates: a.duplicates.saturating_sub(b.duplicates),
         out_of_order,
-        lost_compatible: skipped.saturating_sub(out_of_order),
         lost_in_host: None,
         jitter: (has_jitter || a.jitter_count > 0).then_some(a.jitter_ns * 1e-9),
         jitter_mean: (a.jitter_count > 0).then_some(a.jitter_mean_ns * 1e-9),

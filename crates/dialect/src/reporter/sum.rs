@@ -133,7 +133,6 @@ fn add_udp_receive(a: &mut UdpReceive, b: &UdpReceive) {
     a.reordered += b.reordered;
     a.duplicates += b.duplicates;
     a.out_of_order += b.out_of_order;
-    a.lost_compatible += b.lost_compatible;
     a.lost_in_host = match (a.lost_in_host, b.lost_in_host) {
         (Some(x), Some(y)) => Some(x + y),
         (known, None) | (None, known) => known,

@@ -290,7 +290,7 @@ fn enhanced_columns(row: &Row) -> String {
 }
 
 fn loss_columns(receive: &UdpReceive, jitter: f64) -> String {
-    let (lost, total) = (receive.lost_compatible, receive.total);
+    let (lost, total) = (receive.lost, receive.total);
     let share = if total == 0 {
         0.0
     } else {

@@ -211,8 +211,6 @@ pub struct UdpReceive {
     pub duplicates: u64,
     /// What iperf 2 prints as out of order: reordered and duplicates together.
     pub out_of_order: u64,
-    /// What iperf 2 prints as lost: gaps minus out of order, not below zero.
-    pub lost_compatible: u64,
     /// Of `lost`: dropped by this host's own socket buffer, when the kernel tells.
     pub lost_in_host: Option<u64>,
     /// RFC 3550 jitter at the end of the span, seconds; `None` without a sample.

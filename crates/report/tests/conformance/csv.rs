@@ -140,7 +140,7 @@ fn measure(more: &[&str], udp: bool, local_sends: bool, sum: bool) -> Measure {
             Measure::UdpReceive(UdpReceive {
                 jitter: Some(jitter),
                 jitter_mean: Some(jitter),
-                lost_compatible: integer(more[1]),
+                lost: integer(more[1]),
                 total: integer(more[2]),
                 out_of_order: integer(more[4]),
                 transit: if more.len() == 15 && !sum {

@@ -265,7 +265,7 @@ fn plain(who: Who, context: Context) -> Measure {
 
 fn loss(more: &[&str]) -> UdpReceive {
     UdpReceive {
-        lost_compatible: integer(more[0]),
+        lost: integer(more[0]),
         total: integer(more[1]),
         ..UdpReceive::default()
     }

@@ -161,7 +161,6 @@ pub(crate) fn udp_receive(total: u64, lost: u64, reordered: u64, duplicates: u64
         reordered,
         duplicates,
         out_of_order: reordered + duplicates,
-        lost_compatible: lost,
         jitter: Some(4.2e-6),
         jitter_mean: Some(5.1e-6),
         reads: total - lost,

@@ -142,7 +142,7 @@ pub(in super::super) fn jitter(phase: Phase, receive: &UdpReceive) -> f64 {
 
 /// `1/181 (0.55%)`.
 pub(super) fn loss(receive: &UdpReceive) -> String {
-    let (lost, total) = (receive.lost_compatible, receive.total);
+    let (lost, total) = (receive.lost, receive.total);
     format!("{lost}/{total} ({}%)", percent(lost, total))
 }
 
