@@ -7,5 +7,7 @@
 //! and count is bounded by a constant in the protocol's `limits`.
 //!
 //! - [`iperf2`]: iperf 1.7, 2.0.x, 2.1.x and 2.2.x over TCP and UDP.
+//! - [`iperf3`]: iperf3 3.1 to 3.22, control connection and data.
 
 pub mod iperf2;
+pub mod iperf3;
