@@ -14,6 +14,7 @@
 
 mod context;
 mod iperf2;
+mod iperf3;
 mod plan;
 mod reporter;
 
