@@ -20,6 +20,10 @@ mod reporter;
 
 pub use context::Interruption;
 pub use iperf2::{Server, ServerError, ServerStopper, run_client};
+pub use iperf3::{
+    Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, Keepalive,
+    MostTests, RsaPadding,
+};
 pub use plan::{
     AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, FairQueuePlan,
     FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, LoadDirection, MarkovChain,

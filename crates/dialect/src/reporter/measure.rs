@@ -236,7 +236,7 @@ fn one_way(phase: Phase, b: &OneWayDelays, a: &OneWayDelays) -> Option<OneWayTim
         return None;
     }
     let series = |before: &DelaySeries, after: &DelaySeries| match phase {
-        Phase::Interval => after.since(before),
+        Phase::Interval | Phase::Omitted => after.since(before),
         Phase::Total => after.all,
     };
     Some(OneWayTimes {
@@ -306,6 +306,9 @@ pub(crate) fn tcp_state(info: &TcpInfo) -> TcpState {
         mss: info.snd_mss,
         rtt_micros: info.rtt_us,
         rtt_variance_micros: info.rttvar_us,
+        send_window: info.snd_wnd,
+        path_mtu: info.pmtu,
+        reordering: info.reord_seen,
     }
 }
 
@@ -367,7 +370,7 @@ fn frames_received(phase: Phase, b: &FrameArrivals, a: &FrameArrivals) -> Frames
         received: a.received.saturating_sub(b.received),
         lost: a.lost.saturating_sub(b.lost),
         latency: match phase {
-            Phase::Interval => a.latency.since(&b.latency),
+            Phase::Interval | Phase::Omitted => a.latency.since(&b.latency),
             Phase::Total => a.latency.all,
         },
     }

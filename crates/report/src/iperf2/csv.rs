@@ -224,6 +224,7 @@ impl Renderer for Iperf2Csv {
             Event::ScheduleErrors(schedule) => {
                 out.error_line(&timing::schedule_errors(schedule, &self.page));
             }
+            Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             Event::Idle => self.headers.clear(),
             Event::Connected(connected) => {
                 if let Some(key) = &connected.permit_key {

@@ -10,7 +10,7 @@ const THREE_SIGMA: f64 = 99.7;
 /// The whole line.
 pub(super) fn line(row: &HistogramRow) -> String {
     let mark = match row.phase {
-        Phase::Interval => "",
+        Phase::Interval | Phase::Omitted => "",
         Phase::Total => "(f)",
     };
     let histogram = &row.histogram;

@@ -129,6 +129,7 @@ impl Renderer for Iperf2Text {
             Event::Markov(report) if rows => lines(timing::markov(report, &self.page), out),
             Event::Markov(_) => {}
             Event::Notice(notice) => say(notice::sentence(notice, &self.page), out),
+            Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             Event::Idle => self.headers.clear(),
         }
     }

@@ -4,6 +4,7 @@ mod banner;
 mod connection;
 mod notice;
 mod row;
+mod test;
 mod timing;
 
 pub use banner::{
@@ -16,6 +17,10 @@ pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
     Measure, OneWayTimes, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
     TcpState, UdpReceive, UdpSend,
+};
+pub use test::{
+    ControlConnected, ControlPeer, CpuUse, PeerOutput, TestDirection, TestEnd, TestFailure,
+    TestLimit, TestStart, TestTransport,
 };
 pub use timing::{
     ClockCheck, ConnectTimes, HistogramKind, HistogramRow, MarkovReport, ScheduleErrors, StartDelay,
@@ -65,6 +70,12 @@ pub enum Event {
     Markov(MarkovReport),
     /// A connection was dropped because its permit key is wrong or missing.
     Dropped(Connected),
+    /// A control connection is made (iperf3).
+    ControlConnected(ControlConnected),
+    /// Data connections are there, clocks start (iperf3).
+    TestStart(Box<TestStart>),
+    /// A test has ended, in order or not (iperf3).
+    TestEnd(Box<TestEnd>),
     /// A condition, in words; the renderer chooses stream and sentence.
     Notice(Notice),
     /// No flow is active any more (a server between tests): column headers start anew.

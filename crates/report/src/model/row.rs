@@ -44,6 +44,8 @@ pub enum Phase {
     Interval,
     /// The whole test.
     Total,
+    /// An interval at the start that does not count (iperf3's `-O`).
+    Omitted,
 }
 
 /// Sender and receiver of the data (CSV orients its address columns that way).
@@ -70,6 +72,12 @@ pub struct TcpState {
     pub rtt_micros: Option<u32>,
     /// Its mean deviation, microseconds.
     pub rtt_variance_micros: Option<u32>,
+    /// Window that the receiver offers, bytes.
+    pub send_window: Option<u32>,
+    /// Largest packet of the path, bytes.
+    pub path_mtu: Option<u32>,
+    /// Reordering events so far.
+    pub reordering: Option<u32>,
 }
 
 /// A TCP sender's numbers.

@@ -119,7 +119,7 @@ impl NativeText {
         let line = self.tables[index].line(cells);
         let line = match row.phase {
             Phase::Interval if loses(row) => self.paint.yellow(&line),
-            Phase::Interval => line,
+            Phase::Interval | Phase::Omitted => line,
             Phase::Total => self.paint.bold(&(line + " total")),
         };
         out.line(&line);
@@ -204,8 +204,8 @@ impl NativeText {
             return;
         }
         match row.phase {
-            Phase::Interval if row.histogram.total() == 0 => {}
-            Phase::Interval => out.line(&self.paint.dim(&distribution::interval(row))),
+            Phase::Interval | Phase::Omitted if row.histogram.total() == 0 => {}
+            Phase::Interval | Phase::Omitted => out.line(&self.paint.dim(&distribution::interval(row))),
             Phase::Total if self.histograms.len() < MOST_HISTOGRAMS => {
                 self.histograms.push(row.clone());
             }
@@ -324,6 +324,7 @@ impl Renderer for NativeText {
                 let sentence = format!("turned away {peer}: its permit key is wrong or missing");
                 self.say((Severity::Warning, sentence), out);
             }
+            Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             Event::Idle => {
                 self.tables.clear();
                 if self.serves {

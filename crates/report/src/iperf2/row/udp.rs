@@ -134,7 +134,7 @@ pub(super) fn jitter_and_loss(phase: Phase, receive: &UdpReceive) -> String {
 /// sample (iperf 2.2.1 prints `-nan` in some of these cases).
 pub(in super::super) fn jitter(phase: Phase, receive: &UdpReceive) -> f64 {
     match phase {
-        Phase::Interval => receive.jitter,
+        Phase::Interval | Phase::Omitted => receive.jitter,
         Phase::Total => receive.jitter_mean.or(receive.jitter),
     }
     .unwrap_or(0.0)

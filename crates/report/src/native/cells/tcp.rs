@@ -21,7 +21,7 @@ pub(super) fn send(row: &Row, send: &TcpSend, units: Units) -> Vec<Field> {
     if let Some(rate) = send.fair_queue_rate {
         // A momentary value, which a total does not have.
         let cell = match row.phase {
-            Phase::Interval => units.rate.number(rate.0 as f64),
+            Phase::Interval | Phase::Omitted => units.rate.number(rate.0 as f64),
             Phase::Total => dash(),
         };
         list.push(field("paced at", 9, 1, cell));
@@ -72,7 +72,7 @@ fn stamped(row: &Row, bursts: &BurstsReceived) -> Vec<Field> {
             let share = 100.0 * bursts.latency.mean / period.as_secs_f64();
             // A single burst has no extremes.
             let of_many = |cell: String| match row.phase {
-                Phase::Interval => dash(),
+                Phase::Interval | Phase::Omitted => dash(),
                 Phase::Total => cell,
             };
             vec![

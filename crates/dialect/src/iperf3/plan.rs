@@ -1,0 +1,177 @@
+//! What an iperf3 client or server is to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tapeline_base::Family;
+use tapeline_wire::iperf3::Parameters;
+
+use crate::plan::BindPlan;
+
+/// A client's iperf3 test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iperf3Client {
+    /// Server's name or address, as typed.
+    pub host: String,
+    /// Server's port.
+    pub port: u16,
+    /// Address family.
+    pub family: Family,
+    /// Device to leave through (`--bind-dev`, `-c host%dev`).
+    pub device: Option<String>,
+    /// Own address of all connections.
+    pub bind: Option<BindPlan>,
+    /// `--cport`: own port of the first data connection; later ones count up.
+    pub client_port: Option<u16>,
+    /// What the server is told; a `length` of `None` is found from the control connection.
+    pub parameters: Parameters,
+    /// `-i`; `None` reports at the end alone.
+    pub interval: Option<Duration>,
+    /// `-F`: payload of a sender, target of a receiver.
+    pub file: Option<PathBuf>,
+    /// `--connect-timeout` of the control connection.
+    pub connect_timeout: Option<Duration>,
+    /// Limits of waiting, and keepalive.
+    pub patience: Iperf3Patience,
+    /// `-A`: processor of this process.
+    pub affinity: Option<u32>,
+    /// Login.
+    pub credentials: Option<Iperf3Credentials>,
+}
+
+/// How long an end waits for its peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iperf3Patience {
+    /// `--rcv-timeout`: a receiving end gives up after so long without data.
+    pub receive: Duration,
+    /// `--snd-timeout` (TCP_USER_TIMEOUT).
+    pub send: Option<Duration>,
+    /// `--cntl-ka`: keepalive of the control connection.
+    pub keepalive: Option<Keepalive>,
+}
+
+impl Default for Iperf3Patience {
+    /// The reference's: 120 s for data.
+    fn default() -> Self {
+        Self {
+            receive: Duration::from_secs(120),
+            send: None,
+            keepalive: None,
+        }
+    }
+}
+
+/// TCP keepalive; `None` leaves the system's value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keepalive {
+    /// Silence before the first probe (TCP_KEEPIDLE).
+    pub idle: Option<Duration>,
+    /// Time between probes (TCP_KEEPINTVL).
+    pub interval: Option<Duration>,
+    /// Probes without answer until the connection is over (TCP_KEEPCNT).
+    pub count: Option<u32>,
+}
+
+/// A client's login.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Iperf3Credentials {
+    /// Name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+    /// The server's public key (PEM, SubjectPublicKeyInfo).
+    pub public_key: String,
+    /// How the token is padded.
+    pub padding: RsaPadding,
+}
+
+/// Nobody's password belongs into a log.
+impl std::fmt::Debug for Iperf3Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Iperf3Credentials")
+            .field("user", &self.user)
+            .field("padding", &self.padding)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a login is padded before it is encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RsaPadding {
+    /// OAEP with SHA-1: iperf3 3.17 and later.
+    #[default]
+    Oaep,
+    /// PKCS#1 v1.5: up to 3.16.
+    Pkcs1,
+}
+
+/// What a server allows iperf3 clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iperf3Server {
+    /// `-i`.
+    pub interval: Option<Duration>,
+    /// `-1`: end after one test.
+    pub one_off: bool,
+    /// Tests at the same time.
+    pub most_tests: MostTests,
+    /// `--server-bitrate-limit`: bits per second over all streams, averaged over this time.
+    pub rate_limit: Option<(u64, Duration)>,
+    /// `--server-max-duration`: longest time and omitted start together.
+    pub longest: Option<Duration>,
+    /// `--idle-timeout`: with `one_off` the server ends after so long without a client.
+    pub idle_timeout: Option<Duration>,
+    /// Limits of waiting, and keepalive.
+    pub patience: Iperf3Patience,
+    /// `-F`: target of a receiver, payload of a sender.
+    pub file: Option<PathBuf>,
+    /// `-A`.
+    pub affinity: Option<u32>,
+    /// Who may test; `None` admits everybody.
+    pub authentication: Option<Iperf3Authentication>,
+}
+
+impl Default for Iperf3Server {
+    fn default() -> Self {
+        Self {
+            interval: Some(Duration::from_secs(1)),
+            one_off: false,
+            most_tests: MostTests::AtOnce(64),
+            rate_limit: None,
+            longest: None,
+            idle_timeout: None,
+            patience: Iperf3Patience::default(),
+            file: None,
+            affinity: None,
+            authentication: None,
+        }
+    }
+}
+
+/// How many iperf3 tests a server runs at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MostTests {
+    /// Up to so many; further ones are told that the server is busy.
+    AtOnce(usize),
+    /// One, as the reference (`--one-at-a-time`).
+    One,
+}
+
+/// How a server checks logins.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Iperf3Authentication {
+    /// Private key (PEM).
+    pub private_key: String,
+    /// Lines `user,hash` of the file of users.
+    pub users: String,
+    /// Largest difference of clocks.
+    pub skew: Duration,
+}
+
+/// The key stays unsaid.
+impl std::fmt::Debug for Iperf3Authentication {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Iperf3Authentication")
+            .field("skew", &self.skew)
+            .finish_non_exhaustive()
+    }
+}

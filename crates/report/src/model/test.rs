@@ -1,0 +1,161 @@
+//! A whole test as iperf3 tells it: what was agreed, and how it ended at both ends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{Role, WallTime};
+
+use super::Row;
+
+/// Transport as a test names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestTransport {
+    /// TCP (also over several paths).
+    Tcp,
+    /// UDP.
+    Udp,
+    /// SCTP.
+    Sctp,
+}
+
+/// Who sends, seen from the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestDirection {
+    /// The client.
+    Forward,
+    /// The server.
+    Reverse,
+    /// Both.
+    Bidirectional,
+}
+
+/// When a test is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestLimit {
+    /// After this time; zero is never.
+    Time(Duration),
+    /// After so many bytes.
+    Bytes(u64),
+    /// After so many blocks.
+    Blocks(u64),
+}
+
+/// The two ends of a control connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlPeer {
+    /// A client's: host and port as typed.
+    ConnectingTo {
+        /// Host.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// A server's: where the client came from.
+    Accepted(SocketAddr),
+}
+
+/// A control connection is made; nothing is agreed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlConnected {
+    /// Who.
+    pub peer: ControlPeer,
+    /// When.
+    pub at: WallTime,
+    /// The test's name on the wire, 36 characters.
+    pub cookie: String,
+    /// MSS of the control connection, bytes (TCP clients).
+    pub segment_size: Option<u32>,
+}
+
+/// A test's data connections are there and its clocks start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestStart {
+    /// Which end tells it.
+    pub role: Role,
+    /// Transport.
+    pub transport: TestTransport,
+    /// Who sends.
+    pub direction: TestDirection,
+    /// Streams in each direction.
+    pub streams: u32,
+    /// Bytes of a block or datagram.
+    pub block_length: u32,
+    /// When it is over.
+    pub limit: TestLimit,
+    /// What does not count at the start.
+    pub omit: Duration,
+    /// `-i` of this end.
+    pub interval: Option<Duration>,
+    /// Type of service byte.
+    pub tos: u8,
+    /// Bits per second of a stream, 0 without limit.
+    pub target_rate: u64,
+    /// SO_MAX_PACING_RATE, bits per second, 0 without.
+    pub pacing_rate: u64,
+    /// `-M`: MSS asked for, bytes.
+    pub segment_size: Option<u32>,
+    /// Socket buffer asked for, bytes; 0 is the system's choice.
+    pub window: u64,
+    /// Send and receive buffer of the first stream, bytes.
+    pub buffers: (u64, u64),
+    /// Segmentation offload when sending.
+    pub send_offload: bool,
+    /// Segmentation offload when receiving.
+    pub receive_offload: bool,
+    /// `-T`.
+    pub title: Option<String>,
+    /// `--extra-data`.
+    pub extra_data: Option<String>,
+}
+
+/// Processor time over a test's time, percent of one core.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuUse {
+    /// Both modes.
+    pub total: f64,
+    /// User mode.
+    pub user: f64,
+    /// Kernel mode.
+    pub system: f64,
+}
+
+/// What the other end printed, where it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PeerOutput {
+    /// Lines of text.
+    Text(String),
+    /// A JSON document.
+    Json(String),
+}
+
+/// A test has ended; totals of all flows were told before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestEnd {
+    /// This end's processor use.
+    pub cpu: CpuUse,
+    /// The other end's, where it said so.
+    pub peer_cpu: Option<CpuUse>,
+    /// Congestion control of the sending end (TCP).
+    pub sender_congestion: Option<String>,
+    /// Of the receiving end.
+    pub receiver_congestion: Option<String>,
+    /// The other end's totals, flow by flow, as it counted them. The subject is the own flow.
+    pub peer_totals: Vec<Row>,
+    /// The other end's own output.
+    pub peer_output: Option<PeerOutput>,
+    /// Why it ended before its time, in iperf3's words without prefix.
+    pub failure: Option<TestFailure>,
+}
+
+/// Why a test failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestFailure {
+    /// iperf3's number for it.
+    pub code: u32,
+    /// iperf3's sentence, with the system's reason where one belongs to it.
+    pub text: String,
+    /// The other end said it.
+    pub by_peer: bool,
+    /// It was a signal.
+    pub interrupted: bool,
+}
