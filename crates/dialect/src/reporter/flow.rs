@@ -85,7 +85,16 @@ impl ActiveFlow {
     }
 
     fn intervals(&self) -> Intervals {
-        Intervals::new(self.start.start, self.start.interval)
+        Intervals::with_omitted(
+            self.start.start,
+            self.start.interval,
+            self.start.extras.omit,
+        )
+    }
+
+    /// When counting begins: all before is told as omitted and left out of the total.
+    fn counted_from(&self) -> MonoTime {
+        self.start.start + self.start.extras.omit
     }
 
     /// When the running interval is to end.
@@ -179,8 +188,14 @@ impl ActiveFlow {
         sample: Sample,
         extremes: (f64, f64),
     ) -> Row {
+        let omitted = end <= self.counted_from() && !self.start.extras.omit.is_zero();
+        let phase = if omitted {
+            Phase::Omitted
+        } else {
+            Phase::Interval
+        };
         let mut row = self.row(
-            Phase::Interval,
+            phase,
             self.since,
             end,
             wall,
@@ -188,6 +203,9 @@ impl ActiveFlow {
             &sample,
             extremes,
         );
+        if omitted {
+            self.first = sample;
+        }
         self.before = sample;
         self.since = end;
         if let (Some(times), Measure::TcpSend(send)) = (&mut self.write_times, &mut row.measure) {
@@ -205,12 +223,12 @@ impl ActiveFlow {
         partial_share: f64,
     ) -> Vec<(u64, Told)> {
         let mut rows = Vec::new();
-        let Some(interval) = self.start.interval else {
-            return rows;
-        };
         while self.next_boundary().is_some_and(|due| due <= at) {
             rows.push(self.close_interval(wall));
         }
+        let Some(interval) = self.start.interval else {
+            return rows;
+        };
         let length = at.since(self.since);
         let long_enough = length.as_secs_f64() > partial_share * interval.as_secs_f64();
         let udp_sender = matches!(self.start.cell, super::CounterCell::UdpSend(_));
@@ -237,7 +255,7 @@ impl ActiveFlow {
         let extremes = sample.extremes();
         let mut row = self.row(
             Phase::Total,
-            self.start.start,
+            self.counted_from(),
             at,
             wall,
             &self.first,
@@ -283,9 +301,13 @@ impl ActiveFlow {
         after: &Sample,
         extremes: (f64, f64),
     ) -> Row {
+        let zero = match phase {
+            Phase::Omitted => self.start.start,
+            Phase::Interval | Phase::Total => self.counted_from(),
+        };
         let span = Span {
-            start: since.since(self.start.start),
-            end: until.since(self.start.start),
+            start: since.since(zero),
+            end: until.since(zero),
         };
         let (bytes, measure) = measure(&self.start, phase, before, after, span, extremes);
         Row {

@@ -103,6 +103,8 @@ pub(crate) struct FlowExtras {
     pub(crate) write_times: Option<Arc<DelayCell>>,
     /// Bursts whose rows stand in place of those of intervals.
     pub(crate) bursts: Option<mpsc::Receiver<BurstRecord>>,
+    /// Time at the start that does not count; the cell's intervals have a boundary there.
+    pub(crate) omit: Duration,
 }
 
 /// A flow has ended; its cell holds the final counters.

@@ -111,7 +111,8 @@ impl Bench {
         extras: FlowExtras,
     ) -> Flow {
         let interval = Some(Duration::from_secs(1));
-        let cell = Arc::new(SendCell::new(Intervals::new(at(millis), interval)));
+        let intervals = Intervals::with_omitted(at(millis), interval, extras.omit);
+        let cell = Arc::new(SendCell::new(intervals));
         let tag = FlowTag {
             id: FlowId(id),
             reversed,
@@ -184,7 +185,7 @@ fn told(rows: &[Row]) -> Vec<(char, Phase, u128, u128, u64)> {
         .collect()
 }
 
-use Phase::{Interval, Total};
+use Phase::{Interval, Omitted, Total};
 
 #[test]
 fn intervals_add_up_to_the_total_with_a_partial_one_at_the_end() {
@@ -204,6 +205,31 @@ fn intervals_add_up_to_the_total_with_a_partial_one_at_the_end() {
             ('f', Interval, 1000, 2000, 4),
             ('f', Interval, 2000, 2600, 8),
             ('f', Total, 0, 2600, 42),
+        ]
+    );
+}
+
+#[test]
+fn what_is_omitted_is_told_but_not_counted() {
+    let mut bench = Bench::new(0.1);
+    let extras = FlowExtras {
+        omit: Duration::from_millis(1500),
+        ..FlowExtras::default()
+    };
+    let mut flow = bench.start_with(1, false, 0, &[], Vec::new(), extras);
+    for millis in [100, 600, 1600, 2600] {
+        bench.pass(millis);
+        flow.send(millis, millis);
+    }
+    bench.end(&flow, 3500);
+    assert_eq!(
+        told(&bench.rows()),
+        [
+            ('f', Omitted, 0, 500, 100),
+            ('f', Omitted, 500, 1500, 600),
+            ('f', Interval, 0, 1000, 1600),
+            ('f', Interval, 1000, 2000, 2600),
+            ('f', Total, 0, 2000, 4200),
         ]
     );
 }
