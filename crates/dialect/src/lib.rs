@@ -22,7 +22,7 @@ pub use context::Interruption;
 pub use iperf2::{Server, ServerError, ServerStopper, run_client};
 pub use iperf3::{
     Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, Keepalive,
-    MostTests, RsaPadding,
+    MostTests, RsaPadding, run_iperf3_client,
 };
 pub use plan::{
     AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, FairQueuePlan,

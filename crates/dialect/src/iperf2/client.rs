@@ -158,7 +158,7 @@ fn step(mut address: SocketAddr, index: usize, ip: bool, port: bool) -> SocketAd
 }
 
 /// Gives an address that means nothing without its interface (`fe80::1`) the one of `%device`.
-pub(super) fn add_zone(address: &mut SocketAddr, device: Option<&str>) -> Result<(), Notice> {
+pub(crate) fn add_zone(address: &mut SocketAddr, device: Option<&str>) -> Result<(), Notice> {
     if let (SocketAddr::V6(v6), Some(device)) = (address, device)
         && v6.scope_id() == 0
         && needs_zone((*v6.ip()).into())
@@ -180,7 +180,7 @@ pub(super) fn device_index(device: &str) -> Result<u32, Notice> {
 ///
 /// # Errors
 /// The condition that says why there is none.
-pub(super) fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Notice> {
+pub(crate) fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Notice> {
     let unresolvable = |error: &ResolveError| Notice::Unresolvable {
         host: host.to_owned(),
         reason: resolver_words(error, family),

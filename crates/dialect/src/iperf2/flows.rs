@@ -412,7 +412,7 @@ impl TcpFlow {
 }
 
 /// Says in words why a flow ended, when that is worth a word; returns whether it failed.
-pub(super) fn tell_ending(
+pub(crate) fn tell_ending(
     context: &Context,
     tag: FlowTag,
     transport: Transport,

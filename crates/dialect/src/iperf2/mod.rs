@@ -45,5 +45,7 @@ mod udp_traffic;
 mod working_load;
 
 pub use client::run_client;
+pub(crate) use client::{add_zone, look_up};
+pub(crate) use flows::tell_ending;
 pub use server::{Server, ServerError, ServerStopper};
 pub(crate) use start::Now;

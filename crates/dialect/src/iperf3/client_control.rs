@@ -156,6 +156,12 @@ impl ClientControl {
 
     /// The next step; `None` until something happens.
     pub(super) fn next(&mut self) -> Option<ClientStep> {
+        self.peek()?;
+        self.steps.pop_front()
+    }
+
+    /// The next step, left where it is.
+    pub(super) fn peek(&mut self) -> Option<&ClientStep> {
         // An error's first byte is no step yet: its rest may be here already.
         while self.steps.is_empty() {
             let before = self.phase;
@@ -164,7 +170,7 @@ impl ClientControl {
                 break;
             }
         }
-        self.steps.pop_front()
+        self.steps.front()
     }
 
     fn end(&mut self) {

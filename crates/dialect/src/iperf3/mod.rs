@@ -7,13 +7,19 @@
 //! | `client_control.rs` | a client's end of it: bytes in, steps out | no |
 //! | `server_control.rs` | a server's end of it | no |
 
+mod agreed;
+mod client;
 mod client_control;
+mod far_side;
 mod inbox;
 mod plan;
 #[cfg(test)]
 mod replay;
 mod server_control;
+mod stamp;
+mod streams;
 
+pub use client::run_iperf3_client;
 pub use plan::{
     Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, Keepalive,
     MostTests, RsaPadding,

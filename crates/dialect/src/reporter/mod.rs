@@ -22,7 +22,7 @@ use tapeline_engine::{
     BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell,
     SendCell,
 };
-use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind};
+use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind, Row};
 use tapeline_sys::{SystemClock, TcpConn};
 
 use state::State;
@@ -148,8 +148,16 @@ pub(crate) struct RunningFlow {
 impl RunningFlow {
     pub(crate) fn end(mut self, end: FlowEnd) {
         if let Some(handle) = self.handle.take() {
-            handle.end(self.tag, end);
+            handle.end(self.tag, end, None);
         }
+    }
+
+    /// Ends the flow and returns its total as it was told; `None` when the reporter has quit.
+    pub(crate) fn end_told(mut self, end: FlowEnd) -> Option<Row> {
+        let handle = self.handle.take()?;
+        let (reply, total) = mpsc::sync_channel(1);
+        handle.end(self.tag, end, Some(reply));
+        total.recv().ok()
     }
 }
 
@@ -161,7 +169,7 @@ impl Drop for RunningFlow {
                 at,
                 ..FlowEnd::default()
             };
-            handle.end(self.tag, end);
+            handle.end(self.tag, end, None);
         }
     }
 }
@@ -169,7 +177,8 @@ impl Drop for RunningFlow {
 enum Command {
     Event(Box<Event>),
     Start(Box<FlowStart>),
-    End(FlowTag, FlowEnd),
+    /// With the place that waits for the total, if any.
+    End(FlowTag, FlowEnd, Option<mpsc::SyncSender<Row>>),
     Flush(mpsc::SyncSender<()>),
     Quit,
 }
@@ -220,8 +229,8 @@ impl ReporterHandle {
         self.running().contains_key(&id)
     }
 
-    fn end(&self, tag: FlowTag, end: FlowEnd) {
-        self.send(Command::End(tag, end));
+    fn end(&self, tag: FlowTag, end: FlowEnd, reply: Option<mpsc::SyncSender<Row>>) {
+        self.send(Command::End(tag, end, reply));
         let mut running = self.running();
         if let Some(count) = running.get_mut(&tag.id) {
             *count -= 1;

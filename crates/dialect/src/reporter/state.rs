@@ -77,7 +77,12 @@ impl<C: Clock> State<C> {
         match command {
             Command::Event(event) => (self.sink)(*event),
             Command::Start(start) => self.start(*start),
-            Command::End(tag, end) => self.end(tag, end),
+            Command::End(tag, end, reply) => {
+                let total = self.end(tag, end);
+                if let Some((reply, total)) = reply.zip(total) {
+                    let _ = reply.send(total);
+                }
+            }
             Command::Flush(done) => {
                 let _ = done.send(());
             }
@@ -178,10 +183,9 @@ impl<C: Clock> State<C> {
         told.row
     }
 
-    fn end(&mut self, tag: FlowTag, end: FlowEnd) {
-        let Some(mut flow) = self.flows.remove(&tag) else {
-            return;
-        };
+    /// Ends a flow; returns its total.
+    fn end(&mut self, tag: FlowTag, end: FlowEnd) -> Option<Row> {
+        let mut flow = self.flows.remove(&tag)?;
         let wall = self.clock.wall();
         let groups = flow.groups().to_vec();
         for (index, told) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
@@ -210,6 +214,7 @@ impl<C: Clock> State<C> {
             }
         }
         self.tell_idle();
+        Some(total)
     }
 
     /// Tells what a group's ended flows add up to, and forgets it.

@@ -52,7 +52,7 @@ fn every_arrangement(ip: IpAddr, limit: Limit, parallel: usize) {
         let told = server_reports(&client);
         assert_eq!(told.len(), reports, "{what}");
         let total: u64 = told.iter().map(|row| row.bytes).sum();
-        let sent = carried(&client, true).iter().map(|flow| flow.2).sum();
+        let sent: u64 = carried(&client, true).iter().map(|flow| flow.2).sum();
         if reports > 0 {
             assert_eq!(total, sent, "{what}");
         }

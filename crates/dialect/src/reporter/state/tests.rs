@@ -146,7 +146,7 @@ impl Bench {
             at: at(millis),
             ..FlowEnd::default()
         };
-        self.state.obey(Command::End(flow.tag, end));
+        self.state.obey(Command::End(flow.tag, end, None));
     }
 
     fn pass(&mut self, millis: u64) {

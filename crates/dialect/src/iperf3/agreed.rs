@@ -1,0 +1,132 @@
+//! What client and server of a test do alike.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tapeline_base::{MonoTime, Role};
+use tapeline_report::{CpuUse, TestDirection, TestLimit, TestStart, TestTransport};
+use tapeline_sys::{CpuTime, process_cpu_time};
+use tapeline_wire::iperf3::{
+    Direction, Parameters, Protocol, Results, RetransmitKnowledge, limits,
+};
+
+use super::streams::{Link, Stream, StreamEnd};
+use crate::context::Context;
+
+/// Datagram length where the control connection does not say its MSS, bytes.
+const DEFAULT_UDP_LENGTH: u32 = 1460;
+
+/// Bytes of a block or datagram: as asked for, else iperf3's defaults.
+pub(super) fn block_length(parameters: &Parameters, segment: Option<u32>) -> u32 {
+    match (parameters.length, parameters.protocol) {
+        (Some(length), _) => length,
+        (None, Protocol::Udp) => segment
+            .unwrap_or(DEFAULT_UDP_LENGTH)
+            .clamp(limits::MIN_UDP_LENGTH, limits::MAX_UDP_LENGTH),
+        (None, Protocol::Tcp | Protocol::Sctp) => limits::DEFAULT_TCP_LENGTH,
+    }
+}
+
+/// The start of a test as both ends tell it; role and buffers are the caller's.
+pub(super) fn test_start(
+    parameters: &Parameters,
+    length: u32,
+    interval: Option<Duration>,
+) -> TestStart {
+    TestStart {
+        role: Role::Client,
+        transport: match parameters.protocol {
+            Protocol::Tcp => TestTransport::Tcp,
+            Protocol::Udp => TestTransport::Udp,
+            Protocol::Sctp => TestTransport::Sctp,
+        },
+        direction: match parameters.direction {
+            Direction::Forward => TestDirection::Forward,
+            Direction::Reverse => TestDirection::Reverse,
+            Direction::Bidirectional => TestDirection::Bidirectional,
+        },
+        streams: parameters.parallel,
+        block_length: length,
+        limit: match (parameters.bytes, parameters.blocks) {
+            (0, 0) => TestLimit::Time(Duration::from_secs(parameters.time.into())),
+            (0, blocks) => TestLimit::Blocks(blocks),
+            (bytes, _) => TestLimit::Bytes(bytes),
+        },
+        omit: Duration::from_secs(parameters.omit.into()),
+        interval,
+        tos: parameters.tos,
+        target_rate: parameters.rate,
+        pacing_rate: parameters.pacing_rate,
+        segment_size: parameters.segment_size,
+        window: parameters.window.unwrap_or(0).into(),
+        buffers: (0, 0),
+        send_offload: parameters.offload.is_some_and(|offload| offload.send),
+        receive_offload: parameters.offload.is_some_and(|offload| offload.receive),
+        title: parameters.title.clone(),
+        extra_data: parameters.extra_data.clone(),
+    }
+}
+
+/// Processor time of this process since a test's start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CpuClock {
+    began: MonoTime,
+    before: CpuTime,
+}
+
+impl CpuClock {
+    pub(super) fn start(context: &Context) -> Self {
+        Self {
+            began: context.now(),
+            before: process_cpu_time(),
+        }
+    }
+
+    /// Percent of one processor.
+    pub(super) fn reading(&self, context: &Context) -> CpuUse {
+        let wall = context.now().since(self.began).as_secs_f64();
+        let after = process_cpu_time();
+        let percent = |after: Duration, before: Duration| {
+            let used = after.saturating_sub(before).as_secs_f64();
+            if wall > 0.0 { 100.0 * used / wall } else { 0.0 }
+        };
+        let user = percent(after.user, self.before.user);
+        let system = percent(after.system, self.before.system);
+        CpuUse {
+            total: user + system,
+            user,
+            system,
+        }
+    }
+}
+
+/// Congestion control of the data connections.
+pub(super) fn congestion(streams: &[Stream]) -> Option<String> {
+    streams.iter().rev().find_map(|stream| match &stream.link {
+        Link::Tcp(conn) => conn.congestion(),
+        Link::Udp(_) => None,
+    })
+}
+
+/// This end's results message.
+pub(super) fn results(
+    parameters: &Parameters,
+    sends: bool,
+    cpu: CpuUse,
+    congestion: Option<String>,
+    ended: &BTreeMap<i64, StreamEnd>,
+) -> Results {
+    Results {
+        cpu_total: cpu.total,
+        cpu_user: cpu.user,
+        cpu_system: cpu.system,
+        retransmits: match (sends, parameters.protocol) {
+            (false, _) => RetransmitKnowledge::Receiver,
+            (true, Protocol::Udp) => RetransmitKnowledge::Unknown,
+            (true, Protocol::Tcp | Protocol::Sctp) => RetransmitKnowledge::Counted,
+        },
+        congestion,
+        server_output: None,
+        streams: ended.values().map(StreamEnd::results).collect(),
+    }
+}

@@ -1,0 +1,591 @@
+//! The iperf3 client: one control connection, and the streams that the server asks for.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tapeline_base::{ExitCode, Family, FlowTag, MonoTime, Role, Tos};
+use tapeline_engine::Stop;
+use tapeline_report::{
+    Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
+};
+use tapeline_sys::{
+    Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, outgoing_device,
+    reason,
+};
+use tapeline_wire::iperf3::{
+    CONNECT, Cookie, Direction, ErrorCode, Protocol, Results, is_connect_reply, limits, stream_id,
+};
+
+use super::agreed::{CpuClock, block_length, congestion, results, test_start};
+use super::client_control::{ClientControl, ClientStep, ControlFailure};
+use super::far_side;
+use super::plan::Iperf3Client;
+use super::streams::{Ends, Link, Stream, StreamEnd, Sums, Traffic};
+use crate::context::{Context, Interruption};
+use crate::iperf2::{add_zone, look_up};
+use crate::reporter::{GroupKind, ReporterHandle};
+
+const CONTROL: u64 = 0;
+const WAKER: u64 = 1;
+const INTERRUPTION: u64 = 2;
+/// Time for a data connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// Time for the answer to a UDP stream's connect message.
+const REPLY_LIMIT: Duration = Duration::from_secs(30);
+/// Time for each message of the server that depends on nothing but itself.
+const MESSAGE_LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs an iperf3 client's test to its end. Everything worth telling goes to `reporter`.
+#[must_use]
+pub fn run_iperf3_client(
+    plan: &Iperf3Client,
+    reporter: &ReporterHandle,
+    interruption: &Interruption,
+) -> ExitCode {
+    let context = Context::new(reporter.clone(), interruption.clone());
+    let failure = match Run::begin(plan, &context) {
+        Ok(run) => run.finish(),
+        Err(failure) => {
+            let end = TestEnd {
+                failure: Some(failure.clone()),
+                ..empty_end()
+            };
+            context.reporter.event(Event::TestEnd(Box::new(end)));
+            Some(failure)
+        }
+    };
+    match failure {
+        None => ExitCode::Success,
+        Some(failure) if failure.interrupted => ExitCode::Success,
+        Some(_) => ExitCode::Failure,
+    }
+}
+
+fn empty_end() -> TestEnd {
+    TestEnd {
+        cpu: tapeline_report::CpuUse::default(),
+        peer_cpu: None,
+        sender_congestion: None,
+        receiver_congestion: None,
+        peer_totals: Vec::new(),
+        peer_output: None,
+        failure: None,
+    }
+}
+
+/// A failure in iperf3's words, with the system's reason where the sentence has a place for it.
+fn failure(code: ErrorCode, why: Option<&str>) -> TestFailure {
+    let text = match why {
+        Some(why) if code.has_reason() => format!("{code}: {why}"),
+        _ => code.to_string(),
+    };
+    TestFailure {
+        code: code.0,
+        text,
+        by_peer: false,
+        interrupted: false,
+    }
+}
+
+const CANNOT_CONNECT: ErrorCode = ErrorCode(103);
+const CANNOT_CREATE_STREAM: ErrorCode = ErrorCode(200);
+const CANNOT_CONNECT_STREAM: ErrorCode = ErrorCode(203);
+const CANNOT_READ_CONTROL: ErrorCode = ErrorCode(108);
+const CANNOT_WRITE_CONTROL: ErrorCode = ErrorCode(107);
+
+/// A test between its first connection and its end.
+struct Run<'a> {
+    plan: &'a Iperf3Client,
+    context: &'a Arc<Context>,
+    conn: TcpConn,
+    peer: SocketAddr,
+    control: ClientControl,
+    cookie: Cookie,
+    poller: Poller,
+    waker: Arc<Waker>,
+    /// Bytes of a block or datagram.
+    length: u32,
+    streams: Vec<Stream>,
+    stop: Stop,
+    ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
+    ended: BTreeMap<i64, StreamEnd>,
+    traffic: Option<Traffic>,
+    cpu: CpuClock,
+    their_results: Option<Results>,
+    /// Until when the server's next message must be here.
+    due: Option<MonoTime>,
+    /// The end has been told.
+    stopped: bool,
+}
+
+impl<'a> Run<'a> {
+    fn begin(plan: &'a Iperf3Client, context: &'a Arc<Context>) -> Result<Self, TestFailure> {
+        let not_started = |why: String| failure(CANNOT_CONNECT, Some(&why));
+        let mut peer = look_up(&plan.host, plan.port, plan.family)
+            .map_err(|notice| not_started(words(&notice)))?;
+        add_zone(&mut peer, plan.device.as_deref()).map_err(|n| not_started(words(&n)))?;
+        let local = own_address(plan, peer, None).map_err(&not_started)?;
+        let options = SocketOptions {
+            nodelay: true,
+            device: plan.device.clone(),
+            ..SocketOptions::default()
+        };
+        let limit = plan.connect_timeout;
+        let waker = context.interruption.waker();
+        let connected = TcpConn::connect_or_cancel(peer, local, &options, limit, waker)
+            .map_err(|error| not_started(error.reason()))?;
+        let conn = connected.conn;
+        let random = std::hash::RandomState::new();
+        let cookie = Cookie::from_random(std::array::from_fn(|index| {
+            std::hash::BuildHasher::hash_one(&random, index) as u8
+        }));
+        let mut parameters = plan.parameters.clone();
+        let length = block_length(&parameters, conn.mss());
+        parameters.length = Some(length);
+        context
+            .reporter
+            .event(Event::ControlConnected(ControlConnected {
+                peer: ControlPeer::ConnectingTo {
+                    host: plan.host.clone(),
+                    port: plan.port,
+                },
+                at: context.wall(),
+                cookie: cookie.text().to_owned(),
+                segment_size: conn.mss(),
+            }));
+        let prepare = || -> std::io::Result<(Poller, Arc<Waker>)> {
+            let waker = Arc::new(Waker::new()?);
+            let mut poller = Poller::new()?;
+            poller.register(&conn, CONTROL, Interest::READ)?;
+            poller.register(&waker, WAKER, Interest::READ)?;
+            poller.register(context.interruption.waker(), INTERRUPTION, Interest::READ)?;
+            Ok((poller, waker))
+        };
+        let (poller, waker) = prepare().map_err(|error| not_started(reason(&error)))?;
+        Ok(Self {
+            plan,
+            context,
+            peer: conn.peer_addr().unwrap_or(peer),
+            conn,
+            control: ClientControl::new(cookie, parameters.clone()),
+            cookie,
+            poller,
+            waker,
+            length,
+            streams: Vec::new(),
+            stop: context.stop().child(),
+            ends: mpsc::channel(),
+            ended: BTreeMap::new(),
+            traffic: None,
+            cpu: CpuClock::start(context),
+            their_results: None,
+            due: Some(context.now() + MESSAGE_LIMIT),
+            stopped: false,
+        })
+    }
+
+    /// Runs the test and tells its end; returns why it failed, if it did.
+    fn finish(mut self) -> Option<TestFailure> {
+        let failure = self.drive().err();
+        // Whatever still runs ends now and is told.
+        self.stop.raise();
+        self.gather(|run| run.ended.len() == run.streams.len() || run.traffic.is_none());
+        let mut end = TestEnd {
+            cpu: self.cpu.reading(self.context),
+            failure: failure.clone(),
+            ..empty_end()
+        };
+        self.tell_congestion(&mut end);
+        if let Some(results) = &self.their_results {
+            far_side::tell(results, &self.ended, &mut end);
+        }
+        self.context.reporter.event(Event::TestEnd(Box::new(end)));
+        failure
+    }
+
+    /// Follows the control connection to its end.
+    fn drive(&mut self) -> Result<(), TestFailure> {
+        let mut events = Events::with_capacity(8);
+        loop {
+            while let Some(step) = self.control.next() {
+                if self.obey(step)? {
+                    return Ok(());
+                }
+            }
+            if self.context.interruption.is_raised() {
+                return Err(self.interrupted());
+            }
+            self.take_ends();
+            if self.is_over() && !self.stopped {
+                self.stopped = true;
+                self.control.stop();
+                self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                continue;
+            }
+            let now = self.context.now();
+            if self.due.is_some_and(|due| now >= due) {
+                return Err(failure(ErrorCode(112), Some("Connection timed out")));
+            }
+            let wait = match self.due.into_iter().chain(self.deadline()).min() {
+                Some(due) if due > now => Wait::AtMost(due.since(now)),
+                Some(_) => Wait::AtMost(Duration::from_millis(1)),
+                None => Wait::Forever,
+            };
+            self.poller
+                .wait(&mut events, wait)
+                .map_err(|error| failure(ErrorCode(118), Some(&reason(&error))))?;
+            self.waker.drain();
+            self.hear()?;
+        }
+    }
+
+    fn deadline(&self) -> Option<MonoTime> {
+        // Once it is passed, the ends of the streams are waited for.
+        let running = self.ended.len() < self.streams.len();
+        let deadline = self.traffic.as_ref().and_then(Traffic::deadline);
+        deadline.filter(|deadline| running && *deadline > self.context.now())
+    }
+
+    fn interrupted(&mut self) -> TestFailure {
+        self.control.interrupt();
+        while let Some(step) = self.control.next() {
+            if let ClientStep::Send(bytes) = step {
+                let _ = self.conn.send_all(&bytes);
+            }
+        }
+        TestFailure {
+            code: 0,
+            text: "interrupt - the client has terminated".into(),
+            by_peer: false,
+            interrupted: true,
+        }
+    }
+
+    /// Reads what has come over the control connection.
+    fn hear(&mut self) -> Result<(), TestFailure> {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match self.conn.recv_nonblocking(&mut buffer) {
+                Ok(0) => {
+                    self.control.closed();
+                    return Ok(());
+                }
+                Ok(count) => self.control.received(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(failure(CANNOT_READ_CONTROL, Some(&reason(&error)))),
+            }
+        }
+    }
+
+    /// Does what a step asks for; returns whether the test has ended in order.
+    fn obey(&mut self, step: ClientStep) -> Result<bool, TestFailure> {
+        match step {
+            ClientStep::Send(bytes) => self
+                .conn
+                .send_all(&bytes)
+                .map_err(|error| failure(CANNOT_WRITE_CONTROL, Some(&reason(&error))))?,
+            ClientStep::OpenStreams => self.open_streams()?,
+            ClientStep::Start => self.tell_start(),
+            ClientStep::Run => self.run_streams(),
+            ClientStep::GiveResults => {
+                self.stop.raise();
+                self.gather(|run| run.ended.len() == run.streams.len());
+                let results = self.results();
+                self.control.results(&results);
+            }
+            ClientStep::TheirResults(results) => self.their_results = Some(results),
+            ClientStep::Finished => {
+                let _ = self.conn.shutdown_write();
+                return Ok(true);
+            }
+            ClientStep::Failed(reason) => return Err(self.failed(reason)),
+        }
+        Ok(false)
+    }
+
+    fn failed(&self, reason: ControlFailure) -> TestFailure {
+        let code = reason.code();
+        let by_peer = matches!(&reason, ControlFailure::Refused(_));
+        let why = match reason {
+            ControlFailure::Refused(error) if error.errno != 0 => {
+                let errno = i32::try_from(error.errno).unwrap_or(i32::MAX);
+                Some(tapeline_sys::reason(&std::io::Error::from_raw_os_error(
+                    errno,
+                )))
+            }
+            _ => None,
+        };
+        TestFailure {
+            by_peer,
+            ..failure(code, why.as_deref())
+        }
+    }
+
+    fn open_streams(&mut self) -> Result<(), TestFailure> {
+        let parameters = self.plan.parameters.clone();
+        for index in 0..parameters.connections() {
+            let sends = match parameters.direction {
+                Direction::Forward => true,
+                Direction::Reverse => false,
+                Direction::Bidirectional => index < parameters.parallel,
+            };
+            let port = self.plan.client_port.map(|port| {
+                let step = u16::try_from(index).unwrap_or(u16::MAX);
+                port.saturating_add(step)
+            });
+            let local = own_address(self.plan, self.peer, port)
+                .map_err(|why| failure(CANNOT_CREATE_STREAM, Some(&why)))?;
+            let link = match parameters.protocol {
+                Protocol::Udp => Link::Udp(self.open_udp(local)?),
+                Protocol::Tcp | Protocol::Sctp => Link::Tcp(self.open_tcp(local)?),
+            };
+            self.add_stream(index as usize, sends, link);
+        }
+        Ok(())
+    }
+
+    fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
+        let addresses = match &link {
+            Link::Tcp(conn) => (conn.local_addr(), conn.peer_addr()),
+            Link::Udp(socket) => (socket.local_addr(), socket.peer_addr()),
+        };
+        let (local, peer) = (
+            addresses.0.unwrap_or(self.peer),
+            addresses.1.unwrap_or(self.peer),
+        );
+        let tag = FlowTag {
+            id: self.context.next_id(),
+            reversed: false,
+        };
+        let line = Connected {
+            device: outgoing_device(&local),
+            at: Some(self.context.wall()),
+            ..Connected::new(tag, local, peer)
+        };
+        self.context.reporter.event(Event::Connected(line));
+        self.streams.push(Stream {
+            tag,
+            id: stream_id(index),
+            sends,
+            local,
+            peer,
+            link,
+        });
+    }
+
+    fn options(&self) -> SocketOptions {
+        let parameters = &self.plan.parameters;
+        SocketOptions {
+            send_buffer: parameters.window.map(u64::from),
+            receive_buffer: parameters.window.map(u64::from),
+            congestion: parameters.congestion.clone(),
+            tos: (parameters.tos != 0).then_some(Tos(parameters.tos)),
+            mss: parameters.segment_size,
+            nodelay: parameters.nodelay,
+            dont_fragment: parameters.dont_fragment.then_some(true),
+            device: self.plan.device.clone(),
+            ..SocketOptions::default()
+        }
+    }
+
+    fn open_tcp(&self, local: Option<SocketAddr>) -> Result<Arc<TcpConn>, TestFailure> {
+        let cancel = self.context.interruption.waker();
+        let options = self.options();
+        let connected =
+            TcpConn::connect_or_cancel(self.peer, local, &options, Some(CONNECT_LIMIT), cancel)
+                .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;
+        let mut refused = connected.refused.iter();
+        if let Some(lacking) =
+            refused.find(|refused| refused.option == tapeline_sys::SocketOption::Congestion)
+        {
+            return Err(failure(ErrorCode(134), Some(&reason(&lacking.error))));
+        }
+        let conn = connected.conn;
+        conn.send_all(self.cookie.bytes())
+            .map_err(|error| failure(ErrorCode(105), Some(&reason(&error))))?;
+        Ok(Arc::new(conn))
+    }
+
+    /// Opens a socket and has the server connect its own to it. The message is not repeated: a
+    /// second one would be taken for data by servers that had the first.
+    fn open_udp(&mut self, local: Option<SocketAddr>) -> Result<Arc<UdpSocket>, TestFailure> {
+        let options = self.options();
+        let opened = UdpSocket::connected(self.peer, local, &options)
+            .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;
+        let socket = opened.socket;
+        let unreadable = |why: String| failure(ErrorCode::STREAM_READ, Some(&why));
+        socket
+            .send(&CONNECT)
+            .map_err(|error| failure(ErrorCode(205), Some(&reason(&error))))?;
+        let due = self.context.now() + REPLY_LIMIT;
+        let mut buffer = vec![0; limits::MAX_UDP_LENGTH as usize];
+        loop {
+            let now = self.context.now();
+            if now >= due {
+                return Err(unreadable("Connection timed out".into()));
+            }
+            if self.context.interruption.is_raised() {
+                return Err(self.interrupted());
+            }
+            let wait = Wait::AtMost(due.since(now).min(Duration::from_millis(20)));
+            match socket.wait_ready(Interest::READ, wait) {
+                Ok(true) => match socket.recv_nonblocking(&mut buffer) {
+                    Ok(length) if is_connect_reply(&buffer[..length]) => break,
+                    // Data that has overtaken the answer proves the server's socket as well.
+                    Ok(length) if length == self.length as usize => break,
+                    Ok(_) => {}
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(unreadable(reason(&error))),
+                },
+                Ok(false) => self.look_for_refusal()?,
+                Err(error) => return Err(unreadable(reason(&error))),
+            }
+        }
+        Ok(Arc::new(socket))
+    }
+
+    /// A server that gives up while streams are being opened says so on the control connection.
+    fn look_for_refusal(&mut self) -> Result<(), TestFailure> {
+        self.hear()?;
+        match self.control.peek().cloned() {
+            Some(ClientStep::Failed(reason)) => Err(self.failed(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    fn tell_start(&mut self) {
+        let parameters = &self.plan.parameters;
+        let buffers = match self.streams.first().map(|stream| &stream.link) {
+            Some(Link::Tcp(conn)) => (conn.send_buffer(), conn.receive_buffer()),
+            Some(Link::Udp(socket)) => (socket.send_buffer(), socket.receive_buffer()),
+            None => (Ok(0), Ok(0)),
+        };
+        let start = TestStart {
+            role: Role::Client,
+            buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            ..test_start(parameters, self.length, self.plan.interval)
+        };
+        self.context
+            .reporter
+            .event(Event::TestStart(Box::new(start)));
+        self.due = None;
+    }
+
+    fn run_streams(&mut self) {
+        let start = self.context.now();
+        self.cpu = CpuClock::start(self.context);
+        let reporter = &self.context.reporter;
+        let senders = self.streams.iter().filter(|stream| stream.sends).count();
+        let sums = Sums {
+            sent: reporter.open_group(GroupKind::Sum(Role::Client), senders),
+            received: reporter
+                .open_group(GroupKind::Sum(Role::Server), self.streams.len() - senders),
+        };
+        let traffic = Traffic {
+            context: Arc::clone(self.context),
+            parameters: self.plan.parameters.clone(),
+            length: self.length,
+            interval: self.plan.interval,
+            start,
+            decides: true,
+            patience: self.plan.patience.receive,
+            file: self.plan.file.clone(),
+            stop: self.stop.clone(),
+            sums,
+        };
+        let ends = Ends {
+            tell: self.ends.0.clone(),
+            waker: Arc::clone(&self.waker),
+        };
+        for stream in &self.streams {
+            traffic.run(stream.clone(), &ends);
+        }
+        self.traffic = Some(traffic);
+    }
+
+    /// Whether the test is over as far as this end decides: all streams that this end can end
+    /// have ended.
+    fn is_over(&self) -> bool {
+        self.traffic.is_some() && self.ended.len() == self.streams.len()
+    }
+
+    fn take_ends(&mut self) {
+        while let Ok(end) = self.ends.1.try_recv() {
+            self.ended.insert(end.stream.id, end);
+        }
+    }
+
+    /// Waits for the ends of streams until `enough`; they follow the stop flag at once.
+    fn gather(&mut self, enough: impl Fn(&Self) -> bool) {
+        self.take_ends();
+        while !enough(self) {
+            match self.ends.1.recv_timeout(CONNECT_LIMIT) {
+                Ok(end) => {
+                    self.ended.insert(end.stream.id, end);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn results(&self) -> Results {
+        let sends = self.plan.parameters.direction != Direction::Reverse;
+        results(
+            &self.plan.parameters,
+            sends,
+            self.cpu.reading(self.context),
+            congestion(&self.streams),
+            &self.ended,
+        )
+    }
+
+    fn tell_congestion(&self, end: &mut TestEnd) {
+        let own = congestion(&self.streams);
+        let theirs = self
+            .their_results
+            .as_ref()
+            .and_then(|results| results.congestion.clone());
+        (end.sender_congestion, end.receiver_congestion) =
+            if self.plan.parameters.direction == Direction::Reverse {
+                (theirs, own)
+            } else {
+                (own, theirs)
+            };
+    }
+}
+
+/// Own address of a connection to `peer`, where one was asked for.
+fn own_address(
+    plan: &Iperf3Client,
+    peer: SocketAddr,
+    port: Option<u16>,
+) -> Result<Option<SocketAddr>, String> {
+    let family = if peer.is_ipv6() {
+        Family::V6
+    } else {
+        Family::V4
+    };
+    let Some(bind) = &plan.bind else {
+        let any = port.map(|port| match family {
+            Family::V6 => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
+            Family::V4 | Family::Any => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+        });
+        return Ok(any);
+    };
+    let mut address =
+        look_up(&bind.host, port.unwrap_or(0), family).map_err(|notice| words(&notice))?;
+    let device = bind.device.as_deref().or(plan.device.as_deref());
+    add_zone(&mut address, device).map_err(|notice| words(&notice))?;
+    Ok(Some(address))
+}
+
+/// The reason in a notice about an address.
+fn words(notice: &Notice) -> String {
+    match notice {
+        Notice::Unresolvable { host, reason } => format!("{host}: {reason}"),
+        Notice::DeviceFailed { device, reason } => format!("{device}: {reason}"),
+        _ => "address unusable".into(),
+    }
+}
