@@ -141,6 +141,28 @@ impl UdpSocket {
         Ok(opened)
     }
 
+    /// Another socket on this one's port, connected to `peer`: it receives that peer's datagrams,
+    /// this one the others'. `local` is the own address that the peer sends to.
+    ///
+    /// # Errors
+    /// [`SocketError`] of `Open`, `Bind` or `Connect`.
+    pub fn branch(&self, local: SocketAddr, peer: SocketAddr) -> Result<Self, SocketError> {
+        // Branches share their port among themselves. This socket shares it for a moment only,
+        // so nobody else can take part.
+        let share = |socket: &Socket, shared| {
+            let set = socket.set_reuse_address(shared);
+            set.map_err(|error| SocketError::new(Operation::Bind, local, error))
+        };
+        share(&self.socket, true)?;
+        let options = SocketOptions {
+            reuse_address: true,
+            ..SocketOptions::default()
+        };
+        let branch = Self::connected(peer, Some(local), &options);
+        share(&self.socket, false)?;
+        Ok(branch?.socket)
+    }
+
     /// Fixes the peer: sends go to it, datagrams from others are not received.
     ///
     /// # Errors

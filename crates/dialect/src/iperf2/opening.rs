@@ -2,6 +2,7 @@
 //! reading a byte of payload.
 
 use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, limits};
+use tapeline_wire::iperf3::Cookie;
 
 /// What a connection turned out to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,8 @@ pub(super) enum Request {
         /// Bytes that count as data.
         counted: u64,
     },
+    /// The cookie of an iperf3 test.
+    Iperf3(Cookie),
     /// Request and response; the first bytes of the first request are here.
     Exchange {
         /// Parsed first request.
@@ -48,6 +51,8 @@ pub(super) struct Opening {
     bytes: Vec<u8>,
     /// What a client must know to be served.
     key: Option<PermitKey>,
+    /// iperf3 clients are served too.
+    iperf3: bool,
 }
 
 impl Opening {
@@ -56,6 +61,16 @@ impl Opening {
         Self {
             bytes: Vec::new(),
             key,
+            iperf3: false,
+        }
+    }
+
+    /// Serves iperf3 clients too: their first bytes are letters and digits up to a NUL, as no
+    /// other's are.
+    pub(super) fn or_iperf3(self, served: bool) -> Self {
+        Self {
+            iperf3: served,
+            ..self
         }
     }
 
@@ -72,6 +87,16 @@ impl Opening {
 
     /// What is needed now.
     pub(super) fn progress(&self) -> Progress {
+        if self.iperf3 && !self.bytes.is_empty() && Cookie::could_begin(&self.bytes) {
+            match self.bytes.first_chunk::<{ Cookie::LENGTH }>() {
+                None => return Progress::Need(Cookie::LENGTH - self.bytes.len()),
+                Some(bytes) => {
+                    if let Ok(cookie) = Cookie::parse(bytes) {
+                        return Progress::Ready(Request::Iperf3(cookie));
+                    }
+                }
+            }
+        }
         let Some(first) = self.bytes.first_chunk::<4>() else {
             return Progress::Need(4 - self.bytes.len());
         };

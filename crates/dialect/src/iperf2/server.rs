@@ -18,6 +18,7 @@ use super::groups::TestGroups;
 use super::tcp_server::{Admission, TcpService};
 use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
+use crate::iperf3::Iperf3Service;
 use crate::plan::{Personality, ServedTransports, ServerPlan};
 use crate::reporter::ReporterHandle;
 
@@ -180,6 +181,7 @@ pub struct Server {
     tally: Arc<Tally>,
     wakers: Vec<Arc<Waker>>,
     ports: Vec<(Transport, u16)>,
+    iperf3: Option<Arc<Iperf3Service>>,
 }
 
 impl Server {
@@ -202,8 +204,13 @@ impl Server {
             threads: Vec::new(),
             wakers: Vec::new(),
             ports: Vec::new(),
+            iperf3: None,
             context,
         };
+        server.iperf3 = plan.iperf3.clone().map(|plan| {
+            let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
+            Iperf3Service::new(plan, context, tally)
+        });
         match server.open(plan) {
             Ok(()) => Ok(server),
             Err(notice) => {
@@ -276,6 +283,7 @@ impl Server {
             groups: Arc::clone(groups),
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
+            iperf3: self.iperf3.clone(),
             close: Stop::new(),
             until: plan
                 .time
@@ -312,6 +320,7 @@ impl Server {
             groups: Arc::clone(groups),
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
+            iperf3: self.iperf3.clone(),
             close: Stop::new(),
             until: plan.time.map(|time| self.context.now() + time),
             most: plan.connections,

@@ -11,6 +11,7 @@ use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, TcpListener, Wait, Waker};
 use tapeline_wire::iperf2::TcpClientHeader;
+use tapeline_wire::iperf3::Cookie;
 
 use super::banner;
 use super::client::SharedContext;
@@ -20,6 +21,7 @@ use super::order::EXCHANGE_LIMIT;
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
 use crate::context::Tally;
+use crate::iperf3::Iperf3Service;
 use crate::plan::{Personality, ServerPlan};
 use crate::reporter::GroupKey;
 
@@ -89,6 +91,8 @@ pub(super) struct TcpService {
     /// Running flows; woken when one ends.
     pub(super) tally: Arc<Tally>,
     pub(super) waker: Arc<Waker>,
+    /// Serves iperf3 clients, where the plan says so.
+    pub(super) iperf3: Option<Arc<Iperf3Service>>,
     /// Stop listening (running flows go on).
     pub(super) close: Stop,
     /// Stop listening at this time.
@@ -246,7 +250,8 @@ impl TcpService {
                                 .permit_key
                                 .as_ref()
                                 .map(|permit| permit.key.clone()),
-                        ),
+                        )
+                        .or_iperf3(self.iperf3.is_some()),
                         request,
                     });
                 }
@@ -272,6 +277,12 @@ impl TcpService {
         let read = panic::catch_unwind(AssertUnwindSafe(|| self.read(one)));
         match read.unwrap_or_else(|_| Heard::Refused("internal fault".into())) {
             Heard::Part => {}
+            // A stream of a running test does not wait for its end.
+            Heard::Whole(Request::Iperf3(cookie)) if self.knows_iperf3(&cookie) => {
+                if let (Some(service), Some(one)) = (&self.iperf3, door.take(at)) {
+                    service.take(one.conn, one.peer, cookie);
+                }
+            }
             Heard::Whole(request) => {
                 let _ = door.poller.deregister(&door.pending[at].conn);
                 door.pending[at].request = Some(request);
@@ -313,6 +324,11 @@ impl TcpService {
                 Err(_) => self.refuse(peer, "internal fault".into()),
             }
         }
+    }
+
+    fn knows_iperf3(&self, cookie: &Cookie) -> bool {
+        let service = self.iperf3.as_ref();
+        service.is_some_and(|service| service.knows(cookie))
     }
 
     fn admits(&self, peer: IpAddr) -> bool {
@@ -416,13 +432,16 @@ impl TcpService {
         let (Some(request), Ok(local)) = (one.request, one.conn.local_addr()) else {
             return false;
         };
+        if let (Request::Iperf3(cookie), Some(service)) = (&request, &self.iperf3) {
+            return service.take(one.conn, one.peer, *cookie);
+        }
         let now = self.context.both();
         let (id, start) = match &request {
             Request::Test { header, .. } => (
                 self.context.flow_id(header.transfer_id),
                 self.test_start(header, one.accepted, now),
             ),
-            Request::Headerless { .. } | Request::Exchange { .. } => {
+            Request::Headerless { .. } | Request::Exchange { .. } | Request::Iperf3(_) => {
                 (self.context.next_id(), Start::at_once(now))
             }
         };

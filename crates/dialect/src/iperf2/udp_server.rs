@@ -27,6 +27,7 @@ use super::udp_flow::{Announced, FlowReader};
 use super::udp_session::Opening;
 use super::udp_start::{ClockCheck, agreed_start};
 use crate::context::{Part, Tally};
+use crate::iperf3::Iperf3Service;
 use crate::plan::ServerPlan;
 use crate::reporter::{FlowEnd, RunningFlow};
 
@@ -50,6 +51,8 @@ pub(super) struct UdpService {
     pub(super) groups: Arc<TestGroups>,
     pub(super) tally: Arc<Tally>,
     pub(super) waker: Arc<Waker>,
+    /// Serves iperf3 clients, where the plan says so.
+    pub(super) iperf3: Option<Arc<Iperf3Service>>,
     pub(super) close: Stop,
     pub(super) until: Option<MonoTime>,
     pub(super) most: Option<usize>,
@@ -283,6 +286,7 @@ impl UdpService {
                 }
                 return;
             }
+            None if self.is_iperf3(datagram) => return,
             None => return self.open(flows, datagram),
         };
         let wall = || self.context.wall();
@@ -315,6 +319,17 @@ impl UdpService {
         let one = self.plan.single_client || self.plan.single_udp;
         let room = self.has_room(flows, self.context.now());
         address && room && (!one || flows.active == 0) && flows.by_key.len() < MOST_FLOWS
+    }
+
+    /// Whether the datagram asks for a stream of an iperf3 test, which then has a socket of its
+    /// own.
+    fn is_iperf3(&self, datagram: &Arrived<'_>) -> bool {
+        let Some(service) = &self.iperf3 else {
+            return false;
+        };
+        let FlowKey { source, at } = datagram.key;
+        tapeline_wire::iperf3::is_connect(datagram.content.payload)
+            && service.take_datagram(&self.socket, source, at)
     }
 
     /// A datagram of an unknown source.

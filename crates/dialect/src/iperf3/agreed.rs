@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, Role};
-use tapeline_report::{CpuUse, TestDirection, TestLimit, TestStart, TestTransport};
+use tapeline_base::{FlowTag, MonoTime, Role};
+use tapeline_report::{
+    CpuUse, TestDirection, TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
+};
 use tapeline_sys::{CpuTime, process_cpu_time};
 use tapeline_wire::iperf3::{
-    Direction, Parameters, Protocol, Results, RetransmitKnowledge, limits,
+    Direction, ErrorCode, Parameters, Protocol, Results, RetransmitKnowledge, limits,
 };
 
+use super::client_control::ControlFailure;
 use super::streams::{Link, Stream, StreamEnd};
 use crate::context::Context;
 
@@ -34,6 +37,8 @@ pub(super) fn test_start(
     interval: Option<Duration>,
 ) -> TestStart {
     TestStart {
+        test: 0,
+        flows: Vec::new(),
         role: Role::Client,
         transport: match parameters.protocol {
             Protocol::Tcp => TestTransport::Tcp,
@@ -128,5 +133,58 @@ pub(super) fn results(
         congestion,
         server_output: None,
         streams: ended.values().map(StreamEnd::results).collect(),
+    }
+}
+
+/// Flows as the start of a test names them.
+pub(super) fn flows(streams: &[Stream]) -> Vec<(FlowTag, bool)> {
+    let named = streams.iter().map(|stream| (stream.tag, stream.sends));
+    named.collect()
+}
+
+/// The end of a test of which nothing is known.
+pub(super) fn empty_end(test: u32) -> TestEnd {
+    TestEnd {
+        test,
+        cpu: CpuUse::default(),
+        peer_cpu: None,
+        sender_congestion: None,
+        receiver_congestion: None,
+        peer_totals: Vec::new(),
+        peer_output: None,
+        failure: None,
+    }
+}
+
+/// A failure in iperf3's words, with the system's reason where the sentence has a place for it.
+pub(super) fn failure(code: ErrorCode, why: Option<&str>) -> TestFailure {
+    let text = match why {
+        Some(why) if code.has_reason() => format!("{code}: {why}"),
+        _ => code.to_string(),
+    };
+    TestFailure {
+        code: code.0,
+        text,
+        by_peer: false,
+        interrupted: false,
+    }
+}
+
+/// Why a control connection ended, in iperf3's words.
+pub(super) fn control_failure(reason: ControlFailure) -> TestFailure {
+    let code = reason.code();
+    let by_peer = matches!(&reason, ControlFailure::Refused(_));
+    let why = match reason {
+        ControlFailure::Refused(error) if error.errno != 0 => {
+            let errno = i32::try_from(error.errno).unwrap_or(i32::MAX);
+            Some(tapeline_sys::reason(&std::io::Error::from_raw_os_error(
+                errno,
+            )))
+        }
+        _ => None,
+    };
+    TestFailure {
+        by_peer,
+        ..failure(code, why.as_deref())
     }
 }

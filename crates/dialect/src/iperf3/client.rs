@@ -18,15 +18,20 @@ use tapeline_wire::iperf3::{
     CONNECT, Cookie, Direction, ErrorCode, Protocol, Results, is_connect_reply, limits, stream_id,
 };
 
-use super::agreed::{CpuClock, block_length, congestion, results, test_start};
-use super::client_control::{ClientControl, ClientStep, ControlFailure};
+use super::agreed::{
+    CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
+    test_start,
+};
+use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
 use super::plan::Iperf3Client;
-use super::streams::{Ends, Link, Stream, StreamEnd, Sums, Traffic};
+use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
 use crate::context::{Context, Interruption};
 use crate::iperf2::{add_zone, look_up};
 use crate::reporter::{GroupKind, ReporterHandle};
 
+/// A client runs one test.
+const ONLY: u32 = 1;
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
 const INTERRUPTION: u64 = 2;
@@ -50,7 +55,7 @@ pub fn run_iperf3_client(
         Err(failure) => {
             let end = TestEnd {
                 failure: Some(failure.clone()),
-                ..empty_end()
+                ..empty_end(ONLY)
             };
             context.reporter.event(Event::TestEnd(Box::new(end)));
             Some(failure)
@@ -60,32 +65,6 @@ pub fn run_iperf3_client(
         None => ExitCode::Success,
         Some(failure) if failure.interrupted => ExitCode::Success,
         Some(_) => ExitCode::Failure,
-    }
-}
-
-fn empty_end() -> TestEnd {
-    TestEnd {
-        cpu: tapeline_report::CpuUse::default(),
-        peer_cpu: None,
-        sender_congestion: None,
-        receiver_congestion: None,
-        peer_totals: Vec::new(),
-        peer_output: None,
-        failure: None,
-    }
-}
-
-/// A failure in iperf3's words, with the system's reason where the sentence has a place for it.
-fn failure(code: ErrorCode, why: Option<&str>) -> TestFailure {
-    let text = match why {
-        Some(why) if code.has_reason() => format!("{code}: {why}"),
-        _ => code.to_string(),
-    };
-    TestFailure {
-        code: code.0,
-        text,
-        by_peer: false,
-        interrupted: false,
     }
 }
 
@@ -147,6 +126,7 @@ impl<'a> Run<'a> {
         context
             .reporter
             .event(Event::ControlConnected(ControlConnected {
+                test: ONLY,
                 peer: ControlPeer::ConnectingTo {
                     host: plan.host.clone(),
                     port: plan.port,
@@ -195,7 +175,7 @@ impl<'a> Run<'a> {
         let mut end = TestEnd {
             cpu: self.cpu.reading(self.context),
             failure: failure.clone(),
-            ..empty_end()
+            ..empty_end(ONLY)
         };
         self.tell_congestion(&mut end);
         if let Some(results) = &self.their_results {
@@ -300,27 +280,9 @@ impl<'a> Run<'a> {
                 let _ = self.conn.shutdown_write();
                 return Ok(true);
             }
-            ClientStep::Failed(reason) => return Err(self.failed(reason)),
+            ClientStep::Failed(reason) => return Err(control_failure(reason)),
         }
         Ok(false)
-    }
-
-    fn failed(&self, reason: ControlFailure) -> TestFailure {
-        let code = reason.code();
-        let by_peer = matches!(&reason, ControlFailure::Refused(_));
-        let why = match reason {
-            ControlFailure::Refused(error) if error.errno != 0 => {
-                let errno = i32::try_from(error.errno).unwrap_or(i32::MAX);
-                Some(tapeline_sys::reason(&std::io::Error::from_raw_os_error(
-                    errno,
-                )))
-            }
-            _ => None,
-        };
-        TestFailure {
-            by_peer,
-            ..failure(code, why.as_deref())
-        }
     }
 
     fn open_streams(&mut self) -> Result<(), TestFailure> {
@@ -450,7 +412,7 @@ impl<'a> Run<'a> {
     fn look_for_refusal(&mut self) -> Result<(), TestFailure> {
         self.hear()?;
         match self.control.peek().cloned() {
-            Some(ClientStep::Failed(reason)) => Err(self.failed(reason)),
+            Some(ClientStep::Failed(reason)) => Err(control_failure(reason)),
             _ => Ok(()),
         }
     }
@@ -463,6 +425,8 @@ impl<'a> Run<'a> {
             None => (Ok(0), Ok(0)),
         };
         let start = TestStart {
+            test: ONLY,
+            flows: flows(&self.streams),
             role: Role::Client,
             buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
             ..test_start(parameters, self.length, self.plan.interval)
@@ -494,6 +458,7 @@ impl<'a> Run<'a> {
             file: self.plan.file.clone(),
             stop: self.stop.clone(),
             sums,
+            meters: Meters::default(),
         };
         let ends = Ends {
             tell: self.ends.0.clone(),

@@ -13,8 +13,10 @@ mod client_control;
 mod far_side;
 mod inbox;
 mod plan;
+mod registry;
 #[cfg(test)]
 mod replay;
+mod server;
 mod server_control;
 mod stamp;
 mod streams;
@@ -24,3 +26,4 @@ pub use plan::{
     Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, Keepalive,
     MostTests, RsaPadding,
 };
+pub(crate) use server::Iperf3Service;

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowTag, MonoTime, Transport, WallTime};
+use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
     ArrivedDatagram, ByteIntake, Cause, DatagramCell, DatagramReceiver, Destination, Ending,
     Intervals, KernelPacing, PayloadSource, Precision, ReceiveCell, Schedule, SendCell, SendEnd,
@@ -16,7 +16,9 @@ use tapeline_engine::{
 use tapeline_report::{Endpoints, Measure, Notice, Row};
 use tapeline_stats::Random;
 use tapeline_sys::{ReceiveBatch, ReceiveFeatures, TcpConn, UdpSocket, Wait, Waker, reason};
-use tapeline_wire::iperf3::{DatagramHeader, Parameters, StreamResults, limits};
+use tapeline_wire::iperf3::{
+    CONNECT_REPLY, DatagramHeader, Parameters, StreamResults, is_connect, limits,
+};
 
 use super::stamp::Iperf3Stamp;
 use crate::context::Context;
@@ -72,6 +74,39 @@ pub(super) struct Traffic {
     pub(super) stop: Stop,
     /// Sums of senders and of receivers.
     pub(super) sums: Sums,
+    pub(super) meters: Meters,
+}
+
+/// Reads how many bytes the streams of a test have moved.
+#[derive(Clone, Default)]
+pub(super) struct Meters(Arc<Mutex<Vec<Meter>>>);
+
+struct Meter {
+    sends: bool,
+    bytes: Box<dyn Fn() -> u64 + Send>,
+}
+
+impl Meters {
+    fn add(&self, sends: bool, bytes: impl Fn() -> u64 + Send + 'static) {
+        let bytes = Box::new(bytes);
+        self.lock().push(Meter { sends, bytes });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Meter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of all streams, in both directions.
+    pub(super) fn total(&self) -> u64 {
+        self.lock().iter().map(|meter| (meter.bytes)()).sum()
+    }
+
+    /// Bytes that have been received.
+    pub(super) fn received(&self) -> u64 {
+        let meters = self.lock();
+        let receivers = meters.iter().filter(|meter| !meter.sends);
+        receivers.map(|meter| (meter.bytes)()).sum()
+    }
 }
 
 /// The sums that a test's streams belong to.
@@ -177,6 +212,20 @@ impl Traffic {
         (self.decides && !time.is_zero()).then(|| self.start + self.omit() + time)
     }
 
+    /// Bytes of the whole test in a direction, where an amount was agreed.
+    pub(super) fn amount(&self) -> Option<u64> {
+        let streams = u64::from(self.parameters.parallel.max(1));
+        let bytes = self.bytes()?;
+        Some(
+            bytes
+                .saturating_mul(streams)
+                .min(match self.parameters.bytes {
+                    0 => u64::MAX,
+                    bytes => bytes,
+                }),
+        )
+    }
+
     /// After how many bytes a stream is over: the test's amount in equal parts, in whole blocks
     /// or datagrams where those are counted.
     fn bytes(&self) -> Option<u64> {
@@ -269,6 +318,8 @@ impl Traffic {
             }
         };
         let cell = Arc::new(SendCell::new(self.intervals()));
+        let meter = Arc::clone(&cell);
+        self.meters.add(true, move || meter.read().bytes);
         let bits = u64::from(block) * 8;
         let timing = Schedule::at_bit_rate(self.start, bits, parameters.rate)
             .map_or(Timing::Free, Timing::Paced);
@@ -295,6 +346,8 @@ impl Traffic {
 
     fn receive_stream(&self, stream: Stream, conn: Arc<TcpConn>, ends: Ends) {
         let cell = Arc::new(ReceiveCell::new(self.intervals()));
+        let meter = Arc::clone(&cell);
+        self.meters.add(false, move || meter.read().bytes);
         let length = self.length.max(1) as usize;
         let plan = TcpReceivePlan {
             deadline: self.deadline(),
@@ -351,6 +404,8 @@ impl Traffic {
     fn send_datagrams(&self, stream: Stream, socket: Arc<UdpSocket>) -> StreamEnd {
         let parameters = &self.parameters;
         let cell = Arc::new(SendCell::new(self.intervals()));
+        let meter = Arc::clone(&cell);
+        self.meters.add(true, move || meter.read().bytes);
         let start = self.flow(&stream, CounterCell::UdpSend(Arc::clone(&cell)));
         let running = self.context.reporter.start(start);
         let _ = socket.set_send_timeout(Some(tapeline_engine::SEND_LIMIT));
@@ -399,6 +454,8 @@ impl Traffic {
         }
         let dropped_before = socket.dropped();
         let cell = Arc::new(DatagramCell::new(self.intervals()));
+        let meter = Arc::clone(&cell);
+        self.meters.add(false, move || meter.read().bytes);
         let start = self.flow(&stream, CounterCell::UdpReceive(Arc::clone(&cell)));
         let running = self.context.reporter.start(start);
         let mut receiver = DatagramReceiver::new(1, cell, self.start);
@@ -465,7 +522,11 @@ impl Traffic {
                 Ok(_) => {
                     let now = self.context.now();
                     for datagram in batch.datagrams() {
-                        // Whatever has another length is no data: a repeated connect message.
+                        if datagram.segments().any(is_connect) {
+                            // The answer was lost.
+                            let _ = socket.send(&CONNECT_REPLY);
+                        }
+                        // Whatever has another length is no data.
                         for payload in datagram.segments().filter(|data| data.len() == length) {
                             let Some(header) = DatagramHeader::read(payload, width) else {
                                 continue;

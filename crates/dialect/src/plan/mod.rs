@@ -17,6 +17,8 @@ use std::time::Duration;
 use tapeline_base::{Bytes, Family, Pace, Tos, Transport};
 use tapeline_wire::iperf2::PermitKey;
 
+use crate::iperf3::Iperf3Server;
+
 /// Which program's habits apply where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Personality {
@@ -259,6 +261,8 @@ pub struct ServerPlan {
     pub tap_device: Option<String>,
     /// `-z`: traffic threads run before all others.
     pub realtime: bool,
+    /// iperf3 clients are served on the same ports.
+    pub iperf3: Option<Iperf3Server>,
 }
 
 /// A server's permit key.
@@ -298,6 +302,7 @@ impl ServerPlan {
             working_load: false,
             tap_device: None,
             realtime: false,
+            iperf3: None,
         }
     }
 }

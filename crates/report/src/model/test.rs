@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{Role, WallTime};
+use tapeline_base::{FlowTag, Role, WallTime};
 
 use super::Row;
 
@@ -57,6 +57,8 @@ pub enum ControlPeer {
 /// A control connection is made; nothing is agreed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlConnected {
+    /// Number of the test, from 1 in each process; a server may run several at once.
+    pub test: u32,
     /// Who.
     pub peer: ControlPeer,
     /// When.
@@ -70,6 +72,10 @@ pub struct ControlConnected {
 /// A test's data connections are there and its clocks start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestStart {
+    /// Number of the test.
+    pub test: u32,
+    /// Its flows at this end, in the order of their numbers, and whether this end sends.
+    pub flows: Vec<(FlowTag, bool)>,
     /// Which end tells it.
     pub role: Role,
     /// Transport.
@@ -131,6 +137,8 @@ pub enum PeerOutput {
 /// A test has ended; totals of all flows were told before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestEnd {
+    /// Number of the test.
+    pub test: u32,
     /// This end's processor use.
     pub cpu: CpuUse,
     /// The other end's, where it said so.

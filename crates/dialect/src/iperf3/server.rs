@@ -1,0 +1,617 @@
+//! The iperf3 server: one thread for each control connection.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Tos, Transport};
+use tapeline_engine::Stop;
+use tapeline_report::{
+    Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
+};
+use tapeline_sys::{
+    Events, Interest, Poller, TcpConn, UdpSocket, Wait, Waker, outgoing_device, reason,
+};
+use tapeline_wire::iperf3::{
+    CONNECT_REPLY, Cookie, Direction, ErrorCode, Parameters, Protocol, Results, State, stream_id,
+};
+
+use super::agreed::{
+    CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
+    test_start,
+};
+use super::far_side;
+use super::plan::{Iperf3Server, MostTests};
+use super::registry::{Claim, Expected, Registry, UdpTurn};
+use super::server_control::{ServerControl, ServerStep};
+use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
+use crate::context::{Context, Part, Tally};
+use crate::reporter::GroupKind;
+
+const CONTROL: u64 = 0;
+const WAKER: u64 = 1;
+const INTERRUPTION: u64 = 2;
+/// Time for each message of the client that depends on nothing but itself, and for its streams.
+const MESSAGE_LIMIT: Duration = Duration::from_secs(30);
+/// Time by which a test may outlast what was agreed, as the reference's.
+const GRACE: Duration = Duration::from_secs(40);
+/// Time for a peer to take an answer.
+const SEND_LIMIT: Duration = Duration::from_secs(10);
+/// Time for data that was sent before the end was told, where the amount was agreed.
+const LAST_DATA: Duration = Duration::from_secs(1);
+/// How often the rate of a limited test is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Serves iperf3 clients on the ports of a server.
+pub(crate) struct Iperf3Service {
+    plan: Iperf3Server,
+    context: Arc<Context>,
+    registry: Arc<Registry>,
+    tally: Arc<Tally>,
+    numbers: AtomicU32,
+}
+
+impl Iperf3Service {
+    pub(crate) fn new(plan: Iperf3Server, context: Arc<Context>, tally: Arc<Tally>) -> Arc<Self> {
+        Arc::new(Self {
+            plan,
+            context,
+            registry: Arc::default(),
+            tally,
+            numbers: AtomicU32::new(0),
+        })
+    }
+
+    /// Whether a connection with this cookie belongs to a test that is known.
+    pub(crate) fn knows(&self, cookie: &Cookie) -> bool {
+        self.registry.knows(cookie)
+    }
+
+    /// Takes a connection whose cookie has been read: a stream of a known test, or the control
+    /// connection of a new one. Returns whether a test began.
+    pub(crate) fn take(self: &Arc<Self>, conn: TcpConn, peer: SocketAddr, cookie: Cookie) -> bool {
+        let conn = Arc::new(conn);
+        match self
+            .registry
+            .claim_tcp(&cookie, Link::Tcp(Arc::clone(&conn)))
+        {
+            Claim::Taken => false,
+            Claim::Unwanted => {
+                deny(&conn);
+                false
+            }
+            Claim::Unknown(_) => self.begin(conn, peer, cookie),
+        }
+    }
+
+    fn begin(self: &Arc<Self>, conn: Arc<TcpConn>, peer: SocketAddr, cookie: Cookie) -> bool {
+        let most = match self.plan.most_tests {
+            MostTests::AtOnce(most) => most.max(1),
+            MostTests::One => 1,
+        };
+        let Ok(waker) = Waker::new().map(Arc::new) else {
+            deny(&conn);
+            return false;
+        };
+        let Some(expected) = self
+            .registry
+            .enter(cookie, peer.ip(), Arc::clone(&waker), most)
+        else {
+            deny(&conn);
+            return false;
+        };
+        let test = Test {
+            number: self.numbers.fetch_add(1, Ordering::Relaxed) + 1,
+            service: Arc::clone(self),
+            conn,
+            peer,
+            expected,
+            waker,
+            part: Some(self.tally.begin()),
+        };
+        let spawned = std::thread::Builder::new()
+            .name("iperf3".into())
+            .spawn(move || test.run());
+        if let Err(error) = spawned {
+            let what = format!("no thread for a test: {}", reason(&error));
+            self.context.notice(Notice::Text(what));
+            return false;
+        }
+        true
+    }
+
+    /// Answers a UDP client's connect message with a socket of its own. Returns whether a test
+    /// awaited it.
+    pub(crate) fn take_datagram(
+        &self,
+        socket: &UdpSocket,
+        source: SocketAddr,
+        destination: Option<IpAddr>,
+    ) -> bool {
+        let Some(test) = self.registry.udp_test(tapeline_sys::unmapped(source).ip()) else {
+            return false;
+        };
+        let Ok(mut local) = socket.local_addr() else {
+            return false;
+        };
+        if let Some(address) = destination {
+            local.set_ip(address);
+        }
+        let branch = match socket.branch(local, source) {
+            Ok(branch) => Arc::new(branch),
+            Err(error) => {
+                let what = format!("a socket for a UDP stream: {error}");
+                self.context.notice(Notice::Text(what));
+                return false;
+            }
+        };
+        // The socket is bound before the client hears of it: its next datagram has a place.
+        let answered = branch.send(&CONNECT_REPLY).is_ok();
+        answered && self.registry.give_udp(&test, Link::Udp(branch))
+    }
+}
+
+/// Tells a client that there is no room for it.
+fn deny(conn: &TcpConn) {
+    let _ = conn.send_nonblocking(&[State::AccessDenied.byte()]);
+    let _ = conn.shutdown_write();
+}
+
+/// A control connection that is about to be served.
+struct Test {
+    number: u32,
+    service: Arc<Iperf3Service>,
+    conn: Arc<TcpConn>,
+    peer: SocketAddr,
+    expected: Arc<Expected>,
+    waker: Arc<Waker>,
+    part: Option<Part>,
+}
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        self.service.registry.leave(&self.expected);
+    }
+}
+
+impl Test {
+    fn run(mut self) {
+        let part = self.part.take();
+        let failed = Session::new(&self).is_none_or(Session::serve);
+        if let Some(part) = part {
+            part.end(failed);
+        }
+    }
+}
+
+/// A test while it is served.
+struct Session<'a> {
+    test: &'a Test,
+    context: &'a Arc<Context>,
+    control: ServerControl,
+    poller: Poller,
+    parameters: Parameters,
+    length: u32,
+    streams: Vec<Stream>,
+    turn: Option<UdpTurn>,
+    stop: Stop,
+    ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
+    ended: BTreeMap<i64, StreamEnd>,
+    traffic: Option<Traffic>,
+    cpu: CpuClock,
+    their_results: Option<Results>,
+    /// Until when the test's next step must be here.
+    due: Option<MonoTime>,
+    /// Bytes moved, as read at these times.
+    moved: VecDeque<(MonoTime, u64)>,
+}
+
+impl<'a> Session<'a> {
+    fn new(test: &'a Test) -> Option<Self> {
+        let context = &test.service.context;
+        let mut poller = Poller::new().ok()?;
+        poller.register(&*test.conn, CONTROL, Interest::READ).ok()?;
+        poller.register(&test.waker, WAKER, Interest::READ).ok()?;
+        let interruption = context.interruption.waker();
+        poller
+            .register(interruption, INTERRUPTION, Interest::READ)
+            .ok()?;
+        let _ = test.conn.set_nodelay(true);
+        let _ = test.conn.set_send_timeout(Some(SEND_LIMIT));
+        context
+            .reporter
+            .event(Event::ControlConnected(ControlConnected {
+                test: test.number,
+                peer: ControlPeer::Accepted(test.peer),
+                at: context.wall(),
+                cookie: test.expected.cookie.text().to_owned(),
+                segment_size: None,
+            }));
+        Some(Self {
+            test,
+            context,
+            control: ServerControl::new(),
+            poller,
+            parameters: Parameters::default(),
+            length: 0,
+            streams: Vec::new(),
+            turn: None,
+            stop: context.stop().child(),
+            ends: mpsc::channel(),
+            ended: BTreeMap::new(),
+            traffic: None,
+            cpu: CpuClock::start(context),
+            their_results: None,
+            due: Some(context.now() + MESSAGE_LIMIT),
+            moved: VecDeque::new(),
+        })
+    }
+
+    /// Serves the test to its end and tells it; returns whether it failed.
+    fn serve(mut self) -> bool {
+        let failure = self.drive().err();
+        self.stop.raise();
+        self.gather(CLOSING);
+        for stream in &self.streams {
+            if let Link::Tcp(conn) = &stream.link {
+                let _ = conn.shutdown_both();
+            }
+        }
+        let mut end = TestEnd {
+            cpu: self.cpu.reading(self.context),
+            failure: failure.clone(),
+            ..empty_end(self.test.number)
+        };
+        let own = congestion(&self.streams);
+        match self.parameters.direction {
+            Direction::Forward => end.receiver_congestion = own,
+            Direction::Reverse | Direction::Bidirectional => end.sender_congestion = own,
+        }
+        if let Some(results) = &self.their_results {
+            far_side::tell(results, &self.ended, &mut end);
+        }
+        self.context.reporter.event(Event::TestEnd(Box::new(end)));
+        failure.is_some()
+    }
+
+    fn drive(&mut self) -> Result<(), TestFailure> {
+        let mut events = Events::with_capacity(8);
+        loop {
+            while let Some(step) = self.control.next() {
+                if self.obey(step)? {
+                    return Ok(());
+                }
+            }
+            if self.context.stop().is_raised() {
+                self.control.terminate();
+                self.flush();
+                return Err(failure(ErrorCode::SERVER_TERMINATED, None));
+            }
+            if let Some(links) = self.test.expected.take_complete() {
+                self.begin_streams(links);
+                continue;
+            }
+            self.take_ends();
+            self.keep_limits();
+            let now = self.context.now();
+            if self.due.is_some_and(|due| now >= due) {
+                let code = if self.traffic.is_some() {
+                    ErrorCode::TEST_EXPIRED
+                } else {
+                    ErrorCode::RECEIVE_PARAMETERS
+                };
+                self.control.refuse(code, 0);
+                continue;
+            }
+            let limited = self.test.service.plan.rate_limit.is_some() && self.traffic.is_some();
+            let look = limited.then(|| now + LOOK);
+            let wait = match self.due.into_iter().chain(look).min() {
+                Some(due) => Wait::AtMost(due.since(now)),
+                None => Wait::Forever,
+            };
+            self.poller
+                .wait(&mut events, wait)
+                .map_err(|error| failure(ErrorCode(118), Some(&reason(&error))))?;
+            self.test.waker.drain();
+            self.hear();
+        }
+    }
+
+    fn hear(&mut self) {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match self.test.conn.recv_nonblocking(&mut buffer) {
+                Ok(0) => return self.control.closed(),
+                Ok(count) => self.control.received(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(_) => return self.control.closed(),
+            }
+        }
+    }
+
+    /// Sends what is still to be said.
+    fn flush(&mut self) {
+        while let Some(step) = self.control.next() {
+            if let ServerStep::Send(bytes) = step {
+                let _ = self.test.conn.send_all(&bytes);
+            }
+        }
+    }
+
+    /// Does what a step asks for; returns whether the test has ended in order.
+    fn obey(&mut self, step: ServerStep) -> Result<bool, TestFailure> {
+        match step {
+            ServerStep::Send(bytes) => self
+                .test
+                .conn
+                .send_all(&bytes)
+                .map_err(|error| failure(ErrorCode(107), Some(&reason(&error))))?,
+            ServerStep::Parameters(parameters) => self.decide(*parameters),
+            ServerStep::Run => self.run_streams(),
+            ServerStep::Stop => {
+                self.finish_streams();
+                self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                self.control.stopped();
+            }
+            ServerStep::TheirResults(theirs) => {
+                self.their_results = Some(theirs);
+                let sends = self.parameters.direction != Direction::Forward;
+                let own = results(
+                    &self.parameters,
+                    sends,
+                    self.cpu.reading(self.context),
+                    congestion(&self.streams),
+                    &self.ended,
+                );
+                self.control.results(&own);
+            }
+            ServerStep::Finished => {
+                let _ = self.test.conn.shutdown_write();
+                return Ok(true);
+            }
+            ServerStep::Failed(reason) => return Err(control_failure(reason)),
+        }
+        Ok(false)
+    }
+
+    /// Admits a test, or says why not.
+    fn decide(&mut self, parameters: Parameters) {
+        self.length = block_length(&parameters, None);
+        self.parameters = parameters;
+        if let Some(code) = self.refusal() {
+            return self.control.refuse(code, 0);
+        }
+        let parameters = &self.parameters;
+        let count = parameters.connections() as usize;
+        let transport = match parameters.protocol {
+            Protocol::Udp => Transport::Udp,
+            Protocol::Tcp | Protocol::Sctp => Transport::Tcp,
+        };
+        if transport == Transport::Udp {
+            let client = self.test.expected.client;
+            self.turn = self.test.service.registry.udp_turn(client, MESSAGE_LIMIT);
+            if self.turn.is_none() {
+                return self.control.refuse(ErrorCode::STREAM_LISTEN, 0);
+            }
+        }
+        self.test.expected.await_streams(transport, count);
+        self.due = Some(self.context.now() + MESSAGE_LIMIT);
+        self.control.admit();
+    }
+
+    /// Why the server does not run such a test.
+    fn refusal(&self) -> Option<ErrorCode> {
+        let (plan, wanted) = (&self.test.service.plan, &self.parameters);
+        if let Some((limit, _)) = plan.rate_limit {
+            let directions = match wanted.direction {
+                Direction::Forward | Direction::Reverse => 1,
+                Direction::Bidirectional => 2,
+            };
+            let streams = u64::from(wanted.parallel) * directions;
+            let asked = wanted.rate.max(wanted.pacing_rate).saturating_mul(streams);
+            if asked > limit {
+                return Some(ErrorCode::RATE_LIMIT);
+            }
+        }
+        let asked = Duration::from_secs(u64::from(wanted.time) + u64::from(wanted.omit));
+        let endless = wanted.time == 0;
+        let too_long = |longest: Duration| endless || asked > longest;
+        plan.longest
+            .is_some_and(too_long)
+            .then_some(ErrorCode::TIME_LIMIT)
+    }
+
+    fn begin_streams(&mut self, links: Vec<Link>) {
+        self.turn = None;
+        for (index, link) in links.into_iter().enumerate() {
+            let sends = match self.parameters.direction {
+                Direction::Forward => false,
+                Direction::Reverse => true,
+                Direction::Bidirectional => index >= self.parameters.parallel as usize,
+            };
+            self.add_stream(index, sends, link);
+        }
+        let buffers = match self.streams.first().map(|stream| &stream.link) {
+            Some(Link::Tcp(conn)) => (conn.send_buffer(), conn.receive_buffer()),
+            Some(Link::Udp(socket)) => (socket.send_buffer(), socket.receive_buffer()),
+            None => (Ok(0), Ok(0)),
+        };
+        let start = TestStart {
+            test: self.test.number,
+            flows: flows(&self.streams),
+            role: Role::Server,
+            buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            ..test_start(
+                &self.parameters,
+                self.length,
+                self.test.service.plan.interval,
+            )
+        };
+        self.context
+            .reporter
+            .event(Event::TestStart(Box::new(start)));
+        self.control.streams_ready();
+    }
+
+    fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
+        self.set_options(&link);
+        let addresses = match &link {
+            Link::Tcp(conn) => (conn.local_addr(), conn.peer_addr()),
+            Link::Udp(socket) => (socket.local_addr(), socket.peer_addr()),
+        };
+        let unmapped = |address: std::io::Result<SocketAddr>| {
+            tapeline_sys::unmapped(address.unwrap_or(self.test.peer))
+        };
+        let (local, peer) = (unmapped(addresses.0), unmapped(addresses.1));
+        let tag = FlowTag {
+            id: self.context.next_id(),
+            reversed: false,
+        };
+        self.context.reporter.event(Event::Connected(Connected {
+            device: outgoing_device(&local),
+            at: Some(self.context.wall()),
+            ..Connected::new(tag, local, peer)
+        }));
+        self.streams.push(Stream {
+            tag,
+            id: stream_id(index),
+            sends,
+            local,
+            peer,
+            link,
+        });
+    }
+
+    /// What the client asks of sockets; a refusal leaves the system's choice, as the reference
+    /// does.
+    fn set_options(&self, link: &Link) {
+        let parameters = &self.parameters;
+        match link {
+            Link::Tcp(conn) => {
+                if parameters.nodelay {
+                    let _ = conn.set_nodelay(true);
+                }
+                if let Some(name) = &parameters.congestion {
+                    let _ = conn.set_congestion(name);
+                }
+                if parameters.tos != 0 {
+                    let _ = conn.set_tos(Tos(parameters.tos));
+                }
+            }
+            Link::Udp(socket) => {
+                if parameters.tos != 0 {
+                    let _ = socket.set_tos(Tos(parameters.tos));
+                }
+            }
+        }
+    }
+
+    fn run_streams(&mut self) {
+        let start = self.context.now();
+        self.cpu = CpuClock::start(self.context);
+        let reporter = &self.context.reporter;
+        let senders = self.streams.iter().filter(|stream| stream.sends).count();
+        let sums = Sums {
+            sent: reporter.open_group(GroupKind::Sum(Role::Client), senders),
+            received: reporter
+                .open_group(GroupKind::Sum(Role::Server), self.streams.len() - senders),
+        };
+        let plan = &self.test.service.plan;
+        let traffic = Traffic {
+            context: Arc::clone(self.context),
+            parameters: self.parameters.clone(),
+            length: self.length,
+            interval: plan.interval,
+            start,
+            decides: false,
+            patience: plan.patience.receive,
+            file: plan.file.clone(),
+            stop: self.stop.clone(),
+            sums,
+            meters: Meters::default(),
+        };
+        let ends = Ends {
+            tell: self.ends.0.clone(),
+            waker: Arc::clone(&self.test.waker),
+        };
+        for stream in &self.streams {
+            traffic.run(stream.clone(), &ends);
+        }
+        self.traffic = Some(traffic);
+        let agreed = u64::from(self.parameters.time) + u64::from(self.parameters.omit);
+        self.due = (self.parameters.time > 0).then(|| start + Duration::from_secs(agreed) + GRACE);
+    }
+
+    /// Ends a test that is faster than allowed, or that has run dry.
+    fn keep_limits(&mut self) {
+        let (Some(traffic), Some((limit, span))) =
+            (&self.traffic, self.test.service.plan.rate_limit)
+        else {
+            return;
+        };
+        let now = self.context.now();
+        let bytes = traffic.meters.total();
+        self.moved.push_back((now, bytes));
+        // The last reading that is at least the span old.
+        while self
+            .moved
+            .get(1)
+            .is_some_and(|(at, _)| now.since(*at) >= span)
+        {
+            self.moved.pop_front();
+        }
+        let Some((since, before)) = self.moved.front().copied() else {
+            return;
+        };
+        let length = now.since(since);
+        let rate = BitRate::over(bytes.saturating_sub(before), length);
+        if length >= span && rate > limit as f64 {
+            self.control.refuse(ErrorCode::RATE_LIMIT, 0);
+        }
+    }
+
+    fn take_ends(&mut self) {
+        while let Ok(end) = self.ends.1.try_recv() {
+            self.ended.insert(end.stream.id, end);
+        }
+    }
+
+    /// Stops the streams. Where an amount was agreed, what was sent before is read first.
+    fn finish_streams(&mut self) {
+        let receives = self.parameters.direction != Direction::Reverse;
+        let amount = self.traffic.as_ref().and_then(Traffic::amount);
+        if let (Some(traffic), Some(amount), true) = (&self.traffic, amount, receives) {
+            let until = self.context.now() + LAST_DATA;
+            while traffic.meters.received() < amount && self.context.now() < until {
+                if let Ok(end) = self.ends.1.recv_timeout(Duration::from_millis(1)) {
+                    self.ended.insert(end.stream.id, end);
+                }
+            }
+        }
+        self.stop.raise();
+        self.gather(CLOSING);
+        // As the reference, before the results: a client that reads whole blocks would wait for
+        // the rest of one.
+        for stream in self.streams.iter().filter(|stream| stream.sends) {
+            if let Link::Tcp(conn) = &stream.link {
+                let _ = conn.shutdown_write();
+            }
+        }
+    }
+
+    /// Waits for the ends of all streams that ran.
+    fn gather(&mut self, limit: Duration) {
+        let expected = self.traffic.as_ref().map_or(0, |_| self.streams.len());
+        while self.ended.len() < expected {
+            let Ok(end) = self.ends.1.recv_timeout(limit) else {
+                return;
+            };
+            self.ended.insert(end.stream.id, end);
+        }
+    }
+}
+
+/// Time for streams to follow the stop flag.
+const CLOSING: Duration = Duration::from_secs(5);
