@@ -374,6 +374,7 @@ impl Server {
             groups: Arc::clone(groups),
             tally,
             waker: Arc::clone(&waker),
+            iperf3: None,
             close: close.clone(),
             until: None,
             most: None,

@@ -59,7 +59,6 @@ fn far_row(stream: &StreamResults, own: &Row) -> Row {
                 received: packets.saturating_sub(lost),
                 total: packets,
                 lost,
-                lost_compatible: lost,
                 jitter: Some(stream.jitter),
                 ..UdpReceive::default()
             }),

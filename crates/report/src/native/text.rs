@@ -205,7 +205,9 @@ impl NativeText {
         }
         match row.phase {
             Phase::Interval | Phase::Omitted if row.histogram.total() == 0 => {}
-            Phase::Interval | Phase::Omitted => out.line(&self.paint.dim(&distribution::interval(row))),
+            Phase::Interval | Phase::Omitted => {
+                out.line(&self.paint.dim(&distribution::interval(row)))
+            }
             Phase::Total if self.histograms.len() < MOST_HISTOGRAMS => {
                 self.histograms.push(row.clone());
             }
