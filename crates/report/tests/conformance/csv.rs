@@ -225,6 +225,7 @@ fn state(more: &[&str]) -> TcpState {
             .find(|mss| packets * mss / 1024 == kib),
         rtt_micros: Some(rtt),
         rtt_variance_micros: Some(variance),
+        ..TcpState::default()
     }
 }
 

@@ -385,6 +385,7 @@ fn state(
         mss,
         rtt_micros: Some(integer(rtt) as u32),
         rtt_variance_micros: Some(integer(variance) as u32),
+        ..TcpState::default()
     }
 }
 
