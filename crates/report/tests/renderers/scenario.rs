@@ -129,6 +129,7 @@ pub(crate) fn tcp_send(writes: u64, retransmits: u64) -> Measure {
             mss: Some(1448),
             rtt_micros: Some(422),
             rtt_variance_micros: Some(421),
+            ..TcpState::default()
         }),
         ..TcpSend::default()
     })
