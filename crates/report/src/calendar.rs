@@ -63,6 +63,12 @@ impl Calendar {
         self.zoned(at).strftime("%H:%M:%S").to_string()
     }
 
+    /// `Fri, 20 Nov 2026 23:12:25 GMT` (RFC 9110, 5.6.7); the zone is to be UTC.
+    pub(crate) fn internet_date(&self, at: WallTime) -> String {
+        let date = self.zoned(at).strftime("%a, %d %b %Y %H:%M:%S GMT");
+        date.to_string()
+    }
+
     /// `20261120231132`, or with zone and microseconds
     /// `+0000:20261120231221.088775`.
     pub(crate) fn compact(&self, at: WallTime, precise: bool) -> String {

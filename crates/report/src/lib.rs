@@ -10,6 +10,8 @@
 //!                       │
 //!                       ├─ Iperf2Text   iperf 2.2.1's text, basic and enhanced
 //!                       ├─ Iperf2Csv    iperf 2.2.1's -y C
+//!                       ├─ Iperf3Json   iperf3 3.22's -J
+//!                       ├─ Iperf3Stream iperf3 3.22's --json-stream
 //!                       └─ NativeText   tapeline's own
 //! ```
 //!
@@ -18,6 +20,7 @@
 
 mod calendar;
 mod iperf2;
+mod iperf3;
 pub mod layout;
 mod model;
 mod native;
@@ -26,6 +29,7 @@ mod style;
 
 pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
+pub use iperf3::{Iperf3Json, Iperf3Stream, Iperf3Style};
 pub use model::*;
 pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
 pub use render::{Output, Renderer};

@@ -67,6 +67,32 @@ pub struct ControlConnected {
     pub cookie: String,
     /// MSS of the control connection, bytes (TCP clients).
     pub segment_size: Option<u32>,
+    /// What is going to be asked for (clients).
+    pub request: Option<TestRequest>,
+}
+
+/// What a client asks for, as far as it is told before a server agrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TestRequest {
+    /// Transport.
+    pub transport: TestTransport,
+    /// Who sends.
+    pub direction: TestDirection,
+    /// Bits per second of a stream, 0 without limit.
+    pub target_rate: u64,
+    /// SO_MAX_PACING_RATE, bits per second, 0 without.
+    pub pacing_rate: u64,
+    /// `-M`: MSS asked for, bytes.
+    pub segment_size: Option<u32>,
+}
+
+/// A file that is sent or written (`-F`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestFile {
+    /// Its name, as typed.
+    pub name: String,
+    /// Its size at the start of the test, bytes.
+    pub size: u64,
 }
 
 /// A test's data connections are there and its clocks start.
@@ -112,6 +138,8 @@ pub struct TestStart {
     pub title: Option<String>,
     /// `--extra-data`.
     pub extra_data: Option<String>,
+    /// `-F` of this end.
+    pub file: Option<TestFile>,
 }
 
 /// Processor time over a test's time, percent of one core.

@@ -1,0 +1,323 @@
+//! Which test an event belongs to.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Role};
+
+use super::test::{Flow, Interval, Test};
+use crate::model::{
+    ClientBanner, Connected, CpuUse, Event, Measure, Notice, Phase, Row, Subject, TestDirection,
+    TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
+};
+
+/// The test of flows that none announced: one over iperf 2's protocol.
+const UNANNOUNCED: u32 = 0;
+
+/// What an event adds to a test.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A control connection is there.
+    Control(u32),
+    /// Traffic starts.
+    Start(u32),
+    /// An interval is complete.
+    Interval(u32, Interval),
+    /// All is told; the test is to be [taken](Book::take).
+    End(u32),
+}
+
+/// The tests that are being told.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    tests: BTreeMap<u32, Test>,
+    owners: HashMap<FlowTag, u32>,
+    /// Connections of tests that have not started.
+    waiting: Vec<Connected>,
+    banner: Option<ClientBanner>,
+    /// Why a test over iperf 2's protocol cannot be.
+    failure: Option<String>,
+    /// Tests are announced: they tell their own failures.
+    announced: bool,
+}
+
+impl Book {
+    /// Takes an event.
+    pub(super) fn note(&mut self, event: &Event) -> Vec<Step> {
+        self.announced |= matches!(event, Event::ControlConnected(_) | Event::TestEnd(_));
+        match event {
+            Event::ControlConnected(control) => {
+                let number = control.test;
+                let mut test = Test::new(number);
+                test.control = Some(control.clone());
+                self.tests.insert(number, test);
+                vec![Step::Control(number)]
+            }
+            Event::Connecting(banner) => {
+                self.banner = Some(banner.clone());
+                Vec::new()
+            }
+            Event::Connected(line) => {
+                self.waiting.push(line.clone());
+                Vec::new()
+            }
+            Event::TestStart(start) => self.start(start),
+            Event::Row(row) => self.row(row),
+            Event::ServerReport { row, .. } => {
+                self.server_report(row);
+                Vec::new()
+            }
+            Event::TestEnd(end) => self.end(end),
+            Event::Notice(notice) if !self.announced => {
+                self.failure = self.failure.take().or_else(|| failure(notice));
+                Vec::new()
+            }
+            Event::Idle => self.close(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Nothing follows.
+    pub(super) fn finish(&mut self) -> Vec<Step> {
+        if self.failure.is_some() && self.tests.is_empty() {
+            self.tests.insert(UNANNOUNCED, Test::new(UNANNOUNCED));
+        }
+        self.close()
+    }
+
+    /// A test that is being told.
+    pub(super) fn test(&self, number: u32) -> Option<&Test> {
+        self.tests.get(&number)
+    }
+
+    /// How many tests are being told.
+    pub(super) fn running(&self) -> usize {
+        self.tests.len()
+    }
+
+    /// Forgets a test that has ended.
+    pub(super) fn take(&mut self, number: u32) -> Option<Test> {
+        let test = self.tests.remove(&number)?;
+        for flow in &test.flows {
+            self.owners.remove(&flow.tag);
+        }
+        Some(test)
+    }
+
+    fn start(&mut self, start: &TestStart) -> Vec<Step> {
+        let number = start.test;
+        let flows = start.flows.iter();
+        let flows = flows
+            .map(|(tag, sends)| Flow::new(*tag, *sends, self.connection(*tag)))
+            .collect();
+        let test = self
+            .tests
+            .entry(number)
+            .or_insert_with(|| Test::new(number));
+        test.flows = flows;
+        test.start = Some(start.clone());
+        for (tag, _) in &start.flows {
+            self.owners.insert(*tag, number);
+        }
+        vec![Step::Start(number)]
+    }
+
+    /// Takes the connection of a flow; one that carries both directions stays for the other.
+    fn connection(&mut self, tag: FlowTag) -> Option<Connected> {
+        let at = self.waiting.iter().rposition(|line| line.tag == tag);
+        if let Some(at) = at {
+            return Some(self.waiting.swap_remove(at));
+        }
+        let other = |line: &&Connected| line.tag.id == tag.id;
+        let known = self.tests.values().flat_map(|test| &test.flows);
+        let known = known.filter_map(|flow| flow.connected.as_ref());
+        let found = self.waiting.iter().find(other).or(known.clone().find(other));
+        found.cloned()
+    }
+
+    fn row(&mut self, row: &Row) -> Vec<Step> {
+        let Subject::Flow(tag) = row.subject else {
+            return Vec::new();
+        };
+        let mut steps = Vec::new();
+        let number = match self.owners.get(&tag) {
+            Some(number) => *number,
+            None => {
+                steps.extend(self.adopt(tag, row));
+                UNANNOUNCED
+            }
+        };
+        if let Some(test) = self.tests.get_mut(&number)
+            && let Some(flow) = test.index(tag)
+        {
+            let intervals = test.row(flow, row);
+            steps.extend(intervals.into_iter().map(|one| Step::Interval(number, one)));
+        }
+        steps
+    }
+
+    /// A flow of a test that was not announced, and all that are connected beside it.
+    fn adopt(&mut self, tag: FlowTag, row: &Row) -> Option<Step> {
+        let first = !self.tests.contains_key(&UNANNOUNCED);
+        let mut test = self
+            .tests
+            .remove(&UNANNOUNCED)
+            .unwrap_or_else(|| Test::new(UNANNOUNCED));
+        test.mirrored = true;
+        let sends = sends(&row.measure);
+        let connected = self.connection(tag);
+        test.flows.push(Flow::new(tag, sends, connected));
+        self.owners.insert(tag, UNANNOUNCED);
+        let mut start = match test.start.take() {
+            Some(start) => start,
+            None => self.unannounced_start(row),
+        };
+        start.flows.push((tag, sends));
+        start.streams = u32::try_from(start.flows.len()).unwrap_or(u32::MAX);
+        start.direction = direction(&start);
+        test.start = Some(start);
+        self.tests.insert(UNANNOUNCED, test);
+        first.then_some(Step::Start(UNANNOUNCED))
+    }
+
+    fn unannounced_start(&self, row: &Row) -> TestStart {
+        let banner = self.banner.as_ref();
+        let length = banner.map_or(0, |banner| banner.write_length);
+        let buffer = banner.map(|banner| banner.buffer).unwrap_or_default();
+        let interval = (row.phase == Phase::Interval).then(|| row.span.length());
+        TestStart {
+            test: UNANNOUNCED,
+            flows: Vec::new(),
+            role: if banner.is_some() {
+                Role::Client
+            } else {
+                Role::Server
+            },
+            transport: match row.measure {
+                Measure::UdpSend(_) | Measure::UdpReceive(_) => TestTransport::Udp,
+                _ => TestTransport::Tcp,
+            },
+            direction: TestDirection::Forward,
+            streams: 0,
+            block_length: u32::try_from(length).unwrap_or(u32::MAX),
+            limit: TestLimit::Time(Duration::ZERO),
+            omit: Duration::ZERO,
+            interval,
+            tos: banner.map_or(0, |banner| banner.tos.0),
+            target_rate: banner.and_then(|banner| banner.rate).unwrap_or(0),
+            pacing_rate: 0,
+            segment_size: None,
+            window: buffer.requested.unwrap_or(0),
+            buffers: (buffer.actual, buffer.actual),
+            send_offload: false,
+            receive_offload: false,
+            title: None,
+            extra_data: None,
+            file: None,
+        }
+    }
+
+    fn server_report(&mut self, row: &Row) {
+        let Subject::Flow(tag) = row.subject else {
+            return;
+        };
+        let tests = self.tests.get_mut(&UNANNOUNCED);
+        let flows = tests.into_iter().flat_map(|test| &mut test.flows);
+        let mut flows = flows.filter(|flow| flow.tag.id == tag.id && flow.sends);
+        if let Some(flow) = flows.next() {
+            flow.peer = Some(row.clone());
+        }
+    }
+
+    fn end(&mut self, end: &TestEnd) -> Vec<Step> {
+        let number = end.test;
+        let test = self
+            .tests
+            .entry(number)
+            .or_insert_with(|| Test::new(number));
+        let intervals = test.finish(end.clone()).into_iter();
+        let mut steps: Vec<Step> = intervals.map(|one| Step::Interval(number, one)).collect();
+        steps.push(Step::End(number));
+        steps
+    }
+
+    /// Ends the test that nobody announced, if one is being told.
+    fn close(&mut self) -> Vec<Step> {
+        let failure = self.failure.take();
+        let banner = self.banner.as_ref();
+        let congestion = banner.and_then(|banner| banner.congestion.clone());
+        let Some(test) = self.tests.get_mut(&UNANNOUNCED) else {
+            return Vec::new();
+        };
+        let totals = test.flows.iter().filter_map(|flow| flow.total.as_ref());
+        let longest = totals.map(|row| row.span.length()).max();
+        if let Some(start) = &mut test.start {
+            start.limit = TestLimit::Time(longest.unwrap_or_default());
+        }
+        self.end(&TestEnd {
+            test: UNANNOUNCED,
+            cpu: CpuUse::default(),
+            peer_cpu: None,
+            sender_congestion: congestion.map(|control| control.name),
+            receiver_congestion: None,
+            peer_totals: Vec::new(),
+            peer_output: None,
+            failure: failure.map(|text| TestFailure {
+                code: 0,
+                text,
+                by_peer: false,
+                interrupted: true,
+            }),
+        })
+    }
+}
+
+fn sends(measure: &Measure) -> bool {
+    matches!(
+        measure,
+        Measure::TcpSend(_) | Measure::UdpSend(_) | Measure::RequestResponse(_)
+    )
+}
+
+fn direction(start: &TestStart) -> TestDirection {
+    let client = start.role == Role::Client;
+    let forward = |(_, sends): &(FlowTag, bool)| *sends == client;
+    match (
+        start.flows.iter().any(forward),
+        start.flows.iter().all(forward),
+    ) {
+        (_, true) => TestDirection::Forward,
+        (true, false) => TestDirection::Bidirectional,
+        (false, false) => TestDirection::Reverse,
+    }
+}
+
+/// A condition that ends a test over iperf 2's protocol, in iperf3's words where it has such.
+fn failure(notice: &Notice) -> Option<String> {
+    const UNABLE: &str = "unable to connect to server - server may have stopped running or use a \
+                          different port, firewall issue, etc.: ";
+    Some(match notice {
+        Notice::ConnectFailed {
+            reason,
+            retrying: false,
+            ..
+        } => format!("{UNABLE}{reason}"),
+        Notice::ConnectTimedOut { .. } => format!("{UNABLE}Connection timed out"),
+        Notice::Unresolvable { host, reason } => format!("{UNABLE}{host}: {reason}"),
+        Notice::BindFailed { reason, .. } => {
+            format!("unable to create a new stream: {reason}")
+        }
+        Notice::DeviceFailed { device, reason } => {
+            format!("Unable to bind-to-device: {device}: {reason}")
+        }
+        Notice::ListenFailed { reason, .. } => {
+            format!("unable to start listener for connections: {reason}")
+        }
+        Notice::TrafficFailed { reason, .. } => {
+            format!("stream socket has closed unexpectedly: {reason}")
+        }
+        Notice::PeerVanished { .. } => "idle timeout for receiving data".to_owned(),
+        Notice::Interrupted => "interrupt - the client has terminated".to_owned(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,161 @@
+//! Tests as documents and as streams of JSON.
+
+use std::collections::BTreeMap;
+
+use super::book::{Book, Step};
+use super::document;
+use super::json::{Json, Object};
+use super::style::Iperf3Style;
+use crate::model::{Event, Notice};
+use crate::render::{Output, Renderer};
+
+/// One document for each test (iperf3's `-J`).
+#[derive(Debug)]
+pub struct Iperf3Json {
+    style: Iperf3Style,
+    book: Book,
+    intervals: BTreeMap<u32, Vec<Json>>,
+}
+
+impl Iperf3Json {
+    /// A renderer that has heard of no test.
+    #[must_use]
+    pub fn new(style: Iperf3Style) -> Self {
+        Self {
+            style,
+            book: Book::default(),
+            intervals: BTreeMap::new(),
+        }
+    }
+
+    fn tell(&mut self, step: Step, out: &mut Output) {
+        match step {
+            Step::Control(_) | Step::Start(_) => {}
+            Step::Interval(number, interval) => {
+                if let Some(test) = self.book.test(number) {
+                    let object = document::interval(test, &interval);
+                    self.intervals
+                        .entry(number)
+                        .or_default()
+                        .push(object.into());
+                }
+            }
+            Step::End(number) => {
+                let intervals = self.intervals.remove(&number).unwrap_or_default();
+                if let Some(test) = self.book.take(number) {
+                    let document = document::document(&test, &self.style, intervals);
+                    out.line(&Json::from(document).indented());
+                }
+            }
+        }
+    }
+}
+
+impl Renderer for Iperf3Json {
+    fn render(&mut self, event: &Event, out: &mut Output) {
+        warn(event, out);
+        for step in self.book.note(event) {
+            self.tell(step, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        for step in self.book.finish() {
+            self.tell(step, out);
+        }
+    }
+}
+
+/// One line for each event (iperf3's `--json-stream`). While several tests run, each line names
+/// its own under `test`.
+#[derive(Debug)]
+pub struct Iperf3Stream {
+    style: Iperf3Style,
+    book: Book,
+    /// Kept where the document follows.
+    intervals: BTreeMap<u32, Vec<Json>>,
+}
+
+impl Iperf3Stream {
+    /// A renderer that has heard of no test.
+    #[must_use]
+    pub fn new(style: Iperf3Style) -> Self {
+        Self {
+            style,
+            book: Book::default(),
+            intervals: BTreeMap::new(),
+        }
+    }
+
+    fn line(&self, test: u32, event: &str, data: impl Into<Json>, out: &mut Output) {
+        let mut line = Object::new().with("event", event).with("data", data);
+        if self.book.running() > 1 {
+            line.set("test", test);
+        }
+        out.line(&Json::from(line).compact());
+    }
+
+    fn tell(&mut self, step: Step, out: &mut Output) {
+        match step {
+            Step::Control(_) => {}
+            Step::Start(number) => {
+                if let Some(test) = self.book.test(number) {
+                    let start = document::start(test, &self.style);
+                    self.line(number, "start", start, out);
+                }
+            }
+            Step::Interval(number, interval) => {
+                if let Some(test) = self.book.test(number) {
+                    let interval: Json = document::interval(test, &interval).into();
+                    if self.style.full_output {
+                        let kept = self.intervals.entry(number).or_default();
+                        kept.push(interval.clone());
+                    }
+                    self.line(number, "interval", interval, out);
+                }
+            }
+            Step::End(number) => self.end(number, out),
+        }
+    }
+
+    fn end(&mut self, number: u32, out: &mut Output) {
+        let intervals = self.intervals.remove(&number).unwrap_or_default();
+        if let Some(test) = self.book.test(number) {
+            if let Some(error) = document::error(test) {
+                self.line(number, "error", error, out);
+            }
+            if let Some((event, output)) = document::peer_output(test) {
+                self.line(number, event, output, out);
+            }
+            self.line(number, "end", document::end(test), out);
+        }
+        if let Some(test) = self.book.take(number)
+            && self.style.full_output
+        {
+            let document = document::document(&test, &self.style, intervals);
+            out.line(&Json::from(document).indented());
+        }
+    }
+}
+
+impl Renderer for Iperf3Stream {
+    fn render(&mut self, event: &Event, out: &mut Output) {
+        warn(event, out);
+        for step in self.book.note(event) {
+            self.tell(step, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        for step in self.book.finish() {
+            self.tell(step, out);
+        }
+    }
+}
+
+/// Warnings stay outside of documents.
+fn warn(event: &Event, out: &mut Output) {
+    if let Event::Notice(Notice::Text(text)) = event {
+        out.error_line(text);
+    }
+}

@@ -1,0 +1,22 @@
+//! What the program adds to the events.
+
+use tapeline_base::FormatLetter;
+
+/// How iperf3's forms tell a test, and what no event says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Iperf3Style {
+    /// `version`: `iperf 3.21+`.
+    pub version: String,
+    /// `system_info`: name, host, release, version and machine of the system.
+    pub system_info: String,
+    /// `-f`: unit of rates (text).
+    pub format: FormatLetter,
+    /// `-V` (text).
+    pub verbose: bool,
+    /// `-T`: begins each line (text).
+    pub title: Option<String>,
+    /// `-1`: a server listens no more after a test (text).
+    pub one_off: bool,
+    /// `--json-stream-full-output`: the document follows the events.
+    pub full_output: bool,
+}

@@ -1,0 +1,1 @@
+//! Small tests, told as events.

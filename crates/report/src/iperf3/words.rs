@@ -1,0 +1,47 @@
+//! Failures in iperf3's words.
+
+use tapeline_base::Role;
+
+use super::test::Test;
+use crate::model::TestFailure;
+
+/// Number of "the client has terminated".
+const CLIENT_TERMINATED: u32 = 119;
+/// Number of "the server has terminated".
+const SERVER_TERMINATED: u32 = 120;
+/// Number of "the server is busy".
+const ACCESS_DENIED: u32 = 121;
+
+/// The value of the key `error`. The reference gives the key twice where the peer has told the
+/// error; here it is the second value, which readers of its documents keep.
+pub(super) fn document_error(test: &Test, failure: &TestFailure) -> String {
+    let plain = failure.interrupted || failure.code == CLIENT_TERMINATED;
+    match test.role() {
+        Role::Server if !plain => format!("error - {}", failure.text),
+        Role::Server | Role::Client => failure.text.clone(),
+    }
+}
+
+/// Whether the numbers are told although the test failed: after signals, at either end.
+pub(super) fn tells_totals(failure: Option<&TestFailure>) -> bool {
+    failure.is_none_or(|failure| {
+        failure.interrupted || [CLIENT_TERMINATED, SERVER_TERMINATED].contains(&failure.code)
+    })
+}
+
+/// Whether the server turned the client away before anything was said.
+pub(super) fn turned_away(failure: Option<&TestFailure>) -> bool {
+    failure.is_some_and(|failure| failure.code == ACCESS_DENIED)
+}
+
+/// Lines on standard error, without the program's name.
+pub(super) fn lines(test: &Test, failure: &TestFailure) -> Vec<String> {
+    let text = &failure.text;
+    let error = format!("error - {text}");
+    match (test.role(), failure.code) {
+        _ if failure.interrupted => vec![text.clone()],
+        (Role::Server, CLIENT_TERMINATED) => vec![text.clone()],
+        (Role::Client, _) if failure.by_peer => vec![format!("SERVER ERROR - {text}"), error],
+        _ => vec![error],
+    }
+}
