@@ -1,11 +1,13 @@
 //! What client and server of a test do alike.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role};
 use tapeline_report::{
-    CpuUse, TestDirection, TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
+    CpuUse, TestDirection, TestEnd, TestFailure, TestFile, TestLimit, TestRequest, TestStart,
+    TestTransport,
 };
 use tapeline_sys::{CpuTime, process_cpu_time};
 use tapeline_wire::iperf3::{
@@ -40,16 +42,8 @@ pub(super) fn test_start(
         test: 0,
         flows: Vec::new(),
         role: Role::Client,
-        transport: match parameters.protocol {
-            Protocol::Tcp => TestTransport::Tcp,
-            Protocol::Udp => TestTransport::Udp,
-            Protocol::Sctp => TestTransport::Sctp,
-        },
-        direction: match parameters.direction {
-            Direction::Forward => TestDirection::Forward,
-            Direction::Reverse => TestDirection::Reverse,
-            Direction::Bidirectional => TestDirection::Bidirectional,
-        },
+        transport: transport(parameters),
+        direction: direction(parameters),
         streams: parameters.parallel,
         block_length: length,
         limit: match (parameters.bytes, parameters.blocks) {
@@ -69,7 +63,44 @@ pub(super) fn test_start(
         receive_offload: parameters.offload.is_some_and(|offload| offload.receive),
         title: parameters.title.clone(),
         extra_data: parameters.extra_data.clone(),
+        file: None,
     }
+}
+
+fn transport(parameters: &Parameters) -> TestTransport {
+    match parameters.protocol {
+        Protocol::Tcp => TestTransport::Tcp,
+        Protocol::Udp => TestTransport::Udp,
+        Protocol::Sctp => TestTransport::Sctp,
+    }
+}
+
+fn direction(parameters: &Parameters) -> TestDirection {
+    match parameters.direction {
+        Direction::Forward => TestDirection::Forward,
+        Direction::Reverse => TestDirection::Reverse,
+        Direction::Bidirectional => TestDirection::Bidirectional,
+    }
+}
+
+/// What a client tells of a test before the server agrees.
+pub(super) fn request(parameters: &Parameters) -> TestRequest {
+    TestRequest {
+        transport: transport(parameters),
+        direction: direction(parameters),
+        target_rate: parameters.rate,
+        pacing_rate: parameters.pacing_rate,
+        segment_size: parameters.segment_size,
+    }
+}
+
+/// The file of a test, as it is at its start.
+pub(super) fn test_file(path: Option<&Path>) -> Option<TestFile> {
+    let path = path?;
+    Some(TestFile {
+        name: path.display().to_string(),
+        size: std::fs::metadata(path).map_or(0, |file| file.len()),
+    })
 }
 
 /// Processor time of this process since a test's start.

@@ -19,8 +19,8 @@ use tapeline_wire::iperf3::{
 };
 
 use super::agreed::{
-    CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
-    test_start,
+    CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, request,
+    results, test_file, test_start,
 };
 use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
@@ -80,6 +80,8 @@ struct Run<'a> {
     context: &'a Arc<Context>,
     conn: TcpConn,
     peer: SocketAddr,
+    /// Told as soon as the server has not turned the client away.
+    greeting: Option<ControlConnected>,
     control: ClientControl,
     cookie: Cookie,
     poller: Poller,
@@ -123,18 +125,17 @@ impl<'a> Run<'a> {
         let mut parameters = plan.parameters.clone();
         let length = block_length(&parameters, conn.mss());
         parameters.length = Some(length);
-        context
-            .reporter
-            .event(Event::ControlConnected(ControlConnected {
-                test: ONLY,
-                peer: ControlPeer::ConnectingTo {
-                    host: plan.host.clone(),
-                    port: plan.port,
-                },
-                at: context.wall(),
-                cookie: cookie.text().to_owned(),
-                segment_size: conn.mss(),
-            }));
+        let greeting = ControlConnected {
+            test: ONLY,
+            peer: ControlPeer::ConnectingTo {
+                host: plan.host.clone(),
+                port: plan.port,
+            },
+            at: context.wall(),
+            cookie: cookie.text().to_owned(),
+            segment_size: conn.mss(),
+            request: Some(request(&parameters)),
+        };
         let prepare = || -> std::io::Result<(Poller, Arc<Waker>)> {
             let waker = Arc::new(Waker::new()?);
             let mut poller = Poller::new()?;
@@ -149,6 +150,7 @@ impl<'a> Run<'a> {
             context,
             peer: conn.peer_addr().unwrap_or(peer),
             conn,
+            greeting: Some(greeting),
             control: ClientControl::new(cookie, parameters.clone()),
             cookie,
             poller,
@@ -169,6 +171,9 @@ impl<'a> Run<'a> {
     /// Runs the test and tells its end; returns why it failed, if it did.
     fn finish(mut self) -> Option<TestFailure> {
         let failure = self.drive().err();
+        if failure.as_ref().map(|failure| failure.code) != Some(ErrorCode::ACCESS_DENIED.0) {
+            self.tell_greeting();
+        }
         // Whatever still runs ends now and is told.
         self.stop.raise();
         self.gather(|run| run.ended.len() == run.streams.len() || run.traffic.is_none());
@@ -218,6 +223,16 @@ impl<'a> Run<'a> {
                 .map_err(|error| failure(ErrorCode(118), Some(&reason(&error))))?;
             self.waker.drain();
             self.hear()?;
+            if let Some(ClientStep::Send(_) | ClientStep::OpenStreams) = self.control.peek() {
+                self.tell_greeting();
+            }
+        }
+    }
+
+    fn tell_greeting(&mut self) {
+        if let Some(greeting) = self.greeting.take() {
+            let event = Event::ControlConnected(greeting);
+            self.context.reporter.event(event);
         }
     }
 
@@ -429,6 +444,7 @@ impl<'a> Run<'a> {
             flows: flows(&self.streams),
             role: Role::Client,
             buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            file: test_file(self.plan.file.as_deref()),
             ..test_start(parameters, self.length, self.plan.interval)
         };
         self.context

@@ -20,7 +20,7 @@ use tapeline_wire::iperf3::{
 
 use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
-    test_start,
+    test_file, test_start,
 };
 use super::far_side;
 use super::plan::{Iperf3Server, MostTests};
@@ -228,6 +228,7 @@ impl<'a> Session<'a> {
                 at: context.wall(),
                 cookie: test.expected.cookie.text().to_owned(),
                 segment_size: None,
+                request: None,
             }));
         Some(Self {
             test,
@@ -443,6 +444,7 @@ impl<'a> Session<'a> {
             flows: flows(&self.streams),
             role: Role::Server,
             buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            file: test_file(self.test.service.plan.file.as_deref()),
             ..test_start(
                 &self.parameters,
                 self.length,

@@ -131,7 +131,11 @@ impl Book {
         let other = |line: &&Connected| line.tag.id == tag.id;
         let known = self.tests.values().flat_map(|test| &test.flows);
         let known = known.filter_map(|flow| flow.connected.as_ref());
-        let found = self.waiting.iter().find(other).or(known.clone().find(other));
+        let found = self
+            .waiting
+            .iter()
+            .find(other)
+            .or(known.clone().find(other));
         found.cloned()
     }
 

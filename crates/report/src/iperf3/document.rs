@@ -168,7 +168,9 @@ fn test_start(start: &TestStart) -> Object {
         .with("fqrate", start.pacing_rate)
         .with(
             "interval",
-            start.interval.map_or(0.0, |interval| interval.as_secs_f64()),
+            start
+                .interval
+                .map_or(0.0, |interval| interval.as_secs_f64()),
         )
         .with("gso", flag(start.send_offload))
         .with("gro", flag(start.receive_offload))

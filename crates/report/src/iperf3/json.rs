@@ -465,7 +465,9 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused() {
-        for text in ["", "{", "[1,", "{\"a\"}", "\"", "\"\\u12", "nul", "--", "[1 2]"] {
+        for text in [
+            "", "{", "[1,", "{\"a\"}", "\"", "\"\\u12", "nul", "--", "[1 2]",
+        ] {
             assert_eq!(Json::parse(text), None, "{text}");
         }
         assert_eq!(Json::parse(&"[".repeat(1_000_000)), None);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tapeline_base::{BitRate, FlowTag, Role};
 
 use crate::model::{
-    Connected, ControlConnected, ControlPeer, Measure, Phase, Row, TcpState, TestDirection, TestEnd, TestStart,
-    UdpReceive, UdpSend,
+    Connected, ControlConnected, ControlPeer, Measure, Phase, Row, TcpState, TestDirection,
+    TestEnd, TestStart, UdpReceive, UdpSend,
 };
 
 /// A last interval without a row of its own is told when longer than this share of an interval.
@@ -450,7 +450,10 @@ impl Test {
             return None;
         };
         let mut loss = Loss::of(receive);
-        let whole = self.start.as_ref().is_some_and(|start| start.omit.is_zero());
+        let whole = self
+            .start
+            .as_ref()
+            .is_some_and(|start| start.omit.is_zero());
         if self.flows[flow].sends && whole {
             let sent = self.sent(flow).unwrap_or(0);
             loss.lost += sent.saturating_sub(loss.packets);

@@ -19,8 +19,8 @@ pub use row::{
     TcpState, UdpReceive, UdpSend,
 };
 pub use test::{
-    ControlConnected, ControlPeer, CpuUse, PeerOutput, TestDirection, TestEnd, TestFailure, TestFile,
-    TestLimit, TestRequest, TestStart, TestTransport,
+    ControlConnected, ControlPeer, CpuUse, PeerOutput, TestDirection, TestEnd, TestFailure,
+    TestFile, TestLimit, TestRequest, TestStart, TestTransport,
 };
 pub use timing::{
     ClockCheck, ConnectTimes, HistogramKind, HistogramRow, MarkovReport, ScheduleErrors, StartDelay,

@@ -55,7 +55,10 @@ fn adapted(name: &str, role: Role, document: &Json) -> Json {
             move_before(start, "target_bitrate", "fq_rate");
         }
         if let Some(Json::Array(connected)) = entry(start, "connected") {
-            sockets = connected.iter().map(|one| one.at("socket").count()).collect();
+            sockets = connected
+                .iter()
+                .map(|one| one.at("socket").count())
+                .collect();
         }
     }
     let mut document = Json::Object(document);
@@ -75,7 +78,9 @@ fn adapted(name: &str, role: Role, document: &Json) -> Json {
 
 fn entry<'a>(object: &'a mut Object, key: &str) -> Option<&'a mut Json> {
     let mut entries = object.entries_mut().iter_mut();
-    entries.find(|(name, _)| name == key).map(|(_, value)| value)
+    entries
+        .find(|(name, _)| name == key)
+        .map(|(_, value)| value)
 }
 
 fn move_before(object: &mut Object, key: &str, anchor: &str) {
@@ -174,7 +179,12 @@ fn recorded_documents_are_told_alike() {
 
 #[test]
 fn windows_and_round_trips_of_an_own_sender_are_the_references() {
-    for name in ["tcp.json", "tcp-P4.json", "tcp-omit1.json", "client-sigint.json"] {
+    for name in [
+        "tcp.json",
+        "tcp-P4.json",
+        "tcp-omit1.json",
+        "client-sigint.json",
+    ] {
         let recorded = values(&golden(name)).remove(0);
         let out = told(
             Iperf3Json::new(style(&recorded)),
@@ -183,7 +193,13 @@ fn windows_and_round_trips_of_an_own_sender_are_the_references() {
         let ours = values(&out.stdout).remove(0);
         let streams = ours.at("end.streams").items().iter();
         for (ours, theirs) in streams.zip(recorded.at("end.streams").items()) {
-            for key in ["max_snd_cwnd", "max_snd_wnd", "max_rtt", "min_rtt", "mean_rtt"] {
+            for key in [
+                "max_snd_cwnd",
+                "max_snd_wnd",
+                "max_rtt",
+                "min_rtt",
+                "mean_rtt",
+            ] {
                 let path = format!("sender.{key}");
                 assert_eq!(ours.at(&path), theirs.at(&path), "{name} {key}");
             }
@@ -206,7 +222,12 @@ fn documents_have_the_layout_of_the_reference() {
         }
         shape
     };
-    for name in ["tcp.json", "tcp-bidir-P2.json", "udp-bidir.json", "err-busy.json"] {
+    for name in [
+        "tcp.json",
+        "tcp-bidir-P2.json",
+        "udp-bidir.json",
+        "err-busy.json",
+    ] {
         let text = golden(name);
         let recorded = values(&text).remove(0);
         let out = told(
@@ -237,10 +258,7 @@ fn recorded_streams_are_told_alike() {
             style.version = version.text().to_owned();
             style.system_info = document.at("start.system_info").text().to_owned();
         }
-        let out = told(
-            Iperf3Stream::new(style),
-            &events(&document, role(&name)),
-        );
+        let out = told(Iperf3Stream::new(style), &events(&document, role(&name)));
         let ours = values(&out.stdout);
         assert_eq!(ours.len(), recorded.len(), "{name}");
         let lines = out.stdout.lines().take_while(|line| *line != "{").count();
@@ -262,7 +280,9 @@ fn gathered(events: &[Json]) -> Json {
     let of = |name: &str| {
         let events = events.iter();
         let named = events.filter(|event| event.get("event").is_some_and(|n| n.text() == name));
-        named.map(|event| event.at("data").clone()).collect::<Vec<_>>()
+        named
+            .map(|event| event.at("data").clone())
+            .collect::<Vec<_>>()
     };
     let empty = || Object::new().with("connected", Vec::new());
     let start = of("start").pop().unwrap_or_else(|| empty().into());

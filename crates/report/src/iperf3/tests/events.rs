@@ -179,10 +179,7 @@ impl<'a> Source<'a> {
                 TestDirection::Reverse => false,
                 TestDirection::Bidirectional => number < parallel,
             };
-            (
-                line.at("socket").count(),
-                forward == (role == Role::Client),
-            )
+            (line.at("socket").count(), forward == (role == Role::Client))
         });
         Some(Self {
             document,
@@ -372,8 +369,8 @@ impl<'a> Source<'a> {
             return self.row(flow, Phase::Total, span, bytes, measure);
         }
         let client = self.role == Role::Client;
-        let reverse = self.direction == TestDirection::Bidirectional
-            && self.flows[flow].1 != client;
+        let reverse =
+            self.direction == TestDirection::Bidirectional && self.flows[flow].1 != client;
         let suffix = if reverse { "_bidir_reverse" } else { "" };
         let sum = self.document.at(&format!("end.sum_received{suffix}"));
         let alone = self.document.at("start.test_start.num_streams").count() == 1;
@@ -385,7 +382,13 @@ impl<'a> Source<'a> {
             receive.total * self.document.at("start.test_start.blksize").count()
         };
         let span = span(0.0, sum.at("end").float());
-        self.row(flow, Phase::Total, span, bytes, Measure::UdpReceive(receive))
+        self.row(
+            flow,
+            Phase::Total,
+            span,
+            bytes,
+            Measure::UdpReceive(receive),
+        )
     }
 }
 
