@@ -12,6 +12,7 @@
 //!                       ├─ Iperf2Csv    iperf 2.2.1's -y C
 //!                       ├─ Iperf3Json   iperf3 3.22's -J
 //!                       ├─ Iperf3Stream iperf3 3.22's --json-stream
+//!                       ├─ Iperf3Text   iperf3 3.22's text
 //!                       └─ NativeText   tapeline's own
 //! ```
 //!
@@ -29,7 +30,7 @@ mod style;
 
 pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
-pub use iperf3::{Iperf3Json, Iperf3Stream, Iperf3Style};
+pub use iperf3::{Iperf3Json, Iperf3Stream, Iperf3Style, Iperf3Text};
 pub use model::*;
 pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
 pub use render::{Output, Renderer};

@@ -48,7 +48,7 @@ impl Book {
         match event {
             Event::ControlConnected(control) => {
                 let number = control.test;
-                let mut test = Test::new(number);
+                let mut test = Test::new();
                 test.control = Some(control.clone());
                 self.tests.insert(number, test);
                 vec![Step::Control(number)]
@@ -80,7 +80,7 @@ impl Book {
     /// Nothing follows.
     pub(super) fn finish(&mut self) -> Vec<Step> {
         if self.failure.is_some() && self.tests.is_empty() {
-            self.tests.insert(UNANNOUNCED, Test::new(UNANNOUNCED));
+            self.tests.insert(UNANNOUNCED, Test::new());
         }
         self.close()
     }
@@ -110,10 +110,7 @@ impl Book {
         let flows = flows
             .map(|(tag, sends)| Flow::new(*tag, *sends, self.connection(*tag)))
             .collect();
-        let test = self
-            .tests
-            .entry(number)
-            .or_insert_with(|| Test::new(number));
+        let test = self.tests.entry(number).or_insert_with(Test::new);
         test.flows = flows;
         test.start = Some(start.clone());
         for (tag, _) in &start.flows {
@@ -163,10 +160,7 @@ impl Book {
     /// A flow of a test that was not announced, and all that are connected beside it.
     fn adopt(&mut self, tag: FlowTag, row: &Row) -> Option<Step> {
         let first = !self.tests.contains_key(&UNANNOUNCED);
-        let mut test = self
-            .tests
-            .remove(&UNANNOUNCED)
-            .unwrap_or_else(|| Test::new(UNANNOUNCED));
+        let mut test = self.tests.remove(&UNANNOUNCED).unwrap_or_else(Test::new);
         test.mirrored = true;
         let sends = sends(&row.measure);
         let connected = self.connection(tag);
@@ -235,10 +229,7 @@ impl Book {
 
     fn end(&mut self, end: &TestEnd) -> Vec<Step> {
         let number = end.test;
-        let test = self
-            .tests
-            .entry(number)
-            .or_insert_with(|| Test::new(number));
+        let test = self.tests.entry(number).or_insert_with(Test::new);
         let intervals = test.finish(end.clone()).into_iter();
         let mut steps: Vec<Step> = intervals.map(|one| Step::Interval(number, one)).collect();
         steps.push(Step::End(number));

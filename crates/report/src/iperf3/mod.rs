@@ -5,10 +5,13 @@
 
 mod book;
 mod document;
+mod figure;
 mod json;
 mod renderer;
+mod row;
 mod style;
 mod test;
+mod text;
 mod words;
 
 #[cfg(test)]
@@ -16,3 +19,4 @@ mod tests;
 
 pub use renderer::{Iperf3Json, Iperf3Stream};
 pub use style::Iperf3Style;
+pub use text::Iperf3Text;

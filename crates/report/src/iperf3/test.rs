@@ -254,7 +254,6 @@ pub(super) fn percent(part: u64, whole: u64) -> f64 {
 /// A test.
 #[derive(Clone, Debug)]
 pub(super) struct Test {
-    pub(super) number: u32,
     pub(super) control: Option<ControlConnected>,
     pub(super) start: Option<TestStart>,
     pub(super) flows: Vec<Flow>,
@@ -267,9 +266,8 @@ pub(super) struct Test {
 }
 
 impl Test {
-    pub(super) fn new(number: u32) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            number,
             control: None,
             start: None,
             flows: Vec::new(),

@@ -2,7 +2,9 @@
 
 mod documents;
 mod events;
+mod recorded_text;
 mod single;
+mod texts;
 
 use std::fs;
 use std::path::PathBuf;
