@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! argv[0], --as ─► personality
-//! environment ─┐
+//! environment ─┐      (the name iperf3: a table and rules of its own)
 //! argv ────────┴► raw ─► resolve ─► Plan ─► run::{client, server, trial}
 //!                  ▲        ▲               help, version, generate
 //!                  └ options┘ (one table)      └─────┴── options
@@ -16,6 +16,7 @@ mod environment;
 mod generate;
 mod help;
 mod invocation;
+mod iperf3;
 mod main_entry;
 mod message;
 mod options;
@@ -31,6 +32,6 @@ mod version;
 pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
-pub use plan::{Document, HelpPage, Life, Plan, TryPlan};
-pub use presentation::{Exclusions, Presentation, TextStyle};
+pub use plan::{Document, HelpPage, Iperf3Job, Iperf3Task, Life, Plan, TryPlan};
+pub use presentation::{Exclusions, Iperf3Form, Presentation, TextStyle};
 pub use resolve::Resolution;

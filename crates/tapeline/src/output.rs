@@ -27,6 +27,9 @@ pub(crate) fn open(presentation: &Presentation) -> Result<Box<dyn Write + Send>,
                     reason(&error)
                 )
             }
+            TextStyle::Iperf3(_) => {
+                format!("iperf3: error - unable to open log file: {}", reason(&error))
+            }
             TextStyle::Iperf2Text | TextStyle::Csv => {
                 format!("freopen stdout\n failed: {}", reason(&error))
             }

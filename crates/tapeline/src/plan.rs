@@ -1,9 +1,10 @@
 //! What the process is to do: the command line, understood.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::Family;
-use tapeline_dialect::{ClientPlan, ServerPlan};
+use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan};
 
 use crate::presentation::Presentation;
 
@@ -14,6 +15,8 @@ pub enum Plan {
     Client(Box<ClientPlan>, Presentation),
     /// Serve tests.
     Server(Box<ServerPlan>, Presentation, Life),
+    /// What was asked for under the name iperf3.
+    Iperf3(Box<Iperf3Job>),
     /// `tapeline try`.
     Try(TryPlan, Presentation),
     /// Show help.
@@ -22,6 +25,26 @@ pub enum Plan {
     Version,
     /// Print a document made from the option table.
     Generate(Document),
+}
+
+/// A job with iperf3's habits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iperf3Job {
+    /// Client or server.
+    pub task: Iperf3Task,
+    /// Output.
+    pub presentation: Presentation,
+    /// `-I`: holds the process id while the process runs.
+    pub pid_file: Option<PathBuf>,
+}
+
+/// Client or server of iperf3.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Iperf3Task {
+    /// Test towards a server.
+    Client(Box<Iperf3Client>),
+    /// Serve tests.
+    Server(Box<ServerPlan>, Life),
 }
 
 /// Where a server lives.
@@ -51,6 +74,8 @@ pub struct TryPlan {
 pub enum HelpPage {
     /// iperf 2's layout.
     Iperf2,
+    /// iperf3's layout.
+    Iperf3,
     /// tapeline's, one line per option.
     Short,
     /// tapeline's, with details.

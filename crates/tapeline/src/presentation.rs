@@ -13,6 +13,22 @@ pub enum TextStyle {
     Native,
     /// iperf 2.2.1's comma-separated values (`-y C`).
     Csv,
+    /// iperf3 3.22's.
+    Iperf3(Iperf3Form),
+}
+
+/// The forms that iperf3 has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iperf3Form {
+    /// Lines of text.
+    Text,
+    /// `-J`: a document for each test.
+    Json,
+    /// `--json-stream`: a line of JSON for each event.
+    Stream {
+        /// `--json-stream-full-output`: the document follows.
+        full: bool,
+    },
 }
 
 /// Parts of the report that `-x` leaves out.
@@ -49,6 +65,18 @@ pub struct Presentation {
     pub sum_only: bool,
     /// `-o`: append the report to this file; `None` is standard output.
     pub output_file: Option<PathBuf>,
+    /// `--logfile`: lines of standard error go to the file too.
+    pub errors_to_file: bool,
+    /// `-V` (iperf3).
+    pub verbose: bool,
+    /// `-T` (iperf3): begins each line of text.
+    pub title: Option<String>,
+    /// `-1` (iperf3): the server listens no more after a test.
+    pub one_off: bool,
+    /// `--timestamps`: each line begins with the time in this format of strftime(3).
+    pub timestamps: Option<String>,
+    /// `-d` (iperf3): events are shown as they are, from 1 (few) to 4 (all); 0 shows none.
+    pub debug: u8,
 }
 
 impl Presentation {
@@ -64,6 +92,12 @@ impl Presentation {
             exclude: Exclusions::default(),
             sum_only: false,
             output_file: None,
+            errors_to_file: false,
+            verbose: false,
+            title: None,
+            one_off: false,
+            timestamps: None,
+            debug: 0,
         }
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn terminal_width() -> usize {
 pub(crate) fn page(page: HelpPage, width: usize) -> String {
     match page {
         HelpPage::Iperf2 => iperf2::page(),
+        HelpPage::Iperf3 => crate::iperf3::page(),
         HelpPage::Short => native::page(width, native::Detail::Short),
         HelpPage::Full => native::page(width, native::Detail::Full),
     }
