@@ -53,6 +53,22 @@ impl Calendar {
         }
     }
 
+    /// The time in a format of strftime(3), with C's names of days and months; `None` when the
+    /// format is none.
+    #[must_use]
+    pub fn formatted(&self, at: WallTime, format: &str) -> Option<String> {
+        use std::fmt::Write as _;
+        // Dates of the locale are C's here.
+        let format = format
+            .replace("%c", "%a %b %e %H:%M:%S %Y")
+            .replace("%x", "%m/%d/%y")
+            .replace("%X", "%H:%M:%S")
+            .replace("%r", "%I:%M:%S %p");
+        let mut text = String::new();
+        let written = write!(text, "{}", self.zoned(at).strftime(&format));
+        written.is_ok().then_some(text)
+    }
+
     /// `2026-11-20 23:05:56`.
     pub(crate) fn bare_date(&self, at: WallTime) -> String {
         self.zoned(at).strftime("%Y-%m-%d %H:%M:%S").to_string()
@@ -120,5 +136,16 @@ mod tests {
         for nanos in [i64::MIN, -1, 0, i64::MAX] {
             assert!(!calendar.date(WallTime::from_nanos(nanos), true).is_empty());
         }
+    }
+
+    #[test]
+    fn formats_are_those_of_c() {
+        let at = WallTime::from_nanos(1_795_215_956_108_899_000);
+        let utc = Calendar::new(true);
+        let shown = |format| utc.formatted(at, format);
+        assert_eq!(shown("%c ").as_deref(), Some("Fri Nov 20 23:05:56 2026 "));
+        assert_eq!(shown("%F %X: ").as_deref(), Some("2026-11-20 23:05:56: "));
+        assert_eq!(shown("plain").as_deref(), Some("plain"));
+        assert_eq!(shown("%!"), None);
     }
 }

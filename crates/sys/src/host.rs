@@ -71,6 +71,12 @@ pub struct HostFacts {
     pub max_send_buffer: Option<u64>,
 }
 
+/// The host in one line, as `uname -a` orders it: system, name, release, version, machine.
+#[must_use]
+pub fn system_information() -> String {
+    host::information()
+}
+
 impl HostFacts {
     /// Gathers the facts.
     #[must_use]
@@ -86,6 +92,16 @@ impl HostFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_line_says_what_the_host_is() {
+        let line = system_information();
+        assert!(line.ends_with(std::env::consts::ARCH), "{line}");
+        assert!(
+            line.split_whitespace().count() >= 2 && !line.contains('\n'),
+            "{line}"
+        );
+    }
 
     #[test]
     fn facts_name_the_host() {

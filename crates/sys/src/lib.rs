@@ -46,14 +46,14 @@ pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
 pub use daemon::Daemon;
 pub use datagram::{Datagram, Segments};
 pub use error::{Operation, SocketError, reason};
-pub use host::{HostCounters, HostFacts};
+pub use host::{HostCounters, HostFacts, system_information};
 pub use interrupts::{Interrupts, Signal, ignore_sigpipe};
 pub use multicast::MulticastGroup;
 pub use options::{OptionFailure, SocketOption, SocketOptions};
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
-    CpuTime, exit_now, peak_memory, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
-    thread_run_delay,
+    CpuTime, exit_now, is_running, peak_memory, process_cpu_time, raise_descriptor_limit,
+    run_on_processor, thread_cpu_time, thread_run_delay,
 };
 pub use realtime::Realtime;
 pub use receive_batch::ReceiveBatch;

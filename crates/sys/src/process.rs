@@ -54,6 +54,21 @@ pub fn peak_memory() -> Option<Bytes> {
     process::peak_memory().map(Bytes)
 }
 
+/// Lets the calling thread, and those that it starts from now on, run on one processor only
+/// (`sched_setaffinity(2)`).
+///
+/// # Errors
+/// No such processor, or no such call on this system.
+pub fn run_on_processor(number: u32) -> std::io::Result<()> {
+    process::run_on_processor(number)
+}
+
+/// Whether a process with this number runs.
+#[must_use]
+pub fn is_running(process: u32) -> bool {
+    process::is_running(process)
+}
+
 /// Ends the process at once: no destructors, no flushing. For a second interrupt.
 pub fn exit_now(code: i32) -> ! {
     process::exit_now(code)
@@ -74,6 +89,32 @@ mod tests {
         }
         let used = process_cpu_time().total().saturating_sub(process.total());
         assert!(used >= Duration::from_millis(10), "{used:?} {sum}");
+    }
+
+    #[test]
+    fn processes_are_found_by_number() {
+        assert!(is_running(std::process::id()));
+        assert!(!is_running(u32::MAX));
+        assert!(!is_running(0));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_stays_on_its_processor() {
+        let allowed = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let line = status
+                .lines()
+                .find(|line| line.starts_with("Cpus_allowed_list:"));
+            line.unwrap().split_whitespace().last().unwrap().to_owned()
+        };
+        let first: u32 = allowed().split(['-', ',']).next().unwrap().parse().unwrap();
+        let own = std::thread::spawn(move || {
+            run_on_processor(first).unwrap();
+            std::thread::spawn(allowed).join().unwrap()
+        });
+        assert_eq!(own.join().unwrap(), first.to_string());
+        assert!(run_on_processor(1 << 20).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::message::CliMessage;
 use crate::plan::{Document, Plan};
 use crate::raw::RawArgs;
 use crate::resolve::{Resolution, Resolver, resolve};
-use crate::{environment, raw};
+use crate::{environment, iperf3, raw};
 
 /// Everything that a command line depends on.
 pub struct Invocation<'a> {
@@ -33,7 +33,7 @@ enum Name {
 
 /// Understands an invocation: whose habits apply, and what is to be done.
 ///
-/// The habits follow from the file name of the program (`iperf`, else tapeline's own) or
+/// The habits follow from the file name of the program (`iperf`, `iperf3`, else tapeline's own) or
 /// from `--as NAME`, which must be the first word.
 #[must_use]
 pub fn understand(invocation: &Invocation<'_>) -> (Personality, Resolution) {
@@ -52,7 +52,7 @@ pub fn understand(invocation: &Invocation<'_>) -> (Personality, Resolution) {
         }
         Name::Iperf3 => (
             Personality::Native,
-            refusal("the name iperf3 is not served yet: this version speaks iperf 2".into()),
+            iperf3::resolve(arguments, invocation.variable, &program),
         ),
         Name::Unknown(name) => (
             Personality::Native,
@@ -188,16 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn iperf3_is_refused_clearly() {
-        for (program, line) in [("iperf3", "-s"), ("tapeline", "--as iperf3 -s")] {
-            let (_, resolution) = call(program, line);
-            assert_eq!(resolution.outcome, Err(ExitCode::Usage));
-            assert!(
-                resolution.messages[0]
-                    .text
-                    .contains("iperf3 is not served yet")
-            );
+    fn iperf3_has_a_command_line_of_its_own() {
+        for (program, line) in [("/usr/bin/iperf3", "-s"), ("tapeline", "--as iperf3 -s")] {
+            let outcome = call(program, line).1.outcome;
+            assert!(matches!(outcome, Ok(Plan::Iperf3(_))), "{program} {line}");
         }
+        let (_, resolution) = call("/opt/iperf3", "-c h -Q");
+        assert_eq!(resolution.outcome, Err(ExitCode::Failure));
+        let text = &resolution.messages[0].text;
+        assert!(
+            text.starts_with("/opt/iperf3: invalid option -- 'Q'\n\nUsage: "),
+            "{text}"
+        );
         let (_, unknown) = call("tapeline", "--as netperf");
         assert!(unknown.messages[0].text.contains("'netperf' is none of"));
     }

@@ -38,6 +38,8 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
     match plan {
         Plan::Client(plan, presentation) => run::client(plan, presentation),
         Plan::Server(plan, presentation, life) => run::server(plan, presentation, *life),
+        Plan::Iperf3(job) => run::iperf3(job),
+        Plan::Iperf3Version => show(version::iperf3()),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),

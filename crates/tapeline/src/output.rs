@@ -28,7 +28,10 @@ pub(crate) fn open(presentation: &Presentation) -> Result<Box<dyn Write + Send>,
                 )
             }
             TextStyle::Iperf3(_) => {
-                format!("iperf3: error - unable to open log file: {}", reason(&error))
+                format!(
+                    "iperf3: error - unable to open log file: {}",
+                    reason(&error)
+                )
             }
             TextStyle::Iperf2Text | TextStyle::Csv => {
                 format!("freopen stdout\n failed: {}", reason(&error))

@@ -23,6 +23,8 @@ pub enum Plan {
     Help(HelpPage),
     /// Show the version.
     Version,
+    /// Show the version as iperf3 does.
+    Iperf3Version,
     /// Print a document made from the option table.
     Generate(Document),
 }

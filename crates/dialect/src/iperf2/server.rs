@@ -242,21 +242,39 @@ impl Server {
         };
         let plan = Arc::new(plan.clone());
         let groups = Arc::new(TestGroups::default());
+        let mut request = ListenRequest {
+            plan: &plan,
+            own,
+            ipv6,
+            port: plan.ports.0,
+            of_client: false,
+        };
         for port in plan.ports.0..=plan.ports.1.max(plan.ports.0) {
-            let mut request = ListenRequest {
-                plan: &plan,
-                own,
-                ipv6,
-                port,
-                of_client: false,
-            };
-            if plan.transports != ServedTransports::Udp {
-                request.port = self.open_tcp(&plan, &groups, &request)?;
+            request.port = port;
+            self.open_port(&plan, &groups, &mut request)?;
+        }
+        if let Some(port) = plan.extra_port {
+            request.port = port;
+            if let Err(notice) = self.open_port(&plan, &groups, &mut request) {
+                self.context.notice(notice);
             }
-            // UDP has no permit keys: a server that asks for one does not serve it.
-            if plan.transports != ServedTransports::Tcp && plan.permit_key.is_none() {
-                self.open_udp(&plan, &groups, &request)?;
-            }
+        }
+        Ok(())
+    }
+
+    /// Opens what the plan serves on one port.
+    fn open_port(
+        &mut self,
+        plan: &Arc<ServerPlan>,
+        groups: &Arc<TestGroups>,
+        request: &mut ListenRequest<'_>,
+    ) -> Result<(), Notice> {
+        if plan.transports != ServedTransports::Udp {
+            request.port = self.open_tcp(plan, groups, request)?;
+        }
+        // UDP has no permit keys: a server that asks for one does not serve it.
+        if plan.transports != ServedTransports::Tcp && plan.permit_key.is_none() {
+            self.open_udp(plan, groups, request)?;
         }
         Ok(())
     }

@@ -177,6 +177,10 @@ impl TcpService {
     fn is_over(&self, door: &Doorway) -> bool {
         self.context.stop().is_raised()
             || self.close.is_raised()
+            || self
+                .iperf3
+                .as_ref()
+                .is_some_and(|service| service.is_done())
             || self.until.is_some_and(|until| self.context.now() >= until)
             || !self.has_room(door)
     }
@@ -208,7 +212,11 @@ impl TcpService {
     fn wait(&self, door: &Doorway) -> Wait {
         let now = self.context.now();
         let slow = door.pending.iter().find_map(|one| self.dropped_at(one));
-        match slow.into_iter().chain(self.until).min() {
+        let idle = self
+            .iperf3
+            .as_ref()
+            .and_then(|service| service.waits_until());
+        match slow.into_iter().chain(self.until).chain(idle).min() {
             Some(due) => Wait::AtMost(due.since(now)),
             None => Wait::Forever,
         }

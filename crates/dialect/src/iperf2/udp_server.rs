@@ -201,7 +201,12 @@ impl UdpService {
     }
 
     fn idle_wait(&self) -> Wait {
-        self.until.map_or(Wait::Forever, |until| {
+        let idle = self
+            .iperf3
+            .as_ref()
+            .and_then(|service| service.waits_until());
+        let until = self.until.into_iter().chain(idle).min();
+        until.map_or(Wait::Forever, |until| {
             Wait::AtMost(until.since(self.context.now()))
         })
     }
@@ -209,7 +214,11 @@ impl UdpService {
     /// Stopped, or done: no flow can begin any more, all have ended, and nobody asks for
     /// a report.
     fn is_over(&self, flows: &Flows) -> bool {
-        if self.context.stop().is_raised() || self.close.is_raised() {
+        let done = |service: &Arc<Iperf3Service>| service.is_done();
+        if self.context.stop().is_raised()
+            || self.close.is_raised()
+            || self.iperf3.as_ref().is_some_and(done)
+        {
             return true;
         }
         let now = self.context.now();

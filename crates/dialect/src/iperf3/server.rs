@@ -51,17 +51,35 @@ pub(crate) struct Iperf3Service {
     registry: Arc<Registry>,
     tally: Arc<Tally>,
     numbers: AtomicU32,
+    /// The one test of `-1` is over.
+    done: Stop,
+    /// When the service began.
+    began: MonoTime,
 }
 
 impl Iperf3Service {
     pub(crate) fn new(plan: Iperf3Server, context: Arc<Context>, tally: Arc<Tally>) -> Arc<Self> {
         Arc::new(Self {
+            began: context.now(),
+            done: Stop::new(),
             plan,
             context,
             registry: Arc::default(),
             tally,
             numbers: AtomicU32::new(0),
         })
+    }
+
+    /// Whether the server has served its one test, or has waited too long for it (`-1`).
+    pub(crate) fn is_done(&self) -> bool {
+        let waited = |end| self.context.now() >= end;
+        self.done.is_raised() || self.waits_until().is_some_and(waited)
+    }
+
+    /// Until when the server waits for its one test (`-1 --idle-timeout`).
+    pub(crate) fn waits_until(&self) -> Option<MonoTime> {
+        let idle = self.plan.idle_timeout.filter(|_| self.plan.one_off)?;
+        (self.tally.pending() == 0).then(|| self.began + idle)
     }
 
     /// Whether a connection with this cookie belongs to a test that is known.
@@ -88,6 +106,7 @@ impl Iperf3Service {
 
     fn begin(self: &Arc<Self>, conn: Arc<TcpConn>, peer: SocketAddr, cookie: Cookie) -> bool {
         let most = match self.plan.most_tests {
+            _ if self.plan.one_off => 1,
             MostTests::AtOnce(most) => most.max(1),
             MostTests::One => 1,
         };
@@ -179,11 +198,24 @@ impl Drop for Test {
 impl Test {
     fn run(mut self) {
         let part = self.part.take();
-        let failed = Session::new(&self).is_none_or(Session::serve);
+        let ended = Session::new(&self).map(Session::serve);
+        // Somebody who only looked in, or could not log in, is not the one client.
+        if self.service.plan.one_off && ended.is_some_and(|ended| ended.asked) {
+            self.service.done.raise();
+        }
+        let failed = ended.is_none_or(|ended| ended.failed);
         if let Some(part) = part {
             part.end(failed);
         }
     }
+}
+
+/// How a control connection ended.
+#[derive(Clone, Copy, Debug)]
+struct SessionEnd {
+    /// A client has said what it wants, and was not turned away for who it is.
+    asked: bool,
+    failed: bool,
 }
 
 /// A test while it is served.
@@ -193,6 +225,8 @@ struct Session<'a> {
     control: ServerControl,
     poller: Poller,
     parameters: Parameters,
+    /// The parameters are here.
+    asked: bool,
     length: u32,
     streams: Vec<Stream>,
     turn: Option<UdpTurn>,
@@ -236,6 +270,7 @@ impl<'a> Session<'a> {
             control: ServerControl::new(),
             poller,
             parameters: Parameters::default(),
+            asked: false,
             length: 0,
             streams: Vec::new(),
             turn: None,
@@ -250,8 +285,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Serves the test to its end and tells it; returns whether it failed.
-    fn serve(mut self) -> bool {
+    /// Serves the test to its end and tells it.
+    fn serve(mut self) -> SessionEnd {
         let failure = self.drive().err();
         self.stop.raise();
         self.gather(CLOSING);
@@ -274,7 +309,11 @@ impl<'a> Session<'a> {
             far_side::tell(results, &self.ended, &mut end);
         }
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
-        failure.is_some()
+        let turned_away = |failure: &TestFailure| failure.code == ErrorCode::AUTHENTICATION.0;
+        SessionEnd {
+            asked: self.asked && !failure.as_ref().is_some_and(turned_away),
+            failed: failure.is_some(),
+        }
     }
 
     fn drive(&mut self) -> Result<(), TestFailure> {
@@ -379,6 +418,7 @@ impl<'a> Session<'a> {
 
     /// Admits a test, or says why not.
     fn decide(&mut self, parameters: Parameters) {
+        self.asked = true;
         self.length = block_length(&parameters, None);
         self.parameters = parameters;
         if let Some(code) = self.refusal() {

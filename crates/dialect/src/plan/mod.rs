@@ -220,6 +220,8 @@ pub struct ServerPlan {
     pub transports: ServedTransports,
     /// First and last port; 0 lets the system choose one.
     pub ports: (u16, u16),
+    /// A port that is served beside them; the server goes on without when it cannot be had.
+    pub extra_port: Option<u16>,
     /// Address family.
     pub family: Family,
     /// Own address; a multicast group is joined.
@@ -282,6 +284,7 @@ impl ServerPlan {
             personality,
             transports,
             ports: (port, port),
+            extra_port: None,
             family: Family::Any,
             bind: None,
             only_from: None,

@@ -25,6 +25,16 @@ pub(crate) fn counters() -> HostCounters {
     }
 }
 
+pub(crate) fn information() -> String {
+    let kernel = |name| fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+    let mut words = ["ostype", "hostname", "osrelease", "version"]
+        .map(kernel)
+        .join(" ");
+    words.push(' ');
+    words.push_str(std::env::consts::ARCH);
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The value of column `name` in the pair of lines that begin with `group`.
 fn snmp_value(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));

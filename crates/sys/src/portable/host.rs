@@ -12,3 +12,7 @@ pub(crate) fn facts() -> HostFacts {
         ..HostFacts::default()
     }
 }
+
+pub(crate) fn information() -> String {
+    format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+}

@@ -56,3 +56,16 @@ pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process without running anything of it.
     unsafe { libc::_exit(code) }
 }
+
+/// Whether signal 0 reaches it, or is refused by somebody else's process.
+pub(crate) fn is_running(process: u32) -> bool {
+    let number = i32::try_from(process)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    number.is_some_and(|pid| {
+        !matches!(
+            rustix::process::test_kill_process(pid),
+            Err(rustix::io::Errno::SRCH)
+        )
+    })
+}

@@ -1,9 +1,10 @@
 //! Process facts from `getrusage(2)`.
 
+use std::io;
 use std::time::Duration;
 
 pub(crate) use super::usage::{
-    exit_now, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
+    exit_now, is_running, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
 };
 
 /// Apple counts the peak in bytes, the BSDs in kibibytes.
@@ -20,4 +21,8 @@ pub(crate) fn peak_memory() -> Option<u64> {
 
 pub(crate) fn thread_run_delay() -> Option<Duration> {
     None
+}
+
+pub(crate) fn run_on_processor(_number: u32) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

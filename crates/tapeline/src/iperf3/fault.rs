@@ -12,10 +12,7 @@ const USAGE: &str = "Usage: iperf3 [-s|-c host] [options]\n\
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// getopt's, with the program as it was called.
-    Syntax {
-        program: String,
-        complaint: String,
-    },
+    Syntax { program: String, complaint: String },
     /// `iperf3: parameter error - TEXT`.
     Parameter(String),
     /// `iperf3: error - TEXT`, without usage.

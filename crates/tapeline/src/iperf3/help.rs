@@ -25,7 +25,8 @@ pub(crate) fn page() -> String {
         }
     }
     lines.push(String::new());
-    lines.push("[KMGT] marks sizes that take a suffix: K, M, G or T, multiples of 1024.".to_owned());
+    lines
+        .push("[KMGT] marks sizes that take a suffix: K, M, G or T, multiples of 1024.".to_owned());
     lines.push("Rates take the same suffixes as multiples of 1000.".to_owned());
     lines.join("\n")
 }

@@ -79,7 +79,9 @@ fn presentation(settings: &Settings) -> Presentation {
     };
     let text = form == Iperf3Form::Text;
     Presentation {
-        format: output.format.map_or_else(FormatLetter::default, FormatLetter::new),
+        format: output
+            .format
+            .map_or_else(FormatLetter::default, FormatLetter::new),
         verbose: output.verbose,
         title: settings.parameters.title.clone().filter(|_| text),
         one_off: settings.one_off,

@@ -73,7 +73,7 @@ fn plan(
         })?;
         match given.spec.id {
             Id::Help => return Ok(Plan::Help(HelpPage::Iperf3)),
-            Id::Version => return Ok(Plan::Version),
+            Id::Version => return Ok(Plan::Iperf3Version),
             Id::NoFairQueue => messages.push(CliMessage::out(
                 "Warning:  --no-fq-socket-pacing is deprecated",
             )),

@@ -165,7 +165,9 @@ pub(super) fn by_name(typed: &str) -> Found {
     if let Some((spec, name)) = names().find(|(_, name)| *name == typed) {
         return Found::One(spec, name);
     }
-    let mut candidates: Vec<_> = names().filter(|(_, name)| name.starts_with(typed)).collect();
+    let mut candidates: Vec<_> = names()
+        .filter(|(_, name)| name.starts_with(typed))
+        .collect();
     let Some((first, name)) = candidates.first().copied() else {
         return Found::Unknown;
     };

@@ -79,8 +79,13 @@ fn read_name(name: &str, parser: &mut lexopt::Parser) -> Piece {
     let (spec, whole) = match by_name(name) {
         Found::One(spec, whole) => (spec, whole),
         Found::Ambiguous(candidates) => {
-            let list: String = candidates.iter().map(|name| format!(" '--{name}'")).collect();
-            return Err(format!("option '--{word}' is ambiguous; possibilities:{list}"));
+            let list: String = candidates
+                .iter()
+                .map(|name| format!(" '--{name}'"))
+                .collect();
+            return Err(format!(
+                "option '--{word}' is ambiguous; possibilities:{list}"
+            ));
         }
         Found::Unknown => return Err(format!("unrecognized option '--{word}'")),
     };
@@ -121,7 +126,10 @@ mod tests {
             pieces("one -c h two -u -p7 --time=5 --bitr 1M -- -R"),
             ["client=h", "udp", "port=7", "time=5", "bitrate=1M"]
         );
-        assert_eq!(pieces("-uRc h -i -1"), ["udp", "reverse", "client=h", "interval=-1"]);
+        assert_eq!(
+            pieces("-uRc h -i -1"),
+            ["udp", "reverse", "client=h", "interval=-1"]
+        );
         assert_eq!(pieces("--cntl-ka 5 --cntl-ka=5"), ["cntl-ka", "cntl-ka=5"]);
         assert_eq!(pieces("-d1 --debug=2"), ["debug", "one-off", "debug=2"]);
         assert_eq!(pieces("--linux cubic"), ["congestion=cubic"]);
@@ -134,14 +142,21 @@ mod tests {
             ("-u --foo=1", "unrecognized option '--foo=1'"),
             ("-u -c", "option requires an argument -- 'c'"),
             ("-u --extra", "option '--extra-data' requires an argument"),
-            ("-u --no-delay=1", "option '--no-delay' doesn't allow an argument"),
+            (
+                "-u --no-delay=1",
+                "option '--no-delay' doesn't allow an argument",
+            ),
             (
                 "-u --bi=5",
                 "option '--bi=5' is ambiguous; possibilities: '--bitrate' '--bidir' '--bind' \
                  '--bind-dev'",
             ),
         ] {
-            assert_eq!(pieces(line), ["udp".to_owned(), format!("!{fault}")], "{line}");
+            assert_eq!(
+                pieces(line),
+                ["udp".to_owned(), format!("!{fault}")],
+                "{line}"
+            );
         }
     }
 }

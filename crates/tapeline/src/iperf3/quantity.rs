@@ -17,7 +17,11 @@ pub(super) fn rate(text: &str) -> Result<f64, BadUnit> {
 /// A decimal number and one suffix letter; what follows the letter is ignored.
 fn scaled(text: &str, base: f64) -> Result<f64, BadUnit> {
     let (number, rest) = decimal(text).ok_or(BadUnit)?;
-    let power = match rest.chars().next().map(|letter| letter.to_ascii_lowercase()) {
+    let power = match rest
+        .chars()
+        .next()
+        .map(|letter| letter.to_ascii_lowercase())
+    {
         None => 0,
         Some('k') => 1,
         Some('m') => 2,
@@ -26,7 +30,11 @@ fn scaled(text: &str, base: f64) -> Result<f64, BadUnit> {
         Some(_) => return Err(BadUnit),
     };
     let value = number * f64::powi(base, power);
-    if value.is_finite() { Ok(value) } else { Err(BadUnit) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(BadUnit)
+    }
 }
 
 /// C's `atof`: no number is 0.
@@ -39,7 +47,10 @@ fn decimal(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let bytes = text.as_bytes();
     let digits = |from: usize| {
-        let digits = bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit());
+        let digits = bytes
+            .iter()
+            .skip(from)
+            .take_while(|byte| byte.is_ascii_digit());
         from + digits.count()
     };
     let start = usize::from(matches!(bytes.first(), Some(b'+' | b'-')));
@@ -83,7 +94,11 @@ pub(super) fn any_base(text: &str) -> Option<i64> {
     let mut value = None;
     for digit in digits.chars().map_while(|letter| letter.to_digit(radix)) {
         let before: i64 = value.unwrap_or(0);
-        value = Some(before.saturating_mul(radix.into()).saturating_add(digit.into()));
+        value = Some(
+            before
+                .saturating_mul(radix.into())
+                .saturating_add(digit.into()),
+        );
     }
     value.map(|value| if negative { -value } else { value })
 }
@@ -101,7 +116,8 @@ pub(super) fn dscp(text: &str) -> Option<u8> {
     if let Some(class) = class("cs", 7) {
         return Some(class << 5);
     }
-    if let Some([kind @ b'1'..=b'4', drop @ b'1'..=b'3']) = name.strip_prefix("af").map(str::as_bytes)
+    if let Some([kind @ b'1'..=b'4', drop @ b'1'..=b'3']) =
+        name.strip_prefix("af").map(str::as_bytes)
     {
         return Some((kind - b'0') << 5 | (drop - b'0') << 3);
     }

@@ -235,7 +235,8 @@ impl Settings {
         let within = |from: i32, to: i32, error: Error| {
             let number = atoi(text);
             let fits = (from..=to).contains(&number);
-            fits.then_some(number.unsigned_abs()).ok_or(Fault::from(error))
+            fits.then_some(number.unsigned_abs())
+                .ok_or(Fault::from(error))
         };
         let time = |number: u32| Duration::from_secs(number.into());
         let millis = |number: u32| Duration::from_millis(number.into());
@@ -366,9 +367,15 @@ impl Settings {
 
     fn processors(&mut self, text: &str) -> Result<Processors, Fault> {
         let processor = |text: &str| {
-            let starts = text.trim_start().starts_with(|letter: char| letter.is_ascii_digit());
-            let number = u32::try_from(atoi(text)).ok().filter(|number| *number <= 1024);
-            number.filter(|_| starts).ok_or(Fault::from(Error::Affinity))
+            let starts = text
+                .trim_start()
+                .starts_with(|letter: char| letter.is_ascii_digit());
+            let number = u32::try_from(atoi(text))
+                .ok()
+                .filter(|number| *number <= 1024);
+            number
+                .filter(|_| starts)
+                .ok_or(Fault::from(Error::Affinity))
         };
         let (own, servers) = match text.split_once(',') {
             None => (text, None),
@@ -437,7 +444,11 @@ impl Settings {
         };
         let udp = self.parameters.protocol == Protocol::Udp;
         let (least, most, error) = if udp {
-            (limits::MIN_UDP_LENGTH, limits::MAX_UDP_LENGTH, Error::UdpBlockSize)
+            (
+                limits::MIN_UDP_LENGTH,
+                limits::MAX_UDP_LENGTH,
+                Error::UdpBlockSize,
+            )
         } else {
             (1, limits::MAX_TCP_LENGTH, Error::BlockSize)
         };
@@ -491,12 +502,16 @@ fn bits(text: &str) -> Result<u64, Fault> {
 
 fn whole(value: Option<f64>, text: &str) -> Result<u64, Fault> {
     let value = value.filter(|value| (0.0..2f64.powi(63)).contains(value));
-    value.map(|value| value as u64).ok_or_else(|| Fault::bad_unit(text))
+    value
+        .map(|value| value as u64)
+        .ok_or_else(|| Fault::bad_unit(text))
 }
 
 /// `IDLE/INTERVAL/COUNT`, each of which may be left out.
 fn keepalive(text: &str) -> Result<Keepalive, Fault> {
-    let mut parts = text.split('/').map(|part| u32::try_from(atoi(part)).unwrap_or(0));
+    let mut parts = text
+        .split('/')
+        .map(|part| u32::try_from(atoi(part)).unwrap_or(0));
     let mut part = || parts.next().filter(|part| *part > 0);
     let (idle, interval, count) = (part(), part(), part());
     let span = |seconds: Option<u32>| seconds.map(|seconds| Duration::from_secs(seconds.into()));

@@ -9,6 +9,8 @@
 //!    └─ Interruption ◄─ signals
 //! ```
 
+mod adorned;
+mod iperf3;
 mod printer;
 mod signals;
 mod trial;
@@ -17,26 +19,28 @@ use std::sync::{Arc, OnceLock};
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{
-    ClientPlan, Interruption, Personality, Reporter, ReporterSettings, Server, ServerPlan,
-    ServerStopper, run_client,
+    ClientPlan, Interruption, Reporter, ReporterSettings, Server, ServerPlan, ServerStopper,
+    run_client,
 };
 use tapeline_report::{Event, Notice};
 use tapeline_sys::{Daemon, reason};
 
 use crate::message::{self, CliMessage};
 use crate::plan::Life;
-use crate::presentation::Presentation;
+use crate::presentation::{Presentation, TextStyle};
 use printer::{Printer, renderer};
 
+pub(crate) use iperf3::iperf3;
 pub(crate) use trial::trial;
 
 /// Share of an interval above which a last partial one is told: iperf 2's quarter, and
-/// the 5 % that the measurement rules ask for.
-fn settings(personality: Personality, presentation: &Presentation) -> ReporterSettings {
+/// the 5 % that the measurement rules ask for, iperf3's tenth.
+fn settings(presentation: &Presentation) -> ReporterSettings {
     ReporterSettings {
-        partial_share: match personality {
-            Personality::Native => 0.05,
-            Personality::Iperf2 => 0.25,
+        partial_share: match presentation.style {
+            TextStyle::Native => 0.05,
+            TextStyle::Iperf3(_) => 0.1,
+            TextStyle::Iperf2Text | TextStyle::Csv => 0.25,
         },
         sum_single: presentation.sum_only,
     }
@@ -59,7 +63,7 @@ struct Run {
 impl Run {
     fn begin(
         role: Role,
-        personality: Personality,
+        settings: ReporterSettings,
         interval: bool,
         presentation: &Presentation,
     ) -> Result<Self, ExitCode> {
@@ -71,7 +75,7 @@ impl Run {
             role,
             &interruption,
         )?;
-        let reporter = Reporter::start(settings(personality, presentation), printer.sink())
+        let reporter = Reporter::start(settings, printer.sink())
             .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
         Ok(Self {
             printer,
@@ -91,7 +95,7 @@ impl Run {
 pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode {
     let run = match Run::begin(
         Role::Client,
-        plan.personality,
+        settings(presentation),
         plan.interval.is_some(),
         presentation,
     ) {
@@ -109,6 +113,17 @@ pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode
 /// Serves until told to stop. A server in the background leaves before it starts threads and
 /// opens files; the process that was called ends when the server listens.
 pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation, life: Life) -> ExitCode {
+    serve(plan, presentation, life, || Ok(()))
+}
+
+/// The same; `prepare` is called in the process that serves, before it starts threads, and what
+/// it returns lives as long as the server.
+fn serve<T>(
+    plan: &ServerPlan,
+    presentation: &Presentation,
+    life: Life,
+    prepare: impl FnOnce() -> Result<T, ExitCode>,
+) -> ExitCode {
     let daemon = match life {
         Life::Foreground => None,
         Life::Background => match Daemon::start() {
@@ -116,9 +131,13 @@ pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation, life: Life)
             Err(error) => return cannot(&format!("no background process: {}", reason(&error))),
         },
     };
+    let _prepared = match prepare() {
+        Ok(prepared) => prepared,
+        Err(code) => return code,
+    };
     let run = match Run::begin(
         Role::Server,
-        plan.personality,
+        settings(presentation),
         plan.interval.is_some(),
         presentation,
     ) {
@@ -156,5 +175,8 @@ pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation, life: Life)
         stopper.stop();
     }
     let code = server.wait();
+    if let (TextStyle::Iperf3(_), Some(end)) = (presentation.style, iperf3::end_of_server()) {
+        run.reporter.handle().event(end);
+    }
     run.end(code)
 }

@@ -10,14 +10,16 @@ use std::thread::JoinHandle;
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::{
-    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Phase, Renderer, Style, Terminal,
+    Event, Exclude, Iperf2Csv, Iperf2Text, Iperf3Json, Iperf3Stream, Iperf3Style, NativeText,
+    Output, Phase, Renderer, Style, Terminal,
 };
-use tapeline_sys::reason;
+use tapeline_sys::{reason, system_information};
 
+use super::adorned::Adorned;
 use super::cannot;
 use crate::message::{self, CliMessage};
 use crate::output;
-use crate::presentation::{Presentation, TextStyle};
+use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 
 /// Events that may wait for the output. A row every interval of 10,000 flows fits.
 const QUEUE: usize = 16_384;
@@ -42,12 +44,31 @@ pub(super) fn renderer(presentation: &Presentation, interval: bool) -> Box<dyn R
     };
     match presentation.style {
         TextStyle::Iperf2Text => Box::new(Iperf2Text::new(style)),
+        TextStyle::Iperf3(form) => iperf3_renderer(form, presentation),
         TextStyle::Csv => Box::new(Iperf2Csv::new(style)),
         TextStyle::Native => {
             let to_terminal = presentation.output_file.is_none();
             Box::new(NativeText::new(style, terminal(to_terminal)))
         }
     }
+}
+
+fn iperf3_renderer(form: Iperf3Form, presentation: &Presentation) -> Box<dyn Renderer + Send> {
+    let style = Iperf3Style {
+        version: format!("iperf {}", crate::iperf3::VERSION),
+        system_info: system_information(),
+        format: presentation.format,
+        verbose: presentation.verbose,
+        title: presentation.title.clone(),
+        one_off: presentation.one_off,
+        full_output: form == Iperf3Form::Stream { full: true },
+    };
+    let tale: Box<dyn Renderer + Send> = match form {
+        Iperf3Form::Text => Box::new(NativeText::new(Style::default(), Terminal::default())),
+        Iperf3Form::Json => Box::new(Iperf3Json::new(style)),
+        Iperf3Form::Stream { .. } => Box::new(Iperf3Stream::new(style)),
+    };
+    Box::new(Adorned::new(tale, presentation))
 }
 
 /// The device behind standard output; a pipe or a file gets plain text.

@@ -2,7 +2,12 @@
 
 use std::io;
 
-use tapeline_sys::{Interrupts, Wait, exit_now};
+use tapeline_sys::{Interrupts, Signal, Wait, exit_now};
+
+/// The latest of the signals that are caught.
+pub(crate) fn latest() -> Option<Signal> {
+    Interrupts::install().ok()?.latest()
+}
 
 /// Calls `first` on the first SIGINT, SIGTERM or SIGALRM. A second one ends the process
 /// at once; whole lines written so far stay written.
