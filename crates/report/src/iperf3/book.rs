@@ -14,6 +14,9 @@ use crate::model::{
 /// The test of flows that none announced: one over iperf 2's protocol.
 const UNANNOUNCED: u32 = 0;
 
+/// Connections that are kept until their test starts.
+const MOST_WAITING: usize = 1 << 16;
+
 /// What an event adds to a test.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -57,7 +60,11 @@ impl Book {
                 self.banner = Some(banner.clone());
                 Vec::new()
             }
+            // Connections of tests that never started must not pile up.
             Event::Connected(line) => {
+                if self.waiting.len() >= MOST_WAITING {
+                    self.waiting.remove(0);
+                }
                 self.waiting.push(line.clone());
                 Vec::new()
             }
@@ -119,21 +126,14 @@ impl Book {
         vec![Step::Start(number)]
     }
 
-    /// Takes the connection of a flow; one that carries both directions stays for the other.
+    /// Takes the connection of a flow; it may have been taken for one that nobody announces.
     fn connection(&mut self, tag: FlowTag) -> Option<Connected> {
-        let at = self.waiting.iter().rposition(|line| line.tag == tag);
-        if let Some(at) = at {
+        if let Some(at) = self.waiting.iter().rposition(|line| line.tag == tag) {
             return Some(self.waiting.swap_remove(at));
         }
-        let other = |line: &&Connected| line.tag.id == tag.id;
-        let known = self.tests.values().flat_map(|test| &test.flows);
-        let known = known.filter_map(|flow| flow.connected.as_ref());
-        let found = self
-            .waiting
-            .iter()
-            .find(other)
-            .or(known.clone().find(other));
-        found.cloned()
+        let test = self.tests.get_mut(&UNANNOUNCED)?;
+        let at = test.index(tag)?;
+        test.remove(at).connected
     }
 
     fn row(&mut self, row: &Row) -> Vec<Step> {
@@ -141,13 +141,10 @@ impl Book {
             return Vec::new();
         };
         let mut steps = Vec::new();
-        let number = match self.owners.get(&tag) {
-            Some(number) => *number,
-            None => {
-                steps.extend(self.adopt(tag, row));
-                UNANNOUNCED
-            }
-        };
+        let number = self.owners.get(&tag).copied().unwrap_or(UNANNOUNCED);
+        if number == UNANNOUNCED {
+            steps.extend(self.adopt(tag, row));
+        }
         if let Some(test) = self.tests.get_mut(&number)
             && let Some(flow) = test.index(tag)
         {
@@ -157,22 +154,40 @@ impl Book {
         steps
     }
 
-    /// A flow of a test that was not announced, and all that are connected beside it.
+    /// A flow of a test that was not announced, and all that are connected beside it. Which end
+    /// sends shows when a flow tells its first row; until then it is taken for the same.
     fn adopt(&mut self, tag: FlowTag, row: &Row) -> Option<Step> {
         let first = !self.tests.contains_key(&UNANNOUNCED);
         let mut test = self.tests.remove(&UNANNOUNCED).unwrap_or_else(Test::new);
         test.mirrored = true;
         let sends = sends(&row.measure);
-        let connected = self.connection(tag);
-        test.flows.push(Flow::new(tag, sends, connected));
-        self.owners.insert(tag, UNANNOUNCED);
+        let connected = self.waiting.drain(..);
+        test.flows
+            .extend(connected.map(|line| Flow::new(line.tag, sends, Some(line))));
+        match test.index(tag) {
+            Some(known) => test.flows[known].sends = sends,
+            None => {
+                // The other direction of a connection.
+                let mut lines = test.flows.iter().filter_map(|flow| flow.connected.as_ref());
+                let line = lines.find(|line| line.tag.id == tag.id).cloned();
+                test.flows.push(Flow::new(tag, sends, line));
+            }
+        }
         let mut start = match test.start.take() {
             Some(start) => start,
             None => self.unannounced_start(row),
         };
-        start.flows.push((tag, sends));
-        start.streams = u32::try_from(start.flows.len()).unwrap_or(u32::MAX);
+        let flows = test.flows.iter();
+        start.flows = flows.map(|flow| (flow.tag, flow.sends)).collect();
         start.direction = direction(&start);
+        let streams = match start.direction {
+            TestDirection::Bidirectional => start.flows.len().div_ceil(2),
+            TestDirection::Forward | TestDirection::Reverse => start.flows.len(),
+        };
+        start.streams = u32::try_from(streams).unwrap_or(u32::MAX);
+        for (tag, _) in &start.flows {
+            self.owners.insert(*tag, UNANNOUNCED);
+        }
         test.start = Some(start);
         self.tests.insert(UNANNOUNCED, test);
         first.then_some(Step::Start(UNANNOUNCED))

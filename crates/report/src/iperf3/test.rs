@@ -143,17 +143,23 @@ impl Interval {
         let apart = end.abs_diff(row.span.end);
         (row.phase != Phase::Omitted) == counts
             && apart < row.span.length() / 2
-            && self.rows.iter().all(|(other, _)| *other != flow)
+            && !self.holds(flow)
+    }
+
+    fn holds(&self, flow: usize) -> bool {
+        self.rows
+            .binary_search_by_key(&flow, |(other, _)| *other)
+            .is_ok()
     }
 
     pub(super) fn omitted(&self) -> bool {
         !self.place.0
     }
 
-    /// Rows of some flows.
+    /// Rows of some flows, whose numbers ascend.
     pub(super) fn of<'a>(&'a self, flows: &'a [usize]) -> impl Iterator<Item = &'a Row> {
-        let rows = self.rows.iter().filter(|(flow, _)| flows.contains(flow));
-        rows.map(|(_, row)| row)
+        let of = |(flow, _): &&(usize, Row)| flows.binary_search(flow).is_ok();
+        self.rows.iter().filter(of).map(|(_, row)| row)
     }
 }
 
@@ -164,7 +170,7 @@ pub(super) struct Lane {
     pub(super) reverse: bool,
     /// This end sends.
     pub(super) sends: bool,
-    /// Numbers of the flows.
+    /// Numbers of the flows, ascending.
     pub(super) flows: Vec<usize>,
 }
 
@@ -336,6 +342,19 @@ impl Test {
         self.complete(false)
     }
 
+    /// Takes a flow out; those behind it move up.
+    pub(super) fn remove(&mut self, flow: usize) -> Flow {
+        for interval in &mut self.open {
+            interval.rows.retain(|(number, _)| *number != flow);
+            let behind = interval.rows.iter_mut();
+            for (number, _) in behind.filter(|(number, _)| *number > flow) {
+                *number -= 1;
+            }
+        }
+        self.open.retain(|interval| !interval.rows.is_empty());
+        self.flows.remove(flow)
+    }
+
     fn enter(&mut self, flow: usize, row: Row) {
         if let Some(interval) = self.open.iter_mut().find(|one| one.takes(flow, &row)) {
             let at = interval.rows.partition_point(|(other, _)| *other < flow);
@@ -354,7 +373,7 @@ impl Test {
             all || flows.iter().enumerate().all(|(number, flow)| {
                 flow.total.is_some()
                     || flow.reached.is_some_and(|at| at > interval.place)
-                    || interval.rows.iter().any(|(other, _)| *other == number)
+                    || interval.holds(number)
             })
         };
         let open = self.open.iter().take_while(|one| is_complete(one)).count();
