@@ -20,7 +20,7 @@ pub(super) fn tell(results: &Results, own: &BTreeMap<i64, StreamEnd>, end: &mut 
     });
     end.peer_output = results.server_output.as_ref().map(|output| match output {
         ServerOutput::Text(text) => PeerOutput::Text(text.clone()),
-        ServerOutput::Json(json) => PeerOutput::Json(json.to_string()),
+        ServerOutput::Json(json) => PeerOutput::Json(json.clone()),
     });
     let known = results.streams.iter().filter_map(|stream| {
         let own = own.get(&stream.id)?.total.as_ref()?;

@@ -1,7 +1,8 @@
 //! The results message: what one end counted, in JSON.
 
-use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{DecodeError, message};
@@ -22,8 +23,19 @@ pub enum RetransmitKnowledge {
 pub enum ServerOutput {
     /// Lines of text.
     Text(String),
-    /// A JSON document.
-    Json(Value),
+    /// A JSON document, as it was written: the order of its keys counts for readers.
+    Json(String),
+}
+
+/// The server's document, letter for letter.
+fn written_document(json: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Written<'a> {
+        #[serde(borrow)]
+        server_output_json: &'a RawValue,
+    }
+    let written: Written<'_> = serde_json::from_slice(json).ok()?;
+    Some(written.server_output_json.get().to_owned())
 }
 
 /// One end's results.
@@ -93,9 +105,9 @@ impl Results {
         let output = value.as_object_mut().and_then(|object| {
             let text = object.remove("server_output_text");
             let text = text.and_then(|text| text.as_str().map(str::to_owned));
-            let json = object.remove("server_output_json");
+            object.remove("server_output_json");
             text.map(ServerOutput::Text)
-                .or(json.map(ServerOutput::Json))
+                .or_else(|| written_document(json).map(ServerOutput::Json))
         });
         let Value::Object(object) = &value else {
             return Err(DecodeError::Json("not an object".into()));
@@ -189,7 +201,10 @@ impl Serialize for Results {
         }
         match &self.server_output {
             Some(ServerOutput::Text(text)) => map.serialize_entry("server_output_text", text)?,
-            Some(ServerOutput::Json(json)) => map.serialize_entry("server_output_json", json)?,
+            Some(ServerOutput::Json(json)) => match RawValue::from_string(json.clone()) {
+                Ok(json) => map.serialize_entry("server_output_json", &json)?,
+                Err(_) => map.serialize_entry("server_output_text", json)?,
+            },
             None => {}
         }
         map.serialize_entry("streams", &self.streams)?;
@@ -249,6 +264,22 @@ mod tests {
             let results = parse("1", &stream).expect("valid");
             assert_eq!(results.streams[0].retransmits, None, "{minus_one}");
         }
+    }
+
+    #[test]
+    fn a_servers_document_keeps_its_order() {
+        const DOCUMENT: &str = r#"{"start": {"z":1,"a":2}, "end":{}}"#;
+        let json = format!(
+            r#"{{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,
+            "sender_has_retransmits":0,"streams":[],"server_output_json":{DOCUMENT}}}"#
+        );
+        let results = Results::parse(json.as_bytes()).expect("valid");
+        let document = Some(ServerOutput::Json(DOCUMENT.to_owned()));
+        assert_eq!(results.server_output, document);
+        let mut message = Vec::new();
+        results.encode(&mut message);
+        let sent = String::from_utf8_lossy(&message);
+        assert!(sent.contains(DOCUMENT), "{sent}");
     }
 
     #[test]
