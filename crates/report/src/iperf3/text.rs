@@ -128,8 +128,10 @@ impl Iperf3Text {
             page.end(test, &self.style);
         }
         self.opened.remove(&number);
-        self.book.take(number);
-        if !self.style.one_off {
+        let end = self.book.take(number).and_then(|test| test.end);
+        let failure = end.and_then(|end| end.failure);
+        let interrupted = failure.is_some_and(|failure| failure.interrupted);
+        if !self.style.one_off && !interrupted {
             self.listen(out);
         }
     }

@@ -8,7 +8,7 @@ use tapeline_report::{Calendar, Event, Output, Renderer, TestEnd, TestFailure};
 use tapeline_sys::{Signal, SystemClock};
 
 use super::signals;
-use crate::presentation::{Iperf3Form, Presentation, TextStyle};
+use crate::presentation::Presentation;
 
 /// iperf3's number for a server that was told to end.
 const SERVER_TERMINATED: u32 = 120;
@@ -19,7 +19,6 @@ pub(super) struct Adorned {
     calendar: Calendar,
     timestamps: Option<String>,
     errors_to_file: bool,
-    speaks: bool,
     debug: u8,
     scratch: Output,
     /// Which end this process is, once it is known.
@@ -33,7 +32,6 @@ impl Adorned {
             calendar: Calendar::new(false),
             timestamps: presentation.timestamps.clone(),
             errors_to_file: presentation.errors_to_file,
-            speaks: presentation.style == TextStyle::Iperf3(Iperf3Form::Text),
             debug: presentation.debug,
             scratch: Output::default(),
             role: Role::Client,
@@ -65,16 +63,6 @@ impl Adorned {
         };
         if level <= self.debug {
             self.scratch.stdout.push_str(&format!("{event:?}\n"));
-        }
-    }
-
-    /// Text forms say on standard error why a test failed.
-    fn tell_failure(&mut self, event: &Event) {
-        let Event::TestEnd(end) = event else { return };
-        if let (true, Some(failure)) = (self.speaks, &end.failure) {
-            let prefix = if failure.interrupted { "" } else { "error - " };
-            let line = format!("iperf3: {prefix}{}\n", failure.text);
-            self.scratch.stderr.push_str(&line);
         }
     }
 
@@ -139,7 +127,6 @@ impl Renderer for Adorned {
         let event = self.with_signal(event);
         self.expose(&event);
         self.inner.render(&event, &mut self.scratch);
-        self.tell_failure(&event);
         self.hand_over(out);
     }
 
