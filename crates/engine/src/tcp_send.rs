@@ -40,6 +40,8 @@ pub struct TcpSendPlan {
     pub deadline: Option<MonoTime>,
     /// Stop after this many bytes, `already` included.
     pub bytes: Option<u64>,
+    /// Bytes that leave before this time are none of those.
+    pub bytes_from: MonoTime,
     /// Bytes that were sent before (the test header); they count, and as a write.
     pub already: u64,
     /// When blocks or bursts are due.
@@ -83,6 +85,7 @@ impl TcpSendPlan {
             block,
             deadline: None,
             bytes: None,
+            bytes_from: MonoTime::ZERO,
             already: 0,
             timing: Timing::Free,
             wait_for_room: false,
@@ -158,6 +161,8 @@ pub struct TcpSender {
     counters: SendCounters,
     publisher: SendPublisher,
     start: MonoTime,
+    /// Bytes before `bytes_from`, once that has passed.
+    uncounted: Option<u64>,
     write: Write,
     burst: Burst,
     phase: Phase,
@@ -210,6 +215,7 @@ impl TcpSender {
             counters,
             publisher,
             start,
+            uncounted: None,
             write: Write {
                 began: start,
                 offset: 0,
@@ -231,9 +237,7 @@ impl TcpSender {
         if now < self.start {
             return Step::NotBefore(self.start);
         }
-        let left = plan
-            .bytes
-            .map_or(u64::MAX, |bytes| bytes.saturating_sub(self.counters.bytes));
+        let left = self.left(now);
         if left == 0 {
             return self.end_data(now, Cause::Complete);
         }
@@ -261,6 +265,22 @@ impl TcpSender {
             Err(error) if is_not_ready(&error) => self.not_ready(now),
             Err(error) => self.end_data(now, Cause::Failed(Stage::Send, error)),
         }
+    }
+
+    /// Bytes until the end of the data.
+    fn left(&mut self, now: MonoTime) -> u64 {
+        let Some(bytes) = self.plan.bytes else {
+            return u64::MAX;
+        };
+        if now < self.plan.bytes_from {
+            return u64::MAX;
+        }
+        let sent = self.counters.bytes;
+        let uncounted = *self.uncounted.get_or_insert(match self.plan.bytes_from {
+            MonoTime::ZERO => 0,
+            _ => sent,
+        });
+        bytes.saturating_sub(sent - uncounted)
     }
 
     /// Prepares the next write, when it is due, of at most `left` bytes.

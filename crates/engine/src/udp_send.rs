@@ -140,6 +140,8 @@ pub struct UdpSendPlan<S> {
     pub deadline: Option<MonoTime>,
     /// Stop after this many bytes; the last datagram is cut short.
     pub bytes: Option<u64>,
+    /// Bytes that leave before this time are none of those.
+    pub bytes_from: MonoTime,
     /// When datagrams leave, and how long they are.
     pub traffic: UdpTraffic,
     /// Content that is read, instead of the template's.
@@ -179,6 +181,8 @@ struct Sender<S> {
     counters: SendCounters,
     publisher: SendPublisher,
     sequence: u64,
+    /// Bytes before `bytes_from`, once that has passed.
+    uncounted: Option<u64>,
     buffer: Vec<u8>,
     /// Datagrams of the next call, and the most that the buffer holds.
     group: usize,
@@ -220,6 +224,7 @@ impl<S: DatagramStamp> Sender<S> {
                 ..SendCounters::default()
             },
             sequence: plan.first_sequence,
+            uncounted: None,
             publisher: SendPublisher::new(Arc::clone(&plan.cell)),
             buffer: plan.template.repeat(group),
             group,
@@ -259,10 +264,7 @@ impl<S: DatagramStamp> Sender<S> {
             if tried && self.end().is_some_and(|end| now >= end) {
                 return Cause::Complete;
             }
-            let left = self
-                .plan
-                .bytes
-                .map_or(u64::MAX, |bytes| bytes.saturating_sub(self.counters.bytes));
+            let left = self.left(now);
             if left == 0 {
                 return Cause::Complete;
             }
@@ -275,6 +277,22 @@ impl<S: DatagramStamp> Sender<S> {
                 return cause;
             }
         }
+    }
+
+    /// Bytes until the end of the data.
+    fn left(&mut self, now: MonoTime) -> u64 {
+        let Some(bytes) = self.plan.bytes else {
+            return u64::MAX;
+        };
+        if now < self.plan.bytes_from {
+            return u64::MAX;
+        }
+        let sent = self.counters.bytes;
+        let uncounted = *self.uncounted.get_or_insert(match self.plan.bytes_from {
+            MonoTime::ZERO => 0,
+            _ => sent,
+        });
+        bytes.saturating_sub(sent - uncounted)
     }
 
     /// When the data ends. A frame that was begun in time is completed, but not for ever.

@@ -130,6 +130,7 @@ fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
         start,
         deadline: None,
         bytes: Some(count * 100),
+        bytes_from: MonoTime::ZERO,
         traffic: UdpTraffic::steady(rate.and_then(|rate| Schedule::at_bit_rate(start, 800, rate))),
         content: None,
         precision: Precision::Precise,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use socket2::{Socket, Type};
 use tapeline_base::Tos;
@@ -52,6 +53,13 @@ pub struct SocketOptions {
     pub broadcast: bool,
     /// IPv4 and IPv6: forbid (`true`) or allow (`false`) fragmentation on the way.
     pub dont_fragment: Option<bool>,
+    /// Flow label of sent IPv6 packets, 20 bits (RFC 6437); only where a socket connects.
+    pub flow_label: Option<u32>,
+    /// TCP: a connection is over when sent data stays unacknowledged for so long (RFC 5482).
+    pub user_timeout: Option<Duration>,
+    /// TCP over several paths (RFC 8684) where the peer can, else plain TCP; only where a
+    /// socket connects.
+    pub mptcp: bool,
 }
 
 /// The name of one option, as in [`SocketOptions`].
@@ -79,6 +87,9 @@ pub enum SocketOption {
     OnlyV6,
     Broadcast,
     DontFragment,
+    FlowLabel,
+    UserTimeout,
+    Mptcp,
 }
 
 impl fmt::Display for SocketOption {
@@ -102,6 +113,9 @@ impl fmt::Display for SocketOption {
             Self::OnlyV6 => "IPv6 only",
             Self::Broadcast => "broadcast",
             Self::DontFragment => "no fragmentation",
+            Self::FlowLabel => "flow label",
+            Self::UserTimeout => "user timeout",
+            Self::Mptcp => "several paths",
         })
     }
 }
@@ -222,9 +236,34 @@ impl SocketOptions {
         if let Some(bytes) = self.window_clamp {
             note(Opt::WindowClamp, system::set_window_clamp(socket, bytes));
         }
+        if let Some(limit) = self.user_timeout {
+            note(Opt::UserTimeout, system::set_user_timeout(socket, limit));
+        }
         if let Some(micros) = self.tx_delay_us {
             note(Opt::TxDelay, system::set_tx_delay(socket, micros));
         }
+    }
+}
+
+/// What a socket that is connected to `peer` sends to, so that its packets carry `label`.
+pub(crate) fn labelled(
+    socket: &Socket,
+    peer: SocketAddr,
+    label: Option<u32>,
+    refused: &mut Vec<OptionFailure>,
+) -> SocketAddr {
+    match (peer, label) {
+        (SocketAddr::V6(mut v6), Some(label)) if v6.ip().to_ipv4_mapped().is_none() => {
+            match system::lease_flow_label(socket, *v6.ip(), label) {
+                Ok(()) => v6.set_flowinfo(label.to_be()),
+                Err(error) => refused.push(OptionFailure {
+                    option: SocketOption::FlowLabel,
+                    error,
+                }),
+            }
+            v6.into()
+        }
+        _ => peer,
     }
 }
 
@@ -333,6 +372,20 @@ mod tests {
             assert_eq!(refused.len(), 1, "{refused:?}");
             assert_eq!(refused[0].option, SocketOption::TxDelay);
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_user_timeout_reads_back_in_milliseconds() {
+        use crate::platform::sockopt::get;
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let options = SocketOptions {
+            user_timeout: Some(Duration::from_millis(1500)),
+            ..SocketOptions::default()
+        };
+        assert!(options.apply(&socket, false).is_empty());
+        let read = get::<u32>(&socket, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT);
+        assert_eq!(read.unwrap().0, 1500);
     }
 
     #[test]

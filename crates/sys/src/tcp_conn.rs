@@ -79,8 +79,13 @@ impl TcpConn {
         let is_v6 = peer.is_ipv6() || local.is_some_and(|address| address.is_ipv6());
         let domain = if is_v6 { Domain::IPV6 } else { Domain::IPV4 };
         let open = |error| SocketError::new(Operation::Open, peer, error);
-        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(open)?;
-        let refused = options.for_peer(peer).apply(&socket, is_v6);
+        let protocol = match (options.mptcp, crate::platform::options::MULTIPATH) {
+            (false, _) => Protocol::TCP,
+            (true, Some(multipath)) => multipath,
+            (true, None) => return Err(open(io::ErrorKind::Unsupported.into())),
+        };
+        let socket = Socket::new(domain, Type::STREAM, Some(protocol)).map_err(open)?;
+        let mut refused = options.for_peer(peer).apply(&socket, is_v6);
         if let Some(local) = local {
             let address = SockAddr::from(address::for_socket(is_v6, local));
             socket
@@ -90,7 +95,9 @@ impl TcpConn {
         let fail = |error| SocketError::new(Operation::Connect, peer, error);
         socket.set_nonblocking(true).map_err(fail)?;
         let started = Instant::now();
-        let address = SockAddr::from(address::for_socket(is_v6, peer));
+        let address = address::for_socket(is_v6, peer);
+        let address = options::labelled(&socket, address, options.flow_label, &mut refused);
+        let address = SockAddr::from(address);
         match socket.connect(&address) {
             Ok(()) => {}
             Err(error) if stream::connect_is_pending(&error) => {
@@ -333,6 +340,36 @@ impl TcpConn {
     pub fn set_keepalive(&self, idle: Duration) -> io::Result<()> {
         let keepalive = TcpKeepalive::new().with_time(idle).with_interval(idle);
         self.socket.set_tcp_keepalive(&keepalive)
+    }
+
+    /// The same with times and number of questions of one's own; `None` leaves the system's.
+    ///
+    /// # Errors
+    /// Those of `setsockopt(2)`.
+    pub fn set_keepalive_probes(
+        &self,
+        idle: Option<Duration>,
+        interval: Option<Duration>,
+        count: Option<u32>,
+    ) -> io::Result<()> {
+        let mut keepalive = TcpKeepalive::new();
+        if let Some(idle) = idle {
+            keepalive = keepalive.with_time(idle);
+        }
+        if let Some(interval) = interval {
+            keepalive = keepalive.with_interval(interval);
+        }
+        #[cfg(not(target_os = "openbsd"))]
+        if let Some(count) = count {
+            keepalive = keepalive.with_retries(count);
+        }
+        self.socket.set_keepalive(true)?;
+        self.socket.set_tcp_keepalive(&keepalive)
+    }
+
+    /// Sets what a connected socket can still be asked for; returns what the system refused.
+    pub fn set(&self, options: &SocketOptions) -> Vec<OptionFailure> {
+        options.apply(&self.socket, self.is_v6)
     }
 
     /// Sets the type-of-service byte of sent packets.

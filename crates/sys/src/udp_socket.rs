@@ -137,6 +137,9 @@ impl UdpSocket {
             // Without it the group's route decides.
             let _ = multicast::leave_from(&opened.socket.socket, local);
         }
+        let mut opened = opened;
+        let socket = &opened.socket.socket;
+        let peer = options::labelled(socket, peer, options.flow_label, &mut opened.refused);
         opened.socket.connect(peer)?;
         Ok(opened)
     }
@@ -161,6 +164,11 @@ impl UdpSocket {
         let branch = Self::connected(peer, Some(local), &options);
         share(&self.socket, false)?;
         Ok(branch?.socket)
+    }
+
+    /// Sets what a bound socket can still be asked for; returns what the system refused.
+    pub fn set(&self, options: &SocketOptions) -> Vec<OptionFailure> {
+        options.apply(&self.socket, self.is_v6)
     }
 
     /// Fixes the peer: sends go to it, datagrams from others are not received.

@@ -207,10 +207,16 @@ impl Server {
             iperf3: None,
             context,
         };
-        server.iperf3 = plan.iperf3.clone().map(|plan| {
+        if let Some(plan) = plan.iperf3.clone() {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
-            Iperf3Service::new(plan, context, tally)
-        });
+            match Iperf3Service::new(plan, context, tally) {
+                Ok(service) => server.iperf3 = Some(service),
+                Err(why) => {
+                    server.context.notice(Notice::Text(why));
+                    return Err(ServerError);
+                }
+            }
+        }
         match server.open(plan) {
             Ok(()) => Ok(server),
             Err(notice) => {

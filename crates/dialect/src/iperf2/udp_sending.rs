@@ -249,6 +249,7 @@ impl UdpSending {
             start: self.start,
             deadline: self.deadline,
             bytes: self.bytes,
+            bytes_from: MonoTime::ZERO,
             traffic: self.traffic.engine(self.start, self.length, self.seed),
             content: self.content.take(),
             precision: Precision::Precise,

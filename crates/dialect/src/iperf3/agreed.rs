@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Role};
+use tapeline_base::{FlowTag, MonoTime, Role, Tos};
 use tapeline_report::{
     CpuUse, TestDirection, TestEnd, TestFailure, TestFile, TestLimit, TestRequest, TestStart,
     TestTransport,
 };
-use tapeline_sys::{CpuTime, process_cpu_time};
+use tapeline_sys::{CpuTime, SocketOptions, process_cpu_time};
 use tapeline_wire::iperf3::{
     Direction, ErrorCode, Parameters, Protocol, Results, RetransmitKnowledge, limits,
 };
@@ -29,6 +29,30 @@ pub(super) fn block_length(parameters: &Parameters, segment: Option<u32>) -> u32
             .unwrap_or(DEFAULT_UDP_LENGTH)
             .clamp(limits::MIN_UDP_LENGTH, limits::MAX_UDP_LENGTH),
         (None, Protocol::Tcp | Protocol::Sctp) => limits::DEFAULT_TCP_LENGTH,
+    }
+}
+
+/// What the parameters ask of the sockets of streams.
+pub(super) fn socket_options(
+    parameters: &Parameters,
+    user_timeout: Option<Duration>,
+) -> SocketOptions {
+    let is_udp = parameters.protocol == Protocol::Udp;
+    // A TCP sender sets its own.
+    let paced = is_udp && parameters.pacing_rate > 0;
+    SocketOptions {
+        send_buffer: parameters.window.map(u64::from),
+        receive_buffer: parameters.window.map(u64::from),
+        congestion: parameters.congestion.clone(),
+        tos: (parameters.tos != 0).then_some(Tos(parameters.tos)),
+        mss: parameters.segment_size,
+        nodelay: parameters.nodelay,
+        dont_fragment: (is_udp && parameters.dont_fragment).then_some(true),
+        pacing_rate: paced.then_some(parameters.pacing_rate / 8),
+        flow_label: parameters.flow_label,
+        user_timeout,
+        mptcp: parameters.mptcp,
+        ..SocketOptions::default()
     }
 }
 

@@ -5,14 +5,14 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{ExitCode, Family, FlowTag, MonoTime, Role, Tos};
+use tapeline_base::{ExitCode, Family, FlowTag, MonoTime, Role};
 use tapeline_engine::Stop;
 use tapeline_report::{
     Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
 };
 use tapeline_sys::{
     Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, outgoing_device,
-    reason,
+    run_on_processor, reason,
 };
 use tapeline_wire::iperf3::{
     CONNECT, Cookie, Direction, ErrorCode, Protocol, Results, is_connect_reply, limits, stream_id,
@@ -20,11 +20,12 @@ use tapeline_wire::iperf3::{
 
 use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, request,
-    results, test_file, test_start,
+    results, socket_options, test_file, test_start,
 };
 use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
-use super::plan::Iperf3Client;
+use super::login::Login;
+use super::plan::{Iperf3Client, Keepalive};
 use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
 use crate::context::{Context, Interruption};
 use crate::iperf2::{add_zone, look_up};
@@ -41,6 +42,16 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 const REPLY_LIMIT: Duration = Duration::from_secs(30);
 /// Time for each message of the server that depends on nothing but itself.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(60);
+/// Time for the server to close after the last word.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How often a receiver of an amount is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// Silence by which an amount that did not arrive as a whole is over.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Token of the first data connection.
+const STREAMS: u64 = 16;
+/// Bytes discarded at a time.
+const DISCARD: usize = 1 << 20;
 
 /// Runs an iperf3 client's test to its end. Everything worth telling goes to `reporter`.
 #[must_use]
@@ -68,10 +79,12 @@ pub fn run_iperf3_client(
     }
 }
 
+const NO_LOGIN: ErrorCode = ErrorCode(22);
 const CANNOT_CONNECT: ErrorCode = ErrorCode(103);
 const CANNOT_CREATE_STREAM: ErrorCode = ErrorCode(200);
 const CANNOT_CONNECT_STREAM: ErrorCode = ErrorCode(203);
 const CANNOT_READ_CONTROL: ErrorCode = ErrorCode(108);
+const NO_KEEPALIVE: ErrorCode = ErrorCode(155);
 const CANNOT_WRITE_CONTROL: ErrorCode = ErrorCode(107);
 
 /// A test between its first connection and its end.
@@ -99,11 +112,30 @@ struct Run<'a> {
     due: Option<MonoTime>,
     /// The end has been told.
     stopped: bool,
+    /// What a test of an amount has received.
+    intake: Intake,
+}
+
+/// How far a client is that receives an amount.
+#[derive(Clone, Copy, Debug, Default)]
+struct Intake {
+    /// Bytes so far.
+    bytes: u64,
+    /// Those of the omitted start.
+    omitted: u64,
+    /// When the last of them came.
+    last: MonoTime,
 }
 
 impl<'a> Run<'a> {
     fn begin(plan: &'a Iperf3Client, context: &'a Arc<Context>) -> Result<Self, TestFailure> {
         let not_started = |why: String| failure(CANNOT_CONNECT, Some(&why));
+        let no_login = |why: String| TestFailure {
+            text: why,
+            ..failure(NO_LOGIN, None)
+        };
+        let login = plan.credentials.as_ref().map(Login::new).transpose();
+        let login = login.map_err(no_login)?;
         let mut peer = look_up(&plan.host, plan.port, plan.family)
             .map_err(|notice| not_started(words(&notice)))?;
         add_zone(&mut peer, plan.device.as_deref()).map_err(|n| not_started(words(&n)))?;
@@ -111,6 +143,7 @@ impl<'a> Run<'a> {
         let options = SocketOptions {
             nodelay: true,
             device: plan.device.clone(),
+            user_timeout: plan.patience.send,
             ..SocketOptions::default()
         };
         let limit = plan.connect_timeout;
@@ -118,6 +151,15 @@ impl<'a> Run<'a> {
         let connected = TcpConn::connect_or_cancel(peer, local, &options, limit, waker)
             .map_err(|error| not_started(error.reason()))?;
         let conn = connected.conn;
+        if let Some(keepalive) = plan.patience.keepalive {
+            let Keepalive {
+                idle,
+                interval,
+                count,
+            } = keepalive;
+            conn.set_keepalive_probes(idle, interval, count)
+                .map_err(|error| failure(NO_KEEPALIVE, Some(&reason(&error))))?;
+        }
         let random = std::hash::RandomState::new();
         let cookie = Cookie::from_random(std::array::from_fn(|index| {
             std::hash::BuildHasher::hash_one(&random, index) as u8
@@ -136,6 +178,14 @@ impl<'a> Run<'a> {
             segment_size: conn.mss(),
             request: Some(request(&parameters)),
         };
+        if let Some(login) = &login {
+            let now = context.wall().as_nanos().div_euclid(1_000_000_000);
+            parameters.auth_token = Some(login.token(now).map_err(no_login)?);
+        }
+        if let Some(processor) = plan.affinity {
+            run_on_processor(processor)
+                .map_err(|error| failure(ErrorCode::AFFINITY, Some(&reason(&error))))?;
+        }
         let prepare = || -> std::io::Result<(Poller, Arc<Waker>)> {
             let waker = Arc::new(Waker::new()?);
             let mut poller = Poller::new()?;
@@ -165,6 +215,7 @@ impl<'a> Run<'a> {
             their_results: None,
             due: Some(context.now() + MESSAGE_LIMIT),
             stopped: false,
+            intake: Intake::default(),
         })
     }
 
@@ -187,7 +238,31 @@ impl<'a> Run<'a> {
             far_side::tell(results, &self.ended, &mut end);
         }
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
+        self.part_in_peace();
         failure
+    }
+
+    /// Waits for the server's close: a connection with unread bytes would be reset.
+    fn part_in_peace(&self) {
+        let _ = self.conn.shutdown_write();
+        let until = self.context.now() + FAREWELL;
+        let mut buffer = [0; 4096];
+        loop {
+            let now = self.context.now();
+            if now >= until {
+                return;
+            }
+            let wait = Wait::AtMost(until.since(now));
+            if !matches!(self.conn.wait_ready(Interest::READ, wait), Ok(true)) {
+                return;
+            }
+            match self.conn.recv_nonblocking(&mut buffer) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
     }
 
     /// Follows the control connection to its end.
@@ -205,6 +280,7 @@ impl<'a> Run<'a> {
             self.take_ends();
             if self.is_over() && !self.stopped {
                 self.stopped = true;
+                self.read_on();
                 self.control.stop();
                 self.due = Some(self.context.now() + MESSAGE_LIMIT);
                 continue;
@@ -213,7 +289,9 @@ impl<'a> Run<'a> {
             if self.due.is_some_and(|due| now >= due) {
                 return Err(failure(ErrorCode(112), Some("Connection timed out")));
             }
-            let wait = match self.due.into_iter().chain(self.deadline()).min() {
+            let look = self.follow_amount(now).then(|| now + LOOK);
+            let times = self.due.into_iter().chain(self.deadline()).chain(look);
+            let wait = match times.min() {
                 Some(due) if due > now => Wait::AtMost(due.since(now)),
                 Some(_) => Wait::AtMost(Duration::from_millis(1)),
                 None => Wait::Forever,
@@ -222,6 +300,9 @@ impl<'a> Run<'a> {
                 .wait(&mut events, wait)
                 .map_err(|error| failure(ErrorCode(118), Some(&reason(&error))))?;
             self.waker.drain();
+            if self.stopped {
+                self.discard(&events);
+            }
             self.hear()?;
             if let Some(ClientStep::Send(_) | ClientStep::OpenStreams) = self.control.peek() {
                 self.tell_greeting();
@@ -233,6 +314,69 @@ impl<'a> Run<'a> {
         if let Some(greeting) = self.greeting.take() {
             let event = Event::ControlConnected(greeting);
             self.context.reporter.event(event);
+        }
+    }
+
+    /// Looks at what a test of an amount has received, and stops when that is all. Returns
+    /// whether it is to be looked at again.
+    fn follow_amount(&mut self, now: MonoTime) -> bool {
+        let Some(traffic) = self.traffic.as_ref().filter(|_| !self.stopped) else {
+            return false;
+        };
+        let amount = match traffic.amount() {
+            Some(amount) if self.plan.parameters.direction != Direction::Forward => amount,
+            _ => return false,
+        };
+        let bytes = traffic.meters.received();
+        let intake = &mut self.intake;
+        if bytes > intake.bytes || intake.bytes == 0 {
+            (intake.bytes, intake.last) = (bytes, now);
+        }
+        if now < traffic.counted_from() {
+            intake.omitted = bytes;
+            return true;
+        }
+        // Both ends cut the omitted start off at a moment of their own, and datagrams are lost:
+        // the amount need not arrive in full.
+        let silent = now.since(intake.last) >= SILENCE;
+        let senders = self.streams.iter().filter(|stream| stream.sends);
+        let sent = senders
+            .clone()
+            .all(|stream| self.ended.contains_key(&stream.id));
+        let received = bytes - intake.omitted >= amount || (silent && bytes > intake.omitted);
+        if received && sent {
+            self.stop.raise();
+        }
+        true
+    }
+
+    /// Data that is still under way is read until the end, so that the server's close is heard
+    /// by it and not by a reset.
+    fn read_on(&mut self) {
+        for (index, stream) in self.streams.iter().enumerate() {
+            if let (Link::Tcp(conn), false) = (&stream.link, stream.sends) {
+                let token = STREAMS + index as u64;
+                let _ = self.poller.register(&**conn, token, Interest::READ);
+            }
+        }
+    }
+
+    fn discard(&mut self, events: &Events) {
+        for event in events.iter() {
+            let index = event.token.checked_sub(STREAMS);
+            let index = index.and_then(|index| usize::try_from(index).ok());
+            let stream = index.and_then(|index| self.streams.get(index));
+            let Some(Link::Tcp(conn)) = stream.map(|stream| &stream.link) else {
+                continue;
+            };
+            match conn.recv_discard_nonblocking(DISCARD) {
+                Ok(count) if count > 0 => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                // Over.
+                _ => {
+                    let _ = self.poller.deregister(&**conn);
+                }
+            }
         }
     }
 
@@ -353,17 +497,9 @@ impl<'a> Run<'a> {
     }
 
     fn options(&self) -> SocketOptions {
-        let parameters = &self.plan.parameters;
         SocketOptions {
-            send_buffer: parameters.window.map(u64::from),
-            receive_buffer: parameters.window.map(u64::from),
-            congestion: parameters.congestion.clone(),
-            tos: (parameters.tos != 0).then_some(Tos(parameters.tos)),
-            mss: parameters.segment_size,
-            nodelay: parameters.nodelay,
-            dont_fragment: parameters.dont_fragment.then_some(true),
             device: self.plan.device.clone(),
-            ..SocketOptions::default()
+            ..socket_options(&self.plan.parameters, self.plan.patience.send)
         }
     }
 

@@ -34,8 +34,16 @@ fn far_row(stream: &StreamResults, own: &Row) -> Row {
     let seconds = stream.end_time.filter(|end| end.is_finite() && *end > 0.0);
     let end = seconds.and_then(|end| Duration::try_from_secs_f64(end).ok());
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
-    let packets = count(stream.packets - stream.omitted_packets.unwrap_or(0));
-    let lost = count(stream.errors - stream.omitted_errors.unwrap_or(0));
+    let packets = count(
+        stream
+            .packets
+            .saturating_sub(stream.omitted_packets.unwrap_or(0)),
+    );
+    let lost = count(
+        stream
+            .errors
+            .saturating_sub(stream.omitted_errors.unwrap_or(0)),
+    );
     Row {
         span: Span {
             start: Duration::ZERO,
@@ -55,13 +63,18 @@ fn far_row(stream: &StreamResults, own: &Row) -> Row {
                 writes: packets,
                 ..UdpSend::default()
             }),
-            Measure::UdpSend(_) => Measure::UdpReceive(UdpReceive {
-                received: packets.saturating_sub(lost),
-                total: packets,
-                lost,
-                jitter: Some(stream.jitter),
-                ..UdpReceive::default()
-            }),
+            Measure::UdpSend(sent) => {
+                // A receiver does not know of losses behind the last datagram that it got.
+                let received = packets.saturating_sub(lost);
+                let total = packets.max(sent.writes);
+                Measure::UdpReceive(UdpReceive {
+                    received,
+                    total,
+                    lost: total - received,
+                    jitter: Some(stream.jitter),
+                    ..UdpReceive::default()
+                })
+            }
             _ => Measure::TcpReceive(TcpReceive::default()),
         },
         ..own.clone()

@@ -6,12 +6,19 @@
 //! | `inbox.rs` | bytes of a control connection, cut into messages | no |
 //! | `client_control.rs` | a client's end of it: bytes in, steps out | no |
 //! | `server_control.rs` | a server's end of it | no |
+//! | `login/` | tokens of clients, and a server's look at them | no |
+//! | `agreed.rs`, `far_side.rs` | what is told of a test, from both ends' results | no |
+//! | `registry.rs` | which tests of a server wait for which connections | no |
+//! | `streams.rs`, `file_intake.rs` | the data of a test | yes |
+//! | `client.rs`, `server.rs` | the two ends | yes |
 
 mod agreed;
 mod client;
 mod client_control;
 mod far_side;
+mod file_intake;
 mod inbox;
+mod login;
 mod plan;
 mod registry;
 #[cfg(test)]

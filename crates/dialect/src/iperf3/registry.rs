@@ -4,10 +4,10 @@
 //! by the cookie; a UDP stream says nothing, so that one UDP test at a time may wait for
 //! streams from an address.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tapeline_base::Transport;
 use tapeline_sys::Waker;
@@ -19,9 +19,9 @@ use super::streams::Link;
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     tests: Mutex<HashMap<Cookie, Arc<Expected>>>,
-    /// Addresses from which a UDP test's streams are awaited.
-    udp_turns: Mutex<HashSet<IpAddr>>,
-    turn_ended: Condvar,
+    /// Addresses from which a UDP test's streams are awaited, and who is woken when they are
+    /// there: tests that would await theirs from the same address.
+    udp_turns: Mutex<HashMap<IpAddr, Vec<Arc<Waker>>>>,
 }
 
 /// A test, as far as connections are concerned.
@@ -29,6 +29,8 @@ pub(super) struct Registry {
 pub(super) struct Expected {
     pub(super) cookie: Cookie,
     pub(super) client: IpAddr,
+    /// It is one of the tests that may run at the same time.
+    admitted: AtomicBool,
     arrivals: Mutex<Arrivals>,
     waker: Arc<Waker>,
 }
@@ -48,7 +50,7 @@ pub(super) enum Claim {
     /// Its test does not want it.
     Unwanted,
     /// No test has this cookie.
-    Unknown(Link),
+    Unknown,
 }
 
 impl Expected {
@@ -95,7 +97,8 @@ impl Registry {
         self.tests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a test; `None` when another one has the same cookie, or `most` run already.
+    /// Enters a control connection; `None` when another one has the same cookie, or there are
+    /// `most` already.
     pub(super) fn enter(
         &self,
         cookie: Cookie,
@@ -110,6 +113,7 @@ impl Registry {
         let expected = Arc::new(Expected {
             cookie,
             client,
+            admitted: AtomicBool::new(false),
             arrivals: Mutex::default(),
             waker,
         });
@@ -117,9 +121,28 @@ impl Registry {
         Some(expected)
     }
 
+    /// Whether `most` tests run.
+    pub(super) fn is_full(&self, most: usize) -> bool {
+        running(&self.tests()) >= most
+    }
+
+    /// Lets a test run, unless `most` do.
+    pub(super) fn admit(&self, expected: &Expected, most: usize) -> bool {
+        let tests = self.tests();
+        let room = running(&tests) < most;
+        if room {
+            expected.admitted.store(true, Ordering::Relaxed);
+        }
+        room
+    }
+
     /// Forgets a test.
-    pub(super) fn leave(&self, expected: &Expected) {
-        self.tests().remove(&expected.cookie);
+    pub(super) fn leave(&self, expected: &Arc<Expected>) {
+        let mut tests = self.tests();
+        let entered = tests.get(&expected.cookie);
+        if entered.is_some_and(|entered| Arc::ptr_eq(entered, expected)) {
+            tests.remove(&expected.cookie);
+        }
     }
 
     /// Whether a test has this cookie.
@@ -131,7 +154,7 @@ impl Registry {
     pub(super) fn claim_tcp(&self, cookie: &Cookie, link: Link) -> Claim {
         let found = self.tests().get(cookie).cloned();
         match found {
-            None => Claim::Unknown(link),
+            None => Claim::Unknown,
             Some(test) if test.offer(Transport::Tcp, link) => Claim::Taken,
             Some(_) => Claim::Unwanted,
         }
@@ -151,27 +174,37 @@ impl Registry {
         test.offer(Transport::Udp, link)
     }
 
-    /// Waits until no other test awaits UDP streams from this address; `None` when that takes
-    /// longer than `limit`.
-    pub(super) fn udp_turn(self: &Arc<Self>, client: IpAddr, limit: Duration) -> Option<UdpTurn> {
-        let turns = self
-            .udp_turns
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let busy = |turns: &mut HashSet<IpAddr>| turns.contains(&client);
-        let (mut turns, waited) = self
-            .turn_ended
-            .wait_timeout_while(turns, limit, busy)
-            .unwrap_or_else(PoisonError::into_inner);
-        if waited.timed_out() {
+    /// The right to await UDP streams from this address; `None` while another test has it, whose
+    /// end wakes `waker`.
+    pub(super) fn udp_turn(
+        self: &Arc<Self>,
+        client: IpAddr,
+        waker: &Arc<Waker>,
+    ) -> Option<UdpTurn> {
+        let mut turns = self.udp_turns();
+        if let Some(waiting) = turns.get_mut(&client) {
+            if !waiting.iter().any(|known| Arc::ptr_eq(known, waker)) {
+                waiting.push(Arc::clone(waker));
+            }
             return None;
         }
-        turns.insert(client);
+        turns.insert(client, Vec::new());
         Some(UdpTurn {
             registry: Arc::clone(self),
             client,
         })
     }
+
+    fn udp_turns(&self) -> MutexGuard<'_, HashMap<IpAddr, Vec<Arc<Waker>>>> {
+        self.udp_turns
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn running(tests: &HashMap<Cookie, Arc<Expected>>) -> usize {
+    let admitted = |test: &&Arc<Expected>| test.admitted.load(Ordering::Relaxed);
+    tests.values().filter(admitted).count()
 }
 
 /// The right to await UDP streams from an address; ends when it is dropped.
@@ -183,11 +216,10 @@ pub(super) struct UdpTurn {
 
 impl Drop for UdpTurn {
     fn drop(&mut self) {
-        let turns = self.registry.udp_turns.lock();
-        turns
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.client);
-        self.registry.turn_ended.notify_all();
+        let waiting = self.registry.udp_turns().remove(&self.client);
+        for waker in waiting.into_iter().flatten() {
+            waker.wake();
+        }
     }
 }
 
@@ -239,7 +271,7 @@ mod tests {
         assert_eq!(test.take_complete().map(|links| links.len()), Some(2));
         assert!(matches!(
             registry.claim_tcp(&cookie(2), link()),
-            Claim::Unknown(_)
+            Claim::Unknown
         ));
     }
 
@@ -255,13 +287,39 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_ask_for_nothing_take_no_test_s_place() {
+        let registry = Registry::default();
+        let silent = enter(&registry, 1).expect("room");
+        let test = enter(&registry, 2).expect("room");
+        assert!(!registry.is_full(1));
+        assert!(registry.admit(&test, 1));
+        assert!(registry.is_full(1));
+        assert!(!registry.admit(&silent, 1));
+        registry.leave(&test);
+        assert!(registry.admit(&silent, 1));
+    }
+
+    #[test]
+    fn who_leaves_twice_takes_nobody_along() {
+        let registry = Registry::default();
+        let first = enter(&registry, 1).expect("room");
+        registry.leave(&first);
+        let _second = enter(&registry, 1).expect("room");
+        registry.leave(&first);
+        assert!(registry.knows(&cookie(1)));
+    }
+
+    #[test]
     fn one_udp_test_at_a_time_awaits_streams_from_an_address() {
         let registry = Arc::new(Registry::default());
-        let turn = registry.udp_turn(CLIENT, Duration::ZERO).expect("free");
-        assert!(registry.udp_turn(CLIENT, Duration::ZERO).is_none());
+        let waker = Arc::new(Waker::new().expect("a waker"));
+        let turn = registry.udp_turn(CLIENT, &waker).expect("free");
+        assert!(registry.udp_turn(CLIENT, &waker).is_none());
         let other = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        assert!(registry.udp_turn(other, Duration::ZERO).is_some());
+        assert!(registry.udp_turn(other, &waker).is_some());
         drop(turn);
-        assert!(registry.udp_turn(CLIENT, Duration::ZERO).is_some());
+        let woken = waker.wait(tapeline_sys::Wait::Never).expect("poll");
+        assert!(woken, "who waits learns of it");
+        assert!(registry.udp_turn(CLIENT, &waker).is_some());
     }
 }

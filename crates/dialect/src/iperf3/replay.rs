@@ -105,7 +105,7 @@ fn play_client(session: &Session) -> Option<Outcome> {
     let cookie = Cookie::parse(cookie.try_into().expect("37 bytes")).expect("a cookie");
     let mut control = ClientControl::new(cookie, session.parameters().unwrap_or_default());
     let mut outcome = Outcome::default();
-    let mut drive = |control: &mut ClientControl, outcome: &mut Outcome| {
+    let drive = |control: &mut ClientControl, outcome: &mut Outcome| {
         while let Some(step) = control.next() {
             match step {
                 ClientStep::Send(bytes) => outcome.sent.extend(bytes),
@@ -151,7 +151,7 @@ fn play_server(session: &Session) -> Option<Outcome> {
         .named(From::Server, "state CREATE_STREAMS")
         .is_some();
     let runs = session.named(From::Server, "state TEST_START").is_some();
-    let mut drive = |control: &mut ServerControl, outcome: &mut Outcome| {
+    let drive = |control: &mut ServerControl, outcome: &mut Outcome| {
         while let Some(step) = control.next() {
             match step {
                 ServerStep::Send(bytes) => outcome.sent.extend(bytes),

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Tos, Transport};
+use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{
     Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
 };
 use tapeline_sys::{
-    Events, Interest, Poller, TcpConn, UdpSocket, Wait, Waker, outgoing_device, reason,
+    Events, Interest, Poller, TcpConn, UdpSocket, Wait, Waker, outgoing_device, run_on_processor, reason,
 };
 use tapeline_wire::iperf3::{
     CONNECT_REPLY, Cookie, Direction, ErrorCode, Parameters, Protocol, Results, State, stream_id,
@@ -20,10 +20,11 @@ use tapeline_wire::iperf3::{
 
 use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
-    test_file, test_start,
+    socket_options, test_file, test_start,
 };
 use super::far_side;
-use super::plan::{Iperf3Server, MostTests};
+use super::login::Gate;
+use super::plan::{Iperf3Server, Keepalive, MostTests};
 use super::registry::{Claim, Expected, Registry, UdpTurn};
 use super::server_control::{ServerControl, ServerStep};
 use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
@@ -35,6 +36,12 @@ const WAKER: u64 = 1;
 const INTERRUPTION: u64 = 2;
 /// Time for each message of the client that depends on nothing but itself, and for its streams.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(30);
+/// Time for the parameters.
+const PARAMETERS_LIMIT: Duration = Duration::from_secs(10);
+/// Control connections beyond those of running tests.
+const MOST_SILENT: usize = 64;
+/// Time for a client to close after its last word, so that it can read ours.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// Time by which a test may outlast what was agreed, as the reference's.
 const GRACE: Duration = Duration::from_secs(40);
 /// Time for a peer to take an answer.
@@ -48,6 +55,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Iperf3Service {
     plan: Iperf3Server,
     context: Arc<Context>,
+    gate: Option<Gate>,
     registry: Arc<Registry>,
     tally: Arc<Tally>,
     numbers: AtomicU32,
@@ -58,16 +66,33 @@ pub(crate) struct Iperf3Service {
 }
 
 impl Iperf3Service {
-    pub(crate) fn new(plan: Iperf3Server, context: Arc<Context>, tally: Arc<Tally>) -> Arc<Self> {
-        Arc::new(Self {
+    /// # Errors
+    /// A sentence when logins cannot be checked as planned.
+    pub(crate) fn new(
+        plan: Iperf3Server,
+        context: Arc<Context>,
+        tally: Arc<Tally>,
+    ) -> Result<Arc<Self>, String> {
+        let gate = plan.authentication.as_ref().map(Gate::new).transpose()?;
+        Ok(Arc::new(Self {
             began: context.now(),
             done: Stop::new(),
             plan,
             context,
+            gate,
             registry: Arc::default(),
             tally,
             numbers: AtomicU32::new(0),
-        })
+        }))
+    }
+
+    /// Tests at the same time.
+    fn most(&self) -> usize {
+        match self.plan.most_tests {
+            _ if self.plan.one_off => 1,
+            MostTests::AtOnce(most) => most.max(1),
+            MostTests::One => 1,
+        }
     }
 
     /// Whether the server has served its one test, or has waited too long for it (`-1`).
@@ -100,16 +125,16 @@ impl Iperf3Service {
                 deny(&conn);
                 false
             }
-            Claim::Unknown(_) => self.begin(conn, peer, cookie),
+            Claim::Unknown => self.begin(conn, peer, cookie),
         }
     }
 
     fn begin(self: &Arc<Self>, conn: Arc<TcpConn>, peer: SocketAddr, cookie: Cookie) -> bool {
-        let most = match self.plan.most_tests {
-            _ if self.plan.one_off => 1,
-            MostTests::AtOnce(most) => most.max(1),
-            MostTests::One => 1,
-        };
+        if self.registry.is_full(self.most()) {
+            deny(&conn);
+            return false;
+        }
+        let most = self.most().saturating_add(MOST_SILENT);
         let Ok(waker) = Waker::new().map(Arc::new) else {
             deny(&conn);
             return false;
@@ -199,15 +224,52 @@ impl Test {
     fn run(mut self) {
         let part = self.part.take();
         let ended = Session::new(&self).map(Session::serve);
+        self.service.registry.leave(&self.expected);
+        self.part_in_peace();
         // Somebody who only looked in, or could not log in, is not the one client.
         if self.service.plan.one_off && ended.is_some_and(|ended| ended.asked) {
             self.service.done.raise();
         }
         let failed = ended.is_none_or(|ended| ended.failed);
         if let Some(part) = part {
-            part.end(failed);
+            // A server of many tests has not failed with one of them.
+            part.end(failed && self.service.plan.one_off);
         }
     }
+
+    /// Waits for the client's close: a connection with unread bytes would be reset, and the
+    /// client's unread ones lost.
+    fn part_in_peace(&self) {
+        let context = &self.service.context;
+        let until = context.now() + FAREWELL;
+        let look = Duration::from_millis(50);
+        let mut buffer = [0; 4096];
+        if self.conn.shutdown_write().is_err() {
+            return;
+        }
+        while context.now() < until && !context.stop().is_raised() {
+            match self.conn.wait_ready(Interest::READ, Wait::AtMost(look)) {
+                Ok(false) => continue,
+                Ok(true) => match self.conn.recv_nonblocking(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(_) => {}
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                    Err(_) => return,
+                },
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// A UDP test's right to await its streams.
+enum Turn {
+    /// Not needed now.
+    Idle,
+    /// Another test of this client has it.
+    Awaited,
+    /// Had until it is dropped.
+    Had { _turn: UdpTurn },
 }
 
 /// How a control connection ended.
@@ -229,7 +291,9 @@ struct Session<'a> {
     asked: bool,
     length: u32,
     streams: Vec<Stream>,
-    turn: Option<UdpTurn>,
+    turn: Turn,
+    /// The answer to a failing login is due then.
+    refusal_due: Option<MonoTime>,
     stop: Stop,
     ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
     ended: BTreeMap<i64, StreamEnd>,
@@ -254,6 +318,17 @@ impl<'a> Session<'a> {
             .ok()?;
         let _ = test.conn.set_nodelay(true);
         let _ = test.conn.set_send_timeout(Some(SEND_LIMIT));
+        if let Some(keepalive) = test.service.plan.patience.keepalive {
+            let Keepalive {
+                idle,
+                interval,
+                count,
+            } = keepalive;
+            if let Err(error) = test.conn.set_keepalive_probes(idle, interval, count) {
+                let what = format!("--cntl-ka: {}", reason(&error));
+                context.notice(Notice::Text(what));
+            }
+        }
         context
             .reporter
             .event(Event::ControlConnected(ControlConnected {
@@ -273,14 +348,15 @@ impl<'a> Session<'a> {
             asked: false,
             length: 0,
             streams: Vec::new(),
-            turn: None,
+            turn: Turn::Idle,
+            refusal_due: None,
             stop: context.stop().child(),
             ends: mpsc::channel(),
             ended: BTreeMap::new(),
             traffic: None,
             cpu: CpuClock::start(context),
             their_results: None,
-            due: Some(context.now() + MESSAGE_LIMIT),
+            due: Some(context.now() + PARAMETERS_LIMIT),
             moved: VecDeque::new(),
         })
     }
@@ -336,6 +412,14 @@ impl<'a> Session<'a> {
             self.take_ends();
             self.keep_limits();
             let now = self.context.now();
+            if self.refusal_due.is_some_and(|due| now >= due) {
+                self.refusal_due = None;
+                self.control.refuse(ErrorCode::AUTHENTICATION, 0);
+                continue;
+            }
+            if matches!(self.turn, Turn::Awaited) {
+                self.admit();
+            }
             if self.due.is_some_and(|due| now >= due) {
                 let code = if self.traffic.is_some() {
                     ErrorCode::TEST_EXPIRED
@@ -347,7 +431,8 @@ impl<'a> Session<'a> {
             }
             let limited = self.test.service.plan.rate_limit.is_some() && self.traffic.is_some();
             let look = limited.then(|| now + LOOK);
-            let wait = match self.due.into_iter().chain(look).min() {
+            let times = self.due.into_iter().chain(look).chain(self.refusal_due);
+            let wait = match times.min() {
                 Some(due) => Wait::AtMost(due.since(now)),
                 None => Wait::Forever,
             };
@@ -421,9 +506,43 @@ impl<'a> Session<'a> {
         self.asked = true;
         self.length = block_length(&parameters, None);
         self.parameters = parameters;
+        if let Some(gate) = &self.test.service.gate {
+            let now = self.context.wall().as_nanos().div_euclid(1_000_000_000);
+            let token = self.parameters.auth_token.as_deref();
+            if !gate.admits(token, now) {
+                // As late for every reason: the time of the answer tells nothing.
+                let pause = gate.pause(self.test.peer.ip(), self.context.now());
+                let due = self.context.now() + pause;
+                (self.refusal_due, self.due) = (Some(due), None);
+                return;
+            }
+        }
         if let Some(code) = self.refusal() {
             return self.control.refuse(code, 0);
         }
+        // Of this test's threads alone: others of the same server are not moved.
+        let processor = self
+            .parameters
+            .server_affinity
+            .or(self.test.service.plan.affinity);
+        if let Some(processor) = processor
+            && let Err(error) = run_on_processor(processor)
+        {
+            let errno = error
+                .raw_os_error()
+                .and_then(|code| u32::try_from(code).ok());
+            return self.control.refuse(ErrorCode::AFFINITY, errno.unwrap_or(0));
+        }
+        let service = &self.test.service;
+        if !service.registry.admit(&self.test.expected, service.most()) {
+            return self.control.deny();
+        }
+        self.due = Some(self.context.now() + MESSAGE_LIMIT);
+        self.admit();
+    }
+
+    /// Lets the client open its streams; a UDP test when it is its turn.
+    fn admit(&mut self) {
         let parameters = &self.parameters;
         let count = parameters.connections() as usize;
         let transport = match parameters.protocol {
@@ -431,14 +550,15 @@ impl<'a> Session<'a> {
             Protocol::Tcp | Protocol::Sctp => Transport::Tcp,
         };
         if transport == Transport::Udp {
-            let client = self.test.expected.client;
-            self.turn = self.test.service.registry.udp_turn(client, MESSAGE_LIMIT);
-            if self.turn.is_none() {
-                return self.control.refuse(ErrorCode::STREAM_LISTEN, 0);
-            }
+            let test = self.test;
+            let registry = &test.service.registry;
+            let Some(turn) = registry.udp_turn(test.expected.client, &test.waker) else {
+                self.turn = Turn::Awaited;
+                return;
+            };
+            self.turn = Turn::Had { _turn: turn };
         }
         self.test.expected.await_streams(transport, count);
-        self.due = Some(self.context.now() + MESSAGE_LIMIT);
         self.control.admit();
     }
 
@@ -465,7 +585,7 @@ impl<'a> Session<'a> {
     }
 
     fn begin_streams(&mut self, links: Vec<Link>) {
-        self.turn = None;
+        self.turn = Turn::Idle;
         for (index, link) in links.into_iter().enumerate() {
             let sends = match self.parameters.direction {
                 Direction::Forward => false,
@@ -526,27 +646,19 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// What the client asks of sockets; a refusal leaves the system's choice, as the reference
-    /// does.
+    /// What the client asks of sockets. A refusal leaves the system's choice, as the reference
+    /// does, but is told. The connection exists already: its MSS is the smaller of both ends'
+    /// wishes, of which the client made its own before.
     fn set_options(&self, link: &Link) {
-        let parameters = &self.parameters;
-        match link {
-            Link::Tcp(conn) => {
-                if parameters.nodelay {
-                    let _ = conn.set_nodelay(true);
-                }
-                if let Some(name) = &parameters.congestion {
-                    let _ = conn.set_congestion(name);
-                }
-                if parameters.tos != 0 {
-                    let _ = conn.set_tos(Tos(parameters.tos));
-                }
-            }
-            Link::Udp(socket) => {
-                if parameters.tos != 0 {
-                    let _ = socket.set_tos(Tos(parameters.tos));
-                }
-            }
+        let user_timeout = self.test.service.plan.patience.send;
+        let options = socket_options(&self.parameters, user_timeout);
+        let refused = match link {
+            Link::Tcp(conn) => conn.set(&options),
+            Link::Udp(socket) => socket.set(&options),
+        };
+        for failure in refused {
+            let what = format!("an option that a client asked for was refused: {failure}");
+            self.context.notice(Notice::Text(what));
         }
     }
 

@@ -130,6 +130,14 @@ impl ServerControl {
         }
     }
 
+    /// There is no room for the test.
+    pub(super) fn deny(&mut self) {
+        if self.phase != Phase::Over {
+            self.say(&[State::AccessDenied]);
+            self.fail(ControlFailure::Busy);
+        }
+    }
+
     /// The server was told to end.
     pub(super) fn terminate(&mut self) {
         if self.phase != Phase::Over {

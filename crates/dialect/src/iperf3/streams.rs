@@ -20,6 +20,7 @@ use tapeline_wire::iperf3::{
     CONNECT_REPLY, DatagramHeader, Parameters, StreamResults, is_connect, limits,
 };
 
+use super::file_intake::FileIntake;
 use super::stamp::Iperf3Stamp;
 use crate::context::Context;
 use crate::iperf2::tell_ending;
@@ -101,7 +102,7 @@ impl Meters {
         self.lock().iter().map(|meter| (meter.bytes)()).sum()
     }
 
-    /// Bytes that have been received.
+    /// Bytes that have been received, and datagrams' that were lost on the way.
     pub(super) fn received(&self) -> u64 {
         let meters = self.lock();
         let receivers = meters.iter().filter(|meter| !meter.sends);
@@ -206,6 +207,14 @@ impl Traffic {
         Intervals::with_omitted(self.start, self.interval, self.omit())
     }
 
+    /// When counting begins.
+    pub(super) fn counted_from(&self) -> MonoTime {
+        match self.parameters.omit {
+            0 => MonoTime::ZERO,
+            _ => self.start + self.omit(),
+        }
+    }
+
     /// When this end stops, if it keeps the time.
     pub(super) fn deadline(&self) -> Option<MonoTime> {
         let time = Duration::from_secs(self.parameters.time.into());
@@ -224,6 +233,13 @@ impl Traffic {
                     bytes => bytes,
                 }),
         )
+    }
+
+    /// After how many bytes a receiver is done by itself: where its stream is the only one that
+    /// is received, and all of it counts. Senders may share an amount unevenly.
+    fn own_amount(&self) -> Option<u64> {
+        let alone = self.parameters.parallel == 1 && self.parameters.omit == 0;
+        self.bytes().filter(|_| self.decides && alone)
     }
 
     /// After how many bytes a stream is over: the test's amount in equal parts, in whole blocks
@@ -300,6 +316,12 @@ impl Traffic {
         }
     }
 
+    /// The file that takes what is received. Each stream opens it for itself, as the reference's.
+    fn target(&self) -> std::io::Result<Option<File>> {
+        let path = self.file.as_ref();
+        path.map(File::create).transpose()
+    }
+
     fn send_stream(&self, stream: Stream, conn: Arc<TcpConn>, ends: Ends) {
         let parameters = &self.parameters;
         let whole = parameters.rate == 0 && parameters.blocks == 0 && self.file.is_none();
@@ -328,6 +350,7 @@ impl Traffic {
         let plan = TcpSendPlan {
             deadline: self.deadline(),
             bytes: self.bytes(),
+            bytes_from: self.counted_from(),
             timing,
             pacing,
             end: SendEnd::Leave,
@@ -351,13 +374,21 @@ impl Traffic {
         let length = self.length.max(1) as usize;
         let plan = TcpReceivePlan {
             deadline: self.deadline(),
-            bytes: self.bytes().filter(|_| self.decides),
+            bytes: self.own_amount(),
             discard: self.parameters.skip_receive_copy,
             patience: self.patience,
             ..TcpReceivePlan::new(conn, length, self.stop.clone())
         };
         let intake = ByteIntake::new(Arc::clone(&cell), length, 0, self.start);
-        let work = Box::new(TcpReceiver::new(plan, intake));
+        let work: Box<dyn TcpWork> = match self.target() {
+            Ok(None) => Box::new(TcpReceiver::new(plan, intake)),
+            Ok(Some(file)) => Box::new(TcpReceiver::new(plan, FileIntake::new(intake, file))),
+            Err(error) => {
+                let what = format!("cannot write what is received: {}", reason(&error));
+                self.context.notice(Notice::Text(what));
+                return ends.tell(StreamEnd::lost(stream));
+            }
+        };
         self.pool(stream, CounterCell::TcpReceive(cell), work, ends);
     }
 
@@ -423,6 +454,7 @@ impl Traffic {
             deadline: self.deadline(),
             // Every datagram has the agreed length: readers take no other.
             bytes: self.bytes().map(|bytes| bytes.div_ceil(length) * length),
+            bytes_from: self.counted_from(),
             traffic,
             content: None,
             precision: Precision::Precise,
@@ -454,8 +486,9 @@ impl Traffic {
         }
         let dropped_before = socket.dropped();
         let cell = Arc::new(DatagramCell::new(self.intervals()));
-        let meter = Arc::clone(&cell);
-        self.meters.add(false, move || meter.read().bytes);
+        let (meter, length) = (Arc::clone(&cell), u64::from(self.length));
+        self.meters
+            .add(false, move || meter.read().total.saturating_mul(length));
         let start = self.flow(&stream, CounterCell::UdpReceive(Arc::clone(&cell)));
         let running = self.context.reporter.start(start);
         let mut receiver = DatagramReceiver::new(1, cell, self.start);
@@ -501,14 +534,16 @@ impl Traffic {
         let mut batch = ReceiveBatch::coalescing(SLOTS);
         let length = self.length as usize;
         let width = self.parameters.counters;
-        let bytes = self.bytes().filter(|_| self.decides);
+        let bytes = self.own_amount();
         loop {
             let now = self.context.now();
             if self.stop.is_raised() {
                 return Cause::Stopped;
             }
             let left = self.deadline().map_or(LOOK, |deadline| deadline.since(now));
-            let enough = bytes.is_some_and(|bytes| receiver.counters().bytes >= bytes);
+            // Lost ones do not come any more.
+            let passed = receiver.counters().total.saturating_mul(length as u64);
+            let enough = bytes.is_some_and(|bytes| passed >= bytes);
             if left.is_zero() || enough {
                 return Cause::Complete;
             }

@@ -57,7 +57,7 @@ impl Events {
     }
 }
 
-fn reporter(events: &Events) -> Reporter {
+pub(crate) fn reporter(events: &Events) -> Reporter {
     let sink = events.clone();
     Reporter::start(ReporterSettings::default(), move |event| sink.push(event)).expect("reporter")
 }

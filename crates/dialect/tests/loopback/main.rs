@@ -7,6 +7,7 @@ mod connect_only;
 mod exchange;
 mod harness;
 mod hostile;
+mod iperf3;
 mod old_peers;
 mod scheduling;
 mod serving;

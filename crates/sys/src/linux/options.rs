@@ -1,9 +1,11 @@
 //! Linux's socket options.
 
 use std::io;
+use std::net::Ipv6Addr;
+use std::time::Duration;
 
 use libc::c_int;
-use socket2::Socket;
+use socket2::{Protocol, Socket};
 
 pub(crate) use super::ip_options::{
     mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, tclass_v6,
@@ -48,6 +50,33 @@ pub(crate) fn set_tx_delay(socket: &Socket, micros: u32) -> io::Result<()> {
     let micros = c_int::try_from(micros).unwrap_or(c_int::MAX);
     sockopt::set(socket, libc::IPPROTO_TCP, TCP_TX_DELAY, micros)
 }
+
+pub(crate) fn set_user_timeout(socket: &Socket, limit: Duration) -> io::Result<()> {
+    let millis = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set(socket, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis)
+}
+
+/// `linux/in6.h`: leasing labels, and sending those that addresses hold.
+const IPV6_FLOWLABEL_MGR: c_int = 32;
+const IPV6_FLOWINFO_SEND: c_int = 33;
+
+/// Leases `label` for packets to `peer`, shared with everybody, and makes the socket send it.
+pub(crate) fn lease_flow_label(socket: &Socket, peer: Ipv6Addr, label: u32) -> io::Result<()> {
+    // `struct in6_flowlabel_req`: destination, label, then action (0: get), sharing (255: any)
+    // and flags (1: create), then times of which the kernel has defaults.
+    let mut request = [0_u32; 8];
+    for (word, bytes) in request.iter_mut().zip(peer.octets().chunks_exact(4)) {
+        *word = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    }
+    request[4] = label.to_be();
+    let [low, high] = 1_u16.to_ne_bytes();
+    request[5] = u32::from_ne_bytes([0, 255, low, high]);
+    sockopt::set(socket, libc::IPPROTO_IPV6, IPV6_FLOWLABEL_MGR, request)?;
+    sockopt::set(socket, libc::IPPROTO_IPV6, IPV6_FLOWINFO_SEND, 1)
+}
+
+/// TCP over several paths.
+pub(crate) const MULTIPATH: Option<Protocol> = Some(Protocol::MPTCP);
 
 pub(crate) fn set_pacing_rate(socket: &Socket, bytes_per_second: u64) -> io::Result<()> {
     // 64-bit rates since Linux 4.20; older kernels and 32-bit ones take a 32-bit value.

@@ -101,6 +101,21 @@ pub(crate) fn set_tx_delay(_socket: &Socket, _micros: u32) -> io::Result<()> {
     unsupported()
 }
 
+pub(crate) fn set_user_timeout(_socket: &Socket, _limit: std::time::Duration) -> io::Result<()> {
+    unsupported()
+}
+
+pub(crate) fn lease_flow_label(
+    _socket: &Socket,
+    _peer: std::net::Ipv6Addr,
+    _label: u32,
+) -> io::Result<()> {
+    unsupported()
+}
+
+/// TCP over several paths.
+pub(crate) const MULTIPATH: Option<socket2::Protocol> = None;
+
 pub(crate) fn set_pacing_rate(_socket: &Socket, _bytes_per_second: u64) -> io::Result<()> {
     unsupported()
 }

@@ -1,0 +1,69 @@
+//! Logins: the encrypted token of a client, and a server's look at it.
+//!
+//! The token is `user`, `password` and time, encrypted with the server's public RSA key. Nothing
+//! else on the connections is protected.
+
+mod base64;
+mod gate;
+#[cfg(feature = "auth")]
+#[path = "rsa.rs"]
+mod rsa;
+#[cfg(not(feature = "auth"))]
+#[path = "no_rsa.rs"]
+mod rsa;
+
+use super::plan::Iperf3Credentials;
+
+pub(super) use gate::Gate;
+
+/// What makes a client's tokens.
+pub(super) struct Login {
+    key: rsa::PublicKey,
+    credentials: Iperf3Credentials,
+}
+
+impl Login {
+    /// Reads the key.
+    ///
+    /// # Errors
+    /// A sentence when the key or the login cannot be used.
+    pub(super) fn new(credentials: &Iperf3Credentials) -> Result<Self, String> {
+        let breaks = |text: &str| text.chars().any(char::is_control);
+        if breaks(&credentials.user) || breaks(&credentials.password) {
+            return Err("user name and password cannot hold control characters".into());
+        }
+        Ok(Self {
+            key: rsa::PublicKey::read(&credentials.public_key)?,
+            credentials: credentials.clone(),
+        })
+    }
+
+    /// The token for this time, seconds since 1970.
+    ///
+    /// # Errors
+    /// A sentence when the login is too long for the key.
+    pub(super) fn token(&self, now: i64) -> Result<String, String> {
+        let Iperf3Credentials {
+            user,
+            password,
+            padding,
+            ..
+        } = &self.credentials;
+        let plain = format!("user: {user}\npwd:  {password}\nts:   {now}");
+        let sealed = self.key.encrypt(plain.as_bytes(), *padding);
+        sealed
+            .map(|bytes| base64::encode(&bytes))
+            .ok_or_else(|| "user name and password are too long for the RSA key".into())
+    }
+}
+
+/// The content of a PEM block, and what it says it is.
+fn pem(text: &str) -> Option<(&str, Vec<u8>)> {
+    let (_, begun) = text.split_once("-----BEGIN ")?;
+    let (kind, rest) = begun.split_once("-----")?;
+    let (body, _) = rest.split_once("-----END ")?;
+    Some((kind, base64::decode(body)?))
+}
+
+#[cfg(all(test, feature = "auth"))]
+mod tests;

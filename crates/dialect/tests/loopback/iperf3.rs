@@ -1,0 +1,334 @@
+//! iperf3 clients against a server of this crate.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{ExitCode, Family, Transport};
+use tapeline_dialect::{
+    Interruption, Iperf3Client, Iperf3Patience, Iperf3Server, ServedTransports, ServerPlan,
+    run_iperf3_client,
+};
+use tapeline_report::{Event, Measure, Row, TestEnd, TestFailure};
+use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
+
+use crate::harness::{Events, LIMIT, TestServer, V4, at_once, server_plan, totals, within};
+
+/// A server of iperf3 clients, on one port for both transports.
+pub(crate) fn serve(plan: Iperf3Server) -> TestServer {
+    let port = crate::harness::free_port();
+    TestServer::start(ServerPlan {
+        port,
+        transports: ServedTransports::Both,
+        iperf3: Some(plan),
+        ..server_plan(V4, Transport::Tcp)
+    })
+}
+
+pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
+    Iperf3Client {
+        host: server.ip().to_string(),
+        port: server.port(),
+        family: Family::Any,
+        device: None,
+        bind: None,
+        client_port: None,
+        parameters,
+        interval: None,
+        file: None,
+        connect_timeout: None,
+        patience: Iperf3Patience::default(),
+        affinity: None,
+        credentials: None,
+    }
+}
+
+/// A client on a thread of its own.
+pub(crate) struct Client {
+    pub(crate) events: Events,
+    pub(crate) interruption: Interruption,
+    thread: std::thread::JoinHandle<ExitCode>,
+}
+
+impl Client {
+    pub(crate) fn start(plan: Iperf3Client) -> Self {
+        let events = Events::default();
+        let interruption = Interruption::new().expect("interruption");
+        let (told, stop) = (events.clone(), interruption.clone());
+        let thread = std::thread::spawn(move || {
+            let reporter = crate::harness::reporter(&told);
+            let code = run_iperf3_client(&plan, &reporter.handle(), &stop);
+            reporter.finish();
+            code
+        });
+        Self {
+            events,
+            interruption,
+            thread,
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn wait(self) -> (ExitCode, Vec<Event>) {
+        let thread = self.thread;
+        let code = within(LIMIT, "the client", move || thread.join().expect("client"));
+        (code, self.events.all())
+    }
+}
+
+pub(crate) fn ends(events: &[Event]) -> Vec<TestEnd> {
+    let end = |event: &Event| match event {
+        Event::TestEnd(end) => Some((**end).clone()),
+        _ => None,
+    };
+    events.iter().filter_map(end).collect()
+}
+
+/// Runs a test that must end in order.
+#[track_caller]
+pub(crate) fn succeed(plan: Iperf3Client) -> Vec<Event> {
+    let shown = format!("{:?}", plan.parameters);
+    let (code, events) = Client::start(plan).wait();
+    assert_eq!(code, ExitCode::Success, "{shown}: {events:#?}");
+    events
+}
+
+/// Runs a test that must fail, and says how.
+#[track_caller]
+pub(crate) fn fail(plan: Iperf3Client) -> TestFailure {
+    let (code, events) = Client::start(plan).wait();
+    assert_eq!(code, ExitCode::Failure, "{events:#?}");
+    let end = ends(&events).pop().expect("an end");
+    end.failure.expect("a failure")
+}
+
+pub(crate) fn of_bytes(bytes: u64) -> Parameters {
+    Parameters {
+        time: 0,
+        bytes,
+        ..Parameters::default()
+    }
+}
+
+pub(crate) fn of_seconds(time: u32) -> Parameters {
+    Parameters {
+        time,
+        ..Parameters::default()
+    }
+}
+
+pub(crate) fn udp(parameters: Parameters) -> Parameters {
+    Parameters {
+        protocol: Protocol::Udp,
+        length: Some(1000),
+        rate: 8_000_000,
+        ..parameters
+    }
+}
+
+fn bytes(rows: &[Row], sent: bool) -> u64 {
+    let of = |row: &&Row| row.endpoints.expect("a flow has addresses").local_sends == sent;
+    rows.iter().filter(of).map(|row| row.bytes).sum()
+}
+
+/// Waits for the server's end of `count` tests.
+pub(crate) fn served(server: &TestServer, count: usize) -> Vec<TestEnd> {
+    server
+        .events
+        .wait("ends of tests", |events| ends(events).len() >= count);
+    ends(&server.events.all())
+}
+
+#[test]
+fn amounts_arrive_in_full_in_every_direction_and_over_every_number_of_streams() {
+    const AMOUNT: u64 = 600_000;
+    let server = serve(Iperf3Server::default());
+    let mut tests = 0;
+    for direction in [Direction::Forward, Direction::Reverse, Direction::Bidirectional] {
+        for parallel in [1, 3] {
+            let parameters = Parameters {
+                direction,
+                parallel,
+                ..of_bytes(AMOUNT)
+            };
+            for parameters in [parameters.clone(), udp(parameters)] {
+                tests += 1;
+                let what = format!("{parameters:?}");
+                let is_udp = parameters.protocol == Protocol::Udp;
+                let events = succeed(plan(server.address, parameters));
+                let (rows, end) = (totals(&events), ends(&events).pop().expect("an end"));
+                let both = direction == Direction::Bidirectional;
+                let streams = parallel as usize * if both { 2 } else { 1 };
+                assert_eq!(rows.len(), streams, "{what}");
+                assert_eq!(end.peer_totals.len(), streams, "{what}");
+                if direction != Direction::Reverse {
+                    assert_eq!(bytes(&rows, true), AMOUNT, "{what}");
+                    assert_eq!(bytes(&end.peer_totals, false), AMOUNT, "{what}");
+                }
+                if direction != Direction::Forward {
+                    assert_eq!(bytes(&rows, false), AMOUNT, "{what}");
+                    // A sender that is told to stop may have begun more, but not of an amount.
+                    assert_eq!(bytes(&end.peer_totals, true), AMOUNT, "{what}");
+                }
+                for row in rows.iter().chain(&end.peer_totals).filter(|_| is_udp) {
+                    if let Measure::UdpReceive(receive) = &row.measure {
+                        assert_eq!(receive.lost, 0, "{what}");
+                        assert_eq!(receive.total * 1000, row.bytes, "{what}");
+                    }
+                }
+            }
+        }
+    }
+    let told = served(&server, tests);
+    assert!(told.iter().all(|end| end.failure.is_none()), "{told:#?}");
+    server.stop();
+}
+
+#[test]
+fn blocks_are_counted_and_wide_counters_are_understood() {
+    let server = serve(Iperf3Server::default());
+    let parameters = Parameters {
+        blocks: 50,
+        counters: CounterWidth::Wide,
+        ..udp(of_bytes(0))
+    };
+    let events = succeed(plan(server.address, parameters));
+    let end = ends(&events).pop().expect("an end");
+    let Measure::UdpReceive(receive) = &end.peer_totals[0].measure else {
+        panic!("{end:?}");
+    };
+    assert_eq!((receive.received, receive.total, receive.lost), (50, 50, 0));
+    server.stop();
+}
+
+#[test]
+fn an_amount_counts_after_the_omitted_time() {
+    const AMOUNT: u64 = 400_000;
+    let server = serve(Iperf3Server::default());
+    let omitting = |direction| Parameters {
+        omit: 1,
+        direction,
+        rate: 8_000_000,
+        length: Some(1000),
+        ..of_bytes(AMOUNT)
+    };
+    at_once(
+        [
+            omitting(Direction::Forward),
+            omitting(Direction::Reverse),
+            udp(omitting(Direction::Forward)),
+        ],
+        |parameters| {
+            let sends = parameters.direction == Direction::Forward;
+            let what = format!("{parameters:?}");
+            let events = succeed(plan(server.address, parameters));
+            let rows = totals(&events);
+            let end = ends(&events).pop().expect("an end");
+            let sent = if sends {
+                bytes(&rows, true)
+            } else {
+                bytes(&end.peer_totals, true)
+            };
+            // The write that was under way when counting began is in between.
+            assert!(sent.abs_diff(AMOUNT) <= 1000, "{sent}: {what}");
+        },
+    );
+    server.stop();
+}
+
+#[test]
+fn nothing_of_a_test_sticks_to_the_next() {
+    let server = serve(Iperf3Server::default());
+    let strange = Parameters {
+        nodelay: true,
+        window: Some(100_000),
+        segment_size: Some(900),
+        tos: 0x20,
+        repeating_payload: true,
+        server_output: true,
+        skip_receive_copy: true,
+        zerocopy: true,
+        omit: 1,
+        parallel: 2,
+        title: Some("first".into()),
+        ..of_seconds(1)
+    };
+    succeed(plan(server.address, strange));
+    let events = succeed(plan(server.address, of_bytes(300_000)));
+    let end = ends(&events).pop().expect("an end");
+    assert!(end.peer_output.is_none());
+    assert_eq!(end.peer_totals.len(), 1);
+    let starts: Vec<_> = server
+        .events
+        .all()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::TestStart(start) => Some(start),
+            _ => None,
+        })
+        .collect();
+    let [first, second] = &starts[..] else {
+        panic!("{starts:?}");
+    };
+    assert_eq!(first.title.as_deref(), Some("first"));
+    assert_eq!((second.title.as_deref(), second.tos), (None, 0));
+    assert_eq!((second.window, second.segment_size), (0, None));
+    assert_eq!(second.omit, Duration::ZERO);
+    assert_ne!(first.buffers, second.buffers);
+    server.stop();
+}
+
+#[test]
+fn tests_at_the_same_time_have_their_own_numbers() {
+    let server = serve(Iperf3Server::default());
+    let tests = [
+        of_bytes(1_000_000),
+        of_bytes(2_000_000),
+        Parameters {
+            direction: Direction::Reverse,
+            ..of_bytes(3_000_000)
+        },
+        // All from one address: their streams say nothing of their tests.
+        udp(of_bytes(100_000)),
+        udp(of_bytes(200_000)),
+        udp(Parameters {
+            parallel: 2,
+            direction: Direction::Reverse,
+            ..of_bytes(300_000)
+        }),
+    ];
+    let count = tests.len();
+    at_once(tests, |parameters| {
+        let amount = parameters.bytes;
+        let sends = parameters.direction == Direction::Forward;
+        let events = succeed(plan(server.address, parameters));
+        let end = ends(&events).pop().expect("an end");
+        assert_eq!(bytes(&totals(&events), sends), amount);
+        assert_eq!(bytes(&end.peer_totals, !sends), amount);
+    });
+    served(&server, count);
+    server.stop();
+}
+
+#[test]
+fn what_is_received_can_go_into_a_file_and_come_from_one() {
+    let folder = std::env::temp_dir().join(format!("tapeline-iperf3-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (source, target) = (folder.join("source"), folder.join("target"));
+    let content: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
+    std::fs::write(&source, &content).expect("a file");
+    let server = serve(Iperf3Server {
+        file: Some(target.clone()),
+        ..Iperf3Server::default()
+    });
+    // The file is the amount: it ends long before the time.
+    let client = Iperf3Client {
+        file: Some(source),
+        ..plan(server.address, of_seconds(20))
+    };
+    let events = succeed(client);
+    assert_eq!(bytes(&totals(&events), true), content.len() as u64);
+    served(&server, 1);
+    server.stop();
+    assert!(std::fs::read(&target).expect("the target") == content);
+    let _ = std::fs::remove_dir_all(&folder);
+}
