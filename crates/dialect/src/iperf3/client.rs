@@ -12,7 +12,7 @@ use tapeline_report::{
 };
 use tapeline_sys::{
     Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, outgoing_device,
-    run_on_processor, reason,
+    reason,
 };
 use tapeline_wire::iperf3::{
     CONNECT, Cookie, Direction, ErrorCode, Protocol, Results, is_connect_reply, limits, stream_id,
@@ -182,10 +182,6 @@ impl<'a> Run<'a> {
             let now = context.wall().as_nanos().div_euclid(1_000_000_000);
             parameters.auth_token = Some(login.token(now).map_err(no_login)?);
         }
-        if let Some(processor) = plan.affinity {
-            run_on_processor(processor)
-                .map_err(|error| failure(ErrorCode::AFFINITY, Some(&reason(&error))))?;
-        }
         let prepare = || -> std::io::Result<(Poller, Arc<Waker>)> {
             let waker = Arc::new(Waker::new()?);
             let mut poller = Poller::new()?;
@@ -278,6 +274,9 @@ impl<'a> Run<'a> {
                 return Err(self.interrupted());
             }
             self.take_ends();
+            if self.ended.values().any(|end| end.starved) {
+                return Err(failure(ErrorCode::RECEIVE_TIMEOUT, None));
+            }
             if self.is_over() && !self.stopped {
                 self.stopped = true;
                 self.read_on();

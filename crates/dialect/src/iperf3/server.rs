@@ -12,7 +12,8 @@ use tapeline_report::{
     Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
 };
 use tapeline_sys::{
-    Events, Interest, Poller, TcpConn, UdpSocket, Wait, Waker, outgoing_device, run_on_processor, reason,
+    Events, Interest, Poller, TcpConn, UdpSocket, Wait, Waker, outgoing_device, reason,
+    run_on_processor,
 };
 use tapeline_wire::iperf3::{
     CONNECT_REPLY, Cookie, Direction, ErrorCode, Parameters, Protocol, Results, State, stream_id,
@@ -22,6 +23,7 @@ use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
     socket_options, test_file, test_start,
 };
+use super::client_control::ControlFailure;
 use super::far_side;
 use super::login::Gate;
 use super::plan::{Iperf3Server, Keepalive, MostTests};
@@ -48,6 +50,8 @@ const GRACE: Duration = Duration::from_secs(40);
 const SEND_LIMIT: Duration = Duration::from_secs(10);
 /// Time for data that was sent before the end was told, where the amount was agreed.
 const LAST_DATA: Duration = Duration::from_secs(1);
+/// Time without data by which a file that is received is complete.
+const SILENCE: Duration = Duration::from_millis(100);
 /// How often the rate of a limited test is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -384,6 +388,8 @@ impl<'a> Session<'a> {
         if let Some(results) = &self.their_results {
             far_side::tell(results, &self.ended, &mut end);
         }
+        // Whoever hears of the end may count on the place.
+        self.test.service.registry.leave(&self.test.expected);
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
         let turned_away = |failure: &TestFailure| failure.code == ErrorCode::AUTHENTICATION.0;
         SessionEnd {
@@ -410,6 +416,10 @@ impl<'a> Session<'a> {
                 continue;
             }
             self.take_ends();
+            if self.ended.values().any(|end| end.starved) {
+                self.control.refuse(ErrorCode::RECEIVE_TIMEOUT, 0);
+                continue;
+            }
             self.keep_limits();
             let now = self.context.now();
             if self.refusal_due.is_some_and(|due| now >= due) {
@@ -419,6 +429,9 @@ impl<'a> Session<'a> {
             }
             if matches!(self.turn, Turn::Awaited) {
                 self.admit();
+                if !matches!(self.turn, Turn::Awaited) {
+                    continue;
+                }
             }
             if self.due.is_some_and(|due| now >= due) {
                 let code = if self.traffic.is_some() {
@@ -496,6 +509,9 @@ impl<'a> Session<'a> {
                 let _ = self.test.conn.shutdown_write();
                 return Ok(true);
             }
+            ServerStep::Failed(ControlFailure::Terminated) => {
+                return Err(failure(ErrorCode::CLIENT_TERMINATED, None));
+            }
             ServerStep::Failed(reason) => return Err(control_failure(reason)),
         }
         Ok(false)
@@ -521,11 +537,7 @@ impl<'a> Session<'a> {
             return self.control.refuse(code, 0);
         }
         // Of this test's threads alone: others of the same server are not moved.
-        let processor = self
-            .parameters
-            .server_affinity
-            .or(self.test.service.plan.affinity);
-        if let Some(processor) = processor
+        if let Some(processor) = self.parameters.server_affinity
             && let Err(error) = run_on_processor(processor)
         {
             let errno = error
@@ -736,6 +748,9 @@ impl<'a> Session<'a> {
     fn finish_streams(&mut self) {
         let receives = self.parameters.direction != Direction::Reverse;
         let amount = self.traffic.as_ref().and_then(Traffic::amount);
+        if receives && self.test.service.plan.file.is_some() {
+            self.await_silence();
+        }
         if let (Some(traffic), Some(amount), true) = (&self.traffic, amount, receives) {
             let until = self.context.now() + LAST_DATA;
             while traffic.meters.received() < amount && self.context.now() < until {
@@ -752,6 +767,19 @@ impl<'a> Session<'a> {
             if let Link::Tcp(conn) = &stream.link {
                 let _ = conn.shutdown_write();
             }
+        }
+    }
+
+    /// Reads what is on its way to a file: it is to be complete.
+    fn await_silence(&self) {
+        let Some(traffic) = &self.traffic else {
+            return;
+        };
+        let until = self.context.now() + LAST_DATA;
+        let mut before = None;
+        while self.context.now() < until && before != Some(traffic.meters.received()) {
+            before = Some(traffic.meters.received());
+            std::thread::sleep(SILENCE);
         }
     }
 

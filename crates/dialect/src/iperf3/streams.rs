@@ -126,7 +126,8 @@ pub(super) struct StreamEnd {
     /// With the omitted start: datagrams sent or highest number, and datagrams lost.
     pub(super) packets: u64,
     pub(super) lost: u64,
-    pub(super) failed: bool,
+    /// Nothing came for longer than a receiver waits.
+    pub(super) starved: bool,
 }
 
 impl StreamEnd {
@@ -395,10 +396,11 @@ impl Traffic {
     fn pool(&self, stream: Stream, cell: CounterCell, work: Box<dyn TcpWork>, ends: Ends) {
         let running = self.context.reporter.start(self.flow(&stream, cell));
         let context = Arc::clone(&self.context);
-        let (tag, start) = (stream.tag, self.start);
+        let (tag, start, patience) = (stream.tag, self.start, self.patience);
         let many = self.parameters.parallel as usize > tapeline_engine::THREADED_FLOWS;
         let on_end = Box::new(move |ending: Ending| {
-            let failed = tell_ending(&context, tag, Transport::Tcp, start, &ending);
+            tell_ending(&context, tag, Transport::Tcp, start, &ending);
+            let starved = !stream.sends && is_starved(&ending, patience);
             let end = FlowEnd {
                 at: ending.at,
                 ..FlowEnd::default()
@@ -408,7 +410,7 @@ impl Traffic {
                 total: running.end_told(end),
                 packets: 0,
                 lost: 0,
-                failed,
+                starved,
             });
         });
         self.context.pool.run(work, &self.stop, many, on_end);
@@ -466,7 +468,7 @@ impl Traffic {
             },
         });
         let (tag, at) = (stream.tag, end.ending.at);
-        let failed = tell_ending(&self.context, tag, Transport::Udp, self.start, &end.ending);
+        tell_ending(&self.context, tag, Transport::Udp, self.start, &end.ending);
         StreamEnd {
             total: running.end_told(FlowEnd {
                 at,
@@ -475,7 +477,7 @@ impl Traffic {
             stream,
             packets: end.counters.writes,
             lost: 0,
-            failed,
+            starved: false,
         }
     }
 
@@ -499,7 +501,7 @@ impl Traffic {
             None => self.context.now(),
         };
         let ending = Ending::new(cause, at);
-        let failed = tell_ending(
+        tell_ending(
             &self.context,
             stream.tag,
             Transport::Udp,
@@ -526,7 +528,7 @@ impl Traffic {
             stream,
             packets: counters.total,
             lost: counters.lost,
-            failed,
+            starved: is_starved(&ending, self.patience),
         }
     }
 
@@ -586,9 +588,13 @@ impl StreamEnd {
             total: None,
             packets: 0,
             lost: 0,
-            failed: true,
+            starved: false,
         }
     }
+}
+
+fn is_starved(ending: &Ending, patience: Duration) -> bool {
+    matches!(ending.cause, Cause::Vanished(silence) if silence >= patience)
 }
 
 fn arrived(

@@ -17,7 +17,7 @@ use crate::harness::{Events, LIMIT, TestServer, V4, at_once, server_plan, totals
 pub(crate) fn serve(plan: Iperf3Server) -> TestServer {
     let port = crate::harness::free_port();
     TestServer::start(ServerPlan {
-        port,
+        ports: (port, port),
         transports: ServedTransports::Both,
         iperf3: Some(plan),
         ..server_plan(V4, Transport::Tcp)
@@ -143,7 +143,11 @@ fn amounts_arrive_in_full_in_every_direction_and_over_every_number_of_streams() 
     const AMOUNT: u64 = 600_000;
     let server = serve(Iperf3Server::default());
     let mut tests = 0;
-    for direction in [Direction::Forward, Direction::Reverse, Direction::Bidirectional] {
+    for direction in [
+        Direction::Forward,
+        Direction::Reverse,
+        Direction::Bidirectional,
+    ] {
         for parallel in [1, 3] {
             let parameters = Parameters {
                 direction,

@@ -8,6 +8,7 @@ mod exchange;
 mod harness;
 mod hostile;
 mod iperf3;
+mod iperf3_refusals;
 mod old_peers;
 mod scheduling;
 mod serving;

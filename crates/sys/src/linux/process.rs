@@ -20,16 +20,6 @@ pub(crate) fn peak_memory() -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-pub(crate) fn pin_thread(processor: u32) -> io::Result<()> {
-    let processor = processor as usize;
-    if processor >= CpuSet::MAX_CPU {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut set = CpuSet::new();
-    set.set(processor);
-    Ok(sched_setaffinity(None, &set)?)
-}
-
 pub(crate) fn thread_run_delay() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = text.split_whitespace().nth(1)?.parse().ok()?;
