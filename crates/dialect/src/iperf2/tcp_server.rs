@@ -182,12 +182,19 @@ impl TcpService {
                 .as_ref()
                 .is_some_and(|service| service.is_done())
             || self.until.is_some_and(|until| self.context.now() >= until)
-            || !self.has_room(door)
+            || (!self.has_room(door) && !self.awaits_streams())
     }
 
     /// Whether further tests may begin at all.
     fn has_room(&self, door: &Doorway) -> bool {
         self.most.is_none_or(|most| door.served < most)
+    }
+
+    /// Whether streams of a running test may come.
+    fn awaits_streams(&self) -> bool {
+        self.iperf3
+            .as_ref()
+            .is_some_and(|service| service.is_busy())
     }
 
     /// Whether a test may begin now: with `-1`, one at a time.
@@ -197,7 +204,7 @@ impl TcpService {
 
     /// While no test may begin, further connections wait in the kernel's queue.
     fn set_accepting(&self, door: &mut Doorway) {
-        let wanted = self.is_free();
+        let wanted = self.is_free() || self.awaits_streams();
         if wanted != door.accepting {
             let interest = if wanted {
                 Interest::READ

@@ -145,6 +145,11 @@ impl Registry {
         }
     }
 
+    /// Whether no test runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tests().is_empty()
+    }
+
     /// Whether a test has this cookie.
     pub(super) fn knows(&self, cookie: &Cookie) -> bool {
         self.tests().contains_key(cookie)

@@ -105,6 +105,11 @@ impl Iperf3Service {
         self.done.is_raised() || self.waits_until().is_some_and(waited)
     }
 
+    /// Whether a test runs, whose streams may still come.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.registry.is_empty()
+    }
+
     /// Until when the server waits for its one test (`-1 --idle-timeout`).
     pub(crate) fn waits_until(&self) -> Option<MonoTime> {
         let idle = self.plan.idle_timeout.filter(|_| self.plan.one_off)?;
@@ -235,6 +240,8 @@ impl Test {
             self.service.done.raise();
         }
         let failed = ended.is_none_or(|ended| ended.failed);
+        // Before whoever waits for its end is woken.
+        self.service.registry.leave(&self.expected);
         if let Some(part) = part {
             // A server of many tests has not failed with one of them.
             part.end(failed && self.service.plan.one_off);

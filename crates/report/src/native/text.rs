@@ -326,7 +326,14 @@ impl Renderer for NativeText {
                 let sentence = format!("turned away {peer}: its permit key is wrong or missing");
                 self.say((Severity::Warning, sentence), out);
             }
-            Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
+            Event::TestEnd(end) => {
+                // An interrupt is known to whoever interrupted.
+                let failure = end.failure.as_ref().filter(|failure| !failure.interrupted);
+                if let Some(failure) = failure {
+                    self.say((Severity::Error, failure.text.clone()), out);
+                }
+            }
+            Event::ControlConnected(_) | Event::TestStart(_) => {}
             Event::Idle => {
                 self.tables.clear();
                 if self.serves {

@@ -11,6 +11,7 @@ mod latency;
 mod lookup;
 mod mode;
 mod output;
+mod peer;
 mod shape;
 mod socket;
 mod spec;

@@ -22,6 +22,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Group::Output,
             "unit: b k m g t bits, B K M G T bytes, a or A by size (default a)",
         )
+        .details("iperf3-json and iperf3-json-stream: JSON as that of iperf3, whatever the peer.")
         .listed(&[(
             Both,
             "[kmgKMG]",

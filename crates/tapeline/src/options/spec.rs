@@ -25,6 +25,8 @@ pub(crate) enum OptionId {
     WriteTimes, Histograms, JitterHistograms, L2Checks, IncrDstIp, IncrDstPort, IncrSrcIp,
     IncrSrcPort, FileInput, StdinInput, UdpL4s, UdpL4sVideo, PermitKey, PermitKeyTimeout,
     TestExchangeTimeout, SyncTransferId,
+    // iperf3
+    Peer, Omit, MaxTests, OneAtATime,
     // output
     Enhanced, Format, ReportStyle, ReportExclude, SumOnly, SumDstIp, HideIps, Utc, Output,
     ReportStructs, Help, Version,
@@ -48,6 +50,8 @@ pub(crate) enum Personalities {
     All,
     /// Only under the name iperf (no use anywhere else).
     Iperf2,
+    /// Only under the name tapeline.
+    Native,
 }
 
 impl Personalities {
@@ -56,6 +60,7 @@ impl Personalities {
         match self {
             Self::All => true,
             Self::Iperf2 => personality == Personality::Iperf2,
+            Self::Native => personality == Personality::Native,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The whole table, assembled from its groups.
 
 use super::spec::OptionSpec;
-use super::{access, amount, latency, mode, output, shape, socket, traffic};
+use super::{access, amount, latency, mode, output, peer, shape, socket, traffic};
 
-static GROUPS: [&[OptionSpec]; 8] = [
+static GROUPS: [&[OptionSpec]; 9] = [
     mode::OPTIONS,
     amount::OPTIONS,
     traffic::OPTIONS,
@@ -11,6 +11,7 @@ static GROUPS: [&[OptionSpec]; 8] = [
     latency::OPTIONS,
     socket::OPTIONS,
     access::OPTIONS,
+    peer::OPTIONS,
     output::OPTIONS,
 ];
 

@@ -9,7 +9,7 @@ use crate::values::Endpoint;
 use super::log::{Log, Stop};
 use super::settings::{Mode, SecondConnection, Settings};
 use super::{
-    access, bounceback, latency, load, quantity, reading, route, schedule, shape, shown, tcp,
+    access, bounceback, latency, load, peer, quantity, reading, route, schedule, shape, shown, tcp,
 };
 
 /// Carries out one option.
@@ -114,6 +114,9 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         | Id::TunDevice => route::apply(settings, given, log)?,
         Id::PermitKey | Id::PermitKeyTimeout | Id::TestExchangeTimeout | Id::SyncTransferId => {
             access::apply(settings, given, log)?;
+        }
+        Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime => {
+            peer::apply(settings, given, log)?;
         }
         Id::ReportStructs => report_structs(settings, given, log)?,
         Id::Remove => {

@@ -12,6 +12,7 @@ use tapeline_dialect::{
 use crate::plan::TryPlan;
 
 use super::log::{Log, Stop};
+use super::peer::{self, Protocol};
 use super::schedule::AskedConnects;
 use super::settings::{AskedLimit, AskedPorts, SecondConnection, Settings};
 
@@ -105,6 +106,8 @@ pub(super) fn server(
         (false, false) => ServedTransports::Both,
     };
     Ok(ServerPlan {
+        iperf3: peer::service(settings),
+        extra_port: peer::extra_port(settings),
         ports: (first, last.unwrap_or(first)),
         family: server_family(settings),
         bind: bind(settings, log)?,
@@ -160,7 +163,13 @@ pub(super) fn trial(settings: &Settings, log: &mut Log) -> Result<TryPlan, Stop>
 
 fn client_ports(settings: &Settings) -> (u16, u16) {
     match settings.ports {
-        None => (DEFAULT_PORT, DEFAULT_PORT),
+        None => {
+            let port = match settings.peer.protocol {
+                Protocol::Iperf2 => DEFAULT_PORT,
+                Protocol::Iperf3 => peer::PORT,
+            };
+            (port, port)
+        }
         Some(AskedPorts { first, last }) => (first, last.unwrap_or(first)),
     }
 }

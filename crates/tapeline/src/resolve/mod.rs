@@ -37,6 +37,7 @@ mod latency;
 mod lengths;
 mod load;
 mod log;
+mod peer;
 mod quantity;
 mod reading;
 mod route;
@@ -59,11 +60,12 @@ use tapeline_dialect::Personality;
 
 use crate::message::CliMessage;
 use crate::options::{OptionId, nearest};
-use crate::plan::Plan;
+use crate::plan::{Iperf3Job, Iperf3Task, Plan};
 use crate::raw::{RawArgs, RawItem, SyntaxFault};
 
 pub(crate) use build::Resolver;
 use log::{Log, Stop};
+use peer::Protocol;
 use settings::{Mode, Settings};
 
 /// What the second stage has to say and what comes of it.
@@ -120,10 +122,21 @@ fn plan(
             settings.life(),
         ),
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
-        Mode::Client | Mode::Undecided => Plan::Client(
-            Box::new(build::client(&settings, log)?),
-            settings.presentation,
-        ),
+        Mode::Client | Mode::Undecided => {
+            let client = build::client(&settings, log)?;
+            match settings.peer.protocol {
+                Protocol::Iperf2 => Plan::Client(Box::new(client), settings.presentation),
+                Protocol::Iperf3 => {
+                    peer::only_known(raw, log)?;
+                    let client = peer::client(&settings, &client, log)?;
+                    Plan::Iperf3(Box::new(Iperf3Job {
+                        task: Iperf3Task::Client(Box::new(client)),
+                        presentation: settings.presentation,
+                        pid_file: None,
+                    }))
+                }
+            }
+        }
     };
     Ok(plan)
 }

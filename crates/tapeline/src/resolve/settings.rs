@@ -14,6 +14,7 @@ use super::access::AccessSettings;
 use super::bounceback::BouncebackSettings;
 use super::latency::LatencySettings;
 use super::load::LoadSettings;
+use super::peer::PeerSettings;
 use super::route::RouteSettings;
 use super::schedule::ScheduleSettings;
 use super::shape::ShapeSettings;
@@ -114,6 +115,7 @@ pub(crate) struct Settings {
     pub(crate) load: LoadSettings,
     pub(crate) route: RouteSettings,
     pub(crate) access: AccessSettings,
+    pub(crate) peer: PeerSettings,
     pub(crate) presentation: Presentation,
     /// The time of day, for options that name one.
     pub(crate) now: WallTime,
@@ -173,6 +175,7 @@ impl Settings {
             load: LoadSettings::default(),
             route: RouteSettings::default(),
             access: AccessSettings::default(),
+            peer: PeerSettings::default(),
             now: SystemClock.wall(),
             presentation: Presentation::new(style),
         }

@@ -2,7 +2,7 @@
 
 use tapeline_base::FormatLetter;
 
-use crate::presentation::TextStyle;
+use crate::presentation::{Iperf3Form, TextStyle};
 use crate::raw::Given;
 
 use super::log::{Log, Stop};
@@ -11,12 +11,22 @@ use super::settings::Settings;
 /// `-f`: the first letter counts; unknown letters mean adaptive under iperf.
 pub(super) fn format(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
     let text = given.text();
+    let form = match text.as_str() {
+        "iperf3-json" => Some(Iperf3Form::Json),
+        "iperf3-json-stream" => Some(Iperf3Form::Stream { full: false }),
+        _ => None,
+    };
+    if let Some(form) = form.filter(|_| !settings.iperf()) {
+        settings.presentation.style = TextStyle::Iperf3(form);
+        return Ok(());
+    }
     let letter = text.chars().next().unwrap_or('a');
     if !settings.iperf() && (text.len() != 1 || !"abkmgtpABKMGTP".contains(letter)) {
         return Err(log.fatal(
             "",
             format!(
-                "{}: '{text}' is none of a b k m g t p A B K M G T P",
+                "{}: '{text}' is none of a b k m g t p A B K M G T P, iperf3-json, \
+                 iperf3-json-stream",
                 given.named()
             ),
         ));

@@ -329,6 +329,11 @@ fn every_option_is_tested() {
             Id::SuggestWindowSize,
             Id::ReportStructs,
             Id::Daemon,
+            // In `peer.rs`.
+            Id::Peer,
+            Id::Omit,
+            Id::MaxTests,
+            Id::OneAtATime,
         ])
         .collect();
     for spec in all().filter(|spec| spec.availability == Availability::Available) {

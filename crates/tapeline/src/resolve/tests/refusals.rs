@@ -35,7 +35,7 @@ fn tapeline_stops_at_the_first_bad_word() {
         ("-c h -P 70000", "option -P: '70000' is more than 65535"),
         (
             "-c h -f x",
-            "option -f: 'x' is none of a b k m g t p A B K M G T P",
+            "option -f: 'x' is none of a b k m g t p A B K M G T P, iperf3-json, iperf3-json-stream",
         ),
         (
             "-c h -S nope",

@@ -1,0 +1,404 @@
+//! iperf3 as the peer: tapeline's options in its terms, and its clients at our servers.
+
+use std::time::Duration;
+
+use tapeline_base::{Pace, Transport};
+use tapeline_dialect::{
+    Arrangement, BindPlan, ClientPlan, ClientWorkload, Iperf3Client, Iperf3Patience, Iperf3Server,
+    Limit, MostTests, Payload,
+};
+use tapeline_wire::iperf3::{self as wire, Direction, Parameters, limits};
+
+use crate::iperf3::VERSION;
+use crate::options::OptionId as Id;
+use crate::raw::{Given, RawArgs, RawItem};
+
+use super::log::{Log, Stop};
+use super::reading::refuse;
+use super::settings::Settings;
+
+/// iperf3's port.
+pub(super) const PORT: u16 = 5201;
+/// Rate of a UDP flow without `-b`, bits per second.
+const UDP_RATE: u64 = 1 << 20;
+
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    #[default]
+    Iperf2,
+    Iperf3,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerSettings {
+    pub(crate) protocol: Protocol,
+    omit: u32,
+    most: Option<MostTests>,
+}
+
+/// Carries out one option of this kind.
+pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    let text = given.text();
+    let peer = &mut settings.peer;
+    match given.spec.id {
+        Id::Peer => match text.as_str() {
+            "iperf2" | "iperf" | "tapeline" => peer.protocol = Protocol::Iperf2,
+            "iperf3" => peer.protocol = Protocol::Iperf3,
+            _ => return Err(refuse(given, "a peer is iperf2 or iperf3", log)),
+        },
+        Id::Omit => match text.parse() {
+            Ok(seconds @ 0..=limits::MAX_OMIT) => peer.omit = seconds,
+            _ => return Err(refuse(given, "0 to 600 whole seconds can be left out", log)),
+        },
+        Id::MaxTests => match text.parse() {
+            Ok(number @ 1..) => peer.most = Some(MostTests::AtOnce(number)),
+            _ => return Err(refuse(given, "a number of tests is 1 or more", log)),
+        },
+        _ => peer.most = Some(MostTests::One),
+    }
+    Ok(())
+}
+
+/// How a server serves iperf3 clients; `None` where it cannot. Their control connection is TCP
+/// and carries no permit key.
+pub(super) fn service(settings: &Settings) -> Option<Iperf3Server> {
+    let closed = settings.iperf()
+        || settings.udp
+        || settings.access.key.is_some()
+        || settings.route.tap_device.is_some();
+    let default = Iperf3Server::default();
+    (!closed).then(|| Iperf3Server {
+        interval: settings.interval,
+        most_tests: settings.peer.most.unwrap_or(default.most_tests),
+        ..default
+    })
+}
+
+/// Without `-p` a server is found under iperf3's port too.
+pub(super) fn extra_port(settings: &Settings) -> Option<u16> {
+    (settings.ports.is_none() && service(settings).is_some()).then_some(PORT)
+}
+
+/// Refuses options that iperf3's protocol has no place for.
+pub(super) fn only_known(raw: &RawArgs, log: &mut Log) -> Result<(), Stop> {
+    for item in &raw.line {
+        if let RawItem::Option(given) = item
+            && !is_known(given.spec.id)
+        {
+            let option = given.named();
+            return Err(log.fatal("", format!("{option} is impossible with --peer iperf3")));
+        }
+    }
+    Ok(())
+}
+
+fn is_known(id: Id) -> bool {
+    matches!(
+        id,
+        Id::Client
+            | Id::Udp
+            | Id::V4
+            | Id::V6
+            | Id::Ipv6Domain
+            | Id::Port
+            | Id::Bind
+            | Id::Time
+            | Id::Num
+            | Id::Bandwidth
+            | Id::Interval
+            | Id::Parallel
+            | Id::Len
+            | Id::Window
+            | Id::Mss
+            | Id::NoDelay
+            | Id::Tos
+            | Id::Dscp
+            | Id::TcpCongestion
+            | Id::TcpCca
+            | Id::FqRate
+            | Id::FileInput
+            | Id::Reverse
+            | Id::FullDuplex
+            | Id::Peer
+            | Id::Omit
+            | Id::Enhanced
+            | Id::Format
+            | Id::ReportExclude
+            | Id::SumOnly
+            | Id::HideIps
+            | Id::Utc
+            | Id::Output
+    )
+}
+
+/// The plan in iperf3's terms.
+///
+/// # Errors
+/// [`Stop`] when a value is outside of iperf3's limits.
+pub(super) fn client(
+    settings: &Settings,
+    plan: &ClientPlan,
+    log: &mut Log,
+) -> Result<Iperf3Client, Stop> {
+    let parameters = parameters(settings, plan, log)?;
+    Ok(Iperf3Client {
+        host: plan.host.clone(),
+        port: plan.ports.0,
+        family: plan.family,
+        device: plan.device.clone(),
+        bind: plan.bind.as_ref().map(|bind| BindPlan::address(&bind.host)),
+        client_port: plan.bind.as_ref().and_then(|bind| bind.port),
+        parameters,
+        interval: plan.interval,
+        file: match &plan.payload {
+            Payload::File(path) => Some(path.clone()),
+            _ => None,
+        },
+        connect_timeout: None,
+        patience: Iperf3Patience::default(),
+        affinity: None,
+        credentials: None,
+    })
+}
+
+fn parameters(settings: &Settings, plan: &ClientPlan, log: &mut Log) -> Result<Parameters, Stop> {
+    let udp = plan.transport == Transport::Udp;
+    let parallel = within(plan.parallel as u64, limits::MAX_PARALLEL, "-P", log)?;
+    let longest = if udp {
+        limits::MAX_UDP_LENGTH
+    } else {
+        limits::MAX_TCP_LENGTH
+    };
+    let length = match plan.length {
+        Some(length) if udp && length < limits::MIN_UDP_LENGTH => {
+            return Err(log.fatal("", "option -l: iperf3's datagrams have 16 bytes or more"));
+        }
+        Some(length) => Some(within(length.into(), longest, "-l", log)?),
+        None => None,
+    };
+    let (time, bytes) = match plan.limit {
+        Limit::Time(time) => (whole_seconds(time, log)?, 0),
+        // Of all streams of a direction together.
+        Limit::Bytes(bytes) => (0, bytes.0.saturating_mul(parallel.into())),
+        Limit::Never => (0, 0),
+    };
+    let socket = &plan.socket;
+    let window = match socket.window {
+        Some(window) => Some(within(window, limits::MAX_WINDOW, "-w", log)?),
+        None => None,
+    };
+    let segment_size = match socket.segment_size {
+        Some(bytes) => Some(within(bytes.into(), limits::MAX_MSS, "-M", log)?),
+        None => None,
+    };
+    Ok(Parameters {
+        protocol: if udp {
+            wire::Protocol::Udp
+        } else {
+            wire::Protocol::Tcp
+        },
+        omit: settings.peer.omit,
+        time,
+        bytes,
+        segment_size,
+        nodelay: socket.nodelay,
+        parallel,
+        direction: match plan.workload {
+            ClientWorkload::Stream(Arrangement::Reverse) => Direction::Reverse,
+            ClientWorkload::Stream(Arrangement::FullDuplex) => Direction::Bidirectional,
+            _ => Direction::Forward,
+        },
+        window,
+        length,
+        rate: rate(plan, length, log)?,
+        pacing_rate: socket.fair_queue.map_or(0, |pacing| pacing.rate.0),
+        tos: socket.tos.map_or(0, |tos| tos.0),
+        congestion: socket.congestion.clone(),
+        client_version: Some(VERSION.to_owned()),
+        ..Parameters::default()
+    })
+}
+
+/// `-b`; packets per second need to know their size.
+fn rate(plan: &ClientPlan, length: Option<u32>, log: &mut Log) -> Result<u64, Stop> {
+    let udp = plan.transport == Transport::Udp;
+    match (plan.pace, length) {
+        (None, _) => Ok(if udp { UDP_RATE } else { 0 }),
+        (Some(Pace::Bits(rate)), _) => Ok(rate.0),
+        (Some(pace), Some(length)) => Ok(pace.bits(length.into()).0),
+        (Some(_), None) => Err(log.fatal(
+            "",
+            "option -b: packets per second need -l with --peer iperf3",
+        )),
+    }
+}
+
+fn within(value: u64, most: u32, option: &str, log: &mut Log) -> Result<u32, Stop> {
+    let fitting = u32::try_from(value).ok().filter(|value| *value <= most);
+    fitting.ok_or_else(|| log.fatal("", format!("option {option}: iperf3 takes at most {most}")))
+}
+
+fn whole_seconds(time: Duration, log: &mut Log) -> Result<u32, Stop> {
+    if time.subsec_nanos() != 0 {
+        return Err(log.fatal("", "option -t: iperf3 counts whole seconds"));
+    }
+    within(time.as_secs(), limits::MAX_TIME, "-t", log)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use tapeline_base::ExitCode;
+    use tapeline_dialect::ServerPlan;
+
+    use super::*;
+    use crate::invocation::{Invocation, understand};
+    use crate::plan::{Iperf3Task, Plan};
+    use crate::presentation::{Iperf3Form, TextStyle};
+    use crate::resolve::Resolution;
+
+    fn run(line: &str) -> Resolution {
+        let invocation = Invocation {
+            program: "tapeline".into(),
+            arguments: line.split_whitespace().map(OsString::from).collect(),
+            variable: &|_| None,
+            resolver: |_| Vec::new(),
+        };
+        understand(&invocation).1
+    }
+
+    fn asks(line: &str) -> Iperf3Client {
+        match run(&format!("-c h --peer iperf3 {line}")).outcome {
+            Ok(Plan::Iperf3(job)) => match job.task {
+                Iperf3Task::Client(plan) => *plan,
+                Iperf3Task::Server(..) => panic!("{line}: a server"),
+            },
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn serves(line: &str) -> ServerPlan {
+        match run(&format!("-s {line}")).outcome {
+            Ok(Plan::Server(plan, ..)) => *plan,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn own_options_are_said_in_the_terms_of_iperf3() {
+        let plan = asks("");
+        assert_eq!((plan.host.as_str(), plan.port), ("h", 5201));
+        assert_eq!((plan.parameters.time, plan.parameters.rate), (10, 0));
+        assert_eq!(plan.interval, None);
+        let plan = asks(
+            "-u -b 5m -t 3 -l 1000 -P 4 --full-duplex -w 1M -M 1400 -N -S 0x10 -O 2 -p 7 -i 0.5 \
+             -B 10.0.0.1:9 -4",
+        );
+        assert_eq!(
+            (plan.port, plan.client_port, plan.family),
+            (7, Some(9), tapeline_base::Family::V4)
+        );
+        assert_eq!(plan.bind.map(|bind| bind.host).as_deref(), Some("10.0.0.1"));
+        assert_eq!(plan.interval, Some(Duration::from_millis(500)));
+        let asked = plan.parameters;
+        assert_eq!(
+            (asked.protocol, asked.direction),
+            (wire::Protocol::Udp, Direction::Bidirectional)
+        );
+        assert_eq!(
+            (asked.rate, asked.time, asked.length),
+            (5_000_000, 3, Some(1000))
+        );
+        assert_eq!((asked.parallel, asked.omit, asked.tos), (4, 2, 16));
+        assert_eq!(
+            (asked.window, asked.segment_size),
+            (Some(1 << 20), Some(1400))
+        );
+        assert!(asked.nodelay);
+        let asked = asks("-R -Z cubic -n 1M -P 2").parameters;
+        assert_eq!(
+            (asked.direction, asked.time, asked.bytes),
+            (Direction::Reverse, 0, 2 << 20)
+        );
+        assert_eq!(asked.congestion.as_deref(), Some("cubic"));
+        assert_eq!(asks("-u").parameters.rate, 1 << 20);
+        assert_eq!(asks("-u -b 100pps -l 500").parameters.rate, 400_000);
+    }
+
+    #[test]
+    fn what_iperf3_cannot_do_is_refused() {
+        for (line, sentence) in [
+            ("-d", "option -d is impossible with --peer iperf3"),
+            (
+                "--trip-times",
+                "option --trip-times is impossible with --peer iperf3",
+            ),
+            ("-t 0.5", "option -t: iperf3 counts whole seconds"),
+            ("-P 129", "option -P: iperf3 takes at most 128"),
+            ("-l 2M", "option -l: iperf3 takes at most 1048576"),
+            (
+                "-u -l 8",
+                "option -l: iperf3's datagrams have 16 bytes or more",
+            ),
+            (
+                "-u -b 10pps",
+                "option -b: packets per second need -l with --peer iperf3",
+            ),
+            (
+                "-O 601",
+                "option -O: 0 to 600 whole seconds can be left out",
+            ),
+            (
+                "--peer netperf",
+                "option --peer: a peer is iperf2 or iperf3",
+            ),
+        ] {
+            let resolution = run(&format!("-c h --peer iperf3 {line}"));
+            assert_eq!(resolution.outcome, Err(ExitCode::Usage), "{line}");
+            assert_eq!(resolution.messages[0].text, format!("tapeline: {sentence}"));
+        }
+    }
+
+    #[test]
+    fn a_server_serves_iperf3_too() {
+        let plan = serves("");
+        assert_eq!((plan.ports, plan.extra_port), ((5001, 5001), Some(5201)));
+        assert_eq!(
+            plan.iperf3.expect("served").most_tests,
+            MostTests::AtOnce(64)
+        );
+        let plan = serves("-p 7 -i 2 --max-tests 3");
+        assert_eq!((plan.ports, plan.extra_port), ((7, 7), None));
+        let iperf3 = plan.iperf3.expect("served");
+        assert_eq!(iperf3.most_tests, MostTests::AtOnce(3));
+        assert_eq!(iperf3.interval, Some(Duration::from_secs(2)));
+        let one = serves("--one-at-a-time").iperf3.expect("served");
+        assert_eq!(one.most_tests, MostTests::One);
+        for line in ["-u", "--permit-key=secret"] {
+            let plan = serves(line);
+            assert_eq!((plan.iperf3, plan.extra_port), (None, None), "{line}");
+        }
+        assert_eq!(run("-s --max-tests 0").outcome, Err(ExitCode::Usage));
+        let under_the_name_iperf = run("--as iperf -s").outcome;
+        let Ok(Plan::Server(plan, ..)) = under_the_name_iperf else {
+            panic!("{under_the_name_iperf:?}");
+        };
+        assert_eq!((plan.iperf3, plan.extra_port), (None, None));
+    }
+
+    #[test]
+    fn documents_of_iperf3_can_be_had_of_any_test() {
+        let Ok(Plan::Client(_, presentation)) = run("-c h --format iperf3-json").outcome else {
+            panic!("a test over iperf 2's protocol");
+        };
+        assert_eq!(presentation.style, TextStyle::Iperf3(Iperf3Form::Json));
+        let Ok(Plan::Server(_, presentation, _)) = run("-s -f iperf3-json-stream").outcome else {
+            panic!("a server");
+        };
+        let stream = Iperf3Form::Stream { full: false };
+        assert_eq!(presentation.style, TextStyle::Iperf3(stream));
+    }
+}
