@@ -80,6 +80,10 @@ pub(super) fn start(test: &Test, style: &Iperf3Style) -> Object {
         }
         return object;
     };
+    // The reference gives the key twice where a server has the rate; its first place counts.
+    if start.role == Role::Server && start.target_rate > 0 {
+        object.set("target_bitrate", start.target_rate);
+    }
     // Servers of TCP tests have their listener's buffers before anybody connects.
     let early = start.role == Role::Server && start.transport == TestTransport::Tcp;
     if early {
