@@ -376,6 +376,29 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
+    fn a_flow_label_reads_back_from_a_connected_socket() {
+        use crate::platform::sockopt::get;
+        let (Ok(listener), socket) = (
+            std::net::TcpListener::bind("[::1]:0"),
+            Socket::new(Domain::IPV6, Type::STREAM, None).unwrap(),
+        ) else {
+            // A system without IPv6.
+            return;
+        };
+        let mut refused = Vec::new();
+        let peer = listener.local_addr().unwrap();
+        let peer = labelled(&socket, peer, Some(0x1_2345), &mut refused);
+        assert!(refused.is_empty(), "{refused:?}");
+        socket.connect(&peer.into()).unwrap();
+        // IPV6_FLOWLABEL_MGR: `flr_label` is the fifth word.
+        let label = get::<[u32; 8]>(&socket, libc::IPPROTO_IPV6, 32).unwrap().0[4];
+        assert_eq!(u32::from_be(label), 0x1_2345);
+        let v4 = "127.0.0.1:5201".parse().unwrap();
+        assert_eq!(labelled(&socket, v4, Some(1), &mut refused), v4);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
     fn a_user_timeout_reads_back_in_milliseconds() {
         use crate::platform::sockopt::get;
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();

@@ -610,6 +610,7 @@ impl<'a> Run<'a> {
             stop: self.stop.clone(),
             sums,
             meters: Meters::default(),
+            over: Arc::default(),
         };
         let ends = Ends {
             tell: self.ends.0.clone(),

@@ -704,6 +704,7 @@ impl<'a> Session<'a> {
             stop: self.stop.clone(),
             sums,
             meters: Meters::default(),
+            over: Arc::default(),
         };
         let ends = Ends {
             tell: self.ends.0.clone(),
@@ -765,6 +766,9 @@ impl<'a> Session<'a> {
                     self.ended.insert(end.stream.id, end);
                 }
             }
+        }
+        if let Some(traffic) = &self.traffic {
+            let _ = traffic.over.set(self.context.now());
         }
         self.stop.raise();
         self.gather(CLOSING);

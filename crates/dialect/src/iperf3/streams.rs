@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
@@ -73,6 +73,8 @@ pub(super) struct Traffic {
     pub(super) patience: Duration,
     pub(super) file: Option<PathBuf>,
     pub(super) stop: Stop,
+    /// When the other end's word reached this one; a stream notices a little later.
+    pub(super) over: Arc<OnceLock<MonoTime>>,
     /// Sums of senders and of receivers.
     pub(super) sums: Sums,
     pub(super) meters: Meters,
@@ -397,12 +399,13 @@ impl Traffic {
         let running = self.context.reporter.start(self.flow(&stream, cell));
         let context = Arc::clone(&self.context);
         let (tag, start, patience) = (stream.tag, self.start, self.patience);
+        let over = Arc::clone(&self.over);
         let many = self.parameters.parallel as usize > tapeline_engine::THREADED_FLOWS;
         let on_end = Box::new(move |ending: Ending| {
             tell_ending(&context, tag, Transport::Tcp, start, &ending);
             let starved = !stream.sends && is_starved(&ending, patience);
             let end = FlowEnd {
-                at: ending.at,
+                at: over.get().map_or(ending.at, |over| ending.at.min(*over)),
                 ..FlowEnd::default()
             };
             ends.tell(StreamEnd {
@@ -496,10 +499,8 @@ impl Traffic {
         let mut receiver = DatagramReceiver::new(1, cell, self.start);
         let cause = self.take_datagrams(socket, &mut receiver);
         receiver.finish();
-        let at = match self.deadline() {
-            Some(deadline) => self.context.now().min(deadline),
-            None => self.context.now(),
-        };
+        let limits = self.deadline().into_iter().chain(self.over.get().copied());
+        let at = limits.fold(self.context.now(), MonoTime::min);
         let ending = Ending::new(cause, at);
         tell_ending(
             &self.context,

@@ -316,3 +316,53 @@ fn linux_tells_the_state_of_a_connection() {
     client.set_congestion("reno").unwrap();
     assert_eq!(client.congestion().as_deref(), Some("reno"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn keepalive_s_parts_read_back_and_the_others_stay() {
+    use crate::platform::sockopt::get;
+    let (conn, _peer) = tcp_pair();
+    let read = |name| {
+        let value = get::<libc::c_int>(&conn.socket, libc::IPPROTO_TCP, name);
+        value.unwrap().0
+    };
+    let before = read(libc::TCP_KEEPINTVL);
+    conn.set_keepalive_probes(Some(Duration::from_secs(7)), None, Some(3))
+        .unwrap();
+    assert!(conn.socket.keepalive().unwrap());
+    assert_eq!(read(libc::TCP_KEEPIDLE), 7);
+    assert_eq!(read(libc::TCP_KEEPCNT), 3);
+    assert_eq!(read(libc::TCP_KEEPINTVL), before);
+}
+
+#[test]
+fn a_connected_socket_takes_what_it_still_can() {
+    let (conn, _peer) = tcp_pair();
+    let refused = conn.set(&SocketOptions {
+        tos: Some(Tos(0x20)),
+        congestion: Some("no-such-algorithm".into()),
+        receive_buffer: Some(50_000),
+        ..SocketOptions::default()
+    });
+    let names: Vec<_> = refused.iter().map(|failure| failure.option).collect();
+    assert_eq!(names, [SocketOption::Congestion]);
+    assert_eq!(conn.tos().unwrap(), Tos(0x20));
+    assert!(conn.receive_buffer().unwrap() >= 50_000);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn several_paths_are_asked_for_where_the_kernel_has_them() {
+    let (_listener, address) = listener();
+    let options = SocketOptions {
+        mptcp: true,
+        ..SocketOptions::default()
+    };
+    match TcpConn::connect(address, None, &options, Some(Duration::from_secs(5))) {
+        Ok(connected) => {
+            let protocol = connected.conn.socket.protocol().unwrap();
+            assert_eq!(protocol, Some(Protocol::MPTCP));
+        }
+        Err(error) => assert_eq!(error.operation, Operation::Open, "{error}"),
+    }
+}

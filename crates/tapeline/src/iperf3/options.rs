@@ -134,7 +134,7 @@ pub(super) const TABLE: &[Spec] = &[
     row(Id::PrivateKey, None, &["rsa-private-key-path"], Required, Server, "FILE", "the private key for logins (PEM)"),
     row(Id::AuthorizedUsers, None, &["authorized-users-path"], Required, Server, "FILE", "who may test: lines of user and hash"),
     row(Id::TimeSkew, None, &["time-skew-threshold"], Required, Server, "SEC", "largest difference of clocks at a login (10)"),
-    row(Id::Pkcs1Padding, None, &["use-pkcs1-padding"], Switch, Server, "", "accept logins of versions before 3.17"),
+    row(Id::Pkcs1Padding, None, &["use-pkcs1-padding"], Switch, Both, "", "log in at servers before 3.17; servers take both kinds anyway"),
     row(Id::Debug, Some('d'), &["debug"], Optional, Both, "LEVEL", "tell what happens inside, 1 to 4 (4)"),
     row(Id::Help, Some('h'), &["help"], Switch, Both, "", "show this help"),
 ];
