@@ -30,7 +30,7 @@ mod style;
 
 pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
-pub use iperf3::{Iperf3Json, Iperf3Stream, Iperf3Style, Iperf3Text};
+pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Stream, Iperf3Style, Iperf3Text, iperf3_output};
 pub use model::*;
 pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
 pub use render::{Output, Renderer};

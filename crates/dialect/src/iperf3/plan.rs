@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::Family;
+use tapeline_report::Iperf3Output;
 use tapeline_wire::iperf3::Parameters;
 
 use crate::plan::BindPlan;
@@ -126,6 +127,8 @@ pub struct Iperf3Server {
     pub file: Option<PathBuf>,
     /// `-A`.
     pub affinity: Option<u32>,
+    /// What clients are shown that ask for the server's output.
+    pub output: Iperf3Output,
     /// Who may test; `None` admits everybody.
     pub authentication: Option<Iperf3Authentication>,
 }
@@ -142,6 +145,7 @@ impl Default for Iperf3Server {
             patience: Iperf3Patience::default(),
             file: None,
             affinity: None,
+            output: Iperf3Output::default(),
             authentication: None,
         }
     }

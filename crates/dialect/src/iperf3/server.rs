@@ -9,14 +9,16 @@ use std::time::Duration;
 use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{
-    Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
+    Connected, ControlConnected, ControlPeer, Event, Notice, PeerOutput, TestEnd, TestFailure,
+    TestStart, iperf3_output,
 };
 use tapeline_sys::{
     Events, Interest, Poller, TcpConn, UdpSocket, Wait, Waker, outgoing_device, reason,
     run_on_processor,
 };
 use tapeline_wire::iperf3::{
-    CONNECT_REPLY, Cookie, Direction, ErrorCode, Parameters, Protocol, Results, State, stream_id,
+    CONNECT_REPLY, Cookie, Direction, ErrorCode, Parameters, Protocol, Results, ServerOutput,
+    State, stream_id,
 };
 
 use super::agreed::{
@@ -31,7 +33,7 @@ use super::registry::{Claim, Expected, Registry, UdpTurn};
 use super::server_control::{ServerControl, ServerStep};
 use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
 use crate::context::{Context, Part, Tally};
-use crate::reporter::GroupKind;
+use crate::reporter::{GroupKind, Tap};
 
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
@@ -311,6 +313,10 @@ struct Session<'a> {
     traffic: Option<Traffic>,
     cpu: CpuClock,
     their_results: Option<Results>,
+    /// What was told before traffic.
+    opening: Vec<Event>,
+    /// The streams' rows, where the client wants to see them.
+    tap: Option<Arc<Tap>>,
     /// Until when the test's next step must be here.
     due: Option<MonoTime>,
     /// Bytes moved, as read at these times.
@@ -340,17 +346,18 @@ impl<'a> Session<'a> {
                 context.notice(Notice::Text(what));
             }
         }
-        context
-            .reporter
-            .event(Event::ControlConnected(ControlConnected {
-                test: test.number,
-                peer: ControlPeer::Accepted(test.peer),
-                at: context.wall(),
-                cookie: test.expected.cookie.text().to_owned(),
-                segment_size: None,
-                request: None,
-            }));
+        let connected = Event::ControlConnected(ControlConnected {
+            test: test.number,
+            peer: ControlPeer::Accepted(test.peer),
+            at: context.wall(),
+            cookie: test.expected.cookie.text().to_owned(),
+            segment_size: None,
+            request: None,
+        });
+        context.reporter.event(connected.clone());
         Some(Self {
+            opening: vec![connected],
+            tap: None,
             test,
             context,
             control: ServerControl::new(),
@@ -382,16 +389,7 @@ impl<'a> Session<'a> {
                 let _ = conn.shutdown_both();
             }
         }
-        let mut end = TestEnd {
-            cpu: self.cpu.reading(self.context),
-            failure: failure.clone(),
-            ..empty_end(self.test.number)
-        };
-        let own = congestion(&self.streams);
-        match self.parameters.direction {
-            Direction::Forward => end.receiver_congestion = own,
-            Direction::Reverse | Direction::Bidirectional => end.sender_congestion = own,
-        }
+        let mut end = self.own_end(failure.clone());
         if let Some(results) = &self.their_results {
             far_side::tell(results, &self.ended, &mut end);
         }
@@ -503,13 +501,14 @@ impl<'a> Session<'a> {
             ServerStep::TheirResults(theirs) => {
                 self.their_results = Some(theirs);
                 let sends = self.parameters.direction != Direction::Forward;
-                let own = results(
+                let mut own = results(
                     &self.parameters,
                     sends,
                     self.cpu.reading(self.context),
                     congestion(&self.streams),
                     &self.ended,
                 );
+                own.server_output = self.output();
                 self.control.results(&own);
             }
             ServerStep::Finished => {
@@ -630,10 +629,50 @@ impl<'a> Session<'a> {
                 self.test.service.plan.interval,
             )
         };
-        self.context
-            .reporter
-            .event(Event::TestStart(Box::new(start)));
+        self.tell(Event::TestStart(Box::new(start)));
+        if self.parameters.server_output {
+            let flows = self.streams.iter().map(|stream| stream.tag).collect();
+            self.tap = Some(self.context.reporter.tap(flows));
+        }
         self.control.streams_ready();
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.opening.push(event.clone());
+        self.context.reporter.event(event);
+    }
+
+    /// The end as far as this end knows it.
+    fn own_end(&self, failure: Option<TestFailure>) -> TestEnd {
+        let mut end = TestEnd {
+            cpu: self.cpu.reading(self.context),
+            failure,
+            ..empty_end(self.test.number)
+        };
+        let own = congestion(&self.streams);
+        match self.parameters.direction {
+            Direction::Forward => end.receiver_congestion = own,
+            Direction::Reverse | Direction::Bidirectional => end.sender_congestion = own,
+        }
+        end
+    }
+
+    /// What a client that asked for it is shown of this end.
+    fn output(&self) -> Option<ServerOutput> {
+        let rows = self.tap.as_ref()?.rows().into_iter().map(Event::Row);
+        let end = Event::TestEnd(Box::new(self.own_end(None)));
+        let events: Vec<Event> = self
+            .opening
+            .iter()
+            .cloned()
+            .chain(rows)
+            .chain([end])
+            .collect();
+        let form = &self.test.service.plan.output;
+        Some(match iperf3_output(&events, form) {
+            PeerOutput::Text(text) => ServerOutput::Text(text),
+            PeerOutput::Json(json) => ServerOutput::Json(json),
+        })
     }
 
     fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
@@ -650,7 +689,7 @@ impl<'a> Session<'a> {
             id: self.context.next_id(),
             reversed: false,
         };
-        self.context.reporter.event(Event::Connected(Connected {
+        self.tell(Event::Connected(Connected {
             device: outgoing_device(&local),
             at: Some(self.context.wall()),
             ..Connected::new(tag, local, peer)

@@ -9,6 +9,7 @@ mod group;
 mod measure;
 mod state;
 mod sum;
+mod tap;
 
 use std::collections::HashMap;
 use std::io;
@@ -26,6 +27,8 @@ use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind, Row};
 use tapeline_sys::{SystemClock, TcpConn};
 
 use state::State;
+pub(crate) use tap::Tap;
+use tap::Taps;
 
 /// The counters of one direction of a flow.
 #[derive(Clone, Debug)]
@@ -190,9 +193,15 @@ pub struct ReporterHandle {
     next_group: Arc<AtomicU64>,
     /// Directions that run under each number.
     running: Arc<Mutex<HashMap<FlowId, usize>>>,
+    taps: Taps,
 }
 
 impl ReporterHandle {
+    /// Keeps the rows of these flows from now on.
+    pub(crate) fn tap(&self, flows: Vec<FlowTag>) -> Arc<Tap> {
+        self.taps.open(flows)
+    }
+
     /// Passes an event on, behind everything said before.
     pub fn event(&self, event: Event) {
         self.send(Command::Event(Box::new(event)));
@@ -266,7 +275,14 @@ impl Reporter {
         sink: impl FnMut(Event) + Send + 'static,
     ) -> io::Result<Self> {
         let (commands, inbox) = mpsc::channel();
-        let state = State::new(settings, sink, SystemClock);
+        let mut sink = sink;
+        let taps = Taps::default();
+        let listening = taps.clone();
+        let tapped = move |event: Event| {
+            listening.hear(&event);
+            sink(event);
+        };
+        let state = State::new(settings, tapped, SystemClock);
         let thread = std::thread::Builder::new()
             .name("reporter".into())
             .spawn(move || state.run(&inbox))?;
@@ -275,6 +291,7 @@ impl Reporter {
                 commands,
                 next_group: Arc::new(AtomicU64::new(0)),
                 running: Arc::default(),
+                taps,
             },
             thread,
         })

@@ -20,3 +20,12 @@ pub struct Iperf3Style {
     /// `--json-stream-full-output`: the document follows the events.
     pub full_output: bool,
 }
+
+/// The form in which a server's output is shown to its client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Iperf3Output {
+    /// As a document, else as text.
+    pub json: bool,
+    /// How it is told.
+    pub style: Iperf3Style,
+}

@@ -157,6 +157,7 @@ fn server(settings: &Settings) -> Result<ServerPlan, Fault> {
         file: settings.file.clone(),
         affinity: settings.affinity.map(|processors| processors.own),
         authentication: authentication(&settings.login)?,
+        ..Iperf3Server::default()
     };
     let base = ServerPlan::new(Personality::Native, settings.port, ServedTransports::Both);
     let mut bind = settings.bind.clone();

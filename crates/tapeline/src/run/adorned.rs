@@ -23,6 +23,8 @@ pub(super) struct Adorned {
     scratch: Output,
     /// Which end this process is, once it is known.
     role: Role,
+    /// A test has told that a signal ended it.
+    interrupted: bool,
 }
 
 impl Adorned {
@@ -35,6 +37,7 @@ impl Adorned {
             debug: presentation.debug,
             scratch: Output::default(),
             role: Role::Client,
+            interrupted: false,
         }
     }
 
@@ -125,6 +128,16 @@ impl Renderer for Adorned {
             self.role = Role::Server;
         }
         let event = self.with_signal(event);
+        if let Event::TestEnd(end) = event.as_ref()
+            && end
+                .failure
+                .as_ref()
+                .is_some_and(|failure| failure.interrupted)
+            && std::mem::replace(&mut self.interrupted, true)
+            && end.test == 0
+        {
+            return;
+        }
         self.expose(&event);
         self.inner.render(&event, &mut self.scratch);
         self.hand_over(out);

@@ -54,7 +54,18 @@ pub(super) fn renderer(presentation: &Presentation, interval: bool) -> Box<dyn R
 }
 
 fn iperf3_renderer(form: Iperf3Form, presentation: &Presentation) -> Box<dyn Renderer + Send> {
-    let style = Iperf3Style {
+    let style = iperf3_style(form, presentation);
+    let tale: Box<dyn Renderer + Send> = match form {
+        Iperf3Form::Text => Box::new(Iperf3Text::new(style)),
+        Iperf3Form::Json => Box::new(Iperf3Json::new(style)),
+        Iperf3Form::Stream { .. } => Box::new(Iperf3Stream::new(style)),
+    };
+    Box::new(Adorned::new(tale, presentation))
+}
+
+/// What iperf3's forms need to know beside the events.
+pub(super) fn iperf3_style(form: Iperf3Form, presentation: &Presentation) -> Iperf3Style {
+    Iperf3Style {
         version: format!("iperf {}", crate::iperf3::VERSION),
         system_info: system_information(),
         format: presentation.format,
@@ -62,13 +73,7 @@ fn iperf3_renderer(form: Iperf3Form, presentation: &Presentation) -> Box<dyn Ren
         title: presentation.title.clone(),
         one_off: presentation.one_off,
         full_output: form == Iperf3Form::Stream { full: true },
-    };
-    let tale: Box<dyn Renderer + Send> = match form {
-        Iperf3Form::Text => Box::new(Iperf3Text::new(style)),
-        Iperf3Form::Json => Box::new(Iperf3Json::new(style)),
-        Iperf3Form::Stream { .. } => Box::new(Iperf3Stream::new(style)),
-    };
-    Box::new(Adorned::new(tale, presentation))
+    }
 }
 
 /// The device behind standard output; a pipe or a file gets plain text.
