@@ -17,6 +17,8 @@ pub enum Signal {
     Terminate,
     /// `SIGALRM`.
     Alarm,
+    /// `SIGHUP`, where it is caught.
+    Hangup,
 }
 
 /// Counts interrupts of the process and makes them waitable. What the first and what the
@@ -47,6 +49,14 @@ impl Interrupts {
         };
         system::install(waker.system())?;
         Ok(Self { waker })
+    }
+
+    /// Takes over `SIGHUP` too, which otherwise ends the process.
+    ///
+    /// # Errors
+    /// Those of `sigaction(2)`.
+    pub fn include_hangup(&self) -> io::Result<()> {
+        system::include_hangup()
     }
 
     /// Interrupts so far.

@@ -9,6 +9,8 @@ use crate::model::TestFailure;
 const CLIENT_TERMINATED: u32 = 119;
 /// Number of "the server has terminated".
 const SERVER_TERMINATED: u32 = 120;
+/// Number of "control socket has closed unexpectedly".
+const CONTROL_CLOSED: u32 = 109;
 /// Number of "the server is busy".
 const ACCESS_DENIED: u32 = 121;
 
@@ -41,6 +43,9 @@ pub(super) fn lines(test: &Test, failure: &TestFailure) -> Vec<String> {
     match (test.role(), failure.code) {
         _ if failure.interrupted => vec![text.clone()],
         (Role::Server, CLIENT_TERMINATED) => vec![text.clone()],
+        (Role::Server, CONTROL_CLOSED) => {
+            vec!["the client has unexpectedly closed the connection".to_owned()]
+        }
         (Role::Client, _) if failure.by_peer => vec![format!("SERVER ERROR - {text}"), error],
         _ => vec![error],
     }

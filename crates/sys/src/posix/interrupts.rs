@@ -15,10 +15,11 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 static LATEST: AtomicI32 = AtomicI32::new(0);
 static WAKER: AtomicI32 = AtomicI32::new(-1);
 
-const SIGNALS: [(c_int, Signal); 3] = [
+const SIGNALS: [(c_int, Signal); 4] = [
     (libc::SIGINT, Signal::Interrupt),
     (libc::SIGTERM, Signal::Terminate),
     (libc::SIGALRM, Signal::Alarm),
+    (libc::SIGHUP, Signal::Hangup),
 ];
 
 extern "C" fn on_signal(signal: c_int) {
@@ -35,10 +36,17 @@ extern "C" fn on_signal(signal: c_int) {
 /// Installs the handler; `waker` must live as long as the process.
 pub(crate) fn install(waker: &'static SystemWaker) -> io::Result<()> {
     WAKER.store(waker.wake_handle(), Ordering::Relaxed);
-    for (signal, _) in SIGNALS {
-        set_action(signal, on_signal as *const () as libc::sighandler_t)?;
+    for (signal, name) in SIGNALS {
+        if name != Signal::Hangup {
+            set_action(signal, on_signal as *const () as libc::sighandler_t)?;
+        }
     }
     Ok(())
+}
+
+/// Catches `SIGHUP` too; the others must be caught already.
+pub(crate) fn include_hangup() -> io::Result<()> {
+    set_action(libc::SIGHUP, on_signal as *const () as libc::sighandler_t)
 }
 
 fn set_action(signal: c_int, handler: libc::sighandler_t) -> io::Result<()> {

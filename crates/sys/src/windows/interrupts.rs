@@ -29,6 +29,11 @@ unsafe extern "system" fn on_event(event: u32) -> windows_sys::core::BOOL {
     1
 }
 
+/// There is no such signal.
+pub(crate) fn include_hangup() -> io::Result<()> {
+    Ok(())
+}
+
 /// Installs the handler once; `waker` lives as long as the process.
 pub(crate) fn install(waker: &'static SystemWaker) -> io::Result<()> {
     if WAKER.set(waker).is_err() {

@@ -1,8 +1,14 @@
 //! What is wrong with a command line, in iperf3's words.
 
+use std::ffi::OsString;
+
 use tapeline_wire::iperf3::ErrorCode;
 
+use super::options::Id;
+use super::parse::parse;
 use crate::message::CliMessage;
+use crate::presentation::Iperf3Form;
+use crate::run;
 
 /// Two lines that follow every complaint.
 const USAGE: &str = "Usage: iperf3 [-s|-c host] [options]\n\
@@ -54,5 +60,24 @@ impl Fault {
             Self::Parameter(text) => format!("iperf3: parameter error - {text}\n\n{USAGE}"),
             Self::Plain(text) => format!("iperf3: error - {text}"),
         })
+    }
+
+    /// The same in JSON, where anything on the line asks for it.
+    pub(super) fn document(&self, arguments: &[OsString]) -> Option<CliMessage> {
+        let pieces = parse(arguments.iter().cloned());
+        let mut given = pieces.into_iter().flatten().map(|given| given.spec.id);
+        let form = given.find_map(|id| match id {
+            Id::Json => Some(Iperf3Form::Json),
+            Id::JsonStream => Some(Iperf3Form::Stream { full: false }),
+            _ => None,
+        })?;
+        let (Self::Parameter(text)
+        | Self::Plain(text)
+        | Self::Syntax {
+            complaint: text, ..
+        }) = self;
+        let mut document = run::refusal(form, text);
+        document.truncate(document.trim_end().len());
+        Some(CliMessage::out(document))
     }
 }

@@ -13,6 +13,8 @@
 //! |---|---|---|
 //! | `-n -5`, `-b -5` | takes it for a huge number | refused (error 38) |
 //! | `-u -l 1000000000000` | takes the low 32 bits | refused (error 20) |
+//! | a bad option with `-J` | no JSON | a document with the error as well |
+//! | `-c --use-pkcs1-padding` | refused (error 3) | logs in to servers up to 3.16 |
 //! | `-F FILE` that cannot be read | connects first | refused at once |
 //! | `--sctp`, `-X`, `--nstreams` | built with SCTP | refused (error 13) |
 
@@ -52,6 +54,7 @@ pub(crate) fn resolve(
     let outcome = match plan(arguments, variable, program, &mut messages) {
         Ok(plan) => Ok(plan),
         Err(fault) => {
+            messages.extend(fault.document(arguments));
             messages.push(fault.message());
             Err(ExitCode::Failure)
         }

@@ -4,14 +4,17 @@
 use std::borrow::Cow;
 
 use tapeline_base::{Clock, Role};
-use tapeline_report::{Calendar, Event, Output, Renderer, TestEnd, TestFailure};
+use tapeline_report::{Calendar, Event, Notice, Output, Renderer, TestEnd, TestFailure};
 use tapeline_sys::{Signal, SystemClock};
 
 use super::signals;
-use crate::presentation::Presentation;
+use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 
 /// iperf3's number for a server that was told to end.
 const SERVER_TERMINATED: u32 = 120;
+
+/// No test: what a server says when it ends.
+pub(super) const END_OF_SERVER: u32 = 0;
 
 /// A renderer whose lines and events are completed.
 pub(super) struct Adorned {
@@ -23,8 +26,10 @@ pub(super) struct Adorned {
     scratch: Output,
     /// Which end this process is, once it is known.
     role: Role,
-    /// A test has told that a signal ended it.
-    interrupted: bool,
+    /// Errors are lines of text.
+    text: bool,
+    /// The signal that ends the process has been told.
+    told: bool,
 }
 
 impl Adorned {
@@ -37,7 +42,8 @@ impl Adorned {
             debug: presentation.debug,
             scratch: Output::default(),
             role: Role::Client,
-            interrupted: false,
+            text: presentation.style == TextStyle::Iperf3(Iperf3Form::Text),
+            told: false,
         }
     }
 
@@ -70,7 +76,7 @@ impl Adorned {
     }
 
     /// The end of a test by a signal names the signal.
-    fn with_signal<'a>(&self, event: &'a Event) -> Cow<'a, Event> {
+    fn with_signal<'a>(&mut self, event: &'a Event) -> Cow<'a, Event> {
         let Event::TestEnd(end) = event else {
             return Cow::Borrowed(event);
         };
@@ -82,10 +88,13 @@ impl Adorned {
         };
         let own = interrupted || (code == SERVER_TERMINATED && self.role == Role::Server);
         match signals::latest().filter(|_| own) {
-            Some(signal) => Cow::Owned(Event::TestEnd(Box::new(TestEnd {
-                failure: Some(interruption(self.role, signal)),
-                ..TestEnd::clone(end)
-            }))),
+            Some(signal) => {
+                self.told = true;
+                Cow::Owned(Event::TestEnd(Box::new(TestEnd {
+                    failure: Some(interruption(self.role, signal)),
+                    ..TestEnd::clone(end)
+                })))
+            }
             None => Cow::Borrowed(event),
         }
     }
@@ -100,6 +109,7 @@ pub(super) fn interruption(role: Role, signal: Signal) -> TestFailure {
     let signal = match signal {
         Signal::Interrupt => "Interrupt(2)",
         Signal::Alarm => "Alarm clock(14)",
+        Signal::Hangup => "Hangup(1)",
         Signal::Terminate => "Terminated(15)",
     };
     TestFailure {
@@ -127,17 +137,18 @@ impl Renderer for Adorned {
         if matches!(event, Event::Listening(_)) {
             self.role = Role::Server;
         }
-        let event = self.with_signal(event);
-        if let Event::TestEnd(end) = event.as_ref()
-            && end
-                .failure
-                .as_ref()
-                .is_some_and(|failure| failure.interrupted)
-            && std::mem::replace(&mut self.interrupted, true)
-            && end.test == 0
-        {
+        if self.told && matches!(event, Event::TestEnd(end) if end.test == END_OF_SERVER) {
             return;
         }
+        if let (true, Event::Notice(Notice::ListenFailed { reason, .. })) = (self.text, event) {
+            let errors = &mut self.scratch.stderr;
+            errors.push_str(&format!(
+                "iperf3: error - unable to start listener for connections: {reason}\n\
+                 iperf3: exiting\n"
+            ));
+            return self.hand_over(out);
+        }
+        let event = self.with_signal(event);
         self.expose(&event);
         self.inner.render(&event, &mut self.scratch);
         self.hand_over(out);

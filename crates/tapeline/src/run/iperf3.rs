@@ -6,11 +6,18 @@ use std::process;
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{Iperf3Client, run_iperf3_client};
+<<<<<<< HEAD
 use tapeline_report::{CpuUse, Event, Iperf3Output, TestEnd};
 use tapeline_sys::{is_running, reason, run_on_processor};
 
 use super::adorned::interruption;
 use super::printer::iperf3_style;
+=======
+use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
+use tapeline_sys::{is_running, reason, run_on_processor};
+
+use super::adorned::{END_OF_SERVER, interruption};
+>>>>>>> 233af3d (Say which signal it was, and what is wrong in JSON as well)
 use super::{Run, serve, settings, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
@@ -67,6 +74,8 @@ fn client(plan: &Iperf3Client, job: &Iperf3Job) -> ExitCode {
 
 /// Chooses the processor and writes the process id, before there are threads.
 fn prepare(processor: Option<u32>, job: &Iperf3Job) -> Result<Option<PidFile>, ExitCode> {
+    signals::include_hangup()
+        .map_err(|error| fail(&format!("signals cannot be caught: {}", reason(&error))))?;
     if let Some(processor) = processor {
         run_on_processor(processor)
             .map_err(|error| fail(&format!("unable to set CPU affinity: {}", reason(&error))))?;
@@ -87,9 +96,16 @@ fn fail(what: &str) -> ExitCode {
 
 /// The end of a server that was told to end while no test ran.
 pub(super) fn end_of_server() -> Option<Event> {
-    let failure = interruption(Role::Server, signals::latest()?);
-    Some(Event::TestEnd(Box::new(TestEnd {
-        test: 0,
+    Some(end_of_nothing(interruption(
+        Role::Server,
+        signals::latest()?,
+    )))
+}
+
+/// An end without a test.
+pub(super) fn end_of_nothing(failure: TestFailure) -> Event {
+    Event::TestEnd(Box::new(TestEnd {
+        test: END_OF_SERVER,
         cpu: CpuUse::default(),
         peer_cpu: None,
         sender_congestion: None,
@@ -97,7 +113,7 @@ pub(super) fn end_of_server() -> Option<Event> {
         peer_totals: Vec::new(),
         peer_output: None,
         failure: Some(failure),
-    })))
+    }))
 }
 
 /// A file that holds the process id while the process runs.

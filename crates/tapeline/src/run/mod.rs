@@ -31,6 +31,7 @@ use crate::presentation::{Presentation, TextStyle};
 use printer::{Printer, renderer};
 
 pub(crate) use iperf3::iperf3;
+pub(crate) use printer::refusal;
 pub(crate) use trial::trial;
 
 /// Share of an interval above which a last partial one is told: iperf 2's quarter, and

@@ -11,7 +11,7 @@ use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::{
     Event, Exclude, Iperf2Csv, Iperf2Text, Iperf3Json, Iperf3Stream, Iperf3Style, Iperf3Text,
-    NativeText, Output, Phase, Renderer, Style, Terminal,
+    NativeText, Output, Phase, Renderer, Style, Terminal, TestFailure,
 };
 use tapeline_sys::{reason, system_information};
 
@@ -74,6 +74,21 @@ pub(super) fn iperf3_style(form: Iperf3Form, presentation: &Presentation) -> Ipe
         one_off: presentation.one_off,
         full_output: form == Iperf3Form::Stream { full: true },
     }
+}
+
+/// The end of a test that was not begun, in one of iperf3's forms.
+pub(crate) fn refusal(form: Iperf3Form, text: &str) -> String {
+    let mut renderer = iperf3_renderer(form, &Presentation::new(TextStyle::Iperf3(form)));
+    let mut out = Output::default();
+    let end = super::iperf3::end_of_nothing(TestFailure {
+        code: 0,
+        text: text.to_owned(),
+        by_peer: false,
+        interrupted: false,
+    });
+    renderer.render(&end, &mut out);
+    renderer.finish(&mut out);
+    out.stdout
 }
 
 /// The device behind standard output; a pipe or a file gets plain text.

@@ -9,6 +9,14 @@ pub(crate) fn latest() -> Option<Signal> {
     Interrupts::install().ok()?.latest()
 }
 
+/// SIGHUP ends the test in order too.
+///
+/// # Errors
+/// When the handlers cannot be had.
+pub(crate) fn include_hangup() -> io::Result<()> {
+    Interrupts::install()?.include_hangup()
+}
+
 /// Calls `first` on the first SIGINT, SIGTERM or SIGALRM. A second one ends the process
 /// at once; whole lines written so far stay written.
 ///
