@@ -6,18 +6,11 @@ use std::process;
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{Iperf3Client, run_iperf3_client};
-<<<<<<< HEAD
-use tapeline_report::{CpuUse, Event, Iperf3Output, TestEnd};
-use tapeline_sys::{is_running, reason, run_on_processor};
-
-use super::adorned::interruption;
-use super::printer::iperf3_style;
-=======
-use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
+use tapeline_report::{CpuUse, Event, Iperf3Output, TestEnd, TestFailure};
 use tapeline_sys::{is_running, reason, run_on_processor};
 
 use super::adorned::{END_OF_SERVER, interruption};
->>>>>>> 233af3d (Say which signal it was, and what is wrong in JSON as well)
+use super::printer::iperf3_style;
 use super::{Run, serve, settings, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
