@@ -20,6 +20,8 @@ pub struct Schedule {
     /// Nanoseconds for `per` units.
     numerator: u128,
     per: u128,
+    /// Units that are due together, at the time of the first of them.
+    burst: u64,
     sent: u64,
     last: MonoTime,
     /// Units that left at `last`.
@@ -52,11 +54,21 @@ impl Schedule {
             start,
             numerator,
             per,
+            burst: 1,
             sent: 0,
             last: start,
             last_units: 0,
             late: 0,
             given_up: 0,
+        }
+    }
+
+    /// The same rate, but `units` (0 and 1: one) are due together.
+    #[must_use]
+    pub fn in_bursts(self, units: u64) -> Self {
+        Self {
+            burst: units.max(1),
+            ..self
         }
     }
 
@@ -79,8 +91,9 @@ impl Schedule {
     /// When the next unit may leave.
     #[must_use]
     pub fn due(&self) -> MonoTime {
-        let planned = self.planned(self.sent);
-        if self.sent == 0 {
+        let within = self.sent % self.burst;
+        let planned = self.planned(self.sent - within);
+        if self.sent == 0 || within > 0 {
             return planned;
         }
         // Back-to-back packets are what a paced flow must not show.
@@ -141,6 +154,20 @@ mod tests {
         let schedule = Schedule::at_bit_rate(at(5), 1470 * 8, 10_000_000).expect("a rate");
         assert_eq!(schedule.gap(), Duration::from_micros(1176));
         assert!(Schedule::at_bit_rate(at(0), 8, 0).is_none());
+    }
+
+    #[test]
+    fn units_of_a_burst_are_due_together() {
+        let schedule = Schedule::at_unit_rate(at(0), 1000).expect("a rate");
+        let mut schedule = schedule.in_bursts(3);
+        let mut times = Vec::new();
+        for _ in 0..7 {
+            let due = schedule.due();
+            times.push(due.as_nanos() / 1_000_000);
+            schedule.sent(1, due);
+        }
+        assert_eq!(times, [0, 0, 0, 3, 3, 3, 6]);
+        assert_eq!(schedule.late(), 0);
     }
 
     #[test]

@@ -347,6 +347,7 @@ impl Traffic {
         self.meters.add(true, move || meter.read().bytes);
         let bits = u64::from(block) * 8;
         let timing = Schedule::at_bit_rate(self.start, bits, parameters.rate)
+            .map(|schedule| schedule.in_bursts(parameters.burst.into()))
             .map_or(Timing::Free, Timing::Paced);
         let pacing =
             (parameters.pacing_rate > 0).then(|| KernelPacing::constant(parameters.pacing_rate));
@@ -447,6 +448,7 @@ impl Traffic {
         let _ = socket.set_send_timeout(Some(tapeline_engine::SEND_LIMIT));
         let bits = u64::from(self.length) * 8;
         let traffic = Schedule::at_bit_rate(self.start, bits, parameters.rate)
+            .map(|schedule| schedule.in_bursts(parameters.burst.into()))
             .map_or(UdpTraffic::Unpaced, UdpTraffic::Paced);
         let length = u64::from(self.length.max(1));
         let end = run_udp_sender(UdpSendPlan {

@@ -28,7 +28,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
         .collect();
     let end = digits.iter().rposition(|digit| *digit != b'=')? + 1;
     let padding = digits.len() - end;
-    if padding > 2 || digits.len() % 4 != 0 {
+    if padding > 2 || !digits.len().is_multiple_of(4) {
         return None;
     }
     let mut bytes = Vec::with_capacity(digits.len() / 4 * 3);

@@ -57,13 +57,5 @@ impl Login {
     }
 }
 
-/// The content of a PEM block, and what it says it is.
-fn pem(text: &str) -> Option<(&str, Vec<u8>)> {
-    let (_, begun) = text.split_once("-----BEGIN ")?;
-    let (kind, rest) = begun.split_once("-----")?;
-    let (body, _) = rest.split_once("-----END ")?;
-    Some((kind, base64::decode(body)?))
-}
-
 #[cfg(all(test, feature = "auth"))]
 mod tests;

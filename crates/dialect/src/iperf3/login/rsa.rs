@@ -7,7 +7,7 @@ use aws_lc_rs::rsa::{
 use aws_lc_rs::{constant_time, digest};
 
 use super::super::plan::RsaPadding;
-use super::pem;
+use super::base64;
 
 /// A server's key, as its clients have it.
 pub(super) struct PublicKey {
@@ -87,6 +87,14 @@ impl PrivateKey {
         plain.truncate(length);
         Some(plain)
     }
+}
+
+/// The content of a PEM block, and what it says it is.
+pub(super) fn pem(text: &str) -> Option<(&str, Vec<u8>)> {
+    let (_, begun) = text.split_once("-----BEGIN ")?;
+    let (kind, rest) = begun.split_once("-----")?;
+    let (body, _) = rest.split_once("-----END ")?;
+    Some((kind, base64::decode(body)?))
 }
 
 /// A PKCS#1 key in the envelope of PKCS#8 (RFC 5208, section 5).

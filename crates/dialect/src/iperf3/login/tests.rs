@@ -49,10 +49,10 @@ fn login(user: &str, password: &str, padding: RsaPadding) -> Login {
 fn recorded(vector: &str) -> String {
     let vector: Value = serde_json::from_str(vector).expect("a vector");
     let messages = vector["messages"].as_array().expect("messages");
-    let tokens = messages
+    let mut tokens = messages
         .iter()
         .filter_map(|message| message["decoded"]["json"]["authtoken"].as_str());
-    tokens.last().expect("a token").to_owned()
+    tokens.next().expect("a token").to_owned()
 }
 
 const SKEW: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ fn keys_that_cannot_be_used_are_told() {
     let why = rsa::PrivateKey::read(&locked).expect_err("locked");
     assert!(why.contains("password"), "{why}");
     // The older form is the same key without its envelope.
-    let (_, der) = pem(&private).expect("pem");
+    let (_, der) = rsa::pem(&private).expect("pem");
     let bare = base64::encode(&der[26..]);
     let older = format!("-----BEGIN RSA PRIVATE KEY-----\n{bare}\n-----END RSA PRIVATE KEY-----");
     assert!(rsa::PrivateKey::read(&older).is_ok());
