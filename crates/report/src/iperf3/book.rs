@@ -7,8 +7,8 @@ use tapeline_base::{FlowTag, Role};
 
 use super::test::{Flow, Interval, Test};
 use crate::model::{
-    ClientBanner, Connected, CpuUse, Event, Measure, Notice, Phase, Row, Subject, TestDirection,
-    TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
+    ClientBanner, Connected, ConnectionFlavour, CpuUse, Event, Measure, Notice, Phase, Row,
+    Subject, TestDirection, TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
 };
 
 /// The test of flows that none announced: one over iperf 2's protocol.
@@ -161,17 +161,40 @@ impl Book {
         let mut test = self.tests.remove(&UNANNOUNCED).unwrap_or_else(Test::new);
         test.mirrored = true;
         let sends = sends(&row.measure);
-        let connected = self.waiting.drain(..);
-        test.flows
-            .extend(connected.map(|line| Flow::new(line.tag, sends, Some(line))));
-        match test.index(tag) {
-            Some(known) => test.flows[known].sends = sends,
+        for line in self.waiting.drain(..) {
+            let both = line.flavour == ConnectionFlavour::FullDuplex;
+            let flow = Flow::new(line.tag, sends, Some(line.clone()));
+            test.flows.push(flow);
+            if both {
+                let other = FlowTag {
+                    reversed: !line.tag.reversed,
+                    ..line.tag
+                };
+                let flow = Flow::new(other, !sends, Some(line));
+                test.flows.push(flow);
+            }
+        }
+        let known = test.index(tag).or_else(|| {
+            // A connection's line may name the direction that carries nothing.
+            let silent = |flow: &Flow| flow.tag.id == tag.id && !flow.has_spoken();
+            test.flows.iter().position(silent)
+        });
+        match known {
+            Some(known) => {
+                test.flows[known].tag = tag;
+                test.flows[known].sends = sends;
+            }
             None => {
                 // The other direction of a connection.
                 let mut lines = test.flows.iter().filter_map(|flow| flow.connected.as_ref());
                 let line = lines.find(|line| line.tag.id == tag.id).cloned();
                 test.flows.push(Flow::new(tag, sends, line));
             }
+        }
+        // The directions of one connection differ.
+        let other = test.flows.iter_mut();
+        for flow in other.filter(|flow| flow.tag.id == tag.id && flow.tag != tag) {
+            flow.sends = !sends;
         }
         let mut start = match test.start.take() {
             Some(start) => start,

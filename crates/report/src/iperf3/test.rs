@@ -84,6 +84,11 @@ impl Flow {
         }
     }
 
+    /// Whether any of its rows has been told.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.reached.is_some() || self.total.is_some()
+    }
+
     fn note(&mut self, row: &Row) {
         self.reached = Some(place(row));
         if let Measure::TcpSend(send) = &row.measure

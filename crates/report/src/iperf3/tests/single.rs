@@ -630,3 +630,53 @@ fn a_test_that_starts_beside_one_over_iperf_2_keeps_its_connections() {
     assert_eq!(documents[1].at("end.streams").items().len(), 1);
     assert_eq!(documents[1].at("intervals").items().len(), 1);
 }
+
+#[test]
+fn directions_of_a_connection_over_iperf_2_are_streams() {
+    let banner = ClientBanner::new("server.example", 5001, Transport::Tcp);
+    let back = FlowTag {
+        reversed: true,
+        ..tag(1)
+    };
+    let received = |phase, bytes| {
+        let measure = Measure::TcpReceive(TcpReceive::default());
+        let Event::Row(row) = row(1, phase, (0, 1000), bytes, measure) else {
+            unreachable!("a row");
+        };
+        Event::Row(Row {
+            subject: Subject::Flow(back),
+            ..row
+        })
+    };
+    // Its line names the direction of the connection, its rows that of the data.
+    let reverse = document(&[
+        Event::Connecting(banner.clone()),
+        connected(1),
+        received(Phase::Interval, 70),
+        received(Phase::Total, 70),
+    ]);
+    assert_eq!(reverse.at("start.test_start.reverse").count(), 1);
+    assert_eq!(reverse.at("end.streams").items().len(), 1);
+    assert_eq!(reverse.at("end.sum_received.bytes").count(), 70);
+    let Event::Connected(line) = connected(1) else {
+        return;
+    };
+    let both = document(&[
+        Event::Connecting(banner),
+        Event::Connected(Connected {
+            flavour: crate::model::ConnectionFlavour::FullDuplex,
+            ..line
+        }),
+        received(Phase::Interval, 70),
+        row(1, Phase::Interval, (0, 1000), 50, sent()),
+        received(Phase::Total, 70),
+        row(1, Phase::Total, (0, 1000), 50, sent()),
+    ]);
+    assert_eq!(both.at("start.test_start.bidir").count(), 1);
+    assert_eq!(both.at("start.test_start.num_streams").count(), 1);
+    assert_eq!(both.at("intervals").items().len(), 1);
+    assert_eq!(both.at("intervals.0.sum.bytes").count(), 50);
+    assert_eq!(both.at("intervals.0.sum_bidir_reverse.bytes").count(), 70);
+    assert_eq!(both.at("end.sum_sent.bytes").count(), 50);
+    assert_eq!(both.at("end.sum_received_bidir_reverse.bytes").count(), 70);
+}
