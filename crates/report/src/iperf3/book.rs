@@ -56,7 +56,7 @@ impl Book {
                 self.tests.insert(number, test);
                 vec![Step::Control(number)]
             }
-            Event::Connecting(banner) => {
+            Event::Connecting(banner) if !banner.connect_back => {
                 self.banner = Some(banner.clone());
                 Vec::new()
             }
@@ -79,7 +79,8 @@ impl Book {
                 self.failure = self.failure.take().or_else(|| failure(notice));
                 Vec::new()
             }
-            Event::Idle => self.close(),
+            // A client's test has more to tell: its server's report, the flows of a later half.
+            Event::Idle if self.banner.is_none() => self.close(),
             _ => Vec::new(),
         }
     }

@@ -475,6 +475,7 @@ fn an_iperf_2_servers_report_is_the_receivers_count() {
         Event::Connecting(banner),
         connected(1),
         row(1, Phase::Total, (0, 1000), 90 * 1470, datagrams(90)),
+        Event::Idle,
         Event::ServerReport {
             row: report,
             enhanced: false,
