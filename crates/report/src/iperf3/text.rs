@@ -131,7 +131,7 @@ impl Iperf3Text {
         let end = self.book.take(number).and_then(|test| test.end);
         let failure = end.and_then(|end| end.failure);
         let interrupted = failure.is_some_and(|failure| failure.interrupted);
-        if !self.style.one_off && !interrupted {
+        if !self.style.one_off && !interrupted && self.book.running() == 0 {
             self.listen(out);
         }
     }
