@@ -33,6 +33,7 @@ mod process;
 mod realtime;
 mod receive_batch;
 mod resolve;
+mod secret;
 mod tcp_conn;
 mod tcp_info;
 mod tcp_listener;
@@ -58,6 +59,7 @@ pub use process::{
 pub use realtime::Realtime;
 pub use receive_batch::ReceiveBatch;
 pub use resolve::{ResolveError, ResolveFailure, resolve};
+pub use secret::ask_secret;
 pub use tcp_conn::{Connected, TcpConn};
 pub use tcp_info::TcpInfo;
 pub use tcp_listener::TcpListener;

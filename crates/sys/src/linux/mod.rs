@@ -35,6 +35,8 @@ pub(crate) mod receive_batch;
 mod receive_one;
 #[path = "../posix/resolver.rs"]
 pub(crate) mod resolver;
+#[path = "../posix/secret.rs"]
+pub(crate) mod secret;
 pub(crate) mod segments;
 #[path = "../posix/sockopt.rs"]
 pub(crate) mod sockopt;

@@ -27,6 +27,8 @@ pub(crate) mod receive_batch;
 pub(crate) mod receive_one;
 #[path = "../posix/resolver.rs"]
 pub(crate) mod resolver;
+#[path = "../posix/secret.rs"]
+pub(crate) mod secret;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
 #[path = "../posix/sockopt.rs"]

@@ -18,6 +18,7 @@ pub(crate) mod realtime;
 pub(crate) mod receive_batch;
 pub(crate) mod receive_one;
 pub(crate) mod resolver;
+pub(crate) mod secret;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
 pub(crate) mod stream;

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tapeline_base::{Family, FormatLetter};
 use tapeline_dialect::{
-    Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, MostTests,
-    Personality, RsaPadding, ServedTransports, ServerPlan,
+    BindPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server,
+    MostTests, Personality, RsaPadding, ServedTransports, ServerPlan,
 };
+use tapeline_sys::ask_secret;
 use tapeline_wire::iperf3::{Direction, Parameters, Protocol, limits};
 
 use super::VERSION;
@@ -160,10 +161,13 @@ fn server(settings: &Settings) -> Result<ServerPlan, Fault> {
         ..Iperf3Server::default()
     };
     let base = ServerPlan::new(Personality::Native, settings.port, ServedTransports::Both);
-    let mut bind = settings.bind.clone();
-    if let Some(bind) = &mut bind {
-        bind.device.clone_from(&settings.device);
-    }
+    let everywhere = if settings.v4 { "0.0.0.0" } else { "::" };
+    let device = settings.device.as_ref();
+    let any = device.map(|_| BindPlan::address(everywhere));
+    let bind = settings.bind.clone().or(any).map(|bind| BindPlan {
+        device: device.cloned(),
+        ..bind
+    });
     Ok(ServerPlan {
         family: family(settings),
         bind,
@@ -206,10 +210,13 @@ fn credentials(
         return Ok(None);
     };
     let public_key = fs::read_to_string(path).map_err(|_| Fault::from(Error::ClientLogin))?;
-    let password = variable("IPERF3_PASSWORD").ok_or(Fault::from(Error::ClientLogin))?;
+    let password = match variable("IPERF3_PASSWORD") {
+        Some(password) => password.to_string_lossy().into_owned(),
+        None => ask_secret("Password: ").map_err(|_| Fault::from(Error::ClientLogin))?,
+    };
     Ok(Some(Iperf3Credentials {
         user: user.clone(),
-        password: password.to_string_lossy().into_owned(),
+        password,
         public_key,
         padding: if login.pkcs1 {
             RsaPadding::Pkcs1

@@ -276,6 +276,11 @@ fn a_server_limits_what_was_given() {
     let plan = server("-p 7 -6 -1 --idle-timeout 9 --server-max-duration 5 -A 3 -B ::1%lo");
     assert_eq!((plan.ports.0, plan.family), (7, Family::V6));
     assert_eq!(plan.bind.expect("an address").device.as_deref(), Some("lo"));
+    let any = server("--bind-dev lo").bind.expect("any address");
+    assert_eq!(
+        (any.host.as_str(), any.device.as_deref()),
+        ("::", Some("lo"))
+    );
     let plan = plan.iperf3.expect("iperf3");
     assert!(plan.one_off && plan.most_tests == MostTests::One);
     assert_eq!(plan.idle_timeout, Some(Duration::from_secs(9)));
@@ -297,6 +302,48 @@ fn a_server_limits_what_was_given() {
     };
     assert_eq!(life("-s -D"), Life::Background);
     assert_eq!(life("-s"), Life::Foreground);
+}
+
+#[test]
+fn logins_come_from_files_and_the_environment() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, name).expect("written");
+        path.display().to_string()
+    };
+    let line = format!(
+        "-c h --username me --rsa-public-key-path {}",
+        file("public")
+    );
+    let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    let password = |name: &str| (name == "IPERF3_PASSWORD").then(|| "secret".into());
+    let Ok(Plan::Iperf3(job)) = resolve(&words, &password, "iperf3").outcome else {
+        panic!("a job");
+    };
+    let Iperf3Task::Client(plan) = job.task else {
+        panic!("a client");
+    };
+    let login = plan.credentials.expect("a login");
+    assert_eq!(
+        (login.user.as_str(), login.password.as_str()),
+        ("me", "secret")
+    );
+    assert_eq!(login.public_key, "public");
+    let plan = server(&format!(
+        "--rsa-private-key-path {} --authorized-users-path {} --time-skew-threshold 3",
+        file("private"),
+        file("users")
+    ));
+    let gate = plan
+        .iperf3
+        .and_then(|plan| plan.authentication)
+        .expect("a gate");
+    assert_eq!(
+        (gate.private_key.as_str(), gate.users.as_str()),
+        ("private", "users")
+    );
+    assert_eq!(gate.skew, Duration::from_secs(3));
 }
 
 #[test]
