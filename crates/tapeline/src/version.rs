@@ -17,10 +17,15 @@ pub(crate) fn line(personality: Personality) -> String {
 
 /// What `iperf3 -v` prints: scripts look for `iperf 3.` at the start.
 pub(crate) fn iperf3() -> String {
+    let logins = if cfg!(feature = "auth") {
+        "authentication, "
+    } else {
+        ""
+    };
     format!(
         "iperf {} (tapeline {OWN})\n{}\nOptional features available: CPU affinity setting, IPv6 \
-         flow label, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, bind \
-         to device, support IPv4 don't fragment, POSIX threads, GSO/GRO support",
+         flow label, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, \
+         {logins}bind to device, support IPv4 don't fragment, POSIX threads, GSO/GRO support",
         crate::iperf3::VERSION,
         tapeline_sys::system_information(),
     )
