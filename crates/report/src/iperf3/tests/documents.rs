@@ -50,13 +50,11 @@ fn without_repetition(document: Json) -> Json {
 fn adapted(name: &str, document: &Json) -> Json {
     let mut document = document.object().clone();
     let mut sockets = Vec::new();
-    if let Some(Json::Object(start)) = entry(&mut document, "start") {
-        if let Some(Json::Array(connected)) = entry(start, "connected") {
-            sockets = connected
-                .iter()
-                .map(|one| one.at("socket").count())
-                .collect();
-        }
+    if let Some(Json::Object(start)) = entry(&mut document, "start")
+        && let Some(Json::Array(connected)) = entry(start, "connected")
+    {
+        let lines = connected.iter();
+        sockets = lines.map(|line| line.at("socket").count()).collect();
     }
     let mut document = Json::Object(document);
     renumber(&mut document, &sockets);
