@@ -551,19 +551,27 @@ impl<'a> Run<'a> {
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err(unreadable(reason(&error))),
                 },
-                Ok(false) => self.look_for_refusal()?,
+                Ok(false) if self.is_started()? => break,
+                Ok(false) => {}
                 Err(error) => return Err(unreadable(reason(&error))),
             }
         }
         Ok(Arc::new(socket))
     }
 
-    /// A server that gives up while streams are being opened says so on the control connection.
-    fn look_for_refusal(&mut self) -> Result<(), TestFailure> {
+    /// Whether the server has all streams: only its answer was lost then. One that gives up while
+    /// streams are being opened says so on the control connection.
+    fn is_started(&mut self) -> Result<bool, TestFailure> {
         self.hear()?;
+        // A farewell goes out before the failure that it belongs to.
+        while let Some(ClientStep::Send(_)) = self.control.peek() {
+            if let Some(farewell) = self.control.next() {
+                self.obey(farewell)?;
+            }
+        }
         match self.control.peek().cloned() {
             Some(ClientStep::Failed(reason)) => Err(control_failure(reason)),
-            _ => Ok(()),
+            step => Ok(matches!(step, Some(ClientStep::Start))),
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use tapeline_base::ExitCode;
-use tapeline_dialect::{Iperf3Client, Iperf3Patience, Iperf3Server, MostTests};
+use tapeline_dialect::{Iperf3Patience, Iperf3Server, MostTests};
 use tapeline_report::Event;
 use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Parameters};
 
@@ -283,7 +283,7 @@ fn a_receiver_that_gets_nothing_ends_the_test() {
 
 #[cfg(feature = "auth")]
 mod logins {
-    use tapeline_dialect::{Iperf3Authentication, Iperf3Credentials, RsaPadding};
+    use tapeline_dialect::{Iperf3Authentication, Iperf3Client, Iperf3Credentials, RsaPadding};
 
     use super::*;
 

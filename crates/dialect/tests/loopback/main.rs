@@ -9,6 +9,7 @@ mod harness;
 mod hostile;
 mod iperf3;
 mod iperf3_refusals;
+mod iperf3_servers;
 mod old_peers;
 mod scheduling;
 mod serving;
