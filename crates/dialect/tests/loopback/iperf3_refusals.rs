@@ -281,6 +281,26 @@ fn a_receiver_that_gets_nothing_ends_the_test() {
     server.stop();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_processor_that_is_not_there_is_refused_and_one_that_is_binds_this_test_only() {
+    let server = serve(Iperf3Server::default());
+    let on = |processor| Parameters {
+        server_affinity: Some(processor),
+        ..of_bytes(1000)
+    };
+    let failure = fail(plan(server.address, on(1024)));
+    assert_eq!(
+        (failure.code, failure.by_peer),
+        (ErrorCode::AFFINITY.0, true)
+    );
+    let before = std::thread::available_parallelism().expect("a count");
+    succeed(plan(server.address, on(0)));
+    let after = std::thread::available_parallelism().expect("a count");
+    assert_eq!(before, after);
+    server.stop();
+}
+
 #[cfg(feature = "auth")]
 mod logins {
     use tapeline_dialect::{Iperf3Authentication, Iperf3Client, Iperf3Credentials, RsaPadding};

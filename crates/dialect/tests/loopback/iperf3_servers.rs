@@ -64,7 +64,7 @@ fn a_lost_answer_and_losses_at_the_end_are_told_as_they_are() {
                 packets: HIGHEST,
                 errors: 2,
                 bytes: 13_000,
-                ..theirs.streams[0].clone()
+                ..theirs.streams[0]
             }],
             ..theirs
         };
