@@ -163,6 +163,10 @@ impl RequestStamp for Echo {
         request[..4].copy_from_slice(&number.to_be_bytes());
     }
 
+    fn is_response(&self, _: &[u8]) -> bool {
+        true
+    }
+
     fn server_times(&self, _: &[u8]) -> Option<ServerTimes> {
         let now = SystemClock.wall();
         Some(ServerTimes {
