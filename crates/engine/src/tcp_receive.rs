@@ -31,7 +31,7 @@ pub struct TcpReceivePlan {
     /// Stop after this many bytes, those before it included; a peer that closes before, by more
     /// than one read, has failed.
     pub bytes: Option<u64>,
-    /// When reads are due; `None` reads as fast as data comes.
+    /// When reads are due, a byte being a unit; `None` reads as fast as data comes.
     pub schedule: Option<Schedule>,
     /// Close the sending direction at the end (a reverse client's answer to the
     /// server's close).
@@ -247,7 +247,7 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 let data = if kept { &buffer[..received] } else { &[] };
                 self.intake.take(received, data, now);
                 if let Some(schedule) = &mut self.plan.schedule {
-                    schedule.sent(1, now);
+                    schedule.sent(received as u64, now);
                 }
                 Step::Progress
             }

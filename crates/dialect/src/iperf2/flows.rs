@@ -286,7 +286,7 @@ impl TcpFlow {
         let length = part.length.max(1) as usize;
         let schedule = part
             .rate
-            .and_then(|rate| Schedule::at_bit_rate(self.start, u64::from(part.length) * 8, rate));
+            .and_then(|rate| Schedule::at_bit_rate(self.start, 8, rate));
         let plan = TcpReceivePlan {
             deadline: part.deadline,
             expected: part.expected,
