@@ -316,23 +316,15 @@ const LIMITATIONS: &[Limitation] = &[
     },
 ];
 
-/// Modes that tapeline does not have yet.
-const PENDING: &[&str] = &[
-    "bounceback under load",
-    "bounceback under load down",
-    "file",
-];
-
 /// Whether both programs have a mode.
 pub(crate) fn has(mode: &Mode, client: Program, server: Program) -> bool {
-    !PENDING.contains(&mode.name)
-        && !LIMITATIONS.iter().any(|limitation| {
-            let program = match limitation.side {
-                Side::Client => client,
-                Side::Server => server,
-            };
-            limitation.program == program
-                && limitation.transport == mode.transport
-                && limitation.modes.contains(&mode.name)
-        })
+    !LIMITATIONS.iter().any(|limitation| {
+        let program = match limitation.side {
+            Side::Client => client,
+            Side::Server => server,
+        };
+        limitation.program == program
+            && limitation.transport == mode.transport
+            && limitation.modes.contains(&mode.name)
+    })
 }
