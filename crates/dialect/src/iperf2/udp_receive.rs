@@ -122,7 +122,8 @@ impl UdpReceiving {
             }
             let silence = now.since(receiver.counters().last);
             if end.is_some_and(|end| now >= end) {
-                let gone = !ended && silence > SILENT;
+                let nothing = receiver.counters().bytes == 0;
+                let gone = !ended && (nothing || silence > SILENT);
                 return if gone {
                     Cause::Vanished(silence)
                 } else {
