@@ -48,7 +48,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Group::Amount,
             "bytes per write or read; for UDP the datagram",
         )
-        .details("Default: 128K for TCP, 1470 for UDP, 1450 for UDP over IPv6.")
+        .details(
+            "Default: 1M for TCP, or 128K where a column or a rate depends on it; 1470 for UDP, \
+             1450 over IPv6. A chain of lengths begins with <.",
+        )
         .listed(&[(
             Both,
             "#[kmKM]",
@@ -66,7 +69,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .value("SECONDS")
         .variable(8, "IPERF_INTERVAL")
         .help(Group::Output, "report every so many seconds")
-        .details("At least 0.005. 0 is no interval reports.")
+        .details("At least 0.005; f is a row for each frame or burst.")
+        .native_details("0 is no interval reports.")
         .listed(&[(Both, "#", "seconds between reports")]),
     OptionSpec::new(Id::NoConnectSync, None, "no-connect-sync")
         .sides(Sides::CLIENT)
