@@ -130,6 +130,10 @@ struct Plain;
 impl RequestStamp for Plain {
     fn stamp(&mut self, _: &mut [u8], _: u32, _: WallTime) {}
 
+    fn is_response(&self, _: &[u8]) -> bool {
+        true
+    }
+
     fn server_times(&self, _: &[u8]) -> Option<ServerTimes> {
         None
     }

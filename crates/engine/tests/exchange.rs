@@ -46,6 +46,10 @@ impl RequestStamp for Plain {
         put(request, 4, wall);
     }
 
+    fn is_response(&self, response: &[u8]) -> bool {
+        response[..4] != [0; 4]
+    }
+
     fn server_times(&self, response: &[u8]) -> Option<ServerTimes> {
         Some(ServerTimes {
             received: get(response, 12),
@@ -281,4 +285,37 @@ fn a_hold_does_not_block_the_other_flows_of_a_worker() {
         let ending = ended.recv_timeout(LIMIT).expect("an end");
         assert!(matches!(ending.cause, Cause::Stopped), "{ending:?}");
     }
+}
+
+#[test]
+fn responses_of_another_size_are_told_apart() {
+    // Longer ones: the second one read begins inside the first one.
+    let (there, here) = connection();
+    let mut message = [0; 150];
+    message[3] = 1;
+    here.send_all(&message).expect("a response");
+    here.send_all(&message).expect("a response");
+    let start = SystemClock.now();
+    let mut plan = request_plan(there, start);
+    plan.requests = Some(3);
+    let ending = run_blocking(&mut Requester::new(plan, start), &Stop::new());
+    assert_misfit(&ending);
+    // Shorter ones: as much as the request, and silence.
+    let (there, here) = connection();
+    here.send_all(&message[..SIZE]).expect("a response");
+    let start = SystemClock.now();
+    let mut plan = request_plan(there, start);
+    plan.response_length = 150;
+    plan.patience = Duration::from_millis(60);
+    let ending = run_blocking(&mut Requester::new(plan, start), &Stop::new());
+    assert_misfit(&ending);
+    drop(here);
+}
+
+#[track_caller]
+fn assert_misfit(ending: &Ending) {
+    let Cause::Failed(_, error) = &ending.cause else {
+        panic!("{ending:?}");
+    };
+    assert!(error.to_string().contains("size"), "{error}");
 }

@@ -23,6 +23,9 @@ use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
 use crate::plan::FairQueuePlan;
 use crate::reporter::{GroupKey, GroupKind};
 
+/// Time from a connection to its first request within which the two belong together.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
 /// The same host, another port. Keeps the scope of a link-local address.
 pub(super) fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);
@@ -205,11 +208,7 @@ impl Session<'_> {
         let context = &self.service.context;
         let many = header.threads as usize > THREADED_FLOWS;
         let gap = send_gap(header);
-        let by = if self.service.plan.sum_by_destination {
-            GroupBy::Destination(self.local.ip())
-        } else {
-            GroupBy::Client(self.peer.ip())
-        };
+        let by = self.group_by(GroupBy::Client(self.peer.ip()));
         let sums = self.service.groups.join(
             &context.reporter,
             by,
@@ -379,7 +378,21 @@ impl Session<'_> {
         flow.receive(context, self.test_part(header, counted, limit));
     }
 
-    fn request_response(self, first: &Bounceback, bytes: &[u8]) {
+    /// What the sum is over that this flow belongs to.
+    fn group_by(&self, usual: GroupBy) -> GroupBy {
+        if self.service.plan.sum_by_destination {
+            GroupBy::Destination(self.local.ip())
+        } else {
+            usual
+        }
+    }
+
+    fn request_response(mut self, first: &Bounceback, bytes: &[u8]) {
+        // The client counts from before its first request on: so do we, so that both ends'
+        // intervals hold the same bursts.
+        if self.start.since(self.accepted) < AT_ONCE {
+            self.start = self.accepted;
+        }
         let tos = first.tos.unwrap_or_default();
         if tos.0 != 0 {
             let _ = self
@@ -399,7 +412,14 @@ impl Session<'_> {
         line.tos = banner::tos_note(flavour, false, tos, self.service.plan.reflected_tos);
         context.reporter.event(Event::Connected(line));
         let own_end = self.service.plan.time.map(|time| self.start + time);
-        self.flow(self.tag, Vec::new(), false, None)
+        let sums = self.service.groups.join(
+            &context.reporter,
+            self.group_by(GroupBy::Uncounted(self.peer.ip())),
+            TestMode::Normal,
+            1,
+            self.start,
+        );
+        self.flow(self.tag, vec![sums.opened], false, None)
             .respond(context, first, bytes, own_end);
     }
 }

@@ -47,6 +47,11 @@ impl Opening<'_> {
     fn show(&self, flavour: ConnectionFlavour, no_fin: bool) {
         let context = &self.service.context;
         let mut line = banner::connected(self.tag, self.local, self.key.source);
+        if self.local.ip().is_multicast() {
+            // No interface owns a group; the one that joined it stands for it.
+            let bind = self.service.plan.bind.as_ref();
+            line.device = bind.and_then(|bind| bind.device.clone());
+        }
         line.flavour = flavour;
         line.no_udp_fin = no_fin;
         line.trip_times = self.trip_times;

@@ -69,6 +69,19 @@ fn one_blank_makes_the_difference() {
 }
 
 #[test]
+fn pieces_of_lines_do_not_panic() {
+    let transcripts = recorded::transcripts();
+    let lines = transcripts.iter().flat_map(|transcript| &transcript.lines);
+    for line in lines.step_by(29) {
+        for (at, _) in line.char_indices() {
+            let _ = layout::parse(&line[..at]);
+            let _ = layout::parse(&line[at..]);
+            let _ = layout::parse(&format!("{}\u{fffd}{}", &line[..at], &line[at..]));
+        }
+    }
+}
+
+#[test]
 fn fields_come_in_their_order() {
     let (_, fields) =
         layout::parse("[  1] 0.00-2.02 sec   260 KBytes  1.05 Mbits/sec   0.004 ms 0/181 (0%)")

@@ -216,3 +216,34 @@ fn content_is_sent_to_its_last_byte() {
         has(rows(&server.stop().stdout, "[  1]")[0], " 300064 Bytes ");
     }
 }
+
+#[test]
+fn a_load_runs_beside_the_test_under_its_own_control() {
+    let line = "--bounceback=2 -t 0.3 --working-load=down,2 --working-load-cca reno";
+    let pair = Pair::run("", line);
+    has(pair.client(), "(1/2 flows/load)");
+    has(
+        pair.client(),
+        "TCP working load congestion control set to reno",
+    );
+    assert_eq!(
+        pair.client().matches("(reverse) (reno)").count(),
+        2,
+        "{}",
+        pair.client()
+    );
+    for id in ["[ *2]", "[ *3]"] {
+        assert!(!rows(pair.client(), id).is_empty(), "{}", pair.client());
+    }
+}
+
+#[test]
+fn datagrams_under_congestion_control_carry_frames_too() {
+    let pair = Pair::run("-u", "-u --udp-l4s-video=50:1m,0 -t 0.5");
+    has(pair.client(), "(isoch) (l4s)");
+    has(
+        pair.client(),
+        "Isochronous: 50.00 frames/sec mean=1.00 Mbit/s",
+    );
+    has(pair.client(), "isoch:tx/miss/slip");
+}
