@@ -156,15 +156,15 @@ fn parallel_flows_add_up() {
     assert_eq!(sums[0].bytes, 9000);
 }
 
+/// Requests as they arrived, with their times.
+type Requests = Vec<(Vec<u8>, WallTime)>;
+
 /// A server that reads `count` requests of `size` bytes, answers each, and hands them over with
 /// the time of their arrival.
 fn requests(
     count: usize,
     size: usize,
-) -> (
-    std::net::SocketAddr,
-    std::thread::JoinHandle<Vec<(Vec<u8>, WallTime)>>,
-) {
+) -> (std::net::SocketAddr, std::thread::JoinHandle<Requests>) {
     let listener = TcpListener::bind((V4, 0)).expect("listener");
     let address = listener.local_addr().expect("address");
     let thread = std::thread::spawn(move || {
