@@ -7,5 +7,9 @@
 //! and count is bounded by a constant in the protocol's `limits`.
 //!
 //! - [`iperf2`]: iperf 1.7, 2.0.x, 2.1.x and 2.2.x over TCP and UDP.
+//! - [`UdpPacket`]: what carries a datagram, for receivers below the sockets.
 
 pub mod iperf2;
+mod udp_packet;
+
+pub use udp_packet::{PacketFault, UdpPacket};
