@@ -48,7 +48,7 @@ pub use cell::SnapshotCell;
 pub use counters::{
     BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell, DatagramCounters,
     DatagramPublisher, DelayCell, DelayCounters, DelayPublisher, DelaySeries, ExchangeCell,
-    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals, Intervals,
+    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals, Intervals, LinkFaults,
     OneWayDelays, Publisher, ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell,
     SendCounters, SendPublisher, Words,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
 
-use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher};
+use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher, LinkFaults};
 use crate::frame_receive::{ArrivedFrame, FrameTracker};
 use crate::histogram::HistogramRecorder;
 
@@ -153,6 +153,11 @@ impl DatagramReceiver {
             self.frames.finish(&mut self.counters.frames);
         }
         self.publish();
+    }
+
+    /// What is wrong below UDP; to be counted up by whoever looks.
+    pub fn link_faults(&mut self) -> &mut LinkFaults {
+        &mut self.counters.link
     }
 
     /// Makes the counters visible to the sampler.

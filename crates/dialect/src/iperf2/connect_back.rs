@@ -346,6 +346,7 @@ impl ClientListener {
                     close: close.clone(),
                     until: None,
                     most,
+                    tap: None,
                 };
                 Box::new(move || service.run())
             }

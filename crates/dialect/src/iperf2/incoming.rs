@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{Bytes, MonoTime, Tos, WallTime};
 use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, ReceiverHistograms};
+use tapeline_wire::PacketFault;
 use tapeline_wire::iperf2::{
     DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes, limits,
 };
@@ -138,6 +139,16 @@ impl Incoming {
         self.closing
             .filter(|(_, until)| now >= *until)
             .map(|(stamp, _)| stamp)
+    }
+
+    /// Counts a packet of the flow that is faulty below UDP.
+    pub(super) fn note_fault(&mut self, fault: PacketFault) {
+        let faults = self.receiver.link_faults();
+        match fault {
+            PacketFault::Length => faults.length += 1,
+            PacketFault::Checksum => faults.checksum += 1,
+            PacketFault::Unknown => faults.unknown += 1,
+        }
     }
 
     /// Makes the counters visible to the sampler.

@@ -35,6 +35,7 @@ mod tcp_session;
 mod traffic;
 mod udp_client;
 mod udp_flow;
+mod udp_frames;
 mod udp_histograms;
 mod udp_receive;
 mod udp_sending;

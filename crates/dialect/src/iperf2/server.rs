@@ -8,8 +8,8 @@ use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice, ServerBanner};
 use tapeline_sys::{
-    MulticastGroup, Operation, ReceiveFeatures, SocketError, TcpListener, UdpSocket, Waker,
-    raise_descriptor_limit,
+    DeviceTap, MulticastGroup, Operation, ReceiveFeatures, SocketError, TcpListener, UdpSocket,
+    Waker, raise_descriptor_limit, reason,
 };
 
 use super::banner::{self, SocketFacts};
@@ -147,7 +147,7 @@ pub(super) fn open_udp(
         destination: wildcard,
         ..ReceiveFeatures::MEASURE
     });
-    if request.plan.socket.window.is_none() {
+    if request.plan.socket.window.is_none() && request.plan.tap_device.is_none() {
         // The default lasts for milliseconds at speed; what it drops is not the network's.
         let _ = socket.maximise_receive_buffer();
     }
@@ -171,6 +171,19 @@ pub(super) fn open_udp(
         request.of_client,
     );
     Ok((socket, banner))
+}
+
+/// Opens the device that datagrams are to be read from, if any. The socket answers.
+fn open_tap(plan: &ServerPlan, port: u16) -> Result<Option<DeviceTap>, Notice> {
+    let Some(device) = &plan.tap_device else {
+        return Ok(None);
+    };
+    DeviceTap::open(device, port).map(Some).map_err(|error| {
+        let reason = reason(&error);
+        Notice::Text(format!(
+            "cannot receive on {device} (--tap-dev needs the right to open packet sockets): {reason}"
+        ))
+    })
 }
 
 /// A server with its sockets open.
@@ -296,6 +309,7 @@ impl Server {
         request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
         let (socket, mut banner) = open_udp(request, &self.context)?;
+        let tap = open_tap(plan, banner.ports.0)?;
         let load = if plan.working_load && plan.transports == ServedTransports::Udp {
             Some(self.open_load(plan, groups, request, &mut banner)?)
         } else {
@@ -315,6 +329,7 @@ impl Server {
             close: Stop::new(),
             until: plan.time.map(|time| self.context.now() + time),
             most: plan.connections,
+            tap,
         };
         self.spawn(move || {
             service.run();

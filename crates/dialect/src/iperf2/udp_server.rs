@@ -13,7 +13,9 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime};
 use tapeline_engine::Stop;
 use tapeline_report::Notice;
-use tapeline_sys::{Events, Interest, Marks, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
+use tapeline_sys::{
+    DeviceTap, Events, Interest, Marks, Poller, ReceiveBatch, UdpSocket, Wait, Waker,
+};
 use tapeline_wire::iperf2::{DatagramStamp, TestMode, UdpClientHeader};
 
 use super::client::SharedContext;
@@ -24,6 +26,7 @@ use super::incoming::{Content, Incoming, Taken};
 use super::start::{Start, ordered_start};
 use super::tcp_server::Admission;
 use super::udp_flow::{Announced, FlowReader};
+use super::udp_frames::Watched;
 use super::udp_session::Opening;
 use super::udp_start::{ClockCheck, agreed_start};
 use crate::context::{Part, Tally};
@@ -53,6 +56,8 @@ pub(super) struct UdpService {
     pub(super) close: Stop,
     pub(super) until: Option<MonoTime>,
     pub(super) most: Option<usize>,
+    /// Device that the datagrams are read from in place of the socket (`--tap-dev`).
+    pub(super) tap: Option<DeviceTap>,
 }
 
 /// Which flow a datagram belongs to.
@@ -121,8 +126,10 @@ enum EndCause {
 }
 
 /// The flows of a service; apart from it so that both can be borrowed.
-struct Flows {
-    by_key: HashMap<FlowKey, Flow>,
+pub(super) struct Flows {
+    pub(super) by_key: HashMap<FlowKey, Flow>,
+    /// Devices that are watched for faults.
+    pub(super) watched: Watched,
     /// Those that have not ended.
     active: usize,
     served: usize,
@@ -132,17 +139,19 @@ struct Flows {
 
 impl UdpService {
     /// Serves until told to stop.
-    pub(super) fn run(self) {
+    pub(super) fn run(mut self) {
+        let mut tap = self.tap.take();
         let mut batch = ReceiveBatch::coalescing(SLOTS);
         let mut events = Events::with_capacity(4);
         let mut flows = Flows {
             by_key: HashMap::new(),
+            watched: Watched::default(),
             active: 0,
             served: 0,
             failing: false,
         };
         let mut swept = self.context.now();
-        let mut poller = match self.poller() {
+        let mut poller = match self.poller(tap.as_ref()) {
             Ok(poller) => poller,
             Err(error) => {
                 self.context.notice(Notice::Text(format!("poll: {error}")));
@@ -152,7 +161,13 @@ impl UdpService {
         while !self.is_over(&flows) {
             // With flows open the socket itself is waited on, which is one call per
             // batch; an idle server sleeps until something happens.
-            let received = if flows.by_key.is_empty() {
+            let received = if let Some(tap) = &mut tap {
+                if poller.wait(&mut events, self.tap_wait(&flows)).is_err() {
+                    break;
+                }
+                self.waker.drain();
+                self.take_frames(tap, &mut flows).map(|()| 0)
+            } else if flows.by_key.is_empty() {
                 if poller.wait(&mut events, self.idle_wait()).is_err() {
                     break;
                 }
@@ -165,6 +180,7 @@ impl UdpService {
                 Ok(count) => {
                     flows.failing &= count == 0;
                     self.take_batch(&batch, &mut flows);
+                    self.look_for_faults(&mut flows);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
                 Err(error) => self.pause(&mut flows, &error),
@@ -178,9 +194,12 @@ impl UdpService {
         self.end_all(&mut flows);
     }
 
-    fn poller(&self) -> std::io::Result<Poller> {
+    fn poller(&self, tap: Option<&DeviceTap>) -> std::io::Result<Poller> {
         let mut poller = Poller::new()?;
-        poller.register(&self.socket, SOCKET, Interest::READ)?;
+        match tap {
+            Some(tap) => poller.register(tap, SOCKET, Interest::READ)?,
+            None => poller.register(&self.socket, SOCKET, Interest::READ)?,
+        }
         poller.register(&self.waker, WAKER, Interest::READ)?;
         let interruption = self.context.interruption.waker();
         poller.register(interruption, INTERRUPTION, Interest::READ)?;
@@ -201,6 +220,14 @@ impl UdpService {
         self.until.map_or(Wait::Forever, |until| {
             Wait::AtMost(until.since(self.context.now()))
         })
+    }
+
+    fn tap_wait(&self, flows: &Flows) -> Wait {
+        if flows.by_key.is_empty() {
+            self.idle_wait()
+        } else {
+            Wait::AtMost(LOOK)
+        }
     }
 
     /// Stopped, or done: no flow can begin any more, all have ended, and nobody asks for
@@ -236,26 +263,27 @@ impl UdpService {
                 publish(flows, touched);
                 touched = Some(key);
             }
-            let taken = panic::catch_unwind(AssertUnwindSafe(|| {
-                for payload in datagram.segments() {
-                    let datagram = Arrived {
-                        key,
-                        content: Content {
-                            payload,
-                            arrival: datagram.arrival,
-                            truncated: datagram.truncated,
-                            tos: datagram.tos,
-                            now,
-                        },
-                    };
-                    self.take(flows, &datagram);
-                }
-            }));
-            if taken.is_err() {
-                self.lose(flows, key);
+            for payload in datagram.segments() {
+                let content = Content {
+                    payload,
+                    arrival: datagram.arrival,
+                    truncated: datagram.truncated,
+                    tos: datagram.tos,
+                    now,
+                };
+                self.take_guarded(flows, &Arrived { key, content });
             }
         }
         publish(flows, touched);
+    }
+
+    /// Takes a datagram; a fault in the code of its flow costs that flow.
+    #[inline]
+    pub(super) fn take_guarded(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+        let taken = panic::catch_unwind(AssertUnwindSafe(|| self.take(flows, datagram)));
+        if taken.is_err() {
+            self.lose(flows, datagram.key);
+        }
     }
 
     /// A fault in one flow's code ends that flow; its parts end by being dropped.
@@ -304,7 +332,14 @@ impl UdpService {
 
     fn answer(&self, report: &[u8], to: FlowKey) {
         // One that does not leave is asked for again.
-        let _ = self.socket.send_marked_to(report, to.source, to.marks());
+        if self
+            .socket
+            .send_marked_to(report, to.source, to.marks())
+            .is_err()
+        {
+            // What was read from a device may have gone to an address that is not ours.
+            let _ = self.socket.send_to(report, to.source);
+        }
     }
 
     fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
@@ -347,6 +382,8 @@ impl UdpService {
         let waits = header.is_some_and(|header| header.epoch_start);
         let start = if waits { ordered.at } else { start };
         let transfer_id = header.and_then(|header| header.transfer_id);
+        let asked = header.is_some_and(|header| header.l2_length_check);
+        let link_checked = self.plan.tap_device.is_some() || (asked && self.watch(flows, key));
         let opening = Opening {
             service: self,
             key,
@@ -360,6 +397,7 @@ impl UdpService {
             now: if waits { now.max(ordered.at) } else { now },
             start,
             waits_for: ordered.announced,
+            link_checked,
             trip_times,
             sums: self.sums(key.source, local, header.as_ref(), now),
         };
@@ -435,7 +473,7 @@ impl UdpService {
     }
 
     /// Own address as the flow's lines show it: a wildcard socket does not say.
-    fn local_for(&self, key: FlowKey) -> SocketAddr {
+    pub(super) fn local_for(&self, key: FlowKey) -> SocketAddr {
         let own = self.socket.local_addr().unwrap_or(key.source);
         match key.at {
             Some(at) => SocketAddr::new(at, own.port()),
@@ -583,13 +621,13 @@ impl UdpService {
 }
 
 /// A datagram and its flow.
-struct Arrived<'a> {
-    key: FlowKey,
-    content: Content<'a>,
+pub(super) struct Arrived<'a> {
+    pub(super) key: FlowKey,
+    pub(super) content: Content<'a>,
 }
 
 /// Makes the counters of a flow visible.
-fn publish(flows: &mut Flows, key: Option<FlowKey>) {
+pub(super) fn publish(flows: &mut Flows, key: Option<FlowKey>) {
     if let Some(Flow::Receiving(flow)) = key.and_then(|key| flows.by_key.get_mut(&key)) {
         flow.incoming.publish();
     }

@@ -38,6 +38,8 @@ pub(super) struct Opening<'a> {
     pub(super) start: MonoTime,
     /// The time of day of a start that is still to come.
     pub(super) waits_for: Option<WallTime>,
+    /// Packets are looked at below UDP too.
+    pub(super) link_checked: bool,
     /// The clocks agree.
     pub(super) trip_times: bool,
     pub(super) sums: TestSums,
@@ -157,6 +159,7 @@ impl Opening<'_> {
                 trip_times: self.trip_times,
                 frames,
                 marks,
+                link: self.link_checked,
                 ..FlowExtras::default()
             },
         });
@@ -179,7 +182,11 @@ impl Opening<'_> {
             trip_times: self.trip_times,
             deadline: own_end.into_iter().chain(ordered_end).min(),
             patience: patience(plan.interval, gap),
-            dropped_before: self.service.socket.dropped(),
+            dropped_before: self
+                .service
+                .socket
+                .dropped()
+                .filter(|_| self.service.plan.tap_device.is_none()),
             reports: self.answers && !no_fin,
             afterwards,
             sender,

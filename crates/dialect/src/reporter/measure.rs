@@ -6,8 +6,8 @@ use tapeline_engine::{
     ReceiveCounters, SendCounters,
 };
 use tapeline_report::{
-    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, OneWayTimes, Phase,
-    RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, Measure,
+    OneWayTimes, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
@@ -358,6 +358,11 @@ fn udp_receive(
             .frames
             .then(|| frames_received(phase, &b.frames, &a.frames)),
         marked: flow.extras.marks.then(|| a.marked.saturating_sub(b.marked)),
+        link_errors: flow.extras.link.then(|| LinkErrors {
+            length: a.link.length.saturating_sub(b.link.length),
+            checksum: a.link.checksum.saturating_sub(b.link.checksum),
+            unknown: a.link.unknown.saturating_sub(b.link.unknown),
+        }),
         ..UdpReceive::default()
     }
 }

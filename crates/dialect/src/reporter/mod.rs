@@ -99,6 +99,8 @@ pub(crate) struct FlowExtras {
     pub(crate) frames: bool,
     /// Congestion marks are watched (UDP receivers).
     pub(crate) marks: bool,
+    /// Packets are looked at below UDP too (UDP receivers).
+    pub(crate) link: bool,
     /// Durations of writes (`--tcp-write-times`).
     pub(crate) write_times: Option<Arc<DelayCell>>,
     /// Bursts whose rows stand in place of those of intervals.
