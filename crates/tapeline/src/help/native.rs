@@ -71,10 +71,7 @@ fn full(width: usize) -> Vec<String> {
         lines.push(String::new());
         lines.push(format!("{}:", group.title()));
         for spec in listed(group) {
-            let text = match (spec.details, spec.native_details) {
-                ("", "") => spec.help.to_owned(),
-                _ => spec.explanation(Personality::Native),
-            };
+            let text = spec.explanation(Personality::Native);
             lines.extend(in_two_columns(&names(spec), &text, width));
         }
     }

@@ -32,9 +32,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .variable(3, "IPERF_BANDWIDTH")
         .help(Group::Amount, "target rate per flow, bits/s or packets/s")
         .details(
-            "10m is 10^7 bits/s, 10M is 10 x 2^20 bits/s, 1000pps is packets per second (UDP). \
-             Default: 1 Mbit/s (2^20) for UDP, unlimited for TCP; 0 is unlimited. At a server it \
-             limits the reads of TCP tests.",
+            "10m is 10^7 bits/s, 10M is 10 x 2^20 bits/s, 1000pps is packets per second (UDP), \
+             10m,2m varies with that mean and standard deviation. Default: 1 Mbit/s (2^20) for \
+             UDP, unlimited for TCP; 0 is unlimited. At a server it limits the reads of TCP \
+             tests.",
         )
         .listed(&[(
             Both,
