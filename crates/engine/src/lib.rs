@@ -71,7 +71,7 @@ pub use stream_content::{Blocks, BurstStamp, BurstStart, StreamContent};
 pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender, WriteTimes};
 pub use timing::{KernelPacing, Rest, Timing};
-pub use udp_receive::{ArrivedDatagram, DatagramReceiver, ReceiverHistograms};
+pub use udp_receive::{ArrivedDatagram, DatagramReceiver, FrameRecord, ReceiverHistograms};
 pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
 pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};
 pub use variable_rate::VariableRate;

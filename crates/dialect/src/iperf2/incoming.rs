@@ -1,11 +1,10 @@
 //! What arrives of a UDP flow on a server: counted, and its end decided. Pure: times and
 //! datagrams in.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Bytes, MonoTime, Tos, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, ReceiverHistograms};
+use tapeline_engine::{ArrivedDatagram, DatagramReceiver};
 use tapeline_wire::PacketFault;
 use tapeline_wire::iperf2::{
     DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes, limits,
@@ -59,15 +58,9 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// A flow that begins at `start`.
-    pub(super) fn new(
-        reader: FlowReader,
-        cell: Arc<DatagramCell>,
-        histograms: ReceiverHistograms,
-        start: MonoTime,
-    ) -> Self {
-        let receiver = DatagramReceiver::new(reader.first(), cell, start);
+    pub(super) fn new(reader: FlowReader, receiver: DatagramReceiver, start: MonoTime) -> Self {
         Self {
-            receiver: receiver.with_histograms(histograms),
+            receiver,
             reader,
             began: start,
             closing: None,

@@ -36,13 +36,13 @@ mod traffic;
 mod udp_client;
 mod udp_flow;
 mod udp_frames;
-mod udp_histograms;
 mod udp_receive;
 mod udp_sending;
 mod udp_server;
 mod udp_session;
 mod udp_start;
 mod udp_traffic;
+mod udp_watch;
 mod working_load;
 
 pub use client::run_client;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
-use tapeline_engine::{DatagramCell, Destination, Intervals, Stop};
+use tapeline_engine::{Destination, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::Marks;
 use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, Workload};
@@ -19,10 +19,10 @@ use super::stamps::{Settings, StampForm};
 use super::tcp_server::Admission;
 use super::tcp_session::with_port;
 use super::udp_flow::{Announced, FlowReader};
-use super::udp_histograms::receiver_histograms;
 use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
-use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey, GroupKind};
+use super::udp_watch::UdpWatch;
+use crate::reporter::{FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// A new flow, its kind not yet decided.
 pub(super) struct Opening<'a> {
@@ -137,16 +137,20 @@ impl Opening<'_> {
         let l4s = header.is_some_and(|header| header.l4s);
         // From the second datagram on, at the latest.
         let marks = l4s && self.service.socket.watch_tos();
-        let intervals = Intervals::new(self.start, plan.interval);
-        let cell = Arc::new(DatagramCell::new(intervals));
-        let frames = reader.has_frames();
-        let (recorders, histograms) =
-            receiver_histograms(&plan.latency, self.trip_times, frames, intervals);
-        let running = context.reporter.start(FlowStart {
-            tag: self.tag,
-            cell: CounterCell::UdpReceive(Arc::clone(&cell)),
+        let watch = UdpWatch {
+            latency: plan.latency,
+            trip_times: self.trip_times,
+            frames: reader.has_frames(),
+            marks,
             start: self.start,
             interval: plan.interval,
+        };
+        let (receiver, watched) = watch.open(reader.first());
+        let running = context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell: watched.cell,
+            start: self.start,
+            interval: watched.interval,
             endpoints: Endpoints {
                 local: self.local,
                 peer: self.key.source,
@@ -154,16 +158,13 @@ impl Opening<'_> {
             },
             groups,
             conn: None,
-            histograms,
+            histograms: watched.histograms,
             extras: FlowExtras {
-                trip_times: self.trip_times,
-                frames,
-                marks,
                 link: self.link_checked,
-                ..FlowExtras::default()
+                ..watched.extras
             },
         });
-        let mut incoming = Incoming::new(reader, cell, recorders, self.start);
+        let mut incoming = Incoming::new(reader, receiver, self.start);
         if l4s {
             incoming.control_congestion();
         }

@@ -2,8 +2,8 @@
 
 use tapeline_base::BitRate;
 use tapeline_engine::{
-    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, FrameArrivals, OneWayDelays,
-    ReceiveCounters, SendCounters,
+    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, FrameArrivals, FrameRecord,
+    OneWayDelays, ReceiveCounters, SendCounters,
 };
 use tapeline_report::{
     BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, Measure,
@@ -364,6 +364,25 @@ fn udp_receive(
             unknown: a.link.unknown.saturating_sub(b.link.unknown),
         }),
         ..UdpReceive::default()
+    }
+}
+
+/// What came since the frame before this one.
+pub(super) fn frame_measure(
+    flow: &FlowStart,
+    before: &DatagramCounters,
+    record: &FrameRecord,
+    span: Span,
+) -> UdpReceive {
+    let after = &record.counters;
+    let received = udp_receive(flow, Phase::Interval, before, after, span, record.extremes);
+    UdpReceive {
+        frames: Some(FramesReceived {
+            received: after.frames.received.saturating_sub(before.frames.received),
+            lost: after.frames.lost.saturating_sub(before.frames.lost),
+            latency: record.latency.into_iter().collect(),
+        }),
+        ..received
     }
 }
 

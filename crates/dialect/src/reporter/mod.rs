@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role};
 use tapeline_engine::{
-    BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell,
-    SendCell,
+    BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, FrameRecord, HistogramCell,
+    ReceiveCell, SendCell,
 };
 use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind};
 use tapeline_sys::{SystemClock, TcpConn};
@@ -105,6 +105,8 @@ pub(crate) struct FlowExtras {
     pub(crate) write_times: Option<Arc<DelayCell>>,
     /// Bursts whose rows stand in place of those of intervals.
     pub(crate) bursts: Option<mpsc::Receiver<BurstRecord>>,
+    /// The same for frames of datagrams.
+    pub(crate) frame_rows: Option<mpsc::Receiver<FrameRecord>>,
 }
 
 /// A flow has ended; its cell holds the final counters.
