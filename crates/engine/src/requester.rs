@@ -212,8 +212,10 @@ impl<S: RequestStamp> Requester<S> {
     }
 
     fn complete(&mut self) {
-        let (now, wall) = (self.clock.now(), self.clock.wall());
+        let now = self.clock.now();
         let round_trip = now.since(self.asked);
+        // By the steady clock, so that no step of the other one is in any delay.
+        let wall = self.asked_wall + round_trip;
         self.mark(now);
         let nanos = i64::try_from(round_trip.as_nanos()).unwrap_or(i64::MAX);
         self.delays.record(nanos);
