@@ -57,7 +57,7 @@ pub(crate) static MODES: &[Mode] = &[
     tcp(
         "isochronous reverse",
         "-e",
-        "-e -R --isochronous=60:10m,1m -t 0.9",
+        "-e -R --isochronous=60:10m,0 -t 0.9",
         &[AgreesWithin(4), ServerFrames(45)],
     ),
     tcp(

@@ -310,6 +310,11 @@ impl Session<'_> {
         let wait_for_room = header
             .write_prefetch
             .is_some_and(|bytes| self.conn.set_notsent_lowat(bytes).is_ok());
+        if matches!(header.workload, Workload::Isochronous(_)) {
+            // A frame that waits for a delayed acknowledgement is late, and a 2.2.1 client whose
+            // next frame is two periods away takes the test for over.
+            let _ = self.conn.set_nodelay(true);
+        }
         let part = SendPart {
             deadline: time.map(|time| self.start + time),
             bytes: order.bytes,
