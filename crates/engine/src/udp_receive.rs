@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
@@ -59,7 +60,8 @@ pub struct FrameRecord {
 #[derive(Debug)]
 struct FrameLog {
     give: SyncSender<FrameRecord>,
-    began: MonoTime,
+    /// Arrival of the frame's first datagram, by the kernel's clock: many are fetched at once.
+    began: WallTime,
     extremes: (f64, f64),
 }
 
@@ -114,7 +116,7 @@ impl DatagramReceiver {
     pub fn with_frame_log(mut self, give: SyncSender<FrameRecord>) -> Self {
         self.log = Some(FrameLog {
             give,
-            began: self.counters.last,
+            began: WallTime::default(),
             extremes: NO_EXTREMES,
         });
         self
@@ -142,13 +144,13 @@ impl DatagramReceiver {
                     let difference = self.jitter.difference_ns().saturating_abs();
                     histogram.record(difference, now, datagram.arrival);
                 }
-                self.tell_frame(completed, now);
+                self.tell_frame(completed, datagram.arrival, now);
             }
             Arrival::Reordered { .. } => {
                 // A late datagram has a delay, but no place in the jitter series.
                 let completed = self.observe_frame(datagram, now);
                 self.observe_transit(datagram, now);
-                self.tell_frame(completed, now);
+                self.tell_frame(completed, datagram.arrival, now);
             }
             Arrival::Duplicate | Arrival::TooOld => {}
         }
@@ -174,14 +176,15 @@ impl DatagramReceiver {
 
     /// Tells of a frame that a datagram has completed.
     #[inline]
-    fn tell_frame(&mut self, completed: Option<Option<i64>>, now: MonoTime) {
+    fn tell_frame(&mut self, completed: Option<Option<i64>>, arrival: WallTime, now: MonoTime) {
         let (Some(latency), true) = (completed, self.log.is_some()) else {
             return;
         };
         self.gather();
         if let Some(log) = &mut self.log {
+            let lasted = u64::try_from(arrival.nanos_since(log.began)).unwrap_or(0);
             let _ = log.give.try_send(FrameRecord {
-                start: log.began,
+                start: now - Duration::from_nanos(lasted),
                 end: now,
                 latency: latency.map(|nanos| nanos as f64 * 1e-9),
                 extremes: std::mem::replace(&mut log.extremes, NO_EXTREMES),
@@ -202,7 +205,7 @@ impl DatagramReceiver {
             // The pause between frames says nothing about the network.
             self.jitter.skip_next_difference();
             if let Some(log) = &mut self.log {
-                log.began = now;
+                log.began = datagram.arrival;
             }
         }
         if let (Some(Some(latency)), Some(histogram)) =
