@@ -98,6 +98,7 @@ pub(super) static POSSIBILITIES: &[Rule] = &[
     rule("one_workload", Job::Client, schedule::one_workload),
     rule("other_shapes_exclude_each_other", Job::Client, shape::other_shapes_exclude_each_other),
     rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
+    rule("l4s_shapes_itself", Job::Client, shape::l4s_shapes_itself),
     rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),
     rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
     rule("tap_is_for_servers", Job::Client, route::tap_is_for_servers),

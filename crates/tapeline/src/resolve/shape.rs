@@ -405,6 +405,33 @@ pub(super) fn l4s_needs_udp(settings: &mut Settings, log: &mut Log) {
     }
 }
 
+/// Acknowledgements make an L4S flow's rate and lengths: it goes one way, and nothing else
+/// shapes it.
+pub(super) fn l4s_shapes_itself(settings: &mut Settings, log: &mut Log) {
+    let shape = &settings.shape;
+    if !shape.l4s {
+        return;
+    }
+    if settings.arrangements() > 0 {
+        log.error(
+            "ERROR: option --udp-l4s not supported with --reverse, --full-duplex, -d and -r",
+            "option --udp-l4s: only the client sends; --reverse, --full-duplex, -d and -r are refused",
+        );
+    }
+    let shaped = settings.rate_varies()
+        || settings.bursts()
+        || shape.gap.is_some()
+        || shape.chain.is_some()
+        || shape.payload != Payload::Digits;
+    if shaped {
+        log.error(
+            "ERROR: option --udp-l4s not supported with varying rates or lengths, bursts, --ipg, -F and -I",
+            "option --udp-l4s: congestion control makes rate and lengths; -b MEAN,DEVIATION, --burst-..., \
+             --ipg, chains of lengths, -F and -I are refused",
+        );
+    }
+}
+
 impl Settings {
     /// Whether `-b` asks for a varying rate.
     pub(super) fn rate_varies(&self) -> bool {

@@ -55,6 +55,7 @@ const RULE_CASES: &[RuleCase] = &[
     ("server_details_need_tcp", "-s -u --tcp-rx-window-clamp 4K --skip-rx-copy", "WARN: option of --tcp-rx-window-clamp not supported using -u UDP \nWARN: Option of --skip-rx-copy not supported with -u UDP", "no meaning with -u"),
     ("connects_start_at_once", "-c h --txdelay-time 1 --connect-only", "ERROR: Fail because --txdelay-time and --connect-only cannot be applied together", "exclude each other"),
     ("l4s_needs_udp", "-c h --udp-l4s", "ERROR: option --udp-l4s requires -u UDP", "needs -u"),
+    ("l4s_shapes_itself", "-c h -u --udp-l4s -R", "ERROR: option --udp-l4s not supported with --reverse, --full-duplex, -d and -r", "only the client sends"),
     ("link_checks_need_udp", "-c h --l2checks", "", "needs -u"),
     ("frames_make_the_rate", "-c h -u --isochronous -b 1m", "ERROR: options of --b and --isochronous cannot be applied together", "exclude each other"),
     ("packet_frames_need_udp", "-c h --isochronous=2:25p", "ERROR: Invalid --isochronous units of 'p' with TCP must be bytes", "need -u"),
