@@ -53,9 +53,32 @@ fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver<ByteIntake> {
     let cell = Arc::new(ReceiveCell::new(intervals()));
     let plan = TcpReceivePlan {
         patience: PATIENCE,
+        first_patience: PATIENCE,
         ..TcpReceivePlan::new(Arc::new(conn), 8192, stop.clone())
     };
     TcpReceiver::new(plan, ByteIntake::new(cell, 8192, 0, now))
+}
+
+#[test]
+fn data_that_is_held_back_is_waited_for() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let now = SystemClock.now();
+    let cell = Arc::new(ReceiveCell::new(intervals()));
+    let plan = TcpReceivePlan {
+        patience: PATIENCE,
+        first_patience: Duration::from_secs(3600),
+        ..TcpReceivePlan::new(Arc::new(there), 8192, stop.clone())
+    };
+    let work = TcpReceiver::new(plan, ByteIntake::new(Arc::clone(&cell), 8192, 0, now));
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(PATIENCE + PATIENCE / 4);
+        here.send_all(&[0; 1000]).expect("data");
+    });
+    let ending = run(work, &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    assert_eq!(cell.read().bytes, 1000);
+    late.join().expect("the sender");
 }
 
 /// The silence belongs to the cause, not to the time measured.

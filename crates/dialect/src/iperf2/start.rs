@@ -10,7 +10,7 @@ use crate::plan::{ClientPlan, StartTime};
 
 /// Longest time for which a server waits on a client's word. Clients allow an hour; the rest
 /// is for the difference of the clocks (2.2.1: 3601 s).
-const MOST_AHEAD: Duration = Duration::from_secs(3601);
+pub(super) const MOST_AHEAD: Duration = Duration::from_secs(3601);
 /// A start so short a time ago is the one that was ordered.
 const JUST_NOW: Duration = Duration::from_secs(1);
 /// Waits below this are not told to the server (2.2.1: 100 us).

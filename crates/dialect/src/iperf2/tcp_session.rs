@@ -18,6 +18,7 @@ use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::{GroupBy, TestSums};
 use super::opening::Request;
 use super::order::{SLACK, SendOrder, patience};
+use super::start::MOST_AHEAD;
 use super::tcp_server::{Admission, TcpService};
 use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
 use crate::plan::FairQueuePlan;
@@ -31,6 +32,9 @@ pub(super) fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);
     address
 }
+
+/// Silence after which the system asks whether a client is still there.
+const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// A connection whose first message is known.
 pub(super) struct Session<'a> {
@@ -148,6 +152,7 @@ impl Session<'_> {
             histogram: plan.latency.histograms,
             discard: plan.socket.skip_receive_copy,
             quickack: plan.socket.quickack,
+            held_back: Duration::ZERO,
         }
     }
 
@@ -158,11 +163,14 @@ impl Session<'_> {
         counted: u64,
         limit: Option<MonoTime>,
     ) -> ReceivePart {
+        let _ = self.conn.set_keepalive(KEEPALIVE);
         let by_frame = self.service.plan.latency.by_frame;
         let part = self.receive_part(counted, limit);
         ReceivePart {
             bursts: BurstOrder::of(&header.workload, header.trip_times, by_frame),
             quickack: part.quickack || header.quickack,
+            // The header does not tell --txdelay-time; who is gone does not answer probes.
+            held_back: MOST_AHEAD,
             ..part
         }
     }

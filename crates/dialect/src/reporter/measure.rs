@@ -363,7 +363,6 @@ fn udp_receive(
             checksum: a.link.checksum.saturating_sub(b.link.checksum),
             unknown: a.link.unknown.saturating_sub(b.link.unknown),
         }),
-        ..UdpReceive::default()
     }
 }
 
