@@ -436,7 +436,8 @@ impl Starter<'_> {
         let Some(times) = ack.trip_times else {
             if self.plan.latency.trip_times {
                 self.context.notice(Notice::Text(format!(
-                    "flow {}: the server measures no trip times: its clock is too far from ours",
+                    "flow {}: no clock check: the server sends no times (it is older than 2.1, or its \
+                     clock is too far from ours)",
                     tag.id
                 )));
             }
