@@ -97,6 +97,7 @@ pub(super) static POSSIBILITIES: &[Rule] = &[
     rule("companions_need_bounceback", Job::Client, bounceback::companions_need_bounceback),
     rule("one_workload", Job::Client, schedule::one_workload),
     rule("other_shapes_exclude_each_other", Job::Client, shape::other_shapes_exclude_each_other),
+    rule("content_needs_a_sender", Job::Client, shape::content_needs_a_sender),
     rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
     rule("l4s_shapes_itself", Job::Client, shape::l4s_shapes_itself),
     rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),

@@ -395,6 +395,23 @@ pub(super) fn packet_frames_need_udp(settings: &mut Settings, log: &mut Log) {
     }
 }
 
+/// Content and chains of lengths stay with the client: a server is not told of them.
+pub(super) fn content_needs_a_sender(settings: &mut Settings, log: &mut Log) {
+    let name = if settings.shape.payload != Payload::Digits {
+        "-F and -I"
+    } else if settings.shape.chain.is_some() {
+        "-l as a chain of lengths"
+    } else {
+        return;
+    };
+    let sends =
+        !settings.reverse && !settings.bounceback.asked && settings.schedule.connect_only.is_none();
+    if !sends {
+        let sentence = format!("{name} need a client that sends data of its own");
+        log.error(format!("ERROR: {sentence}"), sentence);
+    }
+}
+
 /// L4S is congestion control for datagrams; TCP has its own.
 pub(super) fn l4s_needs_udp(settings: &mut Settings, log: &mut Log) {
     if settings.shape.l4s && !settings.udp {
