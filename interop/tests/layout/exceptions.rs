@@ -140,11 +140,6 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "2.2.1 counts checksums that are left to the interface as errors",
     },
     Exception {
-        name: "tcp_bounceback_P2",
-        side: "server",
-        reason: "a request does not say how many flows there are, so none are summed",
-    },
-    Exception {
         name: "udp_triptimes_legacyserver",
         side: "client",
         reason: "rows of a client with --trip-times are enhanced over UDP, too",

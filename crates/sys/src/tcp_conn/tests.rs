@@ -316,3 +316,20 @@ fn linux_tells_the_state_of_a_connection() {
     client.set_congestion("reno").unwrap();
     assert_eq!(client.congestion().as_deref(), Some("reno"));
 }
+
+#[test]
+fn an_idle_peer_is_asked_whether_it_is_there() {
+    let (client, _server) = tcp_pair();
+    assert!(!client.inner().keepalive().unwrap());
+    client.set_keepalive(Duration::from_secs(7)).unwrap();
+    assert!(client.inner().keepalive().unwrap());
+    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+    {
+        let socket = client.inner();
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(7));
+        assert_eq!(
+            socket.tcp_keepalive_interval().unwrap(),
+            Duration::from_secs(7)
+        );
+    }
+}
