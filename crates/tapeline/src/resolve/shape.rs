@@ -401,13 +401,16 @@ pub(super) fn content_needs_a_sender(settings: &mut Settings, log: &mut Log) {
         "-F and -I"
     } else if settings.shape.chain.is_some() {
         "-l as a chain of lengths"
+    } else if settings.rate_varies() && !settings.iperf() {
+        // iperf 2.2.1 lets the server keep the mean.
+        "-b MEAN,DEVIATION"
     } else {
         return;
     };
     let sends =
         !settings.reverse && !settings.bounceback.asked && settings.schedule.connect_only.is_none();
     if !sends {
-        let sentence = format!("{name} need a client that sends data of its own");
+        let sentence = format!("{name}: the client must send data of its own");
         log.error(format!("ERROR: {sentence}"), sentence);
     }
 }
