@@ -1,5 +1,6 @@
 //! Running one mode between two programs.
 
+use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interop::{
@@ -72,10 +73,12 @@ fn attempt(mode: &'static Mode, client: Program, server: Program) -> Result<(), 
 
 impl Ran {
     fn run(mode: &'static Mode, client: Program, server: Program) -> Result<Self, String> {
-        let port = free_port();
-        let running = start(mode, server, port)?;
+        let ports = Ports::of(mode);
+        let port = ports.first;
+        let running = start(mode, server, ports)?;
         let options = mode
             .client
+            .replace("RANGE", &ports.to_string())
             .replace("PORT", &free_port().to_string())
             .replace("FILE", file())
             .replace("SOON", &soon());
@@ -138,14 +141,38 @@ fn histograms_are_complete(mode: &Mode, out: &str) -> bool {
     !mode.server.contains("histograms") || out.contains("(f)-PDF")
 }
 
-fn start(mode: &Mode, program: Program, port: u16) -> Result<Running, String> {
+/// The ports of a server: two neighbours when the mode needs a range, one otherwise.
+#[derive(Clone, Copy)]
+struct Ports {
+    first: u16,
+    last: u16,
+}
+
+impl Ports {
+    fn of(mode: &Mode) -> Self {
+        let mut last = free_port();
+        let mut first = last;
+        while mode.server.contains("RANGE") && last != first + 1 {
+            (first, last) = (last, free_port());
+        }
+        Self { first, last }
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.first, self.last)
+    }
+}
+
+fn start(mode: &Mode, program: Program, ports: Ports) -> Result<Running, String> {
     let running = Invocation::new(program)
-        .args(["-s", "-f", "b", "-p", &port.to_string()])
+        .args(["-s", "-f", "b", "-p", &ports.first.to_string()])
         .args(mode.transport.options().iter().copied())
-        .line(mode.server)
+        .line(&mode.server.replace("RANGE", &ports.to_string()))
         .spawn()
         .map_err(|error| error.to_string())?;
-    await_listening(&running, mode.transport, port).map_err(|error| error.to_string())?;
+    await_listening(&running, mode.transport, ports.last).map_err(|error| error.to_string())?;
     Ok(running)
 }
 

@@ -10,10 +10,10 @@ pub(crate) struct Mode {
     /// Unique within the transport.
     pub(crate) name: &'static str,
     pub(crate) transport: Transport,
-    /// Options of the server; it always prints exact byte counts.
+    /// Options of the server; it always prints exact byte counts. `RANGE` stands for two ports.
     pub(crate) server: &'static str,
     /// Options of the client: `PORT` stands for a free port, `SOON` for the time of day half a
-    /// second ahead, `FILE` for the file of [`file`].
+    /// second ahead, `RANGE` for the server's ports, `FILE` for the file of [`file`].
     pub(crate) client: &'static str,
     /// What must hold afterwards.
     pub(crate) checks: &'static [Check],
