@@ -70,7 +70,7 @@ const LEVELS: [Level; 4] = [
         runs: &[
             Run {
                 packages: &["interop"],
-                programs: &["--lib", "kit", "native", "multicast"],
+                programs: &["--lib", "kit", "native", "multicast", "links"],
                 threads: None,
             },
             // Most of a case is waiting, so more cases than cores.

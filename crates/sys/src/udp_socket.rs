@@ -65,6 +65,13 @@ pub struct Marks {
 
 /// Where a datagram goes, in the system's terms.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "android")),
+    allow(
+        dead_code,
+        reason = "only systems that can mark a datagram look at them"
+    )
+)]
 pub(crate) struct Addressee {
     pub(crate) peer: SockAddr,
     /// The packet is IPv4.

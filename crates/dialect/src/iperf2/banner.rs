@@ -99,7 +99,7 @@ fn refusal(failure: &OptionFailure, options: &SocketOptions) -> Notice {
             wanted: options.tos.unwrap_or_default(),
             actual: Tos::default(),
         },
-        _ => Notice::Text(format!("warning: {failure}")),
+        _ => Notice::Text(failure.to_string()),
     }
 }
 

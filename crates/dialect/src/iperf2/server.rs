@@ -174,16 +174,20 @@ pub(super) fn open_udp(
 }
 
 /// Opens the device that datagrams are to be read from, if any. The socket answers.
-fn open_tap(plan: &ServerPlan, port: u16) -> Result<Option<DeviceTap>, Notice> {
+fn open_tap(plan: &ServerPlan, address: SocketAddr) -> Result<Option<DeviceTap>, Notice> {
     let Some(device) = &plan.tap_device else {
         return Ok(None);
     };
-    DeviceTap::open(device, port).map(Some).map_err(|error| {
-        let reason = reason(&error);
-        Notice::Text(format!(
-            "cannot receive on {device} (--tap-dev needs the right to open packet sockets): {reason}"
-        ))
-    })
+    DeviceTap::open(device, address.port())
+        .map(Some)
+        .map_err(|error| Notice::ListenFailed {
+            transport: Transport::Udp,
+            address,
+            reason: format!(
+                "no packet socket on {device} (--tap-dev): {}",
+                reason(&error)
+            ),
+        })
 }
 
 /// A server with its sockets open.
@@ -309,7 +313,8 @@ impl Server {
         request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
         let (socket, mut banner) = open_udp(request, &self.context)?;
-        let tap = open_tap(plan, banner.ports.0)?;
+        let local = socket.local_addr().unwrap_or(request.address());
+        let tap = open_tap(plan, local)?;
         let load = if plan.working_load && plan.transports == ServedTransports::Udp {
             Some(self.open_load(plan, groups, request, &mut banner)?)
         } else {

@@ -82,7 +82,7 @@ impl UdpService {
 
     fn tell_unwatched(&self, device: &str, error: &io::Error) {
         self.context.notice(Notice::Text(format!(
-            "warning: no checks of the link layer on {device} (--l2checks): {}",
+            "no checks of the link layer on {device} (--l2checks): {}",
             reason(error)
         )));
     }
