@@ -121,6 +121,30 @@ fn a_peer_that_never_closes_does_not_lengthen_the_test() {
 }
 
 #[test]
+fn data_arrives_whole_although_the_close_does_not_count() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let begun = Arc::new(std::sync::Barrier::new(2));
+    let ready = Arc::clone(&begun);
+    let reader = std::thread::spawn(move || {
+        // Unread by the sender, an answer would turn an early close into a reset.
+        here.send_all(&[0; 28]).expect("an answer");
+        ready.wait();
+        std::thread::sleep(Duration::from_millis(50));
+        let began = SystemClock.now();
+        let mut read = vec![0; 1000];
+        here.recv_exact(&mut read).expect("all of it");
+        began
+    });
+    begun.wait();
+    let end = SendEnd::ShutdownUncounted(LIMIT);
+    let ending = run(sender(there, Some(1000), end, &stop), &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    let first_read = reader.join().expect("the reader");
+    assert!(ending.at < first_read, "{ending:?}");
+}
+
+#[test]
 fn a_peer_that_talks_without_end_is_not_listened_to_without_end() {
     let (there, here) = connection();
     let stop = Stop::new();

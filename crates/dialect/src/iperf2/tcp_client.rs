@@ -566,10 +566,10 @@ impl Starter<'_> {
             ClientWorkload::Stream(
                 Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. },
             ) => {
+                let limit = self.plan.time_limit().unwrap_or_default().max(SLACK);
                 let end = if self.plan.ignore_shutdown {
-                    SendEnd::Leave
+                    SendEnd::ShutdownUncounted(limit)
                 } else {
-                    let limit = self.plan.time_limit().unwrap_or_default().max(SLACK);
                     SendEnd::ShutdownAndDrain(limit)
                 };
                 part(flow.tag, vec![self.group]).send(
