@@ -38,6 +38,8 @@ pub(super) struct FrameStamp {
     pub(super) period_micros: u32,
     /// When the first frame was due.
     pub(super) start: Timestamp,
+    /// For a receiver of 2.1.
+    pub(super) early: bool,
 }
 
 impl EngineStamp for FrameStamp {
@@ -48,15 +50,19 @@ impl EngineStamp for FrameStamp {
 
     #[inline]
     fn frame(&mut self, datagram: &mut [u8], part: &FramePart) {
-        IsochronousFrame {
+        let frame = IsochronousFrame {
             period_micros: self.period_micros,
             start: self.start,
             previous_id: part.frame.previous as u32,
             id: part.frame.id as u32,
             size: part.size,
             remaining: part.remaining,
+        };
+        if self.early {
+            frame.write_2_1(datagram);
+        } else {
+            frame.write(datagram);
         }
-        .write(datagram);
     }
 }
 

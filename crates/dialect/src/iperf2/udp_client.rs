@@ -276,6 +276,7 @@ fn start_flow(
                 .wrapping_add(u64::from(flow.tag.id.0)),
             trip_times: plan.latency.trip_times,
             content,
+            early_frames: false,
             l4s: plan.l4s.then(|| L4sOrder {
                 tos: plan.socket.tos.unwrap_or_default(),
                 fastest: plan

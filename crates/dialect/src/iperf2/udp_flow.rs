@@ -3,8 +3,8 @@
 use tapeline_base::WallTime;
 use tapeline_engine::ArrivedFrame;
 use tapeline_wire::iperf2::{
-    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader, UdpLayout,
-    Workload, limits,
+    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader, UdpForm,
+    UdpLayout, Workload, limits,
 };
 
 /// What a datagram means for its flow.
@@ -70,8 +70,19 @@ pub(super) struct FlowReader {
     newest: WallTime,
     /// The flow began with settings, so that a new beginning can be told.
     settings: bool,
-    /// Datagrams say to which frame they belong.
-    frames: bool,
+    /// How datagrams say to which frame they belong, if they do.
+    frames: Option<FrameLayout>,
+}
+
+/// Where the frame stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FrameLayout {
+    /// As in 2.2.
+    Current,
+    /// As in 2.1.
+    Before,
+    /// In one of these ways: the first datagram with a frame will tell.
+    Either,
 }
 
 impl FlowReader {
@@ -84,7 +95,7 @@ impl FlowReader {
             highest: 0,
             newest: WallTime::default(),
             settings: false,
-            frames,
+            frames: frames.then_some(FrameLayout::Either),
         }
     }
 
@@ -101,7 +112,11 @@ impl FlowReader {
             newest: WallTime::default(),
             settings: announced != Announced::Nothing,
             frames: header
-                .is_some_and(|header| matches!(header.workload, Workload::Isochronous(_))),
+                .filter(|header| matches!(header.workload, Workload::Isochronous(_)))
+                .map(|header| match header.form {
+                    UdpForm::Extended36 => FrameLayout::Before,
+                    UdpForm::Extended40 | UdpForm::Legacy12 => FrameLayout::Current,
+                }),
         };
         if header.is_none() && layout == UdpLayout::Headerless {
             // 64-bit numbers show by an upper half of zero.
@@ -124,7 +139,25 @@ impl FlowReader {
 
     /// Datagrams say to which frame they belong.
     pub(super) fn has_frames(&self) -> bool {
-        self.frames
+        self.frames.is_some()
+    }
+
+    /// The frame that a datagram belongs to.
+    fn frame(&mut self, datagram: &[u8]) -> Option<IsochronousFrame> {
+        match self.frames? {
+            FrameLayout::Current => IsochronousFrame::read(datagram),
+            FrameLayout::Before => IsochronousFrame::read_2_1(datagram),
+            FrameLayout::Either => {
+                let current = IsochronousFrame::read(datagram);
+                if current.is_some() {
+                    self.frames = Some(FrameLayout::Current);
+                    return current;
+                }
+                let before = IsochronousFrame::read_2_1(datagram)?;
+                self.frames = Some(FrameLayout::Before);
+                Some(before)
+            }
+        }
     }
 
     /// Number that the flow's first datagram has.
@@ -180,16 +213,12 @@ impl FlowReader {
         };
         self.highest = self.highest.max(sequence);
         self.newest = self.newest.max(sent);
-        let frame = if self.frames && !fin {
-            IsochronousFrame::read(datagram).map(arrived_frame)
-        } else {
-            None
-        };
+        let frame = if fin { None } else { self.frame(datagram) };
         Some(Seen {
             sequence,
             meaning,
             sent,
-            frame,
+            frame: frame.map(arrived_frame),
         })
     }
 }

@@ -107,6 +107,8 @@ pub(super) struct UdpSending {
     pub(super) trip_times: bool,
     /// Payload that is read.
     pub(super) content: Option<Content>,
+    /// Frames are told in the way of 2.1.
+    pub(super) early_frames: bool,
     /// Congestion control instead of a pace.
     pub(super) l4s: Option<L4sOrder>,
     pub(super) interval: Option<Duration>,
@@ -195,6 +197,7 @@ impl UdpSending {
         let frames = self.traffic.marked_frames().map(|frames| FrameStamp {
             period_micros: frames.period_micros(),
             start: wall_at(self.start, &self.context),
+            early: self.early_frames,
         });
         if let Some(order) = self.l4s {
             return run_l4s_sender(self.l4s_plan(cell, order, frames)).into();

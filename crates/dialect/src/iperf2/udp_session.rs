@@ -8,7 +8,7 @@ use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
 use tapeline_engine::{Destination, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::Marks;
-use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, Workload};
+use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload};
 
 use super::banner;
 use super::connect_back::{self, ConnectBack};
@@ -268,6 +268,10 @@ impl Opening<'_> {
             seed: service.context.wall().as_nanos() as u64,
             trip_times: self.trip_times,
             content: None,
+            early_frames: self
+                .announced
+                .header()
+                .is_some_and(|header| header.form == UdpForm::Extended36),
             l4s: None,
             interval: service.plan.interval,
             groups,
