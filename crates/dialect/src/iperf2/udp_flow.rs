@@ -213,7 +213,11 @@ impl FlowReader {
         };
         self.highest = self.highest.max(sequence);
         self.newest = self.newest.max(sent);
-        let frame = if fin { None } else { self.frame(datagram) };
+        let frame = if fin || self.frames.is_none() {
+            None
+        } else {
+            self.frame(datagram)
+        };
         Some(Seen {
             sequence,
             meaning,

@@ -8,7 +8,7 @@ use tapeline_sys::{DeviceTap, LinkHeader, outgoing_device, reason};
 use tapeline_wire::UdpPacket;
 
 use super::incoming::Content;
-use super::udp_server::{Arrived, Flow, FlowKey, Flows, UdpService, publish};
+use super::udp_server::{Flow, FlowKey, Flows, UdpService, publish};
 
 /// Frames that are taken before the sockets have their turn again.
 const MOST_FRAMES: usize = 1024;
@@ -127,16 +127,14 @@ impl UdpService {
                 continue;
             }
             let segment = frame.segment_size.unwrap_or(packet.payload.len()).max(1);
-            for payload in packet.payload.chunks(segment) {
-                let content = Content {
-                    payload,
-                    arrival: frame.arrival,
-                    truncated: frame.truncated,
-                    tos: None,
-                    now: self.context.now(),
-                };
-                self.take_guarded(flows, &Arrived { key, content });
-            }
+            let contents = packet.payload.chunks(segment).map(|payload| Content {
+                payload,
+                arrival: frame.arrival,
+                truncated: frame.truncated,
+                tos: None,
+                now: self.context.now(),
+            });
+            self.take_guarded(flows, key, contents);
         }
         publish(flows, touched);
         Ok(())

@@ -263,26 +263,29 @@ impl UdpService {
                 publish(flows, touched);
                 touched = Some(key);
             }
-            for payload in datagram.segments() {
-                let content = Content {
-                    payload,
-                    arrival: datagram.arrival,
-                    truncated: datagram.truncated,
-                    tos: datagram.tos,
-                    now,
-                };
-                self.take_guarded(flows, &Arrived { key, content });
-            }
+            let contents = datagram.segments().map(|payload| Content {
+                payload,
+                arrival: datagram.arrival,
+                truncated: datagram.truncated,
+                tos: datagram.tos,
+                now,
+            });
+            self.take_guarded(flows, key, contents);
         }
         publish(flows, touched);
     }
 
-    /// Takes a datagram; a fault in the code of its flow costs that flow.
+    /// Takes what arrived together of one flow; a fault in the code of the flow costs it.
     #[inline]
-    pub(super) fn take_guarded(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let taken = panic::catch_unwind(AssertUnwindSafe(|| self.take(flows, datagram)));
+    pub(super) fn take_guarded<'a>(
+        &self,
+        flows: &mut Flows,
+        key: FlowKey,
+        contents: impl Iterator<Item = Content<'a>>,
+    ) {
+        let taken = panic::catch_unwind(AssertUnwindSafe(|| self.take_all(flows, key, contents)));
         if taken.is_err() {
-            self.lose(flows, datagram.key);
+            self.lose(flows, key);
         }
     }
 
@@ -295,29 +298,65 @@ impl UdpService {
         self.context.notice(Notice::Text(text));
     }
 
-    fn take(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let now = datagram.content.now;
-        let flow = match flows.by_key.get_mut(&datagram.key) {
-            Some(Flow::Receiving(flow)) => flow,
-            Some(Flow::Sending { .. }) => return,
-            Some(Flow::Ended(ended)) => {
-                match ended.receive(datagram.content.payload, now) {
-                    Afterwards::Ignore => {}
-                    Afterwards::Answer(report) => self.answer(&report, datagram.key),
-                    Afterwards::Open => {
-                        flows.by_key.remove(&datagram.key);
-                        self.open(flows, datagram);
-                    }
+    /// While the flow goes on, it is looked up once.
+    #[inline]
+    fn take_all<'a>(
+        &self,
+        flows: &mut Flows,
+        key: FlowKey,
+        mut contents: impl Iterator<Item = Content<'a>>,
+    ) {
+        while let Some(mut content) = contents.next() {
+            let Some(Flow::Receiving(flow)) = flows.by_key.get_mut(&key) else {
+                self.take_other(flows, &Arrived { key, content });
+                continue;
+            };
+            let taken = loop {
+                match self.take(flow, key, &content) {
+                    Taken::Going => {}
+                    taken => break taken,
                 }
-                return;
+                match contents.next() {
+                    Some(next) => content = next,
+                    None => return,
+                }
+            };
+            self.settle(flows, &Arrived { key, content }, taken);
+        }
+    }
+
+    #[inline]
+    fn take(&self, flow: &mut Receiving, key: FlowKey, content: &Content<'_>) -> Taken {
+        let wall = || self.context.wall();
+        if let Some(ack) = flow.incoming.acknowledge(content, wall) {
+            self.answer(&ack, key);
+        }
+        flow.incoming.take(content)
+    }
+
+    /// A datagram of a flow that is not being received, or of none.
+    fn take_other(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+        let afterwards = match flows.by_key.get_mut(&datagram.key) {
+            Some(Flow::Receiving(_) | Flow::Sending { .. }) => return,
+            Some(Flow::Ended(ended)) => {
+                ended.receive(datagram.content.payload, datagram.content.now)
             }
             None => return self.open(flows, datagram),
         };
-        let wall = || self.context.wall();
-        if let Some(ack) = flow.incoming.acknowledge(&datagram.content, wall) {
-            self.answer(&ack, datagram.key);
+        match afterwards {
+            Afterwards::Ignore => {}
+            Afterwards::Answer(report) => self.answer(&report, datagram.key),
+            Afterwards::Open => {
+                flows.by_key.remove(&datagram.key);
+                self.open(flows, datagram);
+            }
         }
-        match flow.incoming.take(&datagram.content) {
+    }
+
+    /// A datagram has ended its flow.
+    fn settle(&self, flows: &mut Flows, datagram: &Arrived<'_>, taken: Taken) {
+        let now = datagram.content.now;
+        match taken {
             Taken::Going => {}
             Taken::Over(stamp) => {
                 self.end(flows, datagram.key, now, EndCause::Final(stamp));
@@ -621,7 +660,7 @@ impl UdpService {
 }
 
 /// A datagram and its flow.
-pub(super) struct Arrived<'a> {
+struct Arrived<'a> {
     pub(super) key: FlowKey,
     pub(super) content: Content<'a>,
 }
