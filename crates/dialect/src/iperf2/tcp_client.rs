@@ -328,6 +328,9 @@ impl Starter<'_> {
             }
         }
         let answered_by = self.context.now() + FIRST_MESSAGE;
+        if self.plan.permit_key.is_some() {
+            asked.retain(|(flow, _)| self.is_admitted(flow, answered_by));
+        }
         for (flow, _) in &asked {
             let asks = matches!(self.plan.workload, ClientWorkload::Stream(_));
             let version = if self.plan.peer_detect && asks && !self.plan.compatibility {
@@ -348,6 +351,29 @@ impl Starter<'_> {
                 .tell_start(flow.tag, Role::Client, start.announced);
             self.start(flow, already, start.at, many);
         }
+    }
+
+    /// Whether a server lets this client's key pass: one that does answers or sends, one that
+    /// does not closes without a word. Without looking, a short test would end well.
+    fn is_admitted(&self, flow: &Ready, until: MonoTime) -> bool {
+        loop {
+            let left = until.since(self.context.now());
+            if left.is_zero() || self.context.stop().is_raised() {
+                return true;
+            }
+            let wait = Wait::AtMost(left.min(LOOK));
+            match flow.conn.wait_ready(Interest::READ, wait) {
+                Ok(false) => {}
+                Ok(true) if matches!(flow.conn.peek(&mut [0]), Ok(1..)) => return true,
+                Ok(true) | Err(_) => break,
+            }
+        }
+        self.tally.fail();
+        self.context.notice(Notice::Text(format!(
+            "{}: the server closed flow {} at once: its permit key is another one, or it has none",
+            flow.peer, flow.tag.id
+        )));
+        false
     }
 
     /// Waits before the headers leave, at which servers that send begin; returns whether the
