@@ -229,7 +229,10 @@ impl FlowReader {
 
 /// A frame's place in time: its slot began so many periods behind the start.
 fn arrived_frame(frame: IsochronousFrame) -> ArrivedFrame {
-    let offset = i64::from(frame.id.saturating_sub(1)) * i64::from(frame.period_micros) * 1000;
+    let slots = i64::from(frame.id.saturating_sub(1));
+    let offset = slots
+        .saturating_mul(i64::from(frame.period_micros))
+        .saturating_mul(1000);
     let start = WallTime::from(frame.start);
     ArrivedFrame {
         id: frame.id,
@@ -303,6 +306,55 @@ mod tests {
         assert_eq!(meaning(2, 11), Some(Meaning::Data));
         assert_eq!(meaning(1, 10), Some(Meaning::Data), "a late copy");
         assert_eq!(meaning(1, 12), Some(Meaning::NewTest));
+    }
+
+    #[test]
+    fn frames_of_both_versions_are_found_and_absurd_ones_harm_nothing() {
+        let frame = IsochronousFrame {
+            period_micros: 100_000,
+            start: Timestamp {
+                seconds: 10,
+                micros: 0,
+            },
+            previous_id: 2,
+            id: 3,
+            size: 500,
+            remaining: 200,
+        };
+        let datagram = |write: &dyn Fn(&mut [u8])| {
+            let mut bytes = vec![0; 200];
+            DatagramStamp {
+                id: 1,
+                seconds: 10,
+                micros: 0,
+            }
+            .write_16(&mut bytes);
+            write(&mut bytes);
+            bytes
+        };
+        let current = datagram(&|bytes| frame.write(bytes));
+        let before = datagram(&|bytes| frame.write_2_1(bytes));
+        for bytes in [&current, &before] {
+            let seen = FlowReader::reverse(true).read(bytes).expect("data");
+            let arrived = seen.frame.expect("a frame");
+            assert_eq!((arrived.id, arrived.previous, arrived.size), (3, 2, 500));
+            assert_eq!(arrived.due, Some(WallTime::from_nanos(10_200_000_000)));
+        }
+        assert_eq!(
+            FlowReader::reverse(false)
+                .read(&current)
+                .expect("data")
+                .frame,
+            None
+        );
+        let absurd = IsochronousFrame {
+            period_micros: u32::MAX,
+            id: u32::MAX,
+            ..frame
+        };
+        let bytes = datagram(&|bytes| absurd.write(bytes));
+        let seen = FlowReader::reverse(true).read(&bytes).expect("data");
+        assert!(seen.frame.is_some_and(|frame| frame.due.is_some()));
     }
 
     #[test]
