@@ -23,7 +23,7 @@ use super::connect_back::{self, ConnectBack};
 use super::ended::{Afterwards, Ended};
 use super::groups::{GroupBy, TestGroups, TestSums};
 use super::incoming::{Content, Incoming, Taken};
-use super::start::{Start, ordered_start};
+use super::start::{Start, held_back, ordered_start};
 use super::tcp_server::Admission;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_frames::Watched;
@@ -43,6 +43,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 /// Most flows at a time; further sources wait until one ends.
 const MOST_FLOWS: usize = 4096;
+
+/// Most flows that are waited for until a time of day.
+const MOST_HELD_BACK: usize = 64;
 
 /// One bound socket and all flows that arrive on it.
 pub(super) struct UdpService {
@@ -85,6 +88,8 @@ pub(super) struct Receiving {
     /// End by our own clock, if any.
     pub(super) deadline: Option<MonoTime>,
     pub(super) patience: Duration,
+    /// The client waits for a time of day: there is more patience with it.
+    pub(super) held_back: bool,
     pub(super) dropped_before: Option<u64>,
     /// The clocks agree: the report tells delays.
     pub(super) trip_times: bool,
@@ -437,6 +442,7 @@ impl UdpService {
             start,
             waits_for: ordered.announced,
             link_checked,
+            held_back: self.held_back(flows, header.as_ref()),
             trip_times,
             sums: self.sums(key.source, local, header.as_ref(), now),
         };
@@ -474,6 +480,18 @@ impl UdpService {
                 (false, now)
             }
         }
+    }
+
+    /// Extra patience with a flow whose client waits for a time of day. For a few flows only:
+    /// anybody can claim to wait.
+    fn held_back(&self, flows: &Flows, header: Option<&UdpClientHeader>) -> Duration {
+        let start_time = header.and_then(|header| header.start_time);
+        let held = held_back(start_time, self.context.wall());
+        let waits = |flow: &&Flow| matches!(flow, Flow::Receiving(flow) if flow.held_back);
+        if held.is_zero() || flows.by_key.values().filter(waits).count() >= MOST_HELD_BACK {
+            return Duration::ZERO;
+        }
+        held
     }
 
     /// The datagram went to a multicast group.

@@ -40,6 +40,8 @@ pub(super) struct Opening<'a> {
     pub(super) waits_for: Option<WallTime>,
     /// Packets are looked at below UDP too.
     pub(super) link_checked: bool,
+    /// Time for which the client says that it waits.
+    pub(super) held_back: Duration,
     /// The clocks agree.
     pub(super) trip_times: bool,
     pub(super) sums: TestSums,
@@ -182,7 +184,8 @@ impl Opening<'_> {
             incoming,
             trip_times: self.trip_times,
             deadline: own_end.into_iter().chain(ordered_end).min(),
-            patience: patience(plan.interval, gap),
+            patience: patience(plan.interval, gap) + self.held_back,
+            held_back: !self.held_back.is_zero(),
             dropped_before: self
                 .service
                 .socket
