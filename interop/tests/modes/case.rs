@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interop::{
-    Finished, Invocation, Program, Running, Transcript, Transport, await_listening, free_port, skip,
+    Family, Finished, Invocation, Program, Running, Transcript, Transport, await_listening,
+    free_port, skip,
 };
 use libtest_mimic::Failed;
 
@@ -34,6 +35,7 @@ pub(crate) struct Ran {
 pub(crate) fn run(
     test: &str,
     mode: &'static Mode,
+    family: Family,
     client: Program,
     server: Program,
 ) -> Result<(), Failed> {
@@ -43,18 +45,23 @@ pub(crate) fn run(
     }
     let ours = client.is_tapeline() && server.is_tapeline();
     let attempts = if ours { 1 } else { ATTEMPTS };
-    let mut result = attempt(mode, client, server);
+    let mut result = attempt(mode, family, client, server);
     for _ in 1..attempts {
         if result.is_ok() {
             break;
         }
-        result = attempt(mode, client, server);
+        result = attempt(mode, family, client, server);
     }
     result.map_err(Failed::from)
 }
 
-fn attempt(mode: &'static Mode, client: Program, server: Program) -> Result<(), String> {
-    let ran = Ran::run(mode, client, server)?;
+fn attempt(
+    mode: &'static Mode,
+    family: Family,
+    client: Program,
+    server: Program,
+) -> Result<(), String> {
+    let ran = Ran::run(mode, family, client, server)?;
     let failures: Vec<String> = mode
         .checks
         .iter()
@@ -72,10 +79,15 @@ fn attempt(mode: &'static Mode, client: Program, server: Program) -> Result<(), 
 }
 
 impl Ran {
-    fn run(mode: &'static Mode, client: Program, server: Program) -> Result<Self, String> {
+    fn run(
+        mode: &'static Mode,
+        family: Family,
+        client: Program,
+        server: Program,
+    ) -> Result<Self, String> {
         let ports = Ports::of(mode);
         let port = ports.first;
-        let running = start(mode, server, ports)?;
+        let running = start(mode, family, server, ports)?;
         let options = mode
             .client
             .replace("RANGE", &ports.to_string())
@@ -83,7 +95,9 @@ impl Ran {
             .replace("FILE", file())
             .replace("SOON", &soon());
         let invocation = Invocation::new(client)
-            .args(["-c", "127.0.0.1", "-f", "b", "-p", &port.to_string()])
+            .args(["-c", &family.loopback().to_string(), "-f", "b"])
+            .args(["-p", &port.to_string()])
+            .args(family.options().iter().copied())
             .args(mode.transport.options().iter().copied())
             .line(&options);
         let printed = |running: &Running| format!("{}{}", running.stdout(), running.stderr());
@@ -165,9 +179,10 @@ impl fmt::Display for Ports {
     }
 }
 
-fn start(mode: &Mode, program: Program, ports: Ports) -> Result<Running, String> {
+fn start(mode: &Mode, family: Family, program: Program, ports: Ports) -> Result<Running, String> {
     let running = Invocation::new(program)
         .args(["-s", "-f", "b", "-p", &ports.first.to_string()])
+        .args(family.options().iter().copied())
         .args(mode.transport.options().iter().copied())
         .line(&mode.server.replace("RANGE", &ports.to_string()))
         .spawn()

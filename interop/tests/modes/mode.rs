@@ -19,6 +19,13 @@ pub(crate) struct Mode {
     pub(crate) checks: &'static [Check],
 }
 
+impl Mode {
+    /// Whether it names IPv4 addresses, or counts addresses up, of which IPv6's loopback has one.
+    pub(crate) fn needs_v4(&self) -> bool {
+        self.client.contains("127.") || self.client.contains("--incr-dstip")
+    }
+}
+
 /// A file of known content.
 pub(crate) fn file() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/modes/case.rs")
