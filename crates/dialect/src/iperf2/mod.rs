@@ -33,6 +33,7 @@ mod tcp_parts;
 mod tcp_server;
 mod tcp_session;
 mod traffic;
+mod udp_admission;
 mod udp_client;
 mod udp_flow;
 mod udp_frames;
