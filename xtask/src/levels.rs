@@ -77,7 +77,7 @@ const LEVELS: [Level; 4] = [
             Run {
                 packages: &["interop"],
                 programs: &["layout"],
-                threads: Some(8),
+                threads: Some(12),
             },
             Run {
                 packages: &["interop"],

@@ -18,8 +18,6 @@ use std::process::ExitCode;
 use interop::{Family, Program};
 use libtest_mimic::{Arguments, Trial};
 
-use mode::Mode;
-
 /// The pairs: client and server.
 const PAIRS: [(Program, Program); 7] = {
     use Program::{Iperf218, Iperf221, Iperf2014a, TapelineAsIperf as Tapeline};
