@@ -431,7 +431,8 @@ fn l4s_datagrams_carry_their_stamp_and_start_slowly_without_answers() {
     plan.limit = time(300);
     let client = TestClient::start(plan);
     let datagrams = arrivals(&sink);
-    client.wait();
+    let (_, events) = client.wait();
+    assert!(format!("{:?}", notices(&events)).contains("does not answer"));
     for (n, datagram) in datagrams.iter().enumerate() {
         let header = UdpClientHeader::parse(datagram).expect("settings");
         assert!(header.l4s);
