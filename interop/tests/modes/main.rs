@@ -63,7 +63,7 @@ fn trials() -> Vec<Trial> {
             .filter(|(mode, client, server)| support::has(mode, *client, *server))
             .map(move |(mode, client, server)| {
                 let transport = mode.transport;
-                let name = format!("{transport} {family} {}: {client} to {server}", mode.name);
+                let name = format!("{transport} {family} {}, {client} to {server}", mode.name);
                 let test = name.clone();
                 Trial::test(name, move || case::run(&test, mode, family, client, server))
             })
