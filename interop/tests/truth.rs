@@ -13,11 +13,16 @@ use relay::{Jitter, Passage, Path, Record, Selection};
 
 /// Time that a server may take to print its last row after the client has ended.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Delay of the way back.
+const BACK: Duration = Duration::from_millis(4);
 /// Payload of a datagram.
 const DATAGRAM: u64 = 1470;
 /// Nanoseconds that a median may be from the relay's record.
 const TOLERANCE: u64 = 100_000;
-/// The same for TCP, where the receiving program's wake-up belongs to the delay, and where 2.2.1
+/// Milliseconds that a jitter may be from the capture's: its last digit, and the share that one
+/// datagram more or less in the mean makes.
+const JITTER_TOLERANCE_MS: f64 = 0.02;
+/// Nanoseconds that a median may be from the record for TCP, where the receiving program's wake-up belongs to the delay, and where 2.2.1
 /// counts in bins of 100 us.
 const TCP_TOLERANCE: u64 = 300_000;
 
@@ -39,7 +44,7 @@ struct Trial {
     client: Program,
     server: Program,
     transport: Transport,
-    client_options: &'static str,
+    client_options: String,
     server_options: &'static str,
     there: Path,
 }
@@ -50,7 +55,7 @@ impl Trial {
             client,
             server,
             transport: Transport::Udp,
-            client_options: "-e --trip-times -t 1 -b 200pps -l 1470",
+            client_options: "-e --trip-times -t 1 -b 200pps -l 1470".to_owned(),
             server_options: "-e --histograms=10u,20000",
             there,
         }
@@ -65,7 +70,7 @@ impl Trial {
             skip(test, &reason);
             return None;
         }
-        let back = Path::of_delay(Duration::from_millis(1));
+        let back = Path::of_delay(BACK);
         let pair = match RelayedPair::new(self.there, back) {
             Ok(pair) => pair,
             Err(error) => {
@@ -91,7 +96,7 @@ impl Trial {
         let client = server
             .client_to(self.client, hosts.server_address(interop::Family::V4))
             .within(&hosts.client)
-            .line(self.client_options)
+            .line(&self.client_options)
             .run()
             .unwrap_or_else(|error| panic!("{error}\n--- server\n{}", server.output()));
         assert_eq!(
@@ -100,8 +105,11 @@ impl Trial {
             "{client}--- server\n{}",
             server.output()
         );
-        let udp = self.transport == Transport::Udp;
-        let figures = udp.then(|| DatagramFigures::await_from(&mut server, PATIENCE));
+        let reverse = ["-R", "--full-duplex"]
+            .iter()
+            .any(|word| self.client_options.contains(word));
+        let received = self.transport == Transport::Udp && !reverse;
+        let figures = received.then(|| DatagramFigures::await_from(&mut server, PATIENCE));
         let output = total_of(&server);
         let captured = capture.map_or_else(Vec::new, |capture| capture.finish().expect("packets"));
         drop(server);
@@ -138,16 +146,9 @@ impl Measured {
         format!("{}--- server\n{}", self.client, self.server)
     }
 
-    /// Delays of the numbered datagrams in the relay, sorted, in nanoseconds.
+    /// Delays of the client's numbered datagrams in the relay, sorted, in nanoseconds.
     fn relayed_delays(&self) -> Vec<u64> {
-        let numbered = self
-            .record
-            .there
-            .iter()
-            .filter(|passage| passage.head.number().is_some());
-        let mut delays: Vec<u64> = numbered.filter_map(Passage::delay).collect();
-        delays.sort_unstable();
-        delays
+        delays_of_datagrams(&self.record.there)
     }
 
     /// Delays of the datagrams as the kernel at the receiver saw them, from the sender's stamp on.
@@ -165,6 +166,16 @@ impl Measured {
         let delay = |packet: &Packet| packet.time.checked_sub(packet.sent()?);
         packets.iter().filter_map(delay).collect()
     }
+}
+
+/// Delays of numbered datagrams, sorted, in nanoseconds.
+fn delays_of_datagrams(passages: &[Passage]) -> Vec<u64> {
+    let numbered = passages
+        .iter()
+        .filter(|passage| passage.head.number().is_some());
+    let mut delays: Vec<u64> = numbered.filter_map(Passage::delay).collect();
+    delays.sort_unstable();
+    delays
 }
 
 /// The total histogram of this name in an output.
@@ -187,6 +198,19 @@ fn shown_median(output: &str, name: &str) -> u64 {
     (2 * bin - 1) * histogram.width * 1000 / 2
 }
 
+/// Mean of the running jitter (RFC 3550, 6.4.1) of delays in nanoseconds, in milliseconds: what
+/// iperf 2 shows as the jitter of a whole test.
+fn mean_jitter(delays: &[u64]) -> f64 {
+    let mut jitter = 0.0;
+    let mut sum = 0.0;
+    for pair in delays.windows(2) {
+        let difference = pair[1].abs_diff(pair[0]) as f64;
+        jitter += (difference - jitter) / 16.0;
+        sum += jitter;
+    }
+    sum / (delays.len() - 1) as f64 / 1e6
+}
+
 fn median(sorted: &[u64]) -> u64 {
     assert!(!sorted.is_empty());
     sorted[sorted.len() / 2]
@@ -196,6 +220,22 @@ impl Measured {
     /// The median of the server's histogram of this name, in nanoseconds.
     fn shown_median(&self, name: &str) -> u64 {
         shown_median(&self.server, name)
+    }
+
+    /// The jitter of the server's total, in milliseconds.
+    fn shown_jitter(&self) -> f64 {
+        let mut rows = self
+            .server
+            .lines()
+            .filter(|line| line.contains(" ms ") && line.contains("%)"));
+        let row = rows
+            .next_back()
+            .unwrap_or_else(|| panic!("no row\n{}", self.shown()));
+        let (before, _) = row.split_once(" ms ").expect("jitter");
+        let jitter = before.split_whitespace().next_back();
+        jitter
+            .and_then(|jitter| jitter.parse().ok())
+            .expect("a number")
     }
 
     /// The median delay is the relay's, and the histogram is the capture's.
@@ -210,6 +250,15 @@ impl Measured {
         let expected = Histogram::expected("T8", printed.width, &self.captured_delays(server));
         if server.is_tapeline() {
             assert_eq!(printed, expected, "{}", self.shown());
+            let (shown, expected) = (
+                self.shown_jitter(),
+                mean_jitter(&self.captured_delays(server)),
+            );
+            assert!(
+                (shown - expected).abs() <= JITTER_TOLERANCE_MS,
+                "jitter {shown} ms, {expected} ms in the capture\n{}",
+                self.shown()
+            );
             return;
         }
         // 2.2.1 computes with rounded seconds: a delay on the edge of a bin may be in the one below.
@@ -331,7 +380,7 @@ fn loss_repetition_and_reordering_are_the_relays() {
         for path in [periodic_faults(), random_faults()] {
             let trial = Trial {
                 // Without trip-times, tapeline's own table has a column for each count.
-                client_options: "-e -t 1 -b 200pps -l 1470",
+                client_options: "-e -t 1 -b 200pps -l 1470".to_owned(),
                 server_options: "-f b",
                 ..Trial::udp(client, server, path)
             };
@@ -344,12 +393,12 @@ fn loss_repetition_and_reordering_are_the_relays() {
 }
 
 /// A TCP test whose writes are single segments, sent at once, so that each is a packet in the relay.
-fn tcp_trial(client: Program, server: Program, client_options: &'static str) -> Trial {
+fn tcp_trial(client: Program, server: Program, client_options: &str) -> Trial {
     Trial {
         client,
         server,
         transport: Transport::Tcp,
-        client_options,
+        client_options: client_options.to_owned(),
         // Segments have no timestamps of the kernel's, so the reader must not wait for a
         // processor.
         server_options: "-e -z --histograms=10u,20000",
@@ -406,6 +455,32 @@ fn round_trips_and_their_halves_are_the_relays() {
             assert!(
                 shown.abs_diff(expected) <= TCP_TOLERANCE,
                 "{name}: median {shown} ns, {expected} ns in the relay\n{}",
+                measured.shown()
+            );
+        }
+    }
+}
+
+#[test]
+fn both_directions_have_their_own_delay() {
+    let tapeline = Program::TapelineAsIperf;
+    for (client, server) in [(tapeline, tapeline), (tapeline, Program::Iperf221)] {
+        for direction in ["-R", "--full-duplex"] {
+            let options = format!(
+                "-e {direction} --trip-times --histograms=10u,20000 -t 1 -b 200pps -l 1470"
+            );
+            let trial = Trial {
+                client_options: options,
+                ..Trial::udp(client, server, Path::of_delay(Duration::from_millis(10)))
+            };
+            let Some(measured) = trial.run("both_directions_have_their_own_delay") else {
+                continue;
+            };
+            let relayed = median(&delays_of_datagrams(&measured.record.back));
+            let shown = shown_median(&measured.client.stdout, "T8");
+            assert!(
+                shown.abs_diff(relayed) <= TOLERANCE,
+                "median {shown} ns, {relayed} ns in the relay\n{}",
                 measured.shown()
             );
         }
