@@ -10,7 +10,7 @@ use tapeline_sys::{Operation, SocketError, SocketOptions, TcpConn};
 
 use super::banner;
 use super::client::{SharedContext, Target};
-use super::tcp_client::CONNECT_LIMIT;
+use super::tcp_connector::CONNECT_LIMIT;
 use crate::plan::{ClientPlan, Limit};
 
 /// Shortest time from a failed attempt to the next one.

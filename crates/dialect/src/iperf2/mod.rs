@@ -29,6 +29,8 @@ mod simulation;
 mod stamps;
 mod start;
 mod tcp_client;
+mod tcp_connector;
+mod tcp_greeting;
 mod tcp_parts;
 mod tcp_server;
 mod tcp_session;

@@ -9,7 +9,8 @@ use tapeline_engine::{Pacer, Precision, Stop};
 use super::banner;
 use super::client::{SharedContext, Target};
 use super::flows::payload;
-use super::tcp_client::{Connector, Starter};
+use super::tcp_client::Starter;
+use super::tcp_connector::Connector;
 use crate::context::Tally;
 use crate::plan::{
     Arrangement, ClientPlan, ClientWorkload, Limit, LoadDirection, Payload, Shape, SocketPlan,
