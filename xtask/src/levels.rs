@@ -70,14 +70,14 @@ const LEVELS: [Level; 4] = [
         runs: &[
             Run {
                 packages: &["interop"],
-                programs: &["--lib", "kit", "native"],
+                programs: &["--lib", "kit", "native", "multicast", "links"],
                 threads: None,
             },
             // Most of a case is waiting, so more cases than cores.
             Run {
                 packages: &["interop"],
                 programs: &["layout"],
-                threads: Some(8),
+                threads: Some(12),
             },
             Run {
                 packages: &["interop"],

@@ -48,8 +48,10 @@ impl Tally {
         };
         match verdict.split_whitespace().next() {
             Some("ok") => self.pass(),
-            Some("FAILED") => self.fail(name),
-            Some("ignored,") | Some("ignored") => self.skip(format!("{name}: ignored")),
+            Some("FAILED") => self.fail(name.trim_end()),
+            Some("ignored,") | Some("ignored") => {
+                self.skip(format!("{}: ignored", name.trim_end()));
+            }
             _ => {}
         }
     }
@@ -59,7 +61,7 @@ impl Tally {
     pub(crate) fn read_skip_log(&mut self, log: &str) {
         let mut tests: Vec<&str> = Vec::new();
         for line in log.lines() {
-            let test = line.split(':').next().unwrap_or(line);
+            let test = line.split_once(": ").map_or(line, |(test, _)| test);
             // A test may skip several of its parts; it is one test.
             if !tests.contains(&test) {
                 tests.push(test);
@@ -108,15 +110,16 @@ mod tests {
         for line in [
             "running 4 tests",
             "test a::b ... ok",
-            "test with <dots> ... FAILED",
+            "test with <dots>    ... FAILED",
             "test c ... ok",
+            "test a::c ... ok",
             "test d ... ignored, slow",
             "test result: FAILED. 2 passed; 1 failed; 1 ignored",
         ] {
             tally.read_line(line);
         }
-        tally.read_skip_log("c: no root\nc: no root again\n");
-        assert_eq!(tally.to_string(), "1 passed, 1 failed, 2 skipped");
+        tally.read_skip_log("c: no root\nc: no root again\na::c: no peer\n");
+        assert_eq!(tally.to_string(), "1 passed, 1 failed, 3 skipped");
         assert_eq!(tally.failures, ["with <dots>"]);
     }
 }

@@ -140,7 +140,7 @@ impl Context {
         for (what, result) in parts {
             if let Err(error) = result {
                 self.notice(Notice::Text(format!(
-                    "warning: no {what} (-z): {}; the test runs without",
+                    "no {what} (-z): {}; the run goes on without",
                     reason(&error)
                 )));
             }

@@ -157,32 +157,33 @@ impl<F: BurstFormat> BurstIntake<F> {
             usual: F::HEADER,
         };
         if preamble {
-            intake.look_at_preamble();
+            intake.look_at_preamble(now);
         } else {
-            intake.expect_header(0);
+            intake.begin_bursts(0, now);
         }
         intake
     }
 
     /// Decides on what stands before the first burst, by the bytes held.
-    fn look_at_preamble(&mut self) {
+    fn look_at_preamble(&mut self, now: MonoTime) {
         match self.format.preamble(&self.held[..self.count]) {
             Preamble::Need(needed) if needed > self.count && needed <= HELD => {
                 self.needed = needed;
             }
             Preamble::Need(_) => self.give_up(),
-            Preamble::Length(length) if length <= self.count => self.expect_header(length),
+            Preamble::Length(length) if length <= self.count => self.begin_bursts(length, now),
             Preamble::Length(length) if length <= HELD => self.needed = length,
             Preamble::Length(_) => self.give_up(),
         }
     }
 
-    /// A header is next; what is held beyond `used` bytes is the front of it.
-    fn expect_header(&mut self, used: usize) {
-        self.held.copy_within(used..self.count, 0);
-        self.count -= used;
+    /// Bursts begin; what is held beyond `used` bytes is the front of the first ones.
+    fn begin_bursts(&mut self, used: usize, now: MonoTime) {
+        let (held, count) = (self.held, self.count);
+        self.count = 0;
         self.needed = F::HEADER;
         self.place = Place::Header;
+        self.sort(&held[used..count], now);
     }
 
     fn give_up(&mut self) {
@@ -218,7 +219,7 @@ impl<F: BurstFormat> BurstIntake<F> {
 
     fn held_is_complete(&mut self, now: MonoTime) {
         if matches!(self.place, Place::Preamble) {
-            return self.look_at_preamble();
+            return self.look_at_preamble(now);
         }
         let head = self.format.head(&self.held[..F::HEADER]);
         let Some(head) = head.filter(|head| head.size as usize >= F::HEADER) else {
@@ -326,6 +327,25 @@ mod tests {
     use super::*;
     use crate::counters::Intervals;
 
+    /// Asks for 40 bytes before it knows that they are bursts.
+    struct Late;
+
+    impl BurstFormat for Late {
+        const HEADER: usize = 4;
+
+        fn head(&self, header: &[u8]) -> Option<BurstHead> {
+            Tiny.head(header)
+        }
+
+        fn preamble(&self, bytes: &[u8]) -> Preamble {
+            if bytes.len() < 40 {
+                Preamble::Need(40)
+            } else {
+                Preamble::Length(0)
+            }
+        }
+    }
+
     /// Headers of four bytes: a mark, number, size, and a stamp of 0.
     struct Tiny;
 
@@ -354,6 +374,13 @@ mod tests {
     }
 
     fn intake(preamble: bool) -> (BurstIntake<Tiny>, mpsc::Receiver<BurstRecord>) {
+        intake_of(Tiny, preamble)
+    }
+
+    fn intake_of<F: BurstFormat>(
+        format: F,
+        preamble: bool,
+    ) -> (BurstIntake<F>, mpsc::Receiver<BurstRecord>) {
         let (give, log) = mpsc::sync_channel(100);
         let plan = BurstPlan {
             cell: Arc::new(BurstCell::new(Intervals::new(at(0), None))),
@@ -364,7 +391,7 @@ mod tests {
             histogram: None,
             log: Some(give),
         };
-        (BurstIntake::new(Tiny, plan, preamble, at(0)), log)
+        (BurstIntake::new(format, plan, preamble, at(0)), log)
     }
 
     fn burst(id: u8, size: u8) -> Vec<u8> {
@@ -436,6 +463,47 @@ mod tests {
             assert!(intake.counters.broken);
             assert_eq!(intake.counters.latency.count, 1);
             assert_eq!(intake.counters.receive.bytes, 40 + wrong.len() as u64);
+        }
+    }
+
+    #[test]
+    fn bursts_within_what_was_taken_for_a_preamble_are_not_lost() {
+        let mut stream = Vec::new();
+        for (id, size) in [(1, 10), (2, 4), (3, 12), (4, 30)] {
+            stream.extend(burst(id, size));
+        }
+        for cut in [1, 7, 40, 56] {
+            let (mut intake, log) = intake_of(Late, true);
+            for part in stream.chunks(cut) {
+                intake.take(part.len(), part, at(1));
+            }
+            let bytes: Vec<u64> = log.try_iter().map(|record| record.bytes).collect();
+            assert_eq!(bytes, [10, 4, 12, 30], "{cut}");
+        }
+    }
+
+    #[test]
+    fn no_stream_stops_the_intake() {
+        let mut random = tapeline_stats::Random::seeded(11);
+        for _ in 0..3_000 {
+            let (mut intake, _log) = intake(random.bits() & 1 == 0);
+            let mut total = 0;
+            for _ in 0..20 {
+                let count = intake.next_read(64).length;
+                assert!((1..=64).contains(&count));
+                let count = 1 + (random.bits() as usize) % count;
+                // Mostly headers and small numbers, so that bursts happen.
+                let data: Vec<u8> = (0..count)
+                    .map(|_| match random.bits() % 4 {
+                        0 => b'H',
+                        1 => b'P',
+                        _ => (random.bits() % 70) as u8,
+                    })
+                    .collect();
+                intake.take(count, &data, at(total));
+                total += count as u64;
+            }
+            assert_eq!(intake.bytes(), total);
         }
     }
 }

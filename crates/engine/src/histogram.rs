@@ -174,7 +174,7 @@ impl HistogramReader {
     #[must_use]
     pub fn new(cell: Arc<HistogramCell>) -> Self {
         // One bin holds an empty histogram as well as a million do.
-        let empty = || LinearHistogram::new(cell.shape);
+        let empty = || LinearHistogram::from_counts(cell.shape, [], 0, 0, None);
         Self {
             even: empty(),
             odd: empty(),

@@ -48,7 +48,7 @@ pub use cell::SnapshotCell;
 pub use counters::{
     BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell, DatagramCounters,
     DatagramPublisher, DelayCell, DelayCounters, DelayPublisher, DelaySeries, ExchangeCell,
-    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals, Intervals,
+    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals, Intervals, LinkFaults,
     OneWayDelays, Publisher, ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell,
     SendCounters, SendPublisher, Words,
 };
@@ -71,7 +71,7 @@ pub use stream_content::{Blocks, BurstStamp, BurstStart, StreamContent};
 pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender, WriteTimes};
 pub use timing::{KernelPacing, Rest, Timing};
-pub use udp_receive::{ArrivedDatagram, DatagramReceiver, ReceiverHistograms};
+pub use udp_receive::{ArrivedDatagram, DatagramReceiver, FrameRecord, ReceiverHistograms};
 pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
 pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};
 pub use variable_rate::VariableRate;

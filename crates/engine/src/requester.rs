@@ -27,6 +27,10 @@ pub trait RequestStamp: Send {
     /// from 1; those of a burst share the number of its slot, from 1.
     fn stamp(&mut self, request: &mut [u8], number: u32, wall: WallTime);
 
+    /// Whether these bytes begin as a response does. They do not where the server's responses
+    /// are of another size than asked for.
+    fn is_response(&self, response: &[u8]) -> bool;
+
     /// The server's times in a response, where it has any.
     fn server_times(&self, response: &[u8]) -> Option<ServerTimes>;
 }
@@ -81,6 +85,9 @@ pub struct RequestPlan<S> {
     /// The protocol's stamp.
     pub stamp: S,
 }
+
+const OTHER_SIZE: &str = "the server's responses are not of the size asked for: servers before \
+                          2.2 answer in the size of the request";
 
 enum Phase {
     Idle,
@@ -205,8 +212,10 @@ impl<S: RequestStamp> Requester<S> {
     }
 
     fn complete(&mut self) {
-        let (now, wall) = (self.clock.now(), self.clock.wall());
+        let now = self.clock.now();
         let round_trip = now.since(self.asked);
+        // By the steady clock, so that no step of the other one is in any delay.
+        let wall = self.asked_wall + round_trip;
         self.mark(now);
         let nanos = i64::try_from(round_trip.as_nanos()).unwrap_or(i64::MAX);
         self.delays.record(nanos);
@@ -248,6 +257,12 @@ impl<S: RequestStamp> Requester<S> {
         }
     }
 
+    /// The server answers, but not in the size asked for.
+    fn misfit(&mut self, now: MonoTime) -> Step {
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidData, OTHER_SIZE);
+        self.finish(Cause::Failed(Stage::Receive, error), now)
+    }
+
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
         for (slot, percent) in self.counters.percentiles.iter_mut().zip([50.0, 90.0, 99.0]) {
             *slot = self
@@ -267,7 +282,11 @@ impl<S: RequestStamp> Requester<S> {
         }
         let silence = now.since(self.moved);
         if silence > self.plan.patience {
-            return self.finish(Cause::Vanished(silence), now);
+            return match self.phase {
+                // As much as a request, and no more.
+                Phase::Receiving { got } if got == self.plan.request.len() => self.misfit(now),
+                _ => self.finish(Cause::Vanished(silence), now),
+            };
         }
         Step::NotReady
     }
@@ -315,10 +334,12 @@ impl<S: RequestStamp> Requester<S> {
             Ok(received) => {
                 self.moved = now;
                 let got = got + received;
-                if got == self.response.len() {
+                if got < self.response.len() {
+                    self.phase = Phase::Receiving { got };
+                } else if self.plan.stamp.is_response(&self.response) {
                     self.complete();
                 } else {
-                    self.phase = Phase::Receiving { got };
+                    return self.misfit(now);
                 }
                 Step::Progress
             }

@@ -179,22 +179,34 @@ impl<R: Respond> Responder<R> {
     /// A request is complete.
     fn request(&mut self, now: MonoTime) -> Step {
         self.received = self.clock.wall();
-        self.publisher.publish(&self.counters);
         let request = &self.plan.buffer[..self.plan.request_length];
         match self.plan.respond.read(request) {
             Answer::Reply { length, hold } => {
-                if self.plan.quickack && !hold.is_zero() {
+                let length = length.min(self.plan.buffer.len());
+                if hold.is_zero() {
+                    self.stamp(length, self.received);
+                    return Step::Progress;
+                }
+                self.publisher.publish(&self.counters);
+                if self.plan.quickack {
                     // Every segment sent turns delayed acknowledgements on again.
                     let _ = self.plan.conn.set_quickack(true);
                 }
                 self.phase = Phase::Holding {
-                    length: length.min(self.plan.buffer.len()),
+                    length,
                     until: now + hold,
                 };
                 Step::Progress
             }
             Answer::End => self.finish(Cause::Complete, now),
         }
+    }
+
+    /// Makes the request the response, which is to be sent now.
+    fn stamp(&mut self, length: usize, now: WallTime) {
+        let buffer = &mut self.plan.buffer;
+        self.plan.respond.stamp(buffer, self.received, now);
+        self.phase = Phase::Replying { length, at: 0 };
     }
 
     fn reply(&mut self, length: usize, at: usize, now: MonoTime, call: Call) -> Step {
@@ -243,10 +255,7 @@ impl<R: Respond> TcpWork for Responder<R> {
             if now < until {
                 return Step::NotBefore(deadline.map_or(until, |deadline| until.min(deadline)));
             }
-            let sent = self.clock.wall();
-            let buffer = &mut self.plan.buffer;
-            self.plan.respond.stamp(buffer, self.received, sent);
-            self.phase = Phase::Replying { length, at: 0 };
+            self.stamp(length, self.clock.wall());
         }
         match self.phase {
             Phase::Reading { got } => self.read(got, now, call),

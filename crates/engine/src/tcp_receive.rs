@@ -31,7 +31,7 @@ pub struct TcpReceivePlan {
     /// Stop after this many bytes, those before it included; a peer that closes before, by more
     /// than one read, has failed.
     pub bytes: Option<u64>,
-    /// When reads are due; `None` reads as fast as data comes.
+    /// When reads are due, a byte being a unit; `None` reads as fast as data comes.
     pub schedule: Option<Schedule>,
     /// Close the sending direction at the end (a reverse client's answer to the
     /// server's close).
@@ -42,6 +42,8 @@ pub struct TcpReceivePlan {
     pub quickack: bool,
     /// End as vanished when nothing arrives for this long.
     pub patience: Duration,
+    /// The same before the first data, which the peer may have been told to hold back.
+    pub first_patience: Duration,
     /// Flag that ends the flow.
     pub stop: Stop,
 }
@@ -61,6 +63,7 @@ impl TcpReceivePlan {
             discard: false,
             quickack: false,
             patience: PATIENCE,
+            first_patience: PATIENCE,
             stop,
         }
     }
@@ -156,13 +159,19 @@ impl Intake for ByteIntake {
 pub struct TcpReceiver<I> {
     plan: TcpReceivePlan,
     intake: I,
+    /// Something has arrived.
+    begun: bool,
 }
 
 impl<I: Intake> TcpReceiver<I> {
     /// A receiver that starts with its first step.
     #[must_use]
     pub fn new(plan: TcpReceivePlan, intake: I) -> Self {
-        Self { plan, intake }
+        Self {
+            plan,
+            intake,
+            begun: false,
+        }
     }
 
     fn receive(&self, buffer: &mut [u8], call: Call) -> (bool, io::Result<usize>) {
@@ -246,14 +255,20 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 let now = SystemClock.now();
                 let data = if kept { &buffer[..received] } else { &[] };
                 self.intake.take(received, data, now);
+                self.begun = true;
                 if let Some(schedule) = &mut self.plan.schedule {
-                    schedule.sent(1, now);
+                    schedule.sent(received as u64, now);
                 }
                 Step::Progress
             }
             Err(error) if is_not_ready(&error) => {
                 let silence = now.since(self.intake.last());
-                if silence > self.plan.patience {
+                let patience = if self.begun {
+                    self.plan.patience
+                } else {
+                    self.plan.first_patience
+                };
+                if silence > patience {
                     return self.finish(Cause::Vanished(silence), self.intake.last());
                 }
                 Step::NotReady

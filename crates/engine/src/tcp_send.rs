@@ -21,6 +21,9 @@ pub enum SendEnd {
     /// Close the sending direction, then discard what arrives until the peer closes,
     /// at most this long.
     ShutdownAndDrain(Duration),
+    /// The same, but the flow counts as ended when its last byte was written. A connection that
+    /// were closed then could lose what it has not delivered.
+    ShutdownUncounted(Duration),
     /// Close the sending direction.
     Shutdown,
     /// Leave the connection as it is.
@@ -400,7 +403,7 @@ impl TcpSender {
         let drain = match self.plan.end {
             SendEnd::Leave => return self.finish(cause, now),
             SendEnd::Shutdown => Duration::ZERO,
-            SendEnd::ShutdownAndDrain(limit) => limit,
+            SendEnd::ShutdownAndDrain(limit) | SendEnd::ShutdownUncounted(limit) => limit,
         };
         // A peer that has closed both ways already leaves nothing to close.
         if let Err(error) = self.plan.conn.shutdown_write()
@@ -474,6 +477,10 @@ impl TcpSender {
     }
 
     fn drained(&mut self, at: MonoTime) -> Step {
+        let at = match (&self.phase, self.plan.end) {
+            (Phase::Draining { since, .. }, SendEnd::ShutdownUncounted(_)) => *since,
+            _ => at,
+        };
         let cause = match std::mem::replace(&mut self.phase, Phase::Over) {
             Phase::Draining { cause, .. } => cause,
             Phase::Sending | Phase::Over => Cause::Complete,

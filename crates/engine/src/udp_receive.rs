@@ -1,11 +1,13 @@
 //! Accounting for the datagrams of one flow as they arrive.
 
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
 
-use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher};
+use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher, LinkFaults};
 use crate::frame_receive::{ArrivedFrame, FrameTracker};
 use crate::histogram::HistogramRecorder;
 
@@ -39,6 +41,33 @@ pub struct ReceiverHistograms {
     pub jitter: Option<HistogramRecorder>,
 }
 
+/// A complete frame, for rows of frames.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameRecord {
+    /// Arrival of the first datagram.
+    pub start: MonoTime,
+    /// Arrival of the last byte.
+    pub end: MonoTime,
+    /// Arrival of the last byte minus the time the frame was due, seconds.
+    pub latency: Option<f64>,
+    /// Smallest and largest transit time since the record before, seconds.
+    pub extremes: (f64, f64),
+    /// The flow's counters then.
+    pub counters: DatagramCounters,
+}
+
+/// Tells of complete frames. When its reader is too slow, frames are left out.
+#[derive(Debug)]
+struct FrameLog {
+    give: SyncSender<FrameRecord>,
+    /// Arrival of the frame's first datagram, by the kernel's clock: many are fetched at once.
+    began: WallTime,
+    extremes: (f64, f64),
+}
+
+/// No transit time yet.
+const NO_EXTREMES: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
 /// What one flow received. Owned by the thread that reads the socket.
 #[derive(Debug)]
 pub struct DatagramReceiver {
@@ -47,6 +76,7 @@ pub struct DatagramReceiver {
     transit: Transit,
     frames: FrameTracker,
     histograms: ReceiverHistograms,
+    log: Option<FrameLog>,
     counters: DatagramCounters,
     publisher: DatagramPublisher,
 }
@@ -68,6 +98,7 @@ impl DatagramReceiver {
             transit: Transit::EMPTY,
             frames: FrameTracker::default(),
             histograms: ReceiverHistograms::default(),
+            log: None,
             counters,
             publisher,
         }
@@ -77,6 +108,17 @@ impl DatagramReceiver {
     #[must_use]
     pub fn with_histograms(mut self, histograms: ReceiverHistograms) -> Self {
         self.histograms = histograms;
+        self
+    }
+
+    /// Tells of each frame that is complete.
+    #[must_use]
+    pub fn with_frame_log(mut self, give: SyncSender<FrameRecord>) -> Self {
+        self.log = Some(FrameLog {
+            give,
+            began: WallTime::default(),
+            extremes: NO_EXTREMES,
+        });
         self
     }
 
@@ -95,18 +137,20 @@ impl DatagramReceiver {
         let arrival = self.tracker.observe(datagram.sequence);
         match arrival {
             Arrival::InOrder { .. } => {
-                self.observe_frame(datagram, now);
+                let completed = self.observe_frame(datagram, now);
                 let transit = self.observe_transit(datagram, now);
                 let differs = self.jitter.observe(transit).is_some();
                 if let Some(histogram) = self.histograms.jitter.as_mut().filter(|_| differs) {
                     let difference = self.jitter.difference_ns().saturating_abs();
                     histogram.record(difference, now, datagram.arrival);
                 }
+                self.tell_frame(completed, datagram.arrival, now);
             }
             Arrival::Reordered { .. } => {
                 // A late datagram has a delay, but no place in the jitter series.
-                self.observe_frame(datagram, now);
+                let completed = self.observe_frame(datagram, now);
                 self.observe_transit(datagram, now);
+                self.tell_frame(completed, datagram.arrival, now);
             }
             Arrival::Duplicate | Arrival::TooOld => {}
         }
@@ -122,15 +166,37 @@ impl DatagramReceiver {
         if let Some(histogram) = &mut self.histograms.transit {
             histogram.record(transit, now, datagram.arrival);
         }
+        if let Some(log) = &mut self.log {
+            let seconds = transit as f64 * 1e-9;
+            log.extremes.0 = log.extremes.0.min(seconds);
+            log.extremes.1 = log.extremes.1.max(seconds);
+        }
         transit
     }
 
-    /// Counts a datagram's part of its frame.
+    /// Tells of a frame that a datagram has completed.
     #[inline]
-    fn observe_frame(&mut self, datagram: &ArrivedDatagram, now: MonoTime) {
-        let Some(frame) = &datagram.frame else {
+    fn tell_frame(&mut self, completed: Option<Option<i64>>, arrival: WallTime, now: MonoTime) {
+        let (Some(latency), true) = (completed, self.log.is_some()) else {
             return;
         };
+        self.gather();
+        if let Some(log) = &mut self.log {
+            let lasted = u64::try_from(arrival.nanos_since(log.began)).unwrap_or(0);
+            let _ = log.give.try_send(FrameRecord {
+                start: now - Duration::from_nanos(lasted),
+                end: now,
+                latency: latency.map(|nanos| nanos as f64 * 1e-9),
+                extremes: std::mem::replace(&mut log.extremes, NO_EXTREMES),
+                counters: self.counters,
+            });
+        }
+    }
+
+    /// Counts a datagram's part of its frame; returns the latency of one that is complete.
+    #[inline]
+    fn observe_frame(&mut self, datagram: &ArrivedDatagram, now: MonoTime) -> Option<Option<i64>> {
+        let frame = datagram.frame.as_ref()?;
         let counts = &mut self.counters.frames;
         let progress = self
             .frames
@@ -138,12 +204,16 @@ impl DatagramReceiver {
         if progress.begins {
             // The pause between frames says nothing about the network.
             self.jitter.skip_next_difference();
+            if let Some(log) = &mut self.log {
+                log.began = datagram.arrival;
+            }
         }
         if let (Some(Some(latency)), Some(histogram)) =
             (progress.completed, &mut self.histograms.frames)
         {
             histogram.record(latency, now, datagram.arrival);
         }
+        progress.completed
     }
 
     /// The flow has ended: frames that are incomplete are lost, if any datagram is; else the
@@ -153,6 +223,11 @@ impl DatagramReceiver {
             self.frames.finish(&mut self.counters.frames);
         }
         self.publish();
+    }
+
+    /// What is wrong below UDP; to be counted up by whoever looks.
+    pub fn link_faults(&mut self) -> &mut LinkFaults {
+        &mut self.counters.link
     }
 
     /// Makes the counters visible to the sampler.

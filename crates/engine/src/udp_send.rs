@@ -108,16 +108,21 @@ impl Destination {
         }
     }
 
-    fn address(self) -> Option<SocketAddr> {
+    /// Sends datagrams of `length` bytes.
+    #[inline]
+    fn send_segments(
+        self,
+        socket: &UdpSocket,
+        datagrams: &[u8],
+        length: usize,
+    ) -> io::Result<usize> {
         match self {
-            Self::Connected => None,
-            Self::To(peer) | Self::Marked(peer, _) => Some(peer),
+            Self::Connected => socket.send_segments(datagrams, length, None),
+            Self::To(peer) => socket.send_segments(datagrams, length, Some(peer)),
+            Self::Marked(peer, marks) => {
+                socket.send_marked_segments(datagrams, length, peer, marks)
+            }
         }
-    }
-
-    /// A segmented call has no room for a mark.
-    fn takes_segments(self) -> bool {
-        !matches!(self, Self::Marked(..))
     }
 }
 
@@ -392,7 +397,7 @@ impl<S: DatagramStamp> Sender<S> {
         let datagrams = &self.buffer[..total];
         let socket = &self.plan.socket;
         let result = if count > 1 {
-            socket.send_segments(datagrams, length, self.plan.to.address())
+            self.plan.to.send_segments(socket, datagrams, length)
         } else {
             self.plan.to.send(socket, datagrams)
         };
@@ -454,11 +459,7 @@ impl<S: DatagramStamp> Sender<S> {
 
 /// Datagrams per call: one while single sends keep the gap.
 fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
-    if !plan.segmentation
-        || !plan.to.takes_segments()
-        || length == 0
-        || !plan.socket.supports_segmentation()
-    {
+    if !plan.segmentation || length == 0 || !plan.socket.supports_segmentation() {
         return 1;
     }
     let fitting = MAX_PAYLOAD / length;

@@ -53,9 +53,32 @@ fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver<ByteIntake> {
     let cell = Arc::new(ReceiveCell::new(intervals()));
     let plan = TcpReceivePlan {
         patience: PATIENCE,
+        first_patience: PATIENCE,
         ..TcpReceivePlan::new(Arc::new(conn), 8192, stop.clone())
     };
     TcpReceiver::new(plan, ByteIntake::new(cell, 8192, 0, now))
+}
+
+#[test]
+fn data_that_is_held_back_is_waited_for() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let now = SystemClock.now();
+    let cell = Arc::new(ReceiveCell::new(intervals()));
+    let plan = TcpReceivePlan {
+        patience: PATIENCE,
+        first_patience: Duration::from_secs(3600),
+        ..TcpReceivePlan::new(Arc::new(there), 8192, stop.clone())
+    };
+    let work = TcpReceiver::new(plan, ByteIntake::new(Arc::clone(&cell), 8192, 0, now));
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(PATIENCE + PATIENCE / 4);
+        here.send_all(&[0; 1000]).expect("data");
+    });
+    let ending = run(work, &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    assert_eq!(cell.read().bytes, 1000);
+    late.join().expect("the sender");
 }
 
 /// The silence belongs to the cause, not to the time measured.
@@ -98,6 +121,30 @@ fn a_peer_that_never_closes_does_not_lengthen_the_test() {
 }
 
 #[test]
+fn data_arrives_whole_although_the_close_does_not_count() {
+    let (there, here) = connection();
+    let stop = Stop::new();
+    let begun = Arc::new(std::sync::Barrier::new(2));
+    let ready = Arc::clone(&begun);
+    let reader = std::thread::spawn(move || {
+        // Unread by the sender, an answer would turn an early close into a reset.
+        here.send_all(&[0; 28]).expect("an answer");
+        ready.wait();
+        std::thread::sleep(Duration::from_millis(50));
+        let began = SystemClock.now();
+        let mut read = vec![0; 1000];
+        here.recv_exact(&mut read).expect("all of it");
+        began
+    });
+    begun.wait();
+    let end = SendEnd::ShutdownUncounted(LIMIT);
+    let ending = run(sender(there, Some(1000), end, &stop), &stop);
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    let first_read = reader.join().expect("the reader");
+    assert!(ending.at < first_read, "{ending:?}");
+}
+
+#[test]
 fn a_peer_that_talks_without_end_is_not_listened_to_without_end() {
     let (there, here) = connection();
     let stop = Stop::new();
@@ -129,6 +176,10 @@ struct Plain;
 
 impl RequestStamp for Plain {
     fn stamp(&mut self, _: &mut [u8], _: u32, _: WallTime) {}
+
+    fn is_response(&self, _: &[u8]) -> bool {
+        true
+    }
 
     fn server_times(&self, _: &[u8]) -> Option<ServerTimes> {
         None

@@ -46,6 +46,10 @@ impl RequestStamp for Plain {
         put(request, 4, wall);
     }
 
+    fn is_response(&self, response: &[u8]) -> bool {
+        response[..4] != [0; 4]
+    }
+
     fn server_times(&self, response: &[u8]) -> Option<ServerTimes> {
         Some(ServerTimes {
             received: get(response, 12),
@@ -89,6 +93,10 @@ fn request_plan(conn: TcpConn, start: MonoTime) -> RequestPlan<Plain> {
 }
 
 fn responder(conn: TcpConn, respond: Plain, stop: &Stop) -> Responder<Plain> {
+    responder_with(conn, respond, true, stop)
+}
+
+fn responder_with(conn: TcpConn, respond: Plain, quickack: bool, stop: &Stop) -> Responder<Plain> {
     let now = SystemClock.now();
     Responder::new(
         ResponsePlan {
@@ -97,7 +105,7 @@ fn responder(conn: TcpConn, respond: Plain, stop: &Stop) -> Responder<Plain> {
             buffer: vec![0; SIZE],
             already: 0,
             read_length: 800,
-            quickack: true,
+            quickack,
             deadline: None,
             patience: LIMIT,
             cell: Arc::new(ReceiveCell::new(Intervals::new(now, None))),
@@ -280,5 +288,119 @@ fn a_hold_does_not_block_the_other_flows_of_a_worker() {
     for (_there, ended) in held {
         let ending = ended.recv_timeout(LIMIT).expect("an end");
         assert!(matches!(ending.cause, Cause::Stopped), "{ending:?}");
+    }
+}
+
+#[test]
+fn responses_of_another_size_are_told_apart() {
+    // Longer ones: the second one read begins inside the first one.
+    let (there, here) = connection();
+    let mut message = [0; 150];
+    message[3] = 1;
+    here.send_all(&message).expect("a response");
+    here.send_all(&message).expect("a response");
+    let start = SystemClock.now();
+    let mut plan = request_plan(there, start);
+    plan.requests = Some(3);
+    let ending = run_blocking(&mut Requester::new(plan, start), &Stop::new());
+    assert_misfit(&ending);
+    // Shorter ones: as much as the request, and silence.
+    let (there, here) = connection();
+    here.send_all(&message[..SIZE]).expect("a response");
+    let start = SystemClock.now();
+    let mut plan = request_plan(there, start);
+    plan.response_length = 150;
+    plan.patience = Duration::from_millis(60);
+    let ending = run_blocking(&mut Requester::new(plan, start), &Stop::new());
+    assert_misfit(&ending);
+    drop(here);
+}
+
+#[track_caller]
+fn assert_misfit(ending: &Ending) {
+    let Cause::Failed(_, error) = &ending.cause else {
+        panic!("{ending:?}");
+    };
+    assert!(error.to_string().contains("size"), "{error}");
+}
+
+/// Time for which nothing leaves an end that could carry an acknowledgement; shorter than
+/// systems put one off (40 ms).
+#[cfg(target_os = "linux")]
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// Whether what `conn` sent is acknowledged before anything comes back.
+#[cfg(target_os = "linux")]
+fn is_acknowledged_alone(conn: &TcpConn) -> bool {
+    use tapeline_sys::{Interest, Wait};
+    loop {
+        if conn
+            .wait_ready(Interest::READ, Wait::Never)
+            .expect("readiness")
+        {
+            return false;
+        }
+        if conn.unacknowledged_bytes() == Some(0) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// In how many of the later exchanges that was so: at first systems acknowledge at once.
+#[cfg(target_os = "linux")]
+fn acknowledged_alone(mut exchange: impl FnMut() -> bool) -> usize {
+    let alone: Vec<bool> = (0..16).map(|_| exchange()).collect();
+    alone[8..].iter().filter(|alone| **alone).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_held_request_is_acknowledged_at_once_when_asked_for() {
+    for quickack in [true, false] {
+        let (there, here) = connection();
+        let stop = Stop::new();
+        let respond = Plain {
+            hold: PAUSE,
+            ..EXACT
+        };
+        let mut work = responder_with(here, respond, quickack, &stop);
+        let server = std::thread::spawn(move || run_blocking(&mut work, &Stop::new()));
+        let alone = acknowledged_alone(|| {
+            there.send_all(&[0; SIZE]).expect("a request");
+            let alone = is_acknowledged_alone(&there);
+            there.recv_exact(&mut [0; SIZE]).expect("a response");
+            alone
+        });
+        drop(there);
+        server.join().expect("the server");
+        assert_eq!(alone > 4, quickack, "{alone} of 8");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_response_is_acknowledged_at_once_when_asked_for() {
+    for quickack in [true, false] {
+        let (there, here) = connection();
+        let start = SystemClock.now();
+        let mut plan = request_plan(there, start);
+        plan.quickack = quickack;
+        plan.requests = Some(17);
+        plan.burst = Some(RequestBurst {
+            requests: 1,
+            period: PAUSE,
+        });
+        let mut work = Requester::new(plan, start);
+        let client = std::thread::spawn(move || run_blocking(&mut work, &Stop::new()));
+        let mut message = [0; SIZE];
+        let alone = acknowledged_alone(|| {
+            here.recv_exact(&mut message).expect("a request");
+            here.send_all(&message).expect("a response");
+            is_acknowledged_alone(&here)
+        });
+        drop(here);
+        client.join().expect("the client");
+        assert_eq!(alone > 4, quickack, "{alone} of 8");
     }
 }

@@ -12,8 +12,8 @@ use tapeline_engine::{
     BurstCell, BurstFormat, BurstHead, BurstIntake, BurstPlan, BurstStamp, BurstStart, ByteIntake,
     Call, Cause, DelayCell, DelayPublisher, FrameClock, FrameSizes, HistogramCell, HistogramReader,
     HistogramRecorder, Intervals, KernelPacing, LatencyFrom, PayloadSource, Preamble, ReceiveCell,
-    Rest, SendCell, Step, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender,
-    TcpWork, Timing, WriteTimes, run_blocking,
+    Rest, Schedule, SendCell, Step, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan,
+    TcpSender, TcpWork, Timing, WriteTimes, run_blocking,
 };
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{SystemClock, TcpConn};
@@ -290,4 +290,31 @@ fn a_write_waits_for_room_before_it_is_stamped() {
     assert_eq!(waits, 100);
     drop(there);
     assert!(cell.read().bytes > 0);
+}
+
+#[test]
+fn a_limited_receiver_counts_bytes_not_reads() {
+    let (here, there) = connection();
+    let now = SystemClock.now();
+    let plan = TcpSendPlan {
+        bytes: Some(400_000),
+        ..send_plan(here, StreamContent::Repeated(vec![1; 500].into()), 500)
+    };
+    let cell = Arc::new(ReceiveCell::new(intervals(now)));
+    let stop = Stop::new();
+    // 16 Mbit/s: 0.2 s, however short the reads are.
+    let receive = TcpReceivePlan {
+        schedule: Schedule::at_bit_rate(now, 8, 16_000_000),
+        ..TcpReceivePlan::new(Arc::new(there), 100_000, stop.clone())
+    };
+    let intake = ByteIntake::new(Arc::clone(&cell), 100_000, 0, now);
+    let mut receiver = TcpReceiver::new(receive, intake);
+    let reading = std::thread::spawn(move || run_blocking(&mut receiver, &stop));
+    let stop = plan.stop.clone();
+    run_blocking(&mut TcpSender::new(plan, now), &stop);
+    let ending = reading.join().expect("the receiver");
+    assert_eq!(cell.read().bytes, 400_000);
+    let took = ending.at.since(now);
+    assert!(took > Duration::from_millis(150), "{took:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }

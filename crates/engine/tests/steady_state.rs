@@ -9,11 +9,13 @@ use std::time::Duration;
 use allocation_counter::measure;
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, ArrivedDatagram, ByteIntake, Call, DatagramCell, DatagramReceiver, DatagramStamp,
-    ExchangeCell, ExchangeHistograms, HistogramCell, HistogramRecorder, Intervals, Precision,
-    ReceiveCell, RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder,
-    ResponsePlan, Schedule, SendCell, ServerTimes, Step, Stop, StreamContent, TcpReceivePlan,
-    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Timing, UdpSendPlan, UdpTraffic, run_udp_sender,
+    Answer, ArrivedDatagram, ArrivedFrame, ByteIntake, Call, DatagramCell, DatagramReceiver,
+    DatagramStamp, ExchangeCell, ExchangeHistograms, FrameClock, FrameSizes, FrameTraffic,
+    HistogramCell, HistogramRecorder, Intervals, LengthChain, LengthPace, LengthTraffic, Precision,
+    ReceiveCell, ReceiverHistograms, RequestBurst, RequestPlan, RequestStamp, Requester, Respond,
+    Responder, ResponsePlan, Schedule, SendCell, ServerTimes, Step, Stop, StreamContent,
+    TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Timing, UdpSendPlan, UdpTraffic,
+    VariableRate, run_udp_sender,
 };
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
@@ -72,11 +74,19 @@ fn stream_steps() {
 fn arriving_datagrams() {
     let now = SystemClock.now();
     let cell = Arc::new(DatagramCell::new(intervals(now)));
-    let mut receiver = DatagramReceiver::new(1, cell, now);
+    let recorder = || {
+        let cell = HistogramCell::new(HistogramShape::DELAY, intervals(now));
+        Some(HistogramRecorder::new(Arc::new(cell)))
+    };
+    let mut receiver = DatagramReceiver::new(1, cell, now).with_histograms(ReceiverHistograms {
+        transit: recorder(),
+        frames: recorder(),
+        jitter: recorder(),
+    });
     let mut sequence = 0_u64;
     let mut observe = |batches: u64| {
         for batch in 0..batches {
-            let now = SystemClock.now();
+            let (now, now_wall) = (SystemClock.now(), SystemClock.wall());
             for n in 0..64 {
                 sequence += 1;
                 // Gaps, late ones and copies among them.
@@ -91,8 +101,13 @@ fn arriving_datagrams() {
                     arrival: WallTime::from_nanos(n as i64 * 1100),
                     length: 1470,
                     truncated: false,
-                    marked: false,
-                    frame: None,
+                    marked: n % 3 == 0,
+                    frame: Some(ArrivedFrame {
+                        id: sequence as u32 / 10 + 1,
+                        previous: sequence as u32 / 10,
+                        size: 14_700,
+                        due: Some(now_wall),
+                    }),
                 };
                 receiver.observe(&datagram, now);
             }
@@ -102,7 +117,9 @@ fn arriving_datagrams() {
     // The history of gaps doubles a few times until it covers its window.
     observe(1100);
     assert_eq!(allocations(|| observe(1000)), 0);
-    assert!(receiver.counters().reordered > 0 && receiver.counters().duplicates > 0);
+    let counters = receiver.counters();
+    assert!(counters.reordered > 0 && counters.duplicates > 0 && counters.marked > 0);
+    assert!(counters.frames.received > 0 && counters.frames.lost > 0);
 }
 
 struct Number;
@@ -114,7 +131,7 @@ impl DatagramStamp for Number {
 }
 
 /// Allocations of a sender of `count` datagrams, its beginning included.
-fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
+fn of_sending(count: u64, segmentation: bool, traffic: impl FnOnce(MonoTime) -> UdpTraffic) -> u64 {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let options = SocketOptions::default();
     let sink = UdpSocket::bind(any, &options).expect("socket").socket;
@@ -131,7 +148,7 @@ fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
         deadline: None,
         bytes: Some(count * 100),
         bytes_from: MonoTime::ZERO,
-        traffic: UdpTraffic::steady(rate.and_then(|rate| Schedule::at_bit_rate(start, 800, rate))),
+        traffic: traffic(start),
         content: None,
         precision: Precision::Precise,
         segmentation,
@@ -150,11 +167,45 @@ fn of_sending(count: u64, segmentation: bool, rate: Option<u64>) -> u64 {
 fn leaving_datagrams() {
     for segmentation in [false, true] {
         for rate in [None, Some(400_000_000)] {
-            let few = of_sending(128, segmentation, rate);
-            let many = of_sending(12_800, segmentation, rate);
+            let traffic = |start| {
+                let schedule = rate.and_then(|rate| Schedule::at_bit_rate(start, 800, rate));
+                UdpTraffic::steady(schedule)
+            };
+            let few = of_sending(128, segmentation, traffic);
+            let many = of_sending(12_800, segmentation, traffic);
             assert_eq!(few, many, "segmentation {segmentation}, rate {rate:?}");
         }
     }
+}
+
+#[test]
+fn leaving_datagrams_of_every_shape() {
+    let frames = |start| {
+        let clock = FrameClock::new(start, Duration::from_micros(50));
+        let sizes = FrameSizes::new(1_000.0, 0.0, 1);
+        UdpTraffic::Frames(FrameTraffic::new(clock, sizes, 100, 1, Duration::ZERO))
+    };
+    let lengths = |_| {
+        let rows = [vec![0.5, 0.5], vec![0.5, 0.5]];
+        let chain = LengthChain::new(&[100, 100], &rows, 1).expect("a chain");
+        UdpTraffic::Lengths(LengthTraffic::new(chain, LengthPace::Unpaced))
+    };
+    let variable = |start| {
+        let rate = VariableRate::new(start, 800, 400e6, 100e6, 1).expect("a rate");
+        UdpTraffic::Variable(rate)
+    };
+    assert_eq!(
+        of_sending(128, true, frames),
+        of_sending(12_800, true, frames)
+    );
+    assert_eq!(
+        of_sending(128, true, lengths),
+        of_sending(12_800, true, lengths)
+    );
+    assert_eq!(
+        of_sending(128, true, variable),
+        of_sending(12_800, true, variable)
+    );
 }
 
 struct Echo;
@@ -162,6 +213,10 @@ struct Echo;
 impl RequestStamp for Echo {
     fn stamp(&mut self, request: &mut [u8], number: u32, _: WallTime) {
         request[..4].copy_from_slice(&number.to_be_bytes());
+    }
+
+    fn is_response(&self, _: &[u8]) -> bool {
+        true
     }
 
     fn server_times(&self, _: &[u8]) -> Option<ServerTimes> {

@@ -114,19 +114,18 @@ impl LinearHistogram {
         above: u64,
         maximum: Option<(i64, WallTime)>,
     ) -> Self {
-        let mut histogram = Self::new(shape);
-        (histogram.below, histogram.above) = (below, above);
-        histogram.total = below + above;
-        for count in counts {
-            histogram.total += count;
-            if histogram.counts.len() < histogram.shape.bins as usize {
-                histogram.counts.push(count);
-            } else {
-                histogram.above += count;
-            }
+        let shape = shape.in_range();
+        let mut counts = counts.into_iter();
+        let kept: Vec<u64> = counts.by_ref().take(shape.bins as usize).collect();
+        let beyond = above + counts.sum::<u64>();
+        Self {
+            shape,
+            total: below + beyond + kept.iter().sum::<u64>(),
+            counts: kept,
+            below,
+            above: beyond,
+            maximum,
         }
-        histogram.maximum = maximum;
-        histogram
     }
 
     /// The bin (from 0) that a sample in nanoseconds belongs to.
@@ -235,7 +234,10 @@ impl LinearHistogram {
     /// is known if it is new since then.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let mut interval = self.clone();
+        let mut interval = Self {
+            counts: self.counts.clone(),
+            ..*self
+        };
         for (own, before) in interval.counts.iter_mut().zip(&earlier.counts) {
             *own = own.saturating_sub(*before);
         }
@@ -540,5 +542,17 @@ mod tests {
             prop_assert_eq!(found.summary(), interval.summary());
             prop_assert_eq!(later.summary(), of(&[a, b].concat()).summary());
         }
+    }
+
+    #[test]
+    fn counts_that_were_kept_elsewhere_make_the_same_histogram() {
+        let recorded = with_bins(&[(1, 3), (4, 2)], 1);
+        let made = LinearHistogram::from_counts(SHAPE, [3, 0, 0, 2], 1, 0, None);
+        assert!(made.bins().eq(recorded.bins()));
+        assert_eq!(made.summary(), recorded.summary());
+        // Bins that the shape does not have.
+        let narrow = HistogramShape { bins: 2, ..SHAPE };
+        let made = LinearHistogram::from_counts(narrow, [3, 0, 0, 2], 0, 1, None);
+        assert_eq!((made.total(), made.summary().above), (6, 3));
     }
 }

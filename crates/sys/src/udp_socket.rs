@@ -63,6 +63,24 @@ pub struct Marks {
     pub source: Option<IpAddr>,
 }
 
+/// Where a datagram goes, in the system's terms.
+#[derive(Clone, Debug)]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "android")),
+    allow(
+        dead_code,
+        reason = "only systems that can mark a datagram look at them"
+    )
+)]
+pub(crate) struct Addressee {
+    pub(crate) peer: SockAddr,
+    /// The packet is IPv4.
+    pub(crate) is_v4: bool,
+    /// The socket is IPv6.
+    pub(crate) on_v6: bool,
+    pub(crate) marks: Marks,
+}
+
 /// A bound, possibly connected, datagram socket. Every method takes `&self`.
 ///
 /// Interrupted calls are repeated; timeouts are [`io::ErrorKind::WouldBlock`]. An error that an
@@ -219,10 +237,29 @@ impl UdpSocket {
     /// # Errors
     /// As [`UdpSocket::send`]; `EINVAL` for a source that is no own address.
     pub fn send_marked_to(&self, data: &[u8], peer: SocketAddr, marks: Marks) -> io::Result<usize> {
-        let to_v4 = address::unmapped(peer).is_ipv4();
-        let to = self.system_address(peer);
-        match retry(|| segments::send_marked(&self.socket, self.is_v6, data, &to, to_v4, marks)) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.send_to(data, peer),
+        self.send_addressed(data, &self.addressee(peer, marks))
+    }
+
+    fn addressee(&self, peer: SocketAddr, marks: Marks) -> Addressee {
+        Addressee {
+            peer: self.system_address(peer),
+            is_v4: address::unmapped(peer).is_ipv4(),
+            on_v6: self.is_v6,
+            marks,
+        }
+    }
+
+    #[inline]
+    fn send_addressed(&self, data: &[u8], to: &Addressee) -> io::Result<usize> {
+        let plain = || {
+            self.socket
+                .send_to_with_flags(data, &to.peer, stream::SEND_FLAGS)
+        };
+        if to.marks == Marks::default() {
+            return retry(plain);
+        }
+        match retry(|| segments::send_marked(&self.socket, data, to)) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => retry(plain),
             other => other,
         }
     }
@@ -243,14 +280,39 @@ impl UdpSocket {
         segment_size: usize,
         peer: Option<SocketAddr>,
     ) -> io::Result<usize> {
+        let to = peer.map(|peer| self.addressee(peer, Marks::default()));
+        self.send_segments_addressed(data, segment_size, to.as_ref())
+    }
+
+    /// As [`UdpSocket::send_segments`] to `peer`, each datagram marked as by
+    /// [`UdpSocket::send_marked_to`].
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send_segments`].
+    pub fn send_marked_segments(
+        &self,
+        data: &[u8],
+        segment_size: usize,
+        peer: SocketAddr,
+        marks: Marks,
+    ) -> io::Result<usize> {
+        let to = self.addressee(peer, marks);
+        self.send_segments_addressed(data, segment_size, Some(&to))
+    }
+
+    fn send_segments_addressed(
+        &self,
+        data: &[u8],
+        segment_size: usize,
+        to: Option<&Addressee>,
+    ) -> io::Result<usize> {
         if segment_size == 0 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let peer = peer.map(|peer| self.system_address(peer));
         let group = segment_size.saturating_mul(Self::segments_per_call(segment_size));
         let mut sent = 0;
         for part in data.chunks(group) {
-            match self.send_group(part, segment_size, peer.as_ref()) {
+            match self.send_group(part, segment_size, to) {
                 Ok(count) => sent += count,
                 Err(error) if sent == 0 => return Err(error),
                 Err(_) => break,
@@ -268,33 +330,31 @@ impl UdpSocket {
         &self,
         data: &[u8],
         segment_size: usize,
-        peer: Option<&SockAddr>,
+        to: Option<&Addressee>,
     ) -> io::Result<usize> {
         if data.len() > segment_size && self.supports_segmentation() {
-            match retry(|| segments::send(&self.socket, data, segment_size, peer)) {
+            match retry(|| segments::send(&self.socket, data, segment_size, to)) {
                 Err(error) if segments::is_refusal(&error) => {
                     self.segmentation.store(false, Ordering::Relaxed);
                 }
                 other => return other,
             }
         }
-        self.send_one_by_one(data, segment_size, peer)
+        self.send_one_by_one(data, segment_size, to)
     }
 
     fn send_one_by_one(
         &self,
         data: &[u8],
         segment_size: usize,
-        peer: Option<&SockAddr>,
+        to: Option<&Addressee>,
     ) -> io::Result<usize> {
         let mut sent = 0;
         for datagram in data.chunks(segment_size) {
-            let result = retry(|| match peer {
-                Some(peer) => self
-                    .socket
-                    .send_to_with_flags(datagram, peer, stream::SEND_FLAGS),
-                None => self.socket.send_with_flags(datagram, stream::SEND_FLAGS),
-            });
+            let result = match to {
+                Some(to) => self.send_addressed(datagram, to),
+                None => retry(|| self.socket.send_with_flags(datagram, stream::SEND_FLAGS)),
+            };
             match result {
                 Ok(count) => sent += count,
                 Err(error) if sent == 0 => return Err(error),

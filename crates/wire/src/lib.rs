@@ -8,6 +8,10 @@
 //!
 //! - [`iperf2`]: iperf 1.7, 2.0.x, 2.1.x and 2.2.x over TCP and UDP.
 //! - [`iperf3`]: iperf3 3.1 to 3.22, control connection and data.
+//! - [`UdpPacket`]: what carries a datagram, for receivers below the sockets.
 
 pub mod iperf2;
 pub mod iperf3;
+mod udp_packet;
+
+pub use udp_packet::{PacketFault, UdpPacket};

@@ -1,6 +1,6 @@
 //! Comparing the kinds of lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tapeline_report::layout::{Complaint, Header, LineKind, Who, parse};
 
@@ -30,6 +30,14 @@ pub(crate) fn compare(name: &str, side: &'static str, recorded: &str, printed: &
     }
     let [expected, found] = [recorded, printed].map(|text| sequences(name, text));
     assert_eq!(found, expected, "{}", shown());
+    // The kind of a CSV header is the number of its columns; their names must be the same, too.
+    let [expected, found] = [recorded, printed].map(csv_headers);
+    assert_eq!(found, expected, "{}", shown());
+}
+
+fn csv_headers(text: &str) -> BTreeSet<&str> {
+    let lines = text.lines();
+    lines.filter(|line| line.starts_with("time,")).collect()
 }
 
 fn sequences(name: &str, text: &str) -> Sequences {

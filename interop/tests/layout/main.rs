@@ -72,7 +72,7 @@ macro_rules! recordings {
 // Three recordings are of refusals, which are tested as bad invocations: udp_C, udp_ipg and
 // udp_permitkey_fail.
 recordings! {
-    tcp tcp_1 tcp_B tcp_B_dev tcp_C tcp_F tcp_M tcp_M_legacy tcp_N_S_Z tcp_P2 tcp_P2_e
+    tcp_bounceback_load tcp_bounceback_load_down2 udp_workload tcp tcp_1 tcp_B tcp_B_dev tcp_C tcp_F tcp_M tcp_M_legacy tcp_N_S_Z tcp_P2 tcp_P2_e
     tcp_P2_incrdstip tcp_P2_sumdstip tcp_P2_sumonly tcp_P2_sumonly_e tcp_P2_triptimes_histograms
     tcp_P2_triptimes_y_c_e tcp_P2_y_C tcp_P2_y_c_e tcp_R tcp_R_P2_e tcp_R_e tcp_R_y_C
     tcp_R_y_c_e tcp_X tcp_X_legacy tcp_X_triptimes tcp_bounceback tcp_bounceback_P2

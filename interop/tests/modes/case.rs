@@ -1,9 +1,11 @@
 //! Running one mode between two programs.
 
+use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interop::{
-    Finished, Invocation, Program, Running, Transcript, Transport, await_listening, free_port, skip,
+    Family, Finished, Invocation, Program, Running, Transcript, Transport, await_listening,
+    free_port, skip,
 };
 use libtest_mimic::Failed;
 
@@ -33,6 +35,7 @@ pub(crate) struct Ran {
 pub(crate) fn run(
     test: &str,
     mode: &'static Mode,
+    family: Family,
     client: Program,
     server: Program,
 ) -> Result<(), Failed> {
@@ -42,18 +45,23 @@ pub(crate) fn run(
     }
     let ours = client.is_tapeline() && server.is_tapeline();
     let attempts = if ours { 1 } else { ATTEMPTS };
-    let mut result = attempt(mode, client, server);
+    let mut result = attempt(mode, family, client, server);
     for _ in 1..attempts {
         if result.is_ok() {
             break;
         }
-        result = attempt(mode, client, server);
+        result = attempt(mode, family, client, server);
     }
     result.map_err(Failed::from)
 }
 
-fn attempt(mode: &'static Mode, client: Program, server: Program) -> Result<(), String> {
-    let ran = Ran::run(mode, client, server)?;
+fn attempt(
+    mode: &'static Mode,
+    family: Family,
+    client: Program,
+    server: Program,
+) -> Result<(), String> {
+    let ran = Ran::run(mode, family, client, server)?;
     let failures: Vec<String> = mode
         .checks
         .iter()
@@ -71,16 +79,25 @@ fn attempt(mode: &'static Mode, client: Program, server: Program) -> Result<(), 
 }
 
 impl Ran {
-    fn run(mode: &'static Mode, client: Program, server: Program) -> Result<Self, String> {
-        let port = free_port();
-        let running = start(mode, server, port)?;
+    fn run(
+        mode: &'static Mode,
+        family: Family,
+        client: Program,
+        server: Program,
+    ) -> Result<Self, String> {
+        let ports = Ports::of(mode);
+        let port = ports.first;
+        let running = start(mode, family, server, ports)?;
         let options = mode
             .client
+            .replace("RANGE", &ports.to_string())
             .replace("PORT", &free_port().to_string())
             .replace("FILE", file())
             .replace("SOON", &soon());
         let invocation = Invocation::new(client)
-            .args(["-c", "127.0.0.1", "-f", "b", "-p", &port.to_string()])
+            .args(["-c", &family.loopback().to_string(), "-f", "b"])
+            .args(["-p", &port.to_string()])
+            .args(family.options().iter().copied())
             .args(mode.transport.options().iter().copied())
             .line(&options);
         let printed = |running: &Running| format!("{}{}", running.stdout(), running.stderr());
@@ -138,14 +155,39 @@ fn histograms_are_complete(mode: &Mode, out: &str) -> bool {
     !mode.server.contains("histograms") || out.contains("(f)-PDF")
 }
 
-fn start(mode: &Mode, program: Program, port: u16) -> Result<Running, String> {
+/// The ports of a server: two neighbours when the mode needs a range, one otherwise.
+#[derive(Clone, Copy)]
+struct Ports {
+    first: u16,
+    last: u16,
+}
+
+impl Ports {
+    fn of(mode: &Mode) -> Self {
+        let mut last = free_port();
+        let mut first = last;
+        while mode.server.contains("RANGE") && last != first + 1 {
+            (first, last) = (last, free_port());
+        }
+        Self { first, last }
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.first, self.last)
+    }
+}
+
+fn start(mode: &Mode, family: Family, program: Program, ports: Ports) -> Result<Running, String> {
     let running = Invocation::new(program)
-        .args(["-s", "-f", "b", "-p", &port.to_string()])
+        .args(["-s", "-f", "b", "-p", &ports.first.to_string()])
+        .args(family.options().iter().copied())
         .args(mode.transport.options().iter().copied())
-        .line(mode.server)
+        .line(&mode.server.replace("RANGE", &ports.to_string()))
         .spawn()
         .map_err(|error| error.to_string())?;
-    await_listening(&running, mode.transport, port).map_err(|error| error.to_string())?;
+    await_listening(&running, mode.transport, ports.last).map_err(|error| error.to_string())?;
     Ok(running)
 }
 

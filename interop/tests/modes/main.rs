@@ -15,10 +15,8 @@ mod udp;
 
 use std::process::ExitCode;
 
-use interop::Program;
+use interop::{Family, Program};
 use libtest_mimic::{Arguments, Trial};
-
-use mode::Mode;
 
 /// The pairs: client and server.
 const PAIRS: [(Program, Program); 7] = {
@@ -41,17 +39,36 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials()).exit_code()
 }
 
+/// The pairs that also run over IPv6.
+const PAIRS_V6: [(Program, Program); 3] = {
+    use Program::{Iperf221, TapelineAsIperf as Tapeline};
+    [
+        (Tapeline, Tapeline),
+        (Tapeline, Iperf221),
+        (Iperf221, Tapeline),
+    ]
+};
+
 /// A trial for every mode of every pair that has it.
 fn trials() -> Vec<Trial> {
     let modes = || tcp::MODES.iter().chain(udp::MODES);
-    let pairs = |mode: &'static Mode| PAIRS.map(|(client, server)| (mode, client, server));
-    modes()
-        .flat_map(pairs)
-        .filter(|(mode, client, server)| support::has(mode, *client, *server))
-        .map(|(mode, client, server)| {
-            let name = format!("{} {}: {client} to {server}", mode.transport, mode.name);
-            let test = name.clone();
-            Trial::test(name, move || case::run(&test, mode, client, server))
-        })
+    let over = |family, pairs: &'static [(Program, Program)]| {
+        modes()
+            .filter(move |mode| family == Family::V4 || !mode.needs_v4())
+            .flat_map(move |mode| {
+                pairs
+                    .iter()
+                    .map(move |(client, server)| (mode, *client, *server))
+            })
+            .filter(|(mode, client, server)| support::has(mode, *client, *server))
+            .map(move |(mode, client, server)| {
+                let transport = mode.transport;
+                let name = format!("{transport} {family} {}, {client} to {server}", mode.name);
+                let test = name.clone();
+                Trial::test(name, move || case::run(&test, mode, family, client, server))
+            })
+    };
+    over(Family::V4, &PAIRS)
+        .chain(over(Family::V6, &PAIRS_V6))
         .collect()
 }

@@ -10,13 +10,20 @@ pub(crate) struct Mode {
     /// Unique within the transport.
     pub(crate) name: &'static str,
     pub(crate) transport: Transport,
-    /// Options of the server; it always prints exact byte counts.
+    /// Options of the server; it always prints exact byte counts. `RANGE` stands for two ports.
     pub(crate) server: &'static str,
     /// Options of the client: `PORT` stands for a free port, `SOON` for the time of day half a
-    /// second ahead, `FILE` for the file of [`file`].
+    /// second ahead, `RANGE` for the server's ports, `FILE` for the file of [`file`].
     pub(crate) client: &'static str,
     /// What must hold afterwards.
     pub(crate) checks: &'static [Check],
+}
+
+impl Mode {
+    /// Whether it names IPv4 addresses, or counts addresses up, of which IPv6's loopback has one.
+    pub(crate) fn needs_v4(&self) -> bool {
+        self.client.contains("127.") || self.client.contains("--incr-dstip")
+    }
 }
 
 /// A file of known content.

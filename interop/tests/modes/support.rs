@@ -314,25 +314,90 @@ const LIMITATIONS: &[Limitation] = &[
         modes: &["source addresses"],
         reason: "may mix up flows that begin at the same time",
     },
-];
-
-/// Modes that tapeline does not have yet.
-const PENDING: &[&str] = &[
-    "bounceback under load",
-    "bounceback under load down",
-    "file",
+    Limitation {
+        program: Program::Iperf2014a,
+        side: Side::Client,
+        transport: Transport::Tcp,
+        modes: &[
+            "ports of a range",
+            "destination ports",
+            "type of service",
+            "trip-times and load",
+            "rows by frame",
+        ],
+        reason: "is older than the mode, or does something else by its name",
+    },
+    Limitation {
+        program: Program::Iperf2014a,
+        side: Side::Client,
+        transport: Transport::Udp,
+        modes: &[
+            "ports of a range",
+            "destination ports",
+            "as fast as it goes",
+            "under load",
+            "scalable congestion control",
+        ],
+        reason: "is older than the mode, or does something else by its name",
+    },
+    Limitation {
+        program: Program::Iperf2014a,
+        side: Side::Server,
+        transport: Transport::Tcp,
+        modes: &[
+            "ports of a range",
+            "destination ports",
+            "trip-times and load",
+            "rows by frame",
+        ],
+        reason: "is older than the mode, or does something else by its name",
+    },
+    Limitation {
+        program: Program::Iperf2014a,
+        side: Side::Server,
+        transport: Transport::Udp,
+        modes: &["ports of a range", "destination ports", "under load"],
+        reason: "is older than the mode, or does something else by its name",
+    },
+    Limitation {
+        program: Program::Iperf218,
+        side: Side::Client,
+        transport: Transport::Tcp,
+        modes: &["trip-times and load"],
+        reason: "does not know the options",
+    },
+    Limitation {
+        program: Program::Iperf218,
+        side: Side::Client,
+        transport: Transport::Udp,
+        modes: &["under load", "scalable congestion control"],
+        reason: "does not know the options",
+    },
+    Limitation {
+        program: Program::Iperf218,
+        side: Side::Client,
+        transport: Transport::Udp,
+        modes: &["as fast as it goes"],
+        reason: "refuses a rate of 0",
+    },
+    Limitation {
+        program: Program::Iperf218,
+        side: Side::Server,
+        transport: Transport::Udp,
+        modes: &["under load"],
+        reason: "does not know the options",
+    },
 ];
 
 /// Whether both programs have a mode.
 pub(crate) fn has(mode: &Mode, client: Program, server: Program) -> bool {
-    !PENDING.contains(&mode.name)
-        && !LIMITATIONS.iter().any(|limitation| {
-            let program = match limitation.side {
-                Side::Client => client,
-                Side::Server => server,
-            };
-            limitation.program == program
-                && limitation.transport == mode.transport
-                && limitation.modes.contains(&mode.name)
-        })
+    !LIMITATIONS.iter().any(|limitation| {
+        let program = match limitation.side {
+            Side::Client => client,
+            Side::Server => server,
+        };
+        limitation.program == program
+            && limitation.transport == mode.transport
+            && limitation.modes.contains(&mode.name)
+    })
 }

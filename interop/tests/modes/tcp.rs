@@ -57,7 +57,7 @@ pub(crate) static MODES: &[Mode] = &[
     tcp(
         "isochronous reverse",
         "-e",
-        "-e -R --isochronous=60:10m,1m -t 0.9",
+        "-e -R --isochronous=60:10m,0 -t 0.9",
         &[AgreesWithin(4), ServerFrames(45)],
     ),
     tcp(
@@ -317,4 +317,43 @@ pub(crate) static MODES: &[Mode] = &[
         &[Agrees],
     ),
     tcp("local only", "", "--local-only -t 0.3 -b 50m", &[Agrees]),
+    tcp(
+        "ports of a range",
+        "-p RANGE",
+        "-p RANGE -t 0.3 -b 20m",
+        &[Agrees, Flows(2)],
+    ),
+    tcp(
+        "destination ports",
+        "-p RANGE",
+        "--incr-dstport -P 2 -t 0.3 -b 20m",
+        &[Agrees, Flows(2)],
+    ),
+    tcp("realtime", "-z", "-z -t 0.3 -b 20m", &[Agrees]),
+    tcp("device", "", "-B 127.0.0.1%lo -t 0.3 -b 20m", &[Agrees]),
+    tcp("segments", "", "-M 1000 -t 0.3 -b 20m", &[Agrees]),
+    tcp(
+        "windows",
+        "-w 64K",
+        "-w 64K -t 0.3 -b 20m",
+        &[Agrees, ServerShows("TCP window size: ")],
+    ),
+    tcp(
+        "type of service",
+        "-e",
+        "-e -S 0x20 -N -t 0.3 -b 20m",
+        &[Agrees, ClientShows("TOS set to 0x20")],
+    ),
+    tcp(
+        "trip-times and load",
+        "-e",
+        "-e --trip-times --working-load=up -t 0.5 -b 20m",
+        &[ServerDelays, ClientLines(2, "connected with")],
+    ),
+    tcp(
+        "rows by frame",
+        "-e",
+        "-e -i f --isochronous=20:2m,0 --trip-times -t 0.6",
+        &[Agrees],
+    ),
 ];

@@ -193,4 +193,32 @@ pub(crate) static MODES: &[Mode] = &[
     ),
     udp("one at a time", "-U", "-t 0.3 -b 2m", &[Agrees]),
     udp("local only", "", "--local-only -t 0.3 -b 2m", &[Agrees]),
+    udp(
+        "ports of a range",
+        "-p RANGE",
+        "-p RANGE -t 0.3 -b 2m",
+        &[Agrees, Flows(2)],
+    ),
+    udp(
+        "destination ports",
+        "-p RANGE",
+        "--incr-dstport -P 2 -t 0.3 -b 2m",
+        &[Agrees, Flows(2)],
+    ),
+    udp("realtime", "-z", "-z -t 0.3 -b 2m", &[Agrees]),
+    udp("device", "", "-B 127.0.0.1%lo -t 0.3 -b 2m", &[Agrees]),
+    udp("as fast as it goes", "-e", "-e -b 0 -t 0.2", &[Agrees]),
+    udp(
+        "under load",
+        "-e --working-load",
+        "-e --working-load -t 0.6 -b 2m",
+        &[ClientShows("(full-duplex)"), ServerShows("(full-duplex)")],
+    ),
+    udp("file", "", "-F FILE -b 2m", &[Agrees]),
+    udp(
+        "scalable congestion control",
+        "-e",
+        "-e --udp-l4s -t 0.5 -b 5m",
+        &[Agrees],
+    ),
 ];

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn packet(microseconds: u64, id: i32) -> Packet {
-        let mut bytes = vec![0; 42];
+        let mut bytes = vec![0; 28];
         bytes.extend(id.to_be_bytes());
         Packet {
             time: microseconds * 1000,

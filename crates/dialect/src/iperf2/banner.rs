@@ -99,7 +99,7 @@ fn refusal(failure: &OptionFailure, options: &SocketOptions) -> Notice {
             wanted: options.tos.unwrap_or_default(),
             actual: Tos::default(),
         },
-        _ => Notice::Text(format!("warning: {failure}")),
+        _ => Notice::Text(failure.to_string()),
     }
 }
 
@@ -389,4 +389,69 @@ pub(super) fn tos_note(
 /// A time in whole microseconds, as far as the field reaches.
 pub(super) fn micros(time: std::time::Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::FairQueuePlan;
+    use crate::plan::tests::client_plan;
+    use tapeline_base::BitRate;
+
+    #[test]
+    fn every_socket_option_of_the_plan_reaches_the_socket() {
+        let plan = ClientPlan {
+            device: Some("eth7".into()),
+            socket: SocketPlan {
+                window: Some(70_000),
+                segment_size: Some(1000),
+                nodelay: true,
+                tos: Some(Tos(0xb8)),
+                congestion: Some("reno".into()),
+                ttl: Some(7),
+                window_clamp: Some(4096),
+                transmit_delay: Some(Duration::from_micros(1500)),
+                write_prefetch: Some(16_384),
+                local_only: true,
+                fair_queue: Some(FairQueuePlan {
+                    rate: BitRate(8_000_000),
+                    step: None,
+                }),
+                ..SocketPlan::default()
+            },
+            ..client_plan()
+        };
+        let expected = SocketOptions {
+            send_buffer: Some(70_000),
+            congestion: Some("reno".into()),
+            reuse_address: true,
+            ttl: Some(7),
+            tos: Some(Tos(0xb8)),
+            mss: Some(1000),
+            nodelay: true,
+            notsent_lowat: Some(16_384),
+            window_clamp: Some(4096),
+            tx_delay_us: Some(1500),
+            pacing_rate: Some(1_000_000),
+            dont_route: true,
+            device: Some("eth7".into()),
+            ..SocketOptions::default()
+        };
+        assert_eq!(client_options(&plan), expected);
+        let served = ServerPlan {
+            socket: plan.socket,
+            ..ServerPlan::new(
+                Personality::Iperf2,
+                5001,
+                crate::plan::ServedTransports::Tcp,
+            )
+        };
+        let listening = SocketOptions {
+            send_buffer: None,
+            receive_buffer: Some(70_000),
+            device: None,
+            ..expected
+        };
+        assert_eq!(server_options(&served, false), listening);
+    }
 }

@@ -252,6 +252,7 @@ impl ConnectBack {
             seed: 0,
             trip_times: false,
             content: None,
+            early_frames: false,
             l4s: None,
             interval: self.interval,
             groups: vec![self.group],
@@ -348,6 +349,7 @@ impl ClientListener {
                     close: close.clone(),
                     until: None,
                     most,
+                    tap: None,
                 };
                 Box::new(move || service.run())
             }

@@ -10,7 +10,7 @@ use tapeline_sys::{Operation, SocketError, SocketOptions, TcpConn};
 
 use super::banner;
 use super::client::{SharedContext, Target};
-use super::tcp_client::CONNECT_LIMIT;
+use super::tcp_connector::CONNECT_LIMIT;
 use crate::plan::{ClientPlan, Limit};
 
 /// Shortest time from a failed attempt to the next one.
@@ -110,6 +110,8 @@ impl Flow<'_> {
         let mut pacer = Pacer::new(Precision::Economical);
         let mut due = start;
         let mut attempt = 0;
+        // Told once: the next attempts find no port either.
+        let mut exhausted = false;
         while self.count.is_none_or(|count| attempt < count) {
             if deadline.is_some_and(|deadline| due >= deadline)
                 || pacer.wait(due, self.context.stop()).is_none()
@@ -125,7 +127,11 @@ impl Flow<'_> {
                 }
                 Err(_) if self.context.interruption.is_raised() => break,
                 Err(error) => {
-                    self.tell(&error, outcome.times.count);
+                    let no_port = error.kind() == std::io::ErrorKind::AddrNotAvailable;
+                    if !(no_port && exhausted) {
+                        self.tell(&error, outcome.times.count);
+                    }
+                    exhausted |= no_port;
                     outcome.errors += 1;
                     due = self.next(start, due, AFTER_FAILURE);
                 }

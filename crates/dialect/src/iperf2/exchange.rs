@@ -34,6 +34,11 @@ impl RequestStamp for BouncebackStamp {
         self.settings.write(request);
     }
 
+    fn is_response(&self, response: &[u8]) -> bool {
+        let head = response.first_chunk().map(Bounceback::parse);
+        matches!(head, Some(Ok(reply)) if reply.id == self.settings.id)
+    }
+
     fn server_times(&self, response: &[u8]) -> Option<ServerTimes> {
         let reply = Bounceback::parse(response.first_chunk()?).ok()?;
         Some(ServerTimes {

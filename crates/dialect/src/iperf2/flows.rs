@@ -161,6 +161,8 @@ pub(super) struct ReceivePart {
     pub(super) discard: bool,
     /// TCP_QUICKACK before each read.
     pub(super) quickack: bool,
+    /// Time for which the peer may hold its first data back.
+    pub(super) held_back: Duration,
 }
 
 /// Bursts whose rows wait for the reporter; more are lost, and counted in the totals only.
@@ -286,7 +288,7 @@ impl TcpFlow {
         let length = part.length.max(1) as usize;
         let schedule = part
             .rate
-            .and_then(|rate| Schedule::at_bit_rate(self.start, u64::from(part.length) * 8, rate));
+            .and_then(|rate| Schedule::at_bit_rate(self.start, 8, rate));
         let plan = TcpReceivePlan {
             deadline: part.deadline,
             expected: part.expected,
@@ -296,6 +298,7 @@ impl TcpFlow {
             discard: part.discard,
             quickack: part.quickack,
             patience: self.patience,
+            first_patience: self.patience + part.held_back,
             ..TcpReceivePlan::new(Arc::clone(&self.conn), length, self.stop.clone())
         };
         let Some(order) = part.bursts else {

@@ -101,6 +101,8 @@ pub(super) enum GroupBy {
     Client(IpAddr),
     /// Our address that they go to, whoever sends (`--sum-dstip`).
     Destination(IpAddr),
+    /// This client, whose flows do not say how many they are (bounce-back).
+    Uncounted(IpAddr),
 }
 
 /// Tests whose streams are still arriving.
@@ -108,7 +110,7 @@ pub(super) enum GroupBy {
 pub(super) struct TestGroups {
     open: Mutex<HashMap<(IpAddr, u32), Open>>,
     /// A sum is over when no flow of it runs; the next flow begins it anew.
-    destinations: Mutex<HashMap<IpAddr, TestSums>>,
+    uncounted: Mutex<HashMap<IpAddr, TestSums>>,
 }
 
 impl TestGroups {
@@ -123,13 +125,15 @@ impl TestGroups {
     ) -> TestSums {
         match by {
             GroupBy::Client(client) => self.join_test(reporter, client, mode, threads, now),
-            GroupBy::Destination(address) => self.join_destination(reporter, address),
+            GroupBy::Destination(address) | GroupBy::Uncounted(address) => {
+                self.join_uncounted(reporter, address)
+            }
         }
     }
 
-    fn join_destination(&self, reporter: &ReporterHandle, address: IpAddr) -> TestSums {
+    fn join_uncounted(&self, reporter: &ReporterHandle, address: IpAddr) -> TestSums {
         let mut sums = self
-            .destinations
+            .uncounted
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if sums.len() >= MOST {
@@ -248,7 +252,7 @@ mod tests {
             groups.join(&handle, by, TestMode::Normal, 1, MonoTime::ZERO);
         }
         assert!(groups.open.lock().expect("groups").len() <= MOST);
-        assert!(groups.destinations.lock().expect("groups").len() <= MOST);
+        assert!(groups.uncounted.lock().expect("groups").len() <= MOST);
         reporter.finish();
     }
 }

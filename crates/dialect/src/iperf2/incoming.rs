@@ -1,11 +1,11 @@
 //! What arrives of a UDP flow on a server: counted, and its end decided. Pure: times and
 //! datagrams in.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Bytes, MonoTime, Tos, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramCell, DatagramReceiver, ReceiverHistograms};
+use tapeline_engine::{ArrivedDatagram, DatagramReceiver};
+use tapeline_wire::PacketFault;
 use tapeline_wire::iperf2::{
     DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes, limits,
 };
@@ -58,15 +58,9 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// A flow that begins at `start`.
-    pub(super) fn new(
-        reader: FlowReader,
-        cell: Arc<DatagramCell>,
-        histograms: ReceiverHistograms,
-        start: MonoTime,
-    ) -> Self {
-        let receiver = DatagramReceiver::new(reader.first(), cell, start);
+    pub(super) fn new(reader: FlowReader, receiver: DatagramReceiver, start: MonoTime) -> Self {
         Self {
-            receiver: receiver.with_histograms(histograms),
+            receiver,
             reader,
             began: start,
             closing: None,
@@ -138,6 +132,16 @@ impl Incoming {
         self.closing
             .filter(|(_, until)| now >= *until)
             .map(|(stamp, _)| stamp)
+    }
+
+    /// Counts a packet of the flow that is faulty below UDP.
+    pub(super) fn note_fault(&mut self, fault: PacketFault) {
+        let faults = self.receiver.link_faults();
+        match fault {
+            PacketFault::Length => faults.length += 1,
+            PacketFault::Checksum => faults.checksum += 1,
+            PacketFault::Unknown => faults.unknown += 1,
+        }
     }
 
     /// Makes the counters visible to the sampler.

@@ -354,11 +354,14 @@ impl SendOrder {
             .buffer_length
             .unwrap_or(limits::DEFAULT_UDP_LENGTH)
             .max(limits::MIN_UDP_LENGTH as u32);
+        // Our socket serves others too, so the kernel cannot pace it for one of them.
+        let paced = header.fq_rate.map(|rate| BitRate(rate.0.saturating_mul(8)));
+        let rates = [Some(header.rate.bits(length)), paced];
         Self {
             time,
             bytes,
             length,
-            rate: Some(header.rate.bits(length)).filter(|rate| rate.0 > 0),
+            rate: rates.into_iter().flatten().filter(|rate| rate.0 > 0).min(),
             frames: match header.workload {
                 Workload::Isochronous(Some(settings)) if settings.is_usable() => {
                     Some(FramePlan::ordered(&settings, length))
@@ -373,6 +376,23 @@ impl SendOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fair_queue_rate_bounds_reverse_datagrams() {
+        let rate = |asked: u64, paced: Option<u64>| {
+            let header = UdpClientHeader {
+                rate: Rate::Bits(BitRate(asked)),
+                fq_rate: paced.map(ByteRate),
+                ..UdpClientHeader::default()
+            };
+            SendOrder::from_udp(&header, None).rate.map(|rate| rate.0)
+        };
+        assert_eq!(rate(8_000, None), Some(8_000));
+        assert_eq!(rate(8_000_000, Some(1_000)), Some(8_000));
+        assert_eq!(rate(8_000, Some(1_000_000)), Some(8_000));
+        assert_eq!(rate(0, Some(1_000)), Some(8_000));
+        assert_eq!(rate(0, None), None);
+    }
 
     #[test]
     fn payload_starts_when_it_is_due_and_never_in_the_past() {

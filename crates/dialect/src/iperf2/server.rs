@@ -8,8 +8,8 @@ use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice, ServerBanner};
 use tapeline_sys::{
-    MulticastGroup, Operation, ReceiveFeatures, SocketError, TcpListener, UdpSocket, Waker,
-    raise_descriptor_limit,
+    DeviceTap, MulticastGroup, Operation, ReceiveFeatures, SocketError, TcpListener, UdpSocket,
+    Waker, raise_descriptor_limit, reason,
 };
 
 use super::banner::{self, SocketFacts};
@@ -148,7 +148,7 @@ pub(super) fn open_udp(
         destination: wildcard,
         ..ReceiveFeatures::MEASURE
     });
-    if request.plan.socket.window.is_none() {
+    if request.plan.socket.window.is_none() && request.plan.tap_device.is_none() {
         // The default lasts for milliseconds at speed; what it drops is not the network's.
         let _ = socket.maximise_receive_buffer();
     }
@@ -172,6 +172,23 @@ pub(super) fn open_udp(
         request.of_client,
     );
     Ok((socket, banner))
+}
+
+/// Opens the device that datagrams are to be read from, if any. The socket answers.
+fn open_tap(plan: &ServerPlan, address: SocketAddr) -> Result<Option<DeviceTap>, Notice> {
+    let Some(device) = &plan.tap_device else {
+        return Ok(None);
+    };
+    DeviceTap::open(device, address.port())
+        .map(Some)
+        .map_err(|error| Notice::ListenFailed {
+            transport: Transport::Udp,
+            address,
+            reason: format!(
+                "no packet socket on {device} (--tap-dev): {}",
+                reason(&error)
+            ),
+        })
 }
 
 /// A server with its sockets open.
@@ -328,6 +345,8 @@ impl Server {
         request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
         let (socket, mut banner) = open_udp(request, &self.context)?;
+        let local = socket.local_addr().unwrap_or(request.address());
+        let tap = open_tap(plan, local)?;
         let load = if plan.working_load && plan.transports == ServedTransports::Udp {
             Some(self.open_load(plan, groups, request, &mut banner)?)
         } else {
@@ -348,6 +367,7 @@ impl Server {
             close: Stop::new(),
             until: plan.time.map(|time| self.context.now() + time),
             most: plan.connections,
+            tap,
         };
         self.spawn(move || {
             service.run();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
-use tapeline_engine::{DatagramCell, Intervals};
+use tapeline_engine::{DatagramCell, DatagramReceiver, Intervals};
 use tapeline_sim::{Endpoint, Link, LinkProfile, Outcome, Random, Side, run};
 use tapeline_wire::iperf2::{DatagramStamp, ServerReport, UdpClientHeader};
 
@@ -146,7 +146,8 @@ impl Server {
             return;
         };
         let cell = Arc::new(DatagramCell::new(Intervals::new(content.now, None)));
-        let mut incoming = Incoming::new(reader, cell, Default::default(), content.now);
+        let receiver = DatagramReceiver::new(reader.first(), cell, content.now);
+        let mut incoming = Incoming::new(reader, receiver, content.now);
         let _ = incoming.take(content);
         self.opened += 1;
         self.flow = Flow::Receiving(Box::new(incoming));

@@ -6,8 +6,8 @@ use tapeline_engine::{
     Preamble,
 };
 use tapeline_wire::iperf2::{
-    BurstHeader, DatagramStamp, FirstWord, Flags, IsochronousFrame, ShortTripTimes,
-    TcpClientHeader, Timestamp, UdpClientHeader,
+    BurstHeader, DatagramStamp, Flags, IsochronousFrame, ShortTripTimes, Timestamp,
+    UdpClientHeader, limits,
 };
 
 /// Number and time of a 16-byte datagram header; settings stay as in the template.
@@ -38,6 +38,8 @@ pub(super) struct FrameStamp {
     pub(super) period_micros: u32,
     /// When the first frame was due.
     pub(super) start: Timestamp,
+    /// For a receiver of 2.1.
+    pub(super) early: bool,
 }
 
 impl EngineStamp for FrameStamp {
@@ -48,15 +50,19 @@ impl EngineStamp for FrameStamp {
 
     #[inline]
     fn frame(&mut self, datagram: &mut [u8], part: &FramePart) {
-        IsochronousFrame {
+        let frame = IsochronousFrame {
             period_micros: self.period_micros,
             start: self.start,
             previous_id: part.frame.previous as u32,
             id: part.frame.id as u32,
             size: part.size,
             remaining: part.remaining,
+        };
+        if self.early {
+            frame.write_2_1(datagram);
+        } else {
+            frame.write(datagram);
         }
-        .write(datagram);
     }
 }
 
@@ -193,17 +199,18 @@ impl BurstFormat for BurstReader {
         let Some(word) = bytes.first_chunk() else {
             return Preamble::Need(4);
         };
-        // What a sender puts before its bursts always has the extended part.
-        let extended = Flags(u32::from_be_bytes(*word)).contains(Flags::EXTEND);
-        match FirstWord::inspect(word) {
-            _ if !extended => Preamble::Length(0),
-            FirstWord::Header { length, key: false } if bytes.len() < length => {
-                Preamble::Need(length)
-            }
-            FirstWord::Header { length, key: false }
-                if TcpClientHeader::looks_consistent(&bytes[..length]) =>
-            {
-                Preamble::Length(length)
+        // 2.0.14 announces its header as one of version 2, later ones as extended.
+        let flags = Flags(u32::from_be_bytes(*word));
+        let is_header = flags.intersects(Flags::EXTEND | Flags::VERSION2);
+        match flags.header_length() {
+            Some(length) if is_header && length >= limits::BASE_HEADER => {
+                if bytes.len() < length {
+                    Preamble::Need(length)
+                } else if begins_test(&bytes[..length]) {
+                    Preamble::Length(length)
+                } else {
+                    Preamble::Length(0)
+                }
             }
             // Some servers begin with data; a burst's first bytes may look like anything.
             _ => Preamble::Length(0),
@@ -211,9 +218,20 @@ impl BurstFormat for BurstReader {
     }
 }
 
+/// Whether a sending server's header says what such headers say: a port and a version 2.
+fn begins_test(header: &[u8]) -> bool {
+    let word = |at: usize| {
+        let bytes = header.get(at..)?.first_chunk()?;
+        Some(u32::from_be_bytes(*bytes))
+    };
+    word(8).is_some_and(|port| port <= u32::from(u16::MAX))
+        && word(36).is_some_and(|version| version >> 16 == 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tapeline_wire::iperf2::TcpClientHeader;
 
     #[test]
     fn the_final_datagram_has_the_negative_next_number() {
@@ -243,6 +261,9 @@ mod tests {
         message.resize(200, 0);
         assert_eq!(BurstReader.preamble(&[]), Preamble::Need(4));
         assert_eq!(BurstReader.preamble(&message[..4]), Preamble::Need(80));
+        assert_eq!(BurstReader.preamble(&message), Preamble::Length(80));
+        // As 2.0.14 begins, which knows no extended header.
+        message[..4].copy_from_slice(&0x0c01_00a0_u32.to_be_bytes());
         assert_eq!(BurstReader.preamble(&message), Preamble::Length(80));
         // The fill of the reference's bursts has the flags of a header.
         for fill in [0xa5, b'0', 0, 0xff] {

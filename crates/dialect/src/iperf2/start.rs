@@ -10,7 +10,7 @@ use crate::plan::{ClientPlan, StartTime};
 
 /// Longest time for which a server waits on a client's word. Clients allow an hour; the rest
 /// is for the difference of the clocks (2.2.1: 3601 s).
-const MOST_AHEAD: Duration = Duration::from_secs(3601);
+pub(super) const MOST_AHEAD: Duration = Duration::from_secs(3601);
 /// A start so short a time ago is the one that was ordered.
 const JUST_NOW: Duration = Duration::from_secs(1);
 /// Waits below this are not told to the server (2.2.1: 100 us).
@@ -92,6 +92,18 @@ pub(super) fn ordered_start(epoch_start: bool, time: Option<Timestamp>, now: Now
     }
 }
 
+/// Time for which a client that sent its first datagram holds the others back: until its start
+/// time, where that is still to come. 2.2.1 does so with `--txstart-time`.
+pub(super) fn held_back(time: Option<Timestamp>, now: WallTime) -> Duration {
+    let ahead = time.map_or(0, |time| WallTime::from(time).nanos_since(now));
+    let ahead = Duration::from_nanos(u64::try_from(ahead).unwrap_or(0));
+    if ahead > MOST_AHEAD {
+        Duration::ZERO
+    } else {
+        ahead
+    }
+}
+
 /// When a test began whose first message came at `heard` on a connection accepted at
 /// `accepted`. The client may have held it back for its other streams, and says how long.
 pub(super) fn barrier_start(
@@ -146,6 +158,15 @@ mod tests {
         assert_eq!(start.at, now().mono - SECOND / 4);
         assert_eq!(start.announced, None);
         assert_eq!(ordered(true, 4990, 0), Start::at_once(now()));
+    }
+
+    #[test]
+    fn datagrams_are_waited_for_until_their_start() {
+        let held = |seconds| held_back(Some(Timestamp { seconds, micros: 0 }), now().wall);
+        assert_eq!(held(5030), 30 * SECOND - SECOND / 4);
+        assert_eq!(held(5000), Duration::ZERO);
+        assert_eq!(held(9000), Duration::ZERO, "more than anybody may ask for");
+        assert_eq!(held_back(None, now().wall), Duration::ZERO);
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! The TCP client: connect all flows, send the headers, start the traffic together.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
+use tapeline_base::{FlowTag, MonoTime, Role, Transport};
 use tapeline_engine::{Pacer, Precision, SendEnd, Stop, THREADED_FLOWS};
-use tapeline_report::{ClockCheck, ConnectionFlavour, Event, Notice, TrafficOperation};
-use tapeline_sys::{Interest, SocketOptions, TcpConn, TcpProbe, Wait, reason};
-use tapeline_wire::iperf2::{PeerVersion, ServerAck, TcpClientHeader, Workload};
+use tapeline_report::{ConnectionFlavour, Event, Notice, TrafficOperation};
+use tapeline_sys::{TcpProbe, reason};
+use tapeline_wire::iperf2::PeerVersion;
 
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target};
@@ -19,33 +17,18 @@ use super::exchange::RequestPart;
 use super::flows::{SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
-use super::start::{Start, barrier_micros};
+use super::start::Start;
+use super::tcp_connector::{Connector, Ready};
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, RetryPlan, Shape, StartTime};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
-
-/// Connections that are opened at the same time.
-const CONNECTORS: usize = 16;
-/// Time for a connection to be established.
-pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Time before a start that servers do not wait for at which connections are made: they
 /// would take silence for a fault.
 const CONNECT_AHEAD: Duration = Duration::from_secs(5);
 /// Longest wait between two looks at the stop flag.
-const LOOK: Duration = Duration::from_millis(20);
-/// One connected flow, before its traffic.
-pub(super) struct Ready {
-    tag: FlowTag,
-    conn: Arc<TcpConn>,
-    local: SocketAddr,
-    peer: SocketAddr,
-    connect_time: Duration,
-    /// When the connection was there: its first message may wait for other flows'.
-    connected: MonoTime,
-}
-
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// Runs the test; returns whether anything failed.
 pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -> bool {
     if target.first().ip().is_multicast() {
@@ -171,120 +154,8 @@ fn announce(plan: &ClientPlan, target: &Target, context: &SharedContext) -> Opti
     Some(plan)
 }
 
-/// Opens connections.
-pub(super) struct Connector<'a> {
-    pub(super) plan: &'a ClientPlan,
-    pub(super) target: &'a Target,
-    pub(super) options: &'a SocketOptions,
-    pub(super) context: &'a SharedContext,
-}
-
-impl Connector<'_> {
-    /// Connects every flow, several at a time, and hands each to `then` at once; those that
-    /// cannot be had are told and left out. The results are in the order of the flows.
-    pub(super) fn connect_all<T: Send>(
-        &self,
-        tags: &[FlowTag],
-        then: impl Fn(Ready) -> T + Sync,
-    ) -> Vec<T> {
-        if let [tag] = tags {
-            return self.connect(0, *tag).map(then).into_iter().collect();
-        }
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut own = Vec::new();
-            while let index = next.fetch_add(1, Ordering::Relaxed)
-                && let Some(tag) = tags.get(index)
-            {
-                own.extend(self.connect(index, *tag).map(|flow| (*tag, then(flow))));
-            }
-            own
-        };
-        let mut results: Vec<(FlowTag, T)> = std::thread::scope(|scope| {
-            // As many as can be had, besides this thread.
-            let workers: Vec<_> = (1..CONNECTORS.min(tags.len()))
-                .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok())
-                .collect();
-            let mut results = work();
-            for worker in workers {
-                results.extend(worker.join().unwrap_or_default());
-            }
-            results
-        });
-        results.sort_by_key(|(tag, _)| *tag);
-        results.into_iter().map(|(_, result)| result).collect()
-    }
-
-    fn connect(&self, index: usize, tag: FlowTag) -> Option<Ready> {
-        let peer = self.target.peer(index);
-        let mut local = self.target.local(index);
-        let began = self.context.now();
-        loop {
-            match TcpConn::connect_or_cancel(
-                peer,
-                local,
-                self.options,
-                Some(CONNECT_LIMIT),
-                self.context.interruption.waker(),
-            ) {
-                Ok(connected) => {
-                    let conn = Arc::new(connected.conn);
-                    let local = conn.local_addr().ok()?;
-                    return Some(Ready {
-                        tag,
-                        local,
-                        peer: conn.peer_addr().unwrap_or(peer),
-                        conn,
-                        connect_time: connected.connect_time,
-                        connected: self.context.now(),
-                    });
-                }
-                Err(error) if error.operation == tapeline_sys::Operation::Bind => {
-                    self.context.notice(Notice::BindFailed {
-                        address: error.address.unwrap_or(peer),
-                        reason: error.reason(),
-                    });
-                    // As iperf 2: go on from any address.
-                    if self.plan.personality == crate::plan::Personality::Native || local.is_none()
-                    {
-                        return None;
-                    }
-                    local = None;
-                }
-                Err(_) if self.context.interruption.is_raised() => return None,
-                Err(error) => {
-                    let retry = self.retry_at(began);
-                    self.context.notice(Notice::ConnectFailed {
-                        tag,
-                        peer,
-                        reason: error.reason(),
-                        at: self.context.wall(),
-                        retrying: retry.is_some(),
-                    });
-                    let Some(again) = retry else {
-                        if self.plan.retry.is_some() {
-                            let at = self.context.wall();
-                            self.context.notice(Notice::ConnectTimedOut { tag, at });
-                        }
-                        return None;
-                    };
-                    let mut pacer = Pacer::new(Precision::Economical);
-                    pacer.wait(again, self.context.stop())?;
-                }
-            }
-        }
-    }
-
-    /// When to try again, if at all: the last time when the time for it is over.
-    fn retry_at(&self, began: MonoTime) -> Option<MonoTime> {
-        let RetryPlan { total, every } = self.plan.retry?;
-        let now = self.context.now();
-        (now.since(began) < total).then(|| (now + every).min(began + total))
-    }
-}
-
 /// Waits; returns whether the run goes on.
-fn wait_until(due: MonoTime, context: &SharedContext) -> bool {
+pub(super) fn wait_until(due: MonoTime, context: &SharedContext) -> bool {
     let mut pacer = Pacer::new(Precision::Economical);
     pacer.wait(due, context.stop()).is_some()
 }
@@ -328,6 +199,9 @@ impl Starter<'_> {
             }
         }
         let answered_by = self.context.now() + FIRST_MESSAGE;
+        if self.plan.permit_key.is_some() {
+            asked.retain(|(flow, _)| self.is_admitted(flow, answered_by));
+        }
         for (flow, _) in &asked {
             let asks = matches!(self.plan.workload, ClientWorkload::Stream(_));
             let version = if self.plan.peer_detect && asks && !self.plan.compatibility {
@@ -359,118 +233,6 @@ impl Starter<'_> {
                 .tell_start(flow.tag, Role::Client, held.announced);
         }
         wait_until(held.at, self.context)
-    }
-
-    /// Returns the header's bytes, which count as data.
-    fn send_header(&self, flow: &Ready) -> std::io::Result<u64> {
-        let bare = !matches!(self.plan.workload, ClientWorkload::Stream(_));
-        if self.plan.compatibility || bare {
-            return Ok(0);
-        }
-        let mut message = Vec::with_capacity(128);
-        let header = self.header(flow);
-        header.encode(&mut message);
-        flow.conn.set_send_timeout(Some(FIRST_MESSAGE))?;
-        flow.conn.send_all(&message)?;
-        Ok(header.counted_length() as u64)
-    }
-
-    /// The header as it is written now.
-    fn header(&self, flow: &Ready) -> TcpClientHeader {
-        let plan = self.plan;
-        let waited = self.context.now().since(flow.connected);
-        let wall = self.context.wall();
-        let (start_time, epoch_start) = plan.header_start(wall);
-        let mut header = TcpClientHeader {
-            transfer_id: plan.transfer_id(flow.tag),
-            barrier_micros: barrier_micros(waited).filter(|_| plan.parallel > 1),
-            start_time,
-            epoch_start,
-            ..plan.tcp_header()
-        };
-        // Blocks behind the time are only there with it.
-        let timed = header.fq_rate.is_some()
-            || header.congestion_control.is_some()
-            || matches!(header.workload, Workload::Isochronous(_));
-        if timed && header.start_time.is_none() {
-            header.start_time = Some(wall.into());
-        }
-        header
-    }
-
-    /// The server's acknowledgement, parsed by its own length. A server that never
-    /// answers (2.0.x) costs the time limit once for all flows, not the test.
-    fn read_ack(&self, flow: &Ready, until: MonoTime) -> Option<PeerVersion> {
-        let read = || -> std::io::Result<Option<PeerVersion>> {
-            let mut front = [0; 8];
-            self.receive(flow, &mut front, until)?;
-            let Ok(length) = ServerAck::announced_length(&front) else {
-                return Ok(None);
-            };
-            let mut message = vec![0; length];
-            message[..8].copy_from_slice(&front);
-            self.receive(flow, &mut message[8..], until)?;
-            let arrived = self.context.wall();
-            let Ok(ack) = ServerAck::parse(&message) else {
-                return Ok(None);
-            };
-            self.check_clocks(flow.tag, &ack, arrived);
-            Ok(ack.version)
-        };
-        match read() {
-            Ok(version) => version,
-            Err(_) if self.context.stop().is_raised() => None,
-            Err(error) => {
-                self.context.notice(Notice::Text(format!(
-                    "{}: no answer to the version question (-X): {}",
-                    flow.peer,
-                    reason(&error)
-                )));
-                None
-            }
-        }
-    }
-
-    /// Tells what the times in an acknowledgement say of the two clocks.
-    fn check_clocks(&self, tag: FlowTag, ack: &ServerAck, arrived: WallTime) {
-        let Some(times) = ack.trip_times else {
-            if self.plan.latency.trip_times {
-                self.context.notice(Notice::Text(format!(
-                    "flow {}: the server measures no trip times: its clock is too far from ours",
-                    tag.id
-                )));
-            }
-            return;
-        };
-        let seconds = |later: WallTime, earlier: WallTime| later.nanos_since(earlier) as f64 * 1e-9;
-        let send = seconds(times.accepted.into(), times.sent.into());
-        let acknowledge = seconds(arrived, times.acknowledged.into());
-        self.context.reporter.event(Event::ClockCheck(ClockCheck {
-            tag,
-            round_trip: send + acknowledge,
-            send,
-            acknowledge,
-        }));
-    }
-
-    /// Fills `buffer` unless the time is over or the run is stopped.
-    fn receive(&self, flow: &Ready, buffer: &mut [u8], until: MonoTime) -> std::io::Result<()> {
-        let mut got = 0;
-        while got < buffer.len() {
-            let left = until.since(self.context.now());
-            let ready = flow
-                .conn
-                .wait_ready(Interest::READ, Wait::AtMost(left.min(LOOK)))?;
-            if ready {
-                match flow.conn.recv_nonblocking(&mut buffer[got..])? {
-                    0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
-                    count => got += count,
-                }
-            } else if left.is_zero() || self.context.stop().is_raised() {
-                return Err(std::io::ErrorKind::TimedOut.into());
-            }
-        }
-        Ok(())
     }
 
     fn show(&self, flow: &Ready, version: Option<PeerVersion>) {
@@ -565,10 +327,10 @@ impl Starter<'_> {
             ClientWorkload::Stream(
                 Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. },
             ) => {
+                let limit = self.plan.time_limit().unwrap_or_default().max(SLACK);
                 let end = if self.plan.ignore_shutdown {
-                    SendEnd::Leave
+                    SendEnd::ShutdownUncounted(limit)
                 } else {
-                    let limit = self.plan.time_limit().unwrap_or_default().max(SLACK);
                     SendEnd::ShutdownAndDrain(limit)
                 };
                 part(flow.tag, vec![self.group]).send(

@@ -60,6 +60,7 @@ impl ClientPlan {
             histogram: self.latency.histograms,
             discard: self.socket.skip_receive_copy,
             quickack: self.socket.quickack,
+            held_back: Duration::ZERO,
         }
     }
 

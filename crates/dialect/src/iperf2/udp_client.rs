@@ -161,7 +161,12 @@ fn show(plan: &ClientPlan, flow: &Ready, context: &SharedContext) {
     line.link_checks = plan.l2_checks;
     line.l4s = plan.l4s;
     line.tos = banner::tos_note(flavour, true, plan.socket.tos.unwrap_or_default(), None);
-    line.at = Some(context.wall());
+    // iperf's server tells of stamped flows in detail, its client with -e only.
+    if plan.personality == Personality::Iperf2 && !plan.enhanced {
+        line.device = None;
+    } else {
+        line.at = Some(context.wall());
+    }
     context.reporter.event(Event::Connected(line));
 }
 
@@ -271,6 +276,7 @@ fn start_flow(
                 .wrapping_add(u64::from(flow.tag.id.0)),
             trip_times: plan.latency.trip_times,
             content,
+            early_frames: false,
             l4s: plan.l4s.then(|| L4sOrder {
                 tos: plan.socket.tos.unwrap_or_default(),
                 fastest: plan

@@ -3,8 +3,8 @@
 use tapeline_base::WallTime;
 use tapeline_engine::ArrivedFrame;
 use tapeline_wire::iperf2::{
-    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader, UdpLayout,
-    Workload, limits,
+    DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader, UdpForm,
+    UdpLayout, Workload, limits,
 };
 
 /// What a datagram means for its flow.
@@ -70,8 +70,19 @@ pub(super) struct FlowReader {
     newest: WallTime,
     /// The flow began with settings, so that a new beginning can be told.
     settings: bool,
-    /// Datagrams say to which frame they belong.
-    frames: bool,
+    /// How datagrams say to which frame they belong, if they do.
+    frames: Option<FrameLayout>,
+}
+
+/// Where the frame stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FrameLayout {
+    /// As in 2.2.
+    Current,
+    /// As in 2.1.
+    Before,
+    /// In one of these ways: the first datagram with a frame will tell.
+    Either,
 }
 
 impl FlowReader {
@@ -84,7 +95,7 @@ impl FlowReader {
             highest: 0,
             newest: WallTime::default(),
             settings: false,
-            frames,
+            frames: frames.then_some(FrameLayout::Either),
         }
     }
 
@@ -101,7 +112,11 @@ impl FlowReader {
             newest: WallTime::default(),
             settings: announced != Announced::Nothing,
             frames: header
-                .is_some_and(|header| matches!(header.workload, Workload::Isochronous(_))),
+                .filter(|header| matches!(header.workload, Workload::Isochronous(_)))
+                .map(|header| match header.form {
+                    UdpForm::Extended36 => FrameLayout::Before,
+                    UdpForm::Extended40 | UdpForm::Legacy12 => FrameLayout::Current,
+                }),
         };
         if header.is_none() && layout == UdpLayout::Headerless {
             // 64-bit numbers show by an upper half of zero.
@@ -124,7 +139,25 @@ impl FlowReader {
 
     /// Datagrams say to which frame they belong.
     pub(super) fn has_frames(&self) -> bool {
-        self.frames
+        self.frames.is_some()
+    }
+
+    /// The frame that a datagram belongs to.
+    fn frame(&mut self, datagram: &[u8]) -> Option<IsochronousFrame> {
+        match self.frames? {
+            FrameLayout::Current => IsochronousFrame::read(datagram),
+            FrameLayout::Before => IsochronousFrame::read_2_1(datagram),
+            FrameLayout::Either => {
+                let current = IsochronousFrame::read(datagram);
+                if current.is_some() {
+                    self.frames = Some(FrameLayout::Current);
+                    return current;
+                }
+                let before = IsochronousFrame::read_2_1(datagram)?;
+                self.frames = Some(FrameLayout::Before);
+                Some(before)
+            }
+        }
     }
 
     /// Number that the flow's first datagram has.
@@ -180,23 +213,26 @@ impl FlowReader {
         };
         self.highest = self.highest.max(sequence);
         self.newest = self.newest.max(sent);
-        let frame = if self.frames && !fin {
-            IsochronousFrame::read(datagram).map(arrived_frame)
-        } else {
+        let frame = if fin || self.frames.is_none() {
             None
+        } else {
+            self.frame(datagram)
         };
         Some(Seen {
             sequence,
             meaning,
             sent,
-            frame,
+            frame: frame.map(arrived_frame),
         })
     }
 }
 
 /// A frame's place in time: its slot began so many periods behind the start.
 fn arrived_frame(frame: IsochronousFrame) -> ArrivedFrame {
-    let offset = i64::from(frame.id.saturating_sub(1)) * i64::from(frame.period_micros) * 1000;
+    let slots = i64::from(frame.id.saturating_sub(1));
+    let offset = slots
+        .saturating_mul(i64::from(frame.period_micros))
+        .saturating_mul(1000);
     let start = WallTime::from(frame.start);
     ArrivedFrame {
         id: frame.id,
@@ -270,6 +306,55 @@ mod tests {
         assert_eq!(meaning(2, 11), Some(Meaning::Data));
         assert_eq!(meaning(1, 10), Some(Meaning::Data), "a late copy");
         assert_eq!(meaning(1, 12), Some(Meaning::NewTest));
+    }
+
+    #[test]
+    fn frames_of_both_versions_are_found_and_absurd_ones_harm_nothing() {
+        let frame = IsochronousFrame {
+            period_micros: 100_000,
+            start: Timestamp {
+                seconds: 10,
+                micros: 0,
+            },
+            previous_id: 2,
+            id: 3,
+            size: 500,
+            remaining: 200,
+        };
+        let datagram = |write: &dyn Fn(&mut [u8])| {
+            let mut bytes = vec![0; 200];
+            DatagramStamp {
+                id: 1,
+                seconds: 10,
+                micros: 0,
+            }
+            .write_16(&mut bytes);
+            write(&mut bytes);
+            bytes
+        };
+        let current = datagram(&|bytes| frame.write(bytes));
+        let before = datagram(&|bytes| frame.write_2_1(bytes));
+        for bytes in [&current, &before] {
+            let seen = FlowReader::reverse(true).read(bytes).expect("data");
+            let arrived = seen.frame.expect("a frame");
+            assert_eq!((arrived.id, arrived.previous, arrived.size), (3, 2, 500));
+            assert_eq!(arrived.due, Some(WallTime::from_nanos(10_200_000_000)));
+        }
+        assert_eq!(
+            FlowReader::reverse(false)
+                .read(&current)
+                .expect("data")
+                .frame,
+            None
+        );
+        let absurd = IsochronousFrame {
+            period_micros: u32::MAX,
+            id: u32::MAX,
+            ..frame
+        };
+        let bytes = datagram(&|bytes| absurd.write(bytes));
+        let seen = FlowReader::reverse(true).read(&bytes).expect("data");
+        assert!(seen.frame.is_some_and(|frame| frame.due.is_some()));
     }
 
     #[test]

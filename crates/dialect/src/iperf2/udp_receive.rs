@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport};
-use tapeline_engine::{
-    ArrivedDatagram, Cause, DatagramCell, DatagramReceiver, Ending, Intervals, Stage, Stop,
-};
+use tapeline_engine::{ArrivedDatagram, Cause, DatagramReceiver, Ending, Stage, Stop};
 use tapeline_report::{Endpoints, Notice};
 use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
 
@@ -16,9 +14,9 @@ use super::flows::tell_ending;
 use super::incoming::CONGESTION;
 use super::order::SLACK;
 use super::udp_flow::{FlowReader, Meaning};
-use super::udp_histograms::receiver_histograms;
+use super::udp_watch::UdpWatch;
 use crate::plan::LatencyPlan;
-use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey};
+use crate::reporter::{FlowEnd, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
@@ -53,19 +51,21 @@ pub(super) struct UdpReceiving {
 impl UdpReceiving {
     /// Receives on the calling thread until the end; returns whether it failed.
     pub(super) fn run(self) -> bool {
-        let intervals = Intervals::new(self.start, self.interval);
-        let cell = Arc::new(DatagramCell::new(intervals));
-        let (recorders, histograms) = receiver_histograms(
-            &self.latency,
-            self.latency.trip_times,
-            self.frames,
-            intervals,
-        );
-        let running = self.context.reporter.start(FlowStart {
-            tag: self.tag,
-            cell: CounterCell::UdpReceive(Arc::clone(&cell)),
+        let mut reader = FlowReader::reverse(self.frames);
+        let watch = UdpWatch {
+            latency: self.latency,
+            trip_times: self.latency.trip_times,
+            frames: self.frames,
+            marks: false,
             start: self.start,
             interval: self.interval,
+        };
+        let (mut receiver, watched) = watch.open(reader.first());
+        let running = self.context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell: watched.cell,
+            start: self.start,
+            interval: watched.interval,
             endpoints: Endpoints {
                 local: self.local,
                 peer: self.peer,
@@ -73,17 +73,10 @@ impl UdpReceiving {
             },
             groups: self.groups.clone(),
             conn: None,
-            histograms,
-            extras: FlowExtras {
-                trip_times: self.latency.trip_times,
-                frames: self.frames,
-                ..FlowExtras::default()
-            },
+            histograms: watched.histograms,
+            extras: watched.extras,
         });
         let dropped_before = self.socket.dropped();
-        let mut reader = FlowReader::reverse(self.frames);
-        let mut receiver =
-            DatagramReceiver::new(reader.first(), cell, self.start).with_histograms(recorders);
         let cause = self.receive(&mut reader, &mut receiver);
         receiver.finish();
         let at = match cause {
@@ -122,7 +115,8 @@ impl UdpReceiving {
             }
             let silence = now.since(receiver.counters().last);
             if end.is_some_and(|end| now >= end) {
-                let gone = !ended && silence > SILENT;
+                let nothing = receiver.counters().bytes == 0;
+                let gone = !ended && (nothing || silence > SILENT);
                 return if gone {
                     Cause::Vanished(silence)
                 } else {

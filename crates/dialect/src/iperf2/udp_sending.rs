@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport};
 use tapeline_engine::{
-    Content, Destination, Ending, Intervals, L4sSendEnd, L4sSendPlan, LengthChain, Precision,
-    SendCell, SendCounters, SendPublisher, Stop, UdpSendEnd, UdpSendPlan, run_l4s_sender,
-    run_udp_sender,
+    Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
+    Precision, SendCell, SendCounters, SendPublisher, Stop, UdpSendEnd, UdpSendPlan,
+    run_l4s_sender, run_udp_sender,
 };
 use tapeline_report::{
     Endpoints, Event, MarkovReport, Measure, Notice, Phase, Row, ScheduleErrors, Span, Subject,
@@ -107,6 +107,8 @@ pub(super) struct UdpSending {
     pub(super) trip_times: bool,
     /// Payload that is read.
     pub(super) content: Option<Content>,
+    /// Frames are told in the way of 2.1.
+    pub(super) early_frames: bool,
     /// Congestion control instead of a pace.
     pub(super) l4s: Option<L4sOrder>,
     pub(super) interval: Option<Duration>,
@@ -195,9 +197,12 @@ impl UdpSending {
         let frames = self.traffic.marked_frames().map(|frames| FrameStamp {
             period_micros: frames.period_micros(),
             start: wall_at(self.start, &self.context),
+            early: self.early_frames,
         });
         if let Some(order) = self.l4s {
-            return run_l4s_sender(self.l4s_plan(cell, order, frames)).into();
+            let end = run_l4s_sender(self.l4s_plan(cell, order, frames));
+            self.tell_l4s(&end);
+            return end.into();
         }
         match (self.form, frames) {
             (StampForm::Narrow, _) => run_udp_sender(self.send_plan(cell, Stamp12)),
@@ -205,6 +210,19 @@ impl UdpSending {
             (StampForm::Wide, Some(stamp)) => run_udp_sender(self.send_plan(cell, stamp)),
         }
         .into()
+    }
+
+    /// What hindered the congestion control.
+    fn tell_l4s(&self, end: &L4sSendEnd) {
+        let words = if end.counters.writes > 0 && end.feedback.received == 0 {
+            "the server does not answer L4S datagrams, so none could follow the first ones at once"
+        } else if end.mark == L4sMark::NotEct {
+            "the path does not carry ECN marks: congestion showed in losses alone"
+        } else {
+            return;
+        };
+        let text = format!("flow {}: {words}", self.tag.id);
+        self.context.notice(Notice::Text(text));
     }
 
     fn l4s_plan(

@@ -13,19 +13,18 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime};
 use tapeline_engine::Stop;
 use tapeline_report::Notice;
-use tapeline_sys::{Events, Interest, Marks, Poller, ReceiveBatch, UdpSocket, Wait, Waker};
-use tapeline_wire::iperf2::{DatagramStamp, TestMode, UdpClientHeader};
+use tapeline_sys::{
+    DeviceTap, Events, Interest, Marks, Poller, ReceiveBatch, UdpSocket, Wait, Waker,
+};
+use tapeline_wire::iperf2::DatagramStamp;
 
 use super::client::SharedContext;
 use super::connect_back::{self, ConnectBack};
 use super::ended::{Afterwards, Ended};
-use super::groups::{GroupBy, TestGroups, TestSums};
+use super::groups::TestGroups;
 use super::incoming::{Content, Incoming, Taken};
-use super::start::{Start, ordered_start};
 use super::tcp_server::Admission;
-use super::udp_flow::{Announced, FlowReader};
-use super::udp_session::Opening;
-use super::udp_start::{ClockCheck, agreed_start};
+use super::udp_frames::Watched;
 use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::plan::ServerPlan;
@@ -39,8 +38,6 @@ const SLOTS: usize = 64;
 const LOOK: Duration = Duration::from_millis(50);
 /// Time for a socket that fails to recover.
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
-/// Most flows at a time; further sources wait until one ends.
-const MOST_FLOWS: usize = 4096;
 
 /// One bound socket and all flows that arrive on it.
 pub(super) struct UdpService {
@@ -56,6 +53,8 @@ pub(super) struct UdpService {
     pub(super) close: Stop,
     pub(super) until: Option<MonoTime>,
     pub(super) most: Option<usize>,
+    /// Device that the datagrams are read from in place of the socket (`--tap-dev`).
+    pub(super) tap: Option<DeviceTap>,
 }
 
 /// Which flow a datagram belongs to.
@@ -83,6 +82,8 @@ pub(super) struct Receiving {
     /// End by our own clock, if any.
     pub(super) deadline: Option<MonoTime>,
     pub(super) patience: Duration,
+    /// The client waits for a time of day: there is more patience with it.
+    pub(super) held_back: bool,
     pub(super) dropped_before: Option<u64>,
     /// The clocks agree: the report tells delays.
     pub(super) trip_times: bool,
@@ -124,28 +125,32 @@ enum EndCause {
 }
 
 /// The flows of a service; apart from it so that both can be borrowed.
-struct Flows {
-    by_key: HashMap<FlowKey, Flow>,
+pub(super) struct Flows {
+    pub(super) by_key: HashMap<FlowKey, Flow>,
+    /// Devices that are watched for faults.
+    pub(super) watched: Watched,
     /// Those that have not ended.
-    active: usize,
-    served: usize,
+    pub(super) active: usize,
+    pub(super) served: usize,
     /// A failure of the socket has been told.
     failing: bool,
 }
 
 impl UdpService {
     /// Serves until told to stop.
-    pub(super) fn run(self) {
+    pub(super) fn run(mut self) {
+        let mut tap = self.tap.take();
         let mut batch = ReceiveBatch::coalescing(SLOTS);
         let mut events = Events::with_capacity(4);
         let mut flows = Flows {
             by_key: HashMap::new(),
+            watched: Watched::default(),
             active: 0,
             served: 0,
             failing: false,
         };
         let mut swept = self.context.now();
-        let mut poller = match self.poller() {
+        let mut poller = match self.poller(tap.as_ref()) {
             Ok(poller) => poller,
             Err(error) => {
                 self.context.notice(Notice::Text(format!("poll: {error}")));
@@ -155,7 +160,13 @@ impl UdpService {
         while !self.is_over(&flows) {
             // With flows open the socket itself is waited on, which is one call per
             // batch; an idle server sleeps until something happens.
-            let received = if flows.by_key.is_empty() {
+            let received = if let Some(tap) = &mut tap {
+                if poller.wait(&mut events, self.tap_wait(&flows)).is_err() {
+                    break;
+                }
+                self.waker.drain();
+                self.take_frames(tap, &mut flows).map(|()| 0)
+            } else if flows.by_key.is_empty() {
                 if poller.wait(&mut events, self.idle_wait()).is_err() {
                     break;
                 }
@@ -168,6 +179,7 @@ impl UdpService {
                 Ok(count) => {
                     flows.failing &= count == 0;
                     self.take_batch(&batch, &mut flows);
+                    self.look_for_faults(&mut flows);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
                 Err(error) => self.pause(&mut flows, &error),
@@ -181,9 +193,12 @@ impl UdpService {
         self.end_all(&mut flows);
     }
 
-    fn poller(&self) -> std::io::Result<Poller> {
+    fn poller(&self, tap: Option<&DeviceTap>) -> std::io::Result<Poller> {
         let mut poller = Poller::new()?;
-        poller.register(&self.socket, SOCKET, Interest::READ)?;
+        match tap {
+            Some(tap) => poller.register(tap, SOCKET, Interest::READ)?,
+            None => poller.register(&self.socket, SOCKET, Interest::READ)?,
+        }
         poller.register(&self.waker, WAKER, Interest::READ)?;
         let interruption = self.context.interruption.waker();
         poller.register(interruption, INTERRUPTION, Interest::READ)?;
@@ -211,6 +226,14 @@ impl UdpService {
         })
     }
 
+    fn tap_wait(&self, flows: &Flows) -> Wait {
+        if flows.by_key.is_empty() {
+            self.idle_wait()
+        } else {
+            Wait::AtMost(LOOK)
+        }
+    }
+
     /// Stopped, or done: no flow can begin any more, all have ended, and nobody asks for
     /// a report.
     fn is_over(&self, flows: &Flows) -> bool {
@@ -231,7 +254,7 @@ impl UdpService {
     }
 
     /// Whether further flows may begin at all.
-    fn has_room(&self, flows: &Flows, now: MonoTime) -> bool {
+    pub(super) fn has_room(&self, flows: &Flows, now: MonoTime) -> bool {
         self.until.is_none_or(|until| now < until)
             && self.most.is_none_or(|most| flows.served < most)
     }
@@ -248,26 +271,30 @@ impl UdpService {
                 publish(flows, touched);
                 touched = Some(key);
             }
-            let taken = panic::catch_unwind(AssertUnwindSafe(|| {
-                for payload in datagram.segments() {
-                    let datagram = Arrived {
-                        key,
-                        content: Content {
-                            payload,
-                            arrival: datagram.arrival,
-                            truncated: datagram.truncated,
-                            tos: datagram.tos,
-                            now,
-                        },
-                    };
-                    self.take(flows, &datagram);
-                }
-            }));
-            if taken.is_err() {
-                self.lose(flows, key);
-            }
+            let contents = datagram.segments().map(|payload| Content {
+                payload,
+                arrival: datagram.arrival,
+                truncated: datagram.truncated,
+                tos: datagram.tos,
+                now,
+            });
+            self.take_guarded(flows, key, contents);
         }
         publish(flows, touched);
+    }
+
+    /// Takes what arrived together of one flow; a fault in the code of the flow costs it.
+    #[inline]
+    pub(super) fn take_guarded<'a>(
+        &self,
+        flows: &mut Flows,
+        key: FlowKey,
+        contents: impl Iterator<Item = Content<'a>>,
+    ) {
+        let taken = panic::catch_unwind(AssertUnwindSafe(|| self.take_all(flows, key, contents)));
+        if taken.is_err() {
+            self.lose(flows, key);
+        }
     }
 
     /// A fault in one flow's code ends that flow; its parts end by being dropped.
@@ -279,30 +306,66 @@ impl UdpService {
         self.context.notice(Notice::Text(text));
     }
 
-    fn take(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let now = datagram.content.now;
-        let flow = match flows.by_key.get_mut(&datagram.key) {
-            Some(Flow::Receiving(flow)) => flow,
-            Some(Flow::Sending { .. }) => return,
-            Some(Flow::Ended(ended)) => {
-                match ended.receive(datagram.content.payload, now) {
-                    Afterwards::Ignore => {}
-                    Afterwards::Answer(report) => self.answer(&report, datagram.key),
-                    Afterwards::Open => {
-                        flows.by_key.remove(&datagram.key);
-                        self.open(flows, datagram);
-                    }
+    /// While the flow goes on, it is looked up once.
+    #[inline]
+    fn take_all<'a>(
+        &self,
+        flows: &mut Flows,
+        key: FlowKey,
+        mut contents: impl Iterator<Item = Content<'a>>,
+    ) {
+        while let Some(mut content) = contents.next() {
+            let Some(Flow::Receiving(flow)) = flows.by_key.get_mut(&key) else {
+                self.take_other(flows, &Arrived { key, content });
+                continue;
+            };
+            let taken = loop {
+                match self.take(flow, key, &content) {
+                    Taken::Going => {}
+                    taken => break taken,
                 }
-                return;
+                match contents.next() {
+                    Some(next) => content = next,
+                    None => return,
+                }
+            };
+            self.settle(flows, &Arrived { key, content }, taken);
+        }
+    }
+
+    #[inline]
+    fn take(&self, flow: &mut Receiving, key: FlowKey, content: &Content<'_>) -> Taken {
+        let wall = || self.context.wall();
+        if let Some(ack) = flow.incoming.acknowledge(content, wall) {
+            self.answer(&ack, key);
+        }
+        flow.incoming.take(content)
+    }
+
+    /// A datagram of a flow that is not being received, or of none.
+    fn take_other(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+        let afterwards = match flows.by_key.get_mut(&datagram.key) {
+            Some(Flow::Receiving(_) | Flow::Sending { .. }) => return,
+            Some(Flow::Ended(ended)) => {
+                ended.receive(datagram.content.payload, datagram.content.now)
             }
             None if self.is_iperf3(datagram) => return,
             None => return self.open(flows, datagram),
         };
-        let wall = || self.context.wall();
-        if let Some(ack) = flow.incoming.acknowledge(&datagram.content, wall) {
-            self.answer(&ack, datagram.key);
+        match afterwards {
+            Afterwards::Ignore => {}
+            Afterwards::Answer(report) => self.answer(&report, datagram.key),
+            Afterwards::Open => {
+                flows.by_key.remove(&datagram.key);
+                self.open(flows, datagram);
+            }
         }
-        match flow.incoming.take(&datagram.content) {
+    }
+
+    /// A datagram has ended its flow.
+    fn settle(&self, flows: &mut Flows, datagram: &Arrived<'_>, taken: Taken) {
+        let now = datagram.content.now;
+        match taken {
             Taken::Going => {}
             Taken::Over(stamp) => {
                 self.end(flows, datagram.key, now, EndCause::Final(stamp));
@@ -313,21 +376,6 @@ impl UdpService {
                 self.open(flows, datagram);
             }
         }
-    }
-
-    fn answer(&self, report: &[u8], to: FlowKey) {
-        // One that does not leave is asked for again.
-        let _ = self.socket.send_marked_to(report, to.source, to.marks());
-    }
-
-    fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
-        let address = match &self.admission {
-            Admission::Server { only_from } => only_from.is_none_or(|only| only == source.ip()),
-            Admission::ConnectBack { from, .. } => *from == source.ip(),
-        };
-        let one = self.plan.single_client || self.plan.single_udp;
-        let room = self.has_room(flows, self.context.now());
-        address && room && (!one || flows.active == 0) && flows.by_key.len() < MOST_FLOWS
     }
 
     /// Whether the datagram asks for a stream of an iperf3 test, which then has a socket of its
@@ -341,149 +389,16 @@ impl UdpService {
             && service.take_datagram(&self.socket, source, at)
     }
 
-    /// A datagram of an unknown source.
-    fn open(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
-        let (key, now) = (datagram.key, datagram.content.now);
-        if !self.admits(flows, key.source) {
-            return;
+    pub(super) fn answer(&self, report: &[u8], to: FlowKey) {
+        // One that does not leave is asked for again.
+        if self
+            .socket
+            .send_marked_to(report, to.source, to.marks())
+            .is_err()
+        {
+            // What was read from a device may have gone to an address that is not ours.
+            let _ = self.socket.send_to(report, to.source);
         }
-        let Some((mut reader, mut announced)) = FlowReader::open(datagram.content.payload) else {
-            return;
-        };
-        if reader.read(datagram.content.payload).is_none() {
-            return;
-        }
-        let mode = announced
-            .header()
-            .map_or(TestMode::Normal, |header| header.mode);
-        let connect_back = matches!(self.admission, Admission::ConnectBack { .. });
-        // Groups are not answered: nobody could be meant by it.
-        if connect_back || (self.is_group(key) && mode != TestMode::Normal) {
-            announced = Announced::Nothing;
-        }
-        let header = announced.header();
-        let mode = header.map_or(TestMode::Normal, |header| header.mode);
-        let local = self.local_for(key);
-        let (trip_times, start) = self.beginning(announced, datagram);
-        let ordered = header.map_or(Start::at_once(self.context.both()), |header| {
-            ordered_start(header.epoch_start, header.start_time, self.context.both())
-        });
-        let waits = header.is_some_and(|header| header.epoch_start);
-        let start = if waits { ordered.at } else { start };
-        let transfer_id = header.and_then(|header| header.transfer_id);
-        let opening = Opening {
-            service: self,
-            key,
-            local,
-            answers: !self.is_group(key),
-            announced,
-            tag: FlowTag {
-                id: self.context.flow_id(transfer_id),
-                reversed: false,
-            },
-            now: if waits { now.max(ordered.at) } else { now },
-            start,
-            waits_for: ordered.announced,
-            trip_times,
-            sums: self.sums(key.source, local, header.as_ref(), now),
-        };
-        let flow = match mode {
-            TestMode::Reverse => opening.reverse(),
-            _ => {
-                let mut receiving = opening.receive(reader, mode);
-                let wall = || self.context.wall();
-                if let Some(ack) = receiving.incoming.acknowledge(&datagram.content, wall) {
-                    self.answer(&ack, key);
-                }
-                let _ = receiving.incoming.take(&datagram.content);
-                receiving.incoming.publish();
-                Flow::Receiving(Box::new(receiving))
-            }
-        };
-        flows.by_key.insert(key, flow);
-        flows.served += 1;
-        flows.active += 1;
-    }
-
-    /// Whether the clocks agree, and when the flow began: by the client's clock, if so.
-    fn beginning(&self, announced: Announced, datagram: &Arrived<'_>) -> (bool, MonoTime) {
-        let (now, wall) = (datagram.content.now, self.context.wall());
-        match agreed_start(announced, datagram.content.payload, wall) {
-            ClockCheck::NotAsked => (false, now),
-            ClockCheck::Agrees(age) => (true, now - age),
-            ClockCheck::Disagrees(gap) => {
-                let text = format!(
-                    "trip-times of {} are not used: its clock differs by {} s",
-                    datagram.key.source,
-                    gap.as_secs()
-                );
-                self.context.notice(Notice::Text(text));
-                (false, now)
-            }
-        }
-    }
-
-    /// The datagram went to a multicast group.
-    fn is_group(&self, key: FlowKey) -> bool {
-        let own = self.socket.local_addr().map(|own| own.ip());
-        key.at
-            .or(own.ok())
-            .is_some_and(|address| address.is_multicast())
-    }
-
-    fn sums(
-        &self,
-        source: SocketAddr,
-        local: SocketAddr,
-        header: Option<&UdpClientHeader>,
-        now: MonoTime,
-    ) -> TestSums {
-        match &self.admission {
-            Admission::ConnectBack { group, .. } => TestSums {
-                opened: *group,
-                back: *group,
-            },
-            Admission::Server { .. } => {
-                let (mode, threads) = header.map_or((TestMode::Normal, 1), |header| {
-                    (header.mode, header.threads)
-                });
-                let reporter = &self.context.reporter;
-                let by = if self.plan.sum_by_destination {
-                    GroupBy::Destination(local.ip())
-                } else {
-                    GroupBy::Client(source.ip())
-                };
-                self.groups.join(reporter, by, mode, threads, now)
-            }
-        }
-    }
-
-    /// Own address as the flow's lines show it: a wildcard socket does not say.
-    fn local_for(&self, key: FlowKey) -> SocketAddr {
-        let own = self.socket.local_addr().unwrap_or(key.source);
-        match key.at {
-            Some(at) => SocketAddr::new(at, own.port()),
-            None if own.ip().is_unspecified() => self.routed(key.source),
-            None => own,
-        }
-    }
-
-    /// The address from which a packet to `source` would leave.
-    pub(super) fn routed(&self, source: SocketAddr) -> SocketAddr {
-        let own = self.socket.local_addr().unwrap_or(source);
-        let any = if source.is_ipv4() {
-            "0.0.0.0:0"
-        } else {
-            "[::]:0"
-        };
-        let route = any
-            .parse()
-            .ok()
-            .and_then(|any| UdpSocket::connected(source, Some(any), &Default::default()).ok())
-            .and_then(|opened| opened.socket.local_addr().ok());
-        let mut local = route.unwrap_or(own);
-        local.set_port(own.port());
-        local
     }
 
     /// Ends a flow that has not ended yet.
@@ -607,13 +522,13 @@ impl UdpService {
 }
 
 /// A datagram and its flow.
-struct Arrived<'a> {
-    key: FlowKey,
-    content: Content<'a>,
+pub(super) struct Arrived<'a> {
+    pub(super) key: FlowKey,
+    pub(super) content: Content<'a>,
 }
 
 /// Makes the counters of a flow visible.
-fn publish(flows: &mut Flows, key: Option<FlowKey>) {
+pub(super) fn publish(flows: &mut Flows, key: Option<FlowKey>) {
     if let Some(Flow::Receiving(flow)) = key.and_then(|key| flows.by_key.get_mut(&key)) {
         flow.incoming.publish();
     }

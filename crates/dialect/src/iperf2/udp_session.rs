@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
-use tapeline_engine::{DatagramCell, Destination, Intervals, Stop};
+use tapeline_engine::{Destination, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::Marks;
-use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, Workload};
+use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload};
 
 use super::banner;
 use super::connect_back::{self, ConnectBack};
@@ -19,10 +19,10 @@ use super::stamps::{Settings, StampForm};
 use super::tcp_server::Admission;
 use super::tcp_session::with_port;
 use super::udp_flow::{Announced, FlowReader};
-use super::udp_histograms::receiver_histograms;
 use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
-use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey, GroupKind};
+use super::udp_watch::UdpWatch;
+use crate::reporter::{FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// A new flow, its kind not yet decided.
 pub(super) struct Opening<'a> {
@@ -38,6 +38,10 @@ pub(super) struct Opening<'a> {
     pub(super) start: MonoTime,
     /// The time of day of a start that is still to come.
     pub(super) waits_for: Option<WallTime>,
+    /// Packets are looked at below UDP too.
+    pub(super) link_checked: bool,
+    /// Time for which the client says that it waits.
+    pub(super) held_back: Duration,
     /// The clocks agree.
     pub(super) trip_times: bool,
     pub(super) sums: TestSums,
@@ -135,16 +139,20 @@ impl Opening<'_> {
         let l4s = header.is_some_and(|header| header.l4s);
         // From the second datagram on, at the latest.
         let marks = l4s && self.service.socket.watch_tos();
-        let intervals = Intervals::new(self.start, plan.interval);
-        let cell = Arc::new(DatagramCell::new(intervals));
-        let frames = reader.has_frames();
-        let (recorders, histograms) =
-            receiver_histograms(&plan.latency, self.trip_times, frames, intervals);
-        let running = context.reporter.start(FlowStart {
-            tag: self.tag,
-            cell: CounterCell::UdpReceive(Arc::clone(&cell)),
+        let watch = UdpWatch {
+            latency: plan.latency,
+            trip_times: self.trip_times,
+            frames: reader.has_frames(),
+            marks,
             start: self.start,
             interval: plan.interval,
+        };
+        let (receiver, watched) = watch.open(reader.first());
+        let running = context.reporter.start(FlowStart {
+            tag: self.tag,
+            cell: watched.cell,
+            start: self.start,
+            interval: watched.interval,
             endpoints: Endpoints {
                 local: self.local,
                 peer: self.key.source,
@@ -152,15 +160,13 @@ impl Opening<'_> {
             },
             groups,
             conn: None,
-            histograms,
+            histograms: watched.histograms,
             extras: FlowExtras {
-                trip_times: self.trip_times,
-                frames,
-                marks,
-                ..FlowExtras::default()
+                link: self.link_checked,
+                ..watched.extras
             },
         });
-        let mut incoming = Incoming::new(reader, cell, recorders, self.start);
+        let mut incoming = Incoming::new(reader, receiver, self.start);
         if l4s {
             incoming.control_congestion();
         }
@@ -178,8 +184,13 @@ impl Opening<'_> {
             incoming,
             trip_times: self.trip_times,
             deadline: own_end.into_iter().chain(ordered_end).min(),
-            patience: patience(plan.interval, gap),
-            dropped_before: self.service.socket.dropped(),
+            patience: patience(plan.interval, gap) + self.held_back,
+            held_back: !self.held_back.is_zero(),
+            dropped_before: self
+                .service
+                .socket
+                .dropped()
+                .filter(|_| self.service.plan.tap_device.is_none()),
             reports: self.answers && !no_fin,
             afterwards,
             sender,
@@ -260,6 +271,10 @@ impl Opening<'_> {
             seed: service.context.wall().as_nanos() as u64,
             trip_times: self.trip_times,
             content: None,
+            early_frames: self
+                .announced
+                .header()
+                .is_some_and(|header| header.form == UdpForm::Extended36),
             l4s: None,
             interval: service.plan.interval,
             groups,

@@ -9,7 +9,8 @@ use tapeline_engine::{Pacer, Precision, Stop};
 use super::banner;
 use super::client::{SharedContext, Target};
 use super::flows::payload;
-use super::tcp_client::{Connector, Starter};
+use super::tcp_client::Starter;
+use super::tcp_connector::Connector;
 use crate::context::Tally;
 use crate::plan::{
     Arrangement, ClientPlan, ClientWorkload, Limit, LoadDirection, Payload, Shape, SocketPlan,
@@ -127,7 +128,8 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
         transport: Transport::Tcp,
         workload: ClientWorkload::Stream(arrangement),
         limit: match plan.limit {
-            Limit::Time(time) => Limit::Time(time),
+            // The load fills the queues while a test that starts later waits.
+            Limit::Time(time) => Limit::Time(time + lead(plan.start)),
             // Ended together with the test.
             Limit::Bytes(_) | Limit::Never => Limit::Never,
         },
@@ -145,13 +147,24 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
         peer_detect: false,
         shape: Shape::Steady,
         payload: Payload::Digits,
-        start: StartTime::Now,
+        start: match plan.start {
+            StartTime::At(time) => StartTime::At(time),
+            StartTime::Now | StartTime::After(_) => StartTime::Now,
+        },
         latency: crate::plan::LatencyPlan::default(),
         working_load: None,
         l2_checks: false,
         l4s: false,
         ..plan.clone()
     })
+}
+
+/// Time by which the load begins before the test.
+fn lead(start: StartTime) -> Duration {
+    match start {
+        StartTime::After(delay) => delay,
+        StartTime::Now | StartTime::At(_) => Duration::ZERO,
+    }
 }
 
 /// As 2.2.1, whose bounce-back turns TCP_QUICKACK on for all flows.
@@ -192,5 +205,12 @@ mod tests {
         );
         assert_eq!(load.socket.congestion.as_deref(), Some("reno"));
         assert!(load.working_load.is_none());
+        // A load runs from the beginning of a test's wait to its end.
+        let seconds = Duration::from_secs;
+        plan.limit = Limit::Time(seconds(10));
+        plan.start = StartTime::After(seconds(2));
+        let load = load_plan(&plan).expect("a load");
+        assert_eq!(load.limit, Limit::Time(seconds(12)));
+        assert_eq!(load.start, StartTime::Now);
     }
 }

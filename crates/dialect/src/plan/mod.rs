@@ -261,6 +261,9 @@ pub struct ServerPlan {
     pub working_load: bool,
     /// `--tap-dev`: datagrams are read from this device rather than from sockets.
     pub tap_device: Option<String>,
+    /// `--l2checks`: clients that ask for checks of the link layer get them. A server has to
+    /// say so, since it takes a packet socket.
+    pub l2_checks: bool,
     /// `-z`: traffic threads run before all others.
     pub realtime: bool,
     /// iperf3 clients are served on the same ports.
@@ -304,6 +307,7 @@ impl ServerPlan {
             sum_by_destination: false,
             working_load: false,
             tap_device: None,
+            l2_checks: false,
             realtime: false,
             iperf3: None,
         }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use tapeline_base::{FlowTag, MonoTime, WallTime};
-use tapeline_engine::{BurstRecord, DelayCell, HistogramReader, Intervals};
+use tapeline_engine::{
+    BurstRecord, DatagramCounters, DelayCell, FrameRecord, HistogramReader, Intervals,
+};
 use tapeline_report::{
     BurstKind, BurstsReceived, HistogramRow, Measure, Phase, Row, Span, Subject, TcpReceive,
 };
 use tapeline_stats::Moments;
 
-use super::measure::{Sample, measure, sample_interval, sample_total};
+use super::measure::{Sample, frame_measure, measure, sample_interval, sample_total};
 use super::{CounterCell, FlowStart, GroupKey};
 
 /// The numbers of an interval or of a whole test.
@@ -37,6 +39,8 @@ pub(super) struct ActiveFlow {
     /// Counters at the start.
     first: Sample,
     write_times: Option<WriteTimes>,
+    /// Counters at the end of the last frame that was told.
+    frame_before: DatagramCounters,
 }
 
 /// Durations of writes, and what was told of them.
@@ -72,6 +76,10 @@ impl ActiveFlow {
             before: first,
             first,
             write_times,
+            frame_before: DatagramCounters {
+                transit: Moments::EMPTY,
+                ..DatagramCounters::default()
+            },
             start,
         }
     }
@@ -123,8 +131,16 @@ impl ActiveFlow {
         (index, told)
     }
 
-    /// Rows of the bursts that were completed since the last call.
-    fn bursts(&self, wall: WallTime) -> Option<Vec<Row>> {
+    /// Rows of the bursts or frames that were completed since the last call.
+    fn bursts(&mut self, wall: WallTime) -> Option<Vec<Row>> {
+        if let Some(records) = self.start.extras.frame_rows.take() {
+            let rows = records
+                .try_iter()
+                .map(|record| self.frame_row(&record, wall))
+                .collect();
+            self.start.extras.frame_rows = Some(records);
+            return Some(rows);
+        }
         let CounterCell::TcpBursts(_, kind) = &self.start.cell else {
             return None;
         };
@@ -135,6 +151,25 @@ impl ActiveFlow {
                 .map(|record| self.burst_row(record, *kind, wall))
                 .collect(),
         )
+    }
+
+    fn frame_row(&mut self, record: &FrameRecord, wall: WallTime) -> Row {
+        let span = Span {
+            start: record.start.since(self.start.start),
+            end: record.end.since(self.start.start),
+        };
+        let before = std::mem::replace(&mut self.frame_before, record.counters);
+        let bytes = record.counters.bytes.saturating_sub(before.bytes);
+        Row {
+            subject: Subject::Flow(self.start.tag),
+            phase: Phase::Interval,
+            span,
+            ended: wall,
+            bytes,
+            endpoints: Some(self.start.endpoints),
+            trip_times: self.start.extras.trip_times,
+            measure: Measure::UdpReceive(frame_measure(&self.start, &before, record, span)),
+        }
     }
 
     fn burst_row(&self, record: BurstRecord, kind: BurstKind, wall: WallTime) -> Row {
@@ -250,7 +285,7 @@ impl ActiveFlow {
     }
 
     /// The whole test.
-    pub(super) fn total(&self, at: MonoTime, wall: WallTime, dropped: Option<u64>) -> Told {
+    pub(super) fn total(&mut self, at: MonoTime, wall: WallTime, dropped: Option<u64>) -> Told {
         let sample = sample_total(&self.start.cell, self.start.conn.as_deref());
         let extremes = sample.extremes();
         let mut row = self.row(

@@ -2,12 +2,12 @@
 
 use tapeline_base::BitRate;
 use tapeline_engine::{
-    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, FrameArrivals, OneWayDelays,
-    ReceiveCounters, SendCounters,
+    BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, FrameArrivals, FrameRecord,
+    OneWayDelays, ReceiveCounters, SendCounters,
 };
 use tapeline_report::{
-    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, OneWayTimes, Phase,
-    RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, Measure,
+    OneWayTimes, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
@@ -361,7 +361,30 @@ fn udp_receive(
             .frames
             .then(|| frames_received(phase, &b.frames, &a.frames)),
         marked: flow.extras.marks.then(|| a.marked.saturating_sub(b.marked)),
-        ..UdpReceive::default()
+        link_errors: flow.extras.link.then(|| LinkErrors {
+            length: a.link.length.saturating_sub(b.link.length),
+            checksum: a.link.checksum.saturating_sub(b.link.checksum),
+            unknown: a.link.unknown.saturating_sub(b.link.unknown),
+        }),
+    }
+}
+
+/// What came since the frame before this one.
+pub(super) fn frame_measure(
+    flow: &FlowStart,
+    before: &DatagramCounters,
+    record: &FrameRecord,
+    span: Span,
+) -> UdpReceive {
+    let after = &record.counters;
+    let received = udp_receive(flow, Phase::Interval, before, after, span, record.extremes);
+    UdpReceive {
+        frames: Some(FramesReceived {
+            received: after.frames.received.saturating_sub(before.frames.received),
+            lost: after.frames.lost.saturating_sub(before.frames.lost),
+            latency: record.latency.into_iter().collect(),
+        }),
+        ..received
     }
 }
 

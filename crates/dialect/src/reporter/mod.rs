@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role};
 use tapeline_engine::{
-    BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, HistogramCell, ReceiveCell,
-    SendCell,
+    BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, FrameRecord, HistogramCell,
+    ReceiveCell, SendCell,
 };
 use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind, Row};
 use tapeline_sys::{SystemClock, TcpConn};
@@ -102,12 +102,16 @@ pub(crate) struct FlowExtras {
     pub(crate) frames: bool,
     /// Congestion marks are watched (UDP receivers).
     pub(crate) marks: bool,
+    /// Packets are looked at below UDP too (UDP receivers).
+    pub(crate) link: bool,
     /// Durations of writes (`--tcp-write-times`).
     pub(crate) write_times: Option<Arc<DelayCell>>,
     /// Bursts whose rows stand in place of those of intervals.
     pub(crate) bursts: Option<mpsc::Receiver<BurstRecord>>,
     /// Time at the start that does not count; the cell's intervals have a boundary there.
     pub(crate) omit: Duration,
+    /// The same for frames of datagrams.
+    pub(crate) frame_rows: Option<mpsc::Receiver<FrameRecord>>,
 }
 
 /// A flow has ended; its cell holds the final counters.

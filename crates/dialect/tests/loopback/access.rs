@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use tapeline_base::ExitCode;
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_dialect::{
     ClientPlan, ClientWorkload, PermitKey, ServedTransports, ServerKey, ServerPlan,
@@ -67,15 +68,23 @@ fn the_right_key_opens_every_arrangement_and_is_shown() {
 #[test]
 fn a_wrong_or_missing_key_is_dropped_with_a_line() {
     let server = TestServer::start(keyed(None));
-    for permit_key in [None, Some(key("open says me"))] {
-        let (_, events) = TestClient::start(ClientPlan {
+    // A client without a key goes on until it is refused; one with a key looks first.
+    for (permit_key, limit) in [
+        (None, time(20_000)),
+        (Some(key("open says me")), bytes(1000)),
+    ] {
+        let (code, events) = TestClient::start(ClientPlan {
             permit_key,
-            // A client that goes on until it is refused.
-            limit: time(20_000),
+            limit,
             ..client_plan(server.address, Tcp)
         })
         .wait();
-        let failed = |notice: &Notice| matches!(notice, Notice::TrafficFailed { .. });
+        assert_eq!(code, ExitCode::Failure);
+        let failed = |notice: &Notice| match notice {
+            Notice::TrafficFailed { .. } => true,
+            Notice::Text(words) => words.contains("permit key"),
+            _ => false,
+        };
         assert!(notices(&events).iter().any(failed), "{events:?}");
     }
     let served = server.stop();

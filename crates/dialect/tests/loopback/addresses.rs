@@ -7,7 +7,7 @@ use tapeline_dialect::{
     AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, Personality, ServedTransports,
     ServerPlan,
 };
-use tapeline_report::{Event, Phase, Subject};
+use tapeline_report::{Event, LinkErrors, Measure, Phase, Subject};
 
 use crate::harness::*;
 
@@ -228,4 +228,76 @@ fn a_member_for_one_source_hears_no_other() {
         .filter_map(|row| row.endpoints.map(|ends| ends.peer.ip()))
         .collect();
     assert_eq!(from, [IpAddr::V4(wanted)]);
+}
+
+/// A server that looks below the sockets; `None` where this user may not.
+#[cfg(target_os = "linux")]
+fn start_below_sockets(plan: ServerPlan) -> Option<TestServer> {
+    match tapeline_sys::DeviceTap::open("lo", 1) {
+        Ok(_) => Some(TestServer::start(plan)),
+        Err(error) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+            None
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn datagrams_can_be_read_from_a_device() {
+    for arrangement in [Arrangement::Forward, Arrangement::Reverse] {
+        let Some(server) = start_below_sockets(ServerPlan {
+            tap_device: Some("lo".into()),
+            ..wildcard(Transport::Udp)
+        }) else {
+            return;
+        };
+        let client = succeed(ClientPlan {
+            parallel: 2,
+            workload: ClientWorkload::Stream(arrangement),
+            pace: Some(tapeline_base::Pace::Bits(tapeline_base::BitRate(
+                100_000_000,
+            ))),
+            ..client_plan(server.address, Transport::Udp)
+        });
+        server.events.wait_for_totals(2);
+        let served = server.stop();
+        assert_agreement(&client, &served, 2, &format!("{arrangement:?}"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_link_layer_is_checked_when_both_ends_want_it() {
+    for (asked, allowed) in [(true, true), (true, false), (false, true)] {
+        let Some(server) = start_below_sockets(ServerPlan {
+            l2_checks: allowed,
+            ..wildcard(Transport::Udp)
+        }) else {
+            return;
+        };
+        let client = succeed(ClientPlan {
+            l2_checks: asked,
+            ..client_plan(server.address, Transport::Udp)
+        });
+        server.events.wait_for_totals(1);
+        let served = server.stop();
+        assert_agreement(&client, &served, 1, "checked");
+        let Measure::UdpReceive(received) = &totals(&served)[0].measure else {
+            panic!("a UDP receiver");
+        };
+        // What loopback carries is in order; checksums that nobody has computed are no faults.
+        let clean = (asked && allowed).then(LinkErrors::default);
+        assert_eq!(received.link_errors, clean, "{asked} {allowed}");
+    }
+}
+
+#[test]
+fn a_device_that_cannot_be_had_is_named() {
+    let events = refused(ServerPlan {
+        tap_device: Some("no-such-if".into()),
+        ..wildcard(Transport::Udp)
+    });
+    let text = format!("{events:?}");
+    assert!(text.contains("no-such-if"), "{text}");
 }

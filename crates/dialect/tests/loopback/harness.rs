@@ -113,6 +113,17 @@ impl TestServer {
     }
 }
 
+/// What a server tells that cannot start.
+pub(crate) fn refused(plan: ServerPlan) -> Vec<Event> {
+    let events = Events::default();
+    let reporter = reporter(&events);
+    let interruption = Interruption::new().expect("interruption");
+    let started = Server::start(&plan, &reporter.handle(), &interruption);
+    assert!(started.is_err(), "{plan:?}");
+    reporter.finish();
+    events.all()
+}
+
 /// Runs `body` on a thread and waits for it, but not for ever.
 #[track_caller]
 pub(crate) fn within<T: Send + 'static>(

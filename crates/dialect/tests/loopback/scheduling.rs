@@ -226,3 +226,27 @@ fn realtime_is_had_or_its_refusal_told_and_the_test_runs() {
     }
     server.stop();
 }
+
+/// A stream whose header waited for its siblings began when it was accepted, plus the wait.
+#[test]
+fn a_stream_that_waited_for_its_siblings_says_so() {
+    let held = Duration::from_millis(300);
+    let server = TestServer::on(V4, Transport::Tcp);
+    let mut message = Vec::new();
+    TcpClientHeader {
+        barrier_micros: Some(0),
+        ..TcpClientHeader::default()
+    }
+    .encode(&mut message);
+    let mut client = TcpStream::connect(server.address).expect("connect");
+    // It says that it did not wait, but it comes late.
+    std::thread::sleep(held);
+    client.write_all(&message).expect("header");
+    client
+        .shutdown(std::net::Shutdown::Write)
+        .expect("the end of the data");
+    server.events.wait_for_totals(1);
+    let span = totals(&server.stop())[0].span.end;
+    // The server counts from its accept, which may come a moment after our connect.
+    assert!(span >= held / 2, "{span:?}");
+}

@@ -325,6 +325,36 @@ fn histograms_hold_every_datagram_and_frame() {
     assert!((1..=receive.received).contains(&by_interval));
 }
 
+#[test]
+fn each_frame_may_have_a_row_of_its_own() {
+    let mut plan = server_plan(V4, Udp);
+    plan.latency.by_frame = true;
+    let (client, served) = run_against(TestServer::start(plan), |plan| {
+        plan.shape = isochronous(50.0, FrameMean::Packets(5.0));
+        plan.pace = None;
+        plan.latency.trip_times = true;
+        plan.length = Some(400);
+        plan.limit = time(200);
+    });
+    let frames = sent(&client).frames.expect("frames").sent;
+    let of_a_flow = |subject| matches!(subject, tapeline_report::Subject::Flow(_));
+    let rows = rows(&served, Phase::Interval, of_a_flow);
+    assert_eq!(rows.len() as u64, frames);
+    for row in &rows {
+        let Measure::UdpReceive(receive) = &row.measure else {
+            panic!("{row:?}");
+        };
+        assert_eq!((row.bytes, receive.received), (2_000, 5), "{row:?}");
+        let frame = receive.frames.expect("a frame");
+        assert_eq!((frame.received, frame.latency.count), (1, 1));
+        assert_eq!(receive.transit.count, 5);
+        assert!(receive.transit.min <= receive.transit.max, "{row:?}");
+    }
+    for pair in rows.windows(2) {
+        assert!(pair[0].span.end <= pair[1].span.start);
+    }
+}
+
 /// Datagrams that arrive at a socket which is no server, up to the final one.
 fn arrivals(socket: &UdpSocket) -> Vec<Vec<u8>> {
     socket.set_read_timeout(Some(LIMIT)).expect("timeout");
@@ -401,7 +431,8 @@ fn l4s_datagrams_carry_their_stamp_and_start_slowly_without_answers() {
     plan.limit = time(300);
     let client = TestClient::start(plan);
     let datagrams = arrivals(&sink);
-    client.wait();
+    let (_, events) = client.wait();
+    assert!(format!("{:?}", notices(&events)).contains("does not answer"));
     for (n, datagram) in datagrams.iter().enumerate() {
         let header = UdpClientHeader::parse(datagram).expect("settings");
         assert!(header.l4s);

@@ -9,7 +9,7 @@ use super::{DelaySeries, Extremes, FlowCell, Publisher, Words};
 /// Words of the published counters.
 const WORDS: usize = OWN + SERIES;
 /// Words before the series of frame latencies.
-const OWN: usize = 24;
+const OWN: usize = 27;
 
 /// Frames of which datagrams arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +20,17 @@ pub struct FrameArrivals {
     pub lost: u64,
     /// Arrival of a frame's last byte minus the time it was due, seconds.
     pub latency: DelaySeries,
+}
+
+/// What was wrong with packets of a flow below UDP, where somebody looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkFaults {
+    /// Lengths that do not fit together.
+    pub length: u64,
+    /// Wrong checksums.
+    pub checksum: u64,
+    /// Parts of datagrams.
+    pub unknown: u64,
 }
 
 /// A UDP receiver's counters.
@@ -55,6 +66,8 @@ pub struct DatagramCounters {
     pub frames: FrameArrivals,
     /// Datagrams marked with congestion experienced (ECN).
     pub marked: u64,
+    /// Faults below UDP.
+    pub link: LinkFaults,
     /// Time of the last datagram.
     pub last: MonoTime,
 }
@@ -93,6 +106,9 @@ impl Words<WORDS> for DatagramCounters {
             self.frames.received,
             self.frames.lost,
             self.marked,
+            self.link.length,
+            self.link.checksum,
+            self.link.unknown,
         ];
         let mut words = [0; WORDS];
         let (front, series) = words.split_at_mut(OWN);
@@ -130,6 +146,11 @@ impl Words<WORDS> for DatagramCounters {
                 latency: DelaySeries::from_words(&w[OWN..]),
             },
             marked: w[23],
+            link: LinkFaults {
+                length: w[24],
+                checksum: w[25],
+                unknown: w[26],
+            },
         };
         (counters, Extremes::from_words([w[18], w[19], w[20]]))
     }

@@ -95,7 +95,10 @@ impl Summary {
             Measure::TcpReceive(receive) => {
                 let tally = self.tally(Way::Received, Transport::Tcp, row);
                 if let Some(bursts) = &receive.bursts {
-                    tally.delay.merge(&bursts.latency);
+                    // Without a common clock, the time that a burst takes to come is no delay.
+                    if row.trip_times || !matches!(bursts.kind, BurstKind::Periodic { .. }) {
+                        tally.delay.merge(&bursts.latency);
+                    }
                     if bursts.kind == BurstKind::Frame {
                         tally.frames(bursts.latency.count, bursts.frames_lost);
                     }
@@ -295,9 +298,10 @@ impl Tally {
             list.push(format!("delay {mean} ms ({min} to {max})"));
         }
         if let Some((whole, missing)) = self.frames {
-            let lack = match self.way {
-                Way::Sent => "missed",
-                Way::Received | Way::Delivered => "incomplete",
+            // TCP loses nothing: what does not come was not sent.
+            let lack = match (self.way, self.transport) {
+                (Way::Sent, _) | (_, Transport::Tcp) => "missed",
+                (Way::Received | Way::Delivered, Transport::Udp) => "incomplete",
             };
             list.push(format!("{whole} frames ({missing} {lack})"));
         }

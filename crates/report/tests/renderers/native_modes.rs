@@ -471,3 +471,24 @@ fn times_and_keys_are_told_beside_the_numbers() {
         ])
     );
 }
+
+#[test]
+fn frames_that_tcp_did_not_bring_were_not_sent() {
+    let mut frames = total(row(
+        flow(),
+        (0, 1000),
+        12_500_000,
+        bursts(BurstKind::Frame, &[0.001, 0.003]),
+    ));
+    frames.trip_times = true;
+    let shown = tell(&[Event::Row(frames)]).stdout;
+    assert!(shown.contains("  missed   delay ms"), "{shown}");
+    assert!(shown.contains("missed)\n"), "{shown}");
+    // What takes a burst of an unknown clock to come is no delay.
+    let kind = BurstKind::Periodic {
+        period: Duration::from_millis(500),
+    };
+    let unstamped = total(row(flow(), (0, 1000), 12_500_000, bursts(kind, &[0.001])));
+    let shown = tell(&[Event::Row(unstamped)]).stdout;
+    assert!(!shown.contains("delay"), "{shown}");
+}

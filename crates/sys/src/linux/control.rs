@@ -155,45 +155,27 @@ impl Messages {
     }
 }
 
-/// One control message with a small value, ready to be sent.
-pub(crate) struct SmallMessage([u8; HEADER + WORD]);
-
-impl SmallMessage {
-    /// With a 16-bit value.
-    pub(crate) fn short(level: i32, kind: i32, value: u16) -> Self {
-        Self::new(level, kind, &value.to_ne_bytes())
-    }
-
-    /// `value` is at most a C `int`, which every word holds.
-    fn new(level: i32, kind: i32, value: &[u8]) -> Self {
-        let mut bytes = [0; HEADER + WORD];
-        bytes[..WORD].copy_from_slice(&(HEADER + value.len()).to_ne_bytes());
-        bytes[WORD..WORD + 4].copy_from_slice(&level.to_ne_bytes());
-        bytes[WORD + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
-        bytes[HEADER..HEADER + value.len()].copy_from_slice(value);
-        Self(bytes)
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn short(level: i32, kind: i32, value: u16) -> Vec<u8> {
+        let mut messages = Messages::NONE;
+        messages.push(level, kind, &value.to_ne_bytes());
+        messages.bytes().to_vec()
+    }
 
     #[test]
     fn the_layout_is_that_of_the_c_library() {
         // SAFETY: pure arithmetic.
         let (length, space) = unsafe { (libc::CMSG_LEN(2), libc::CMSG_SPACE(2)) };
-        let message = SmallMessage::short(17, 103, 0x0203);
-        assert_eq!(message.bytes().len(), space as usize);
+        let message = short(17, 103, 0x0203);
+        assert_eq!(message.len(), space as usize);
         assert_eq!(
-            usize::from_ne_bytes(*message.bytes().first_chunk().unwrap()),
+            usize::from_ne_bytes(*message.first_chunk().unwrap()),
             length as usize
         );
-        let read: Vec<_> = messages(message.bytes()).collect();
+        let read: Vec<_> = messages(&message).collect();
         assert_eq!(
             read,
             [ControlMessage {
@@ -206,8 +188,8 @@ mod tests {
 
     #[test]
     fn several_messages_follow_each_other() {
-        let mut bytes = SmallMessage::short(1, 2, 3).bytes().to_vec();
-        bytes.extend_from_slice(SmallMessage::short(4, 5, 6).bytes());
+        let mut bytes = short(1, 2, 3);
+        bytes.extend(short(4, 5, 6));
         let kinds: Vec<_> = messages(&bytes)
             .map(|message| (message.level, message.kind))
             .collect();
@@ -216,7 +198,7 @@ mod tests {
 
     #[test]
     fn malformed_messages_end_the_walk() {
-        let mut bytes = SmallMessage::short(1, 2, 3).bytes().to_vec();
+        let mut bytes = short(1, 2, 3);
         for length in [0, 1, HEADER - 1, 1000, usize::MAX] {
             bytes[..WORD].copy_from_slice(&length.to_ne_bytes());
             assert_eq!(messages(&bytes).count(), 0, "{length}");

@@ -5,6 +5,7 @@ pub(crate) mod control;
 #[path = "../posix/daemon.rs"]
 pub(crate) mod daemon;
 pub(crate) mod datagrams;
+pub(crate) mod device_tap;
 pub(crate) mod host;
 #[path = "../posix/interfaces.rs"]
 pub(crate) mod interfaces;

@@ -3,11 +3,11 @@
 use std::io::{self, IoSlice};
 
 use libc::c_int;
-use socket2::{MsgHdr, SockAddr, Socket};
+use socket2::{MsgHdr, Socket};
 
-use super::control::{Messages, SmallMessage};
+use super::control::Messages;
 use super::{SEND_FLAGS, sockopt};
-use crate::udp_socket::Marks;
+use crate::udp_socket::Addressee;
 
 pub(crate) fn is_available(socket: &Socket) -> bool {
     sockopt::get::<c_int>(socket, libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
@@ -18,44 +18,41 @@ pub(crate) fn send(
     socket: &Socket,
     data: &[u8],
     segment_size: usize,
-    peer: Option<&SockAddr>,
+    to: Option<&Addressee>,
 ) -> io::Result<usize> {
     let size =
         u16::try_from(segment_size).map_err(|_| io::Error::from_raw_os_error(libc::EMSGSIZE))?;
-    let control = SmallMessage::short(libc::SOL_UDP, libc::UDP_SEGMENT, size);
-    let buffers = [IoSlice::new(data)];
-    let message = MsgHdr::new()
-        .with_buffers(&buffers)
-        .with_control(control.bytes());
-    match peer {
-        Some(peer) => socket.sendmsg(&message.with_addr(peer), SEND_FLAGS),
-        None => socket.sendmsg(&message, SEND_FLAGS),
-    }
+    let mut control = Messages::NONE;
+    control.push(libc::SOL_UDP, libc::UDP_SEGMENT, &size.to_ne_bytes());
+    send_with(socket, data, control, to)
 }
 
 /// Sends one datagram with a type of service or a source address of its own (`ip(7)`: `IP_TOS`
-/// as a control message since Linux 3.13, `IP_PKTINFO`; `ipv6(7)`). `to_v4`: the packet is IPv4.
-pub(crate) fn send_marked(
+/// as a control message since Linux 3.13, `IP_PKTINFO`; `ipv6(7)`).
+pub(crate) fn send_marked(socket: &Socket, data: &[u8], to: &Addressee) -> io::Result<usize> {
+    send_with(socket, data, Messages::NONE, Some(to))
+}
+
+#[inline]
+fn send_with(
     socket: &Socket,
-    is_v6: bool,
     data: &[u8],
-    peer: &SockAddr,
-    to_v4: bool,
-    marks: Marks,
+    mut control: Messages,
+    to: Option<&Addressee>,
 ) -> io::Result<usize> {
-    let mut control = Messages::NONE;
-    if let Some(tos) = marks.tos {
-        control.push_tos(to_v4, tos.0);
-    }
-    if let Some(source) = marks.source {
-        control.push_source(is_v6, source);
-    }
     let buffers = [IoSlice::new(data)];
-    let message = MsgHdr::new()
-        .with_buffers(&buffers)
-        .with_control(control.bytes())
-        .with_addr(peer);
-    socket.sendmsg(&message, SEND_FLAGS)
+    let message = MsgHdr::new().with_buffers(&buffers);
+    let Some(to) = to else {
+        return socket.sendmsg(&message.with_control(control.bytes()), SEND_FLAGS);
+    };
+    if let Some(tos) = to.marks.tos {
+        control.push_tos(to.is_v4, tos.0);
+    }
+    if let Some(source) = to.marks.source {
+        control.push_source(to.on_v6, source);
+    }
+    let message = message.with_control(control.bytes());
+    socket.sendmsg(&message.with_addr(&to.peer), SEND_FLAGS)
 }
 
 /// Errors that mean "not segmented": an interface without checksum offload (`EIO`), a segment

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use socket2::{SockAddr, Socket};
+use socket2::Socket;
 
-use crate::udp_socket::Marks;
+use crate::udp_socket::Addressee;
 
 pub(crate) fn is_available(_socket: &Socket) -> bool {
     false
@@ -14,19 +14,12 @@ pub(crate) fn send(
     _socket: &Socket,
     _data: &[u8],
     _segment_size: usize,
-    _peer: Option<&SockAddr>,
+    _to: Option<&Addressee>,
 ) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(crate) fn send_marked(
-    _socket: &Socket,
-    _is_v6: bool,
-    _data: &[u8],
-    _peer: &SockAddr,
-    _to_v4: bool,
-    _marks: Marks,
-) -> io::Result<usize> {
+pub(crate) fn send_marked(_socket: &Socket, _data: &[u8], _to: &Addressee) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

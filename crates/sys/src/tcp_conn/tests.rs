@@ -366,3 +366,53 @@ fn several_paths_are_asked_for_where_the_kernel_has_them() {
         Err(error) => assert_eq!(error.operation, Operation::Open, "{error}"),
     }
 }
+
+#[test]
+fn an_idle_peer_is_asked_whether_it_is_there() {
+    let (client, _server) = tcp_pair();
+    assert!(!client.inner().keepalive().unwrap());
+    client.set_keepalive(Duration::from_secs(7)).unwrap();
+    assert!(client.inner().keepalive().unwrap());
+    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+    {
+        let socket = client.inner();
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(7));
+        assert_eq!(
+            socket.tcp_keepalive_interval().unwrap(),
+            Duration::from_secs(7)
+        );
+    }
+}
+
+/// Servers set options on their listener; what counts is the connection.
+#[cfg(target_os = "linux")]
+#[test]
+fn accepted_connections_have_the_options_of_their_listener() {
+    use crate::platform::sockopt::get;
+    use libc::{IPPROTO_IP, IPPROTO_TCP, SOL_SOCKET, c_int};
+
+    let options = SocketOptions {
+        tos: Some(Tos(0x48)),
+        ttl: Some(9),
+        window_clamp: Some(30_000),
+        notsent_lowat: Some(16_384),
+        dont_route: true,
+        nodelay: true,
+        device: Some("lo".into()),
+        ..SocketOptions::default()
+    };
+    let opened = TcpListener::bind(any_port(), &options, 16).unwrap();
+    assert!(opened.refused.is_empty(), "{:?}", opened.refused);
+    let listener = opened.socket;
+    let _client = connect(listener.local_addr().unwrap());
+    assert!(listener.wait_ready(Wait::Forever).unwrap());
+    let (server, _) = listener.accept().unwrap().expect("a connection is waiting");
+    let read = |level, name| get::<c_int>(&server.socket, level, name).unwrap().0;
+    assert_eq!(read(IPPROTO_IP, libc::IP_TOS), 0x48);
+    assert_eq!(read(IPPROTO_IP, libc::IP_TTL), 9);
+    assert_eq!(read(IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), 30_000);
+    assert_eq!(read(IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), 16_384);
+    assert_eq!(read(IPPROTO_TCP, libc::TCP_NODELAY), 1);
+    assert_eq!(read(SOL_SOCKET, libc::SO_DONTROUTE), 1);
+    assert_eq!(server.socket.device().unwrap().as_deref(), Some(&b"lo"[..]));
+}

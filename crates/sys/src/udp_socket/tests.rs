@@ -97,6 +97,46 @@ fn a_segmented_send_arrives_as_datagrams() {
 }
 
 #[test]
+fn marks_go_with_every_segment() {
+    for offload in [true, false] {
+        let receiver = UdpSocket::bind(any_port(), &SocketOptions::default())
+            .unwrap()
+            .socket;
+        if !receiver.watch_tos() {
+            return;
+        }
+        let sender = UdpSocket::bind(any_port(), &SocketOptions::default())
+            .unwrap()
+            .socket;
+        if !offload {
+            sender.disable_segmentation();
+        }
+        let peer = receiver.local_addr().unwrap();
+        let marks = Marks {
+            tos: Some(Tos(0xb9)),
+            source: Some(peer.ip()),
+        };
+        let sent = sender.send_marked_segments(&[7; 250], 100, peer, marks);
+        assert_eq!(sent.unwrap(), 250);
+        let mut batch = crate::ReceiveBatch::new(4, 200);
+        let mut lengths = Vec::new();
+        while lengths.len() < 3 {
+            batch.receive(&receiver, crate::Wait::Forever).unwrap();
+            for datagram in batch.datagrams() {
+                assert_eq!(datagram.tos, Some(Tos(0xb9)), "offload {offload}");
+                assert_eq!(datagram.source, sender_address(&sender, peer.ip()));
+                lengths.push(datagram.payload.len());
+            }
+        }
+        assert_eq!(lengths, [100, 100, 50]);
+    }
+}
+
+fn sender_address(sender: &UdpSocket, ip: IpAddr) -> SocketAddr {
+    SocketAddr::new(ip, sender.local_addr().unwrap().port())
+}
+
+#[test]
 fn a_send_of_many_segments_is_split_into_calls() {
     let (sender, receiver) = udp_pair();
     receiver.maximise_receive_buffer().unwrap();

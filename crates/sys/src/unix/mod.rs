@@ -4,6 +4,8 @@ pub(crate) mod clock;
 #[path = "../posix/daemon.rs"]
 pub(crate) mod daemon;
 pub(crate) mod datagrams;
+#[path = "../portable/device_tap.rs"]
+pub(crate) mod device_tap;
 #[path = "../portable/host.rs"]
 pub(crate) mod host;
 #[path = "../posix/interfaces.rs"]

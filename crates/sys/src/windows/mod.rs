@@ -3,6 +3,8 @@
 pub(crate) mod clock;
 pub(crate) mod daemon;
 pub(crate) mod datagrams;
+#[path = "../portable/device_tap.rs"]
+pub(crate) mod device_tap;
 #[path = "../portable/host.rs"]
 pub(crate) mod host;
 pub(crate) mod interfaces;

@@ -113,10 +113,7 @@ fn term(spec: &OptionSpec) -> String {
 }
 
 fn explanation(spec: &OptionSpec, personality: Personality) -> String {
-    let mut text = format!("{}.", capitalised(spec.help));
-    if !spec.details.is_empty() {
-        text = format!("{text} {}", spec.details);
-    }
+    let mut text = spec.explanation(personality);
     let mut add = |sentence: &str| {
         text.push(' ');
         text.push_str(sentence);
@@ -146,13 +143,6 @@ const fn sides(sides: Sides) -> &'static str {
         (false, true) => "Server only.",
         _ => "",
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
-    })
 }
 
 fn values(page: &mut Page) {

@@ -1,5 +1,7 @@
 //! tapeline's own help: groups, two columns, as wide as the terminal.
 
+use tapeline_dialect::Personality;
+
 use super::wrap;
 use crate::options::{Availability, Group, OptionId as Id, OptionSpec, Personalities, all};
 
@@ -69,10 +71,7 @@ fn full(width: usize) -> Vec<String> {
         lines.push(String::new());
         lines.push(format!("{}:", group.title()));
         for spec in listed(group) {
-            let text = match spec.details {
-                "" => spec.help.to_owned(),
-                details => format!("{}. {details}", spec.help),
-            };
+            let text = spec.explanation(Personality::Native);
             lines.extend(in_two_columns(&names(spec), &text, width));
         }
     }
@@ -126,8 +125,6 @@ fn in_two_columns(first: &str, text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use tapeline_dialect::Personality;
-
     use super::*;
 
     #[test]
@@ -158,8 +155,9 @@ mod tests {
         assert!(USAGE.lines().all(|line| line.len() <= 80));
         let full = page(80, Detail::Full).replace(['\n', ' '], "");
         for spec in Group::ALL.into_iter().flat_map(listed) {
-            let details = spec.details.replace(' ', "");
-            assert!(full.contains(&details), "{:?}", spec.id);
+            for details in [spec.details, spec.native_details] {
+                assert!(full.contains(&details.replace(' ', "")), "{:?}", spec.id);
+            }
         }
     }
 }

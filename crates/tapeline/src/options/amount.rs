@@ -32,9 +32,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .variable(3, "IPERF_BANDWIDTH")
         .help(Group::Amount, "target rate per flow, bits/s or packets/s")
         .details(
-            "10m is 10^7 bits/s, 10M is 10 x 2^20 bits/s, 1000pps is packets per second (UDP). \
-             Default: 1 Mbit/s (2^20) for UDP, unlimited for TCP; 0 is unlimited. At a server it \
-             limits the reads of TCP tests.",
+            "10m is 10^7 bits/s, 10M is 10 x 2^20 bits/s, 1000pps is packets per second (UDP), \
+             10m,2m varies with that mean and standard deviation. Default: 1 Mbit/s (2^20) for \
+             UDP, unlimited for TCP; 0 is unlimited. At a server it limits the reads of TCP \
+             tests.",
         )
         .listed(&[(
             Both,
@@ -48,7 +49,10 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Group::Amount,
             "bytes per write or read; for UDP the datagram",
         )
-        .details("Default: 128K for TCP, 1470 for UDP, 1450 for UDP over IPv6.")
+        .details(
+            "Default: 1M for TCP, or 128K where a column or a rate depends on it; 1470 for UDP, \
+             1450 over IPv6. A chain of lengths begins with <.",
+        )
         .listed(&[(
             Both,
             "#[kmKM]",
@@ -66,7 +70,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .value("SECONDS")
         .variable(8, "IPERF_INTERVAL")
         .help(Group::Output, "report every so many seconds")
-        .details("At least 0.005. 0 is no interval reports.")
+        .details("At least 0.005; f is a row for each frame or burst.")
+        .native_details("0 is no interval reports.")
         .listed(&[(Both, "#", "seconds between reports")]),
     OptionSpec::new(Id::NoConnectSync, None, "no-connect-sync")
         .sides(Sides::CLIENT)

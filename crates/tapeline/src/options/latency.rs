@@ -106,9 +106,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         )
         .listed(&[(Client, "", "no TCP_QUICKACK during requests and responses")]),
     OptionSpec::new(Id::L2Checks, None, "l2checks")
-        .sides(Sides::CLIENT)
         .help(
             Group::Latency,
-            "let the server check lengths and checksums at the link layer (UDP)",
-        ),
+            "check datagrams below IP: lengths and checksums (UDP, given at both ends)",
+        )
+        .details("The server needs the right to open packet sockets (Linux)."),
 ];

@@ -8,21 +8,19 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::SERVER)
         .variable(14, "IPERF_SERVER")
         .help(Group::Mode, "serve tests")
-        .details("Together with -c HOST the server takes tests from that host only.")
+        .native_details("Together with -c HOST the server takes tests from that host only.")
         .listed(&[(Server, "", "serve tests")]),
     OptionSpec::new(Id::Client, Some('c'), "client")
         .value("HOST[%DEV]")
         .variable(4, "IPERF_CLIENT")
         .help(Group::Mode, "test towards a server")
-        .details(
-            "HOST is a name or an address; [ADDRESS]:PORT and NAME:PORT are read too. %DEV \
-             leaves through that network device.",
-        )
+        .details("HOST is a name or an address; %DEV leaves through that network device.")
+        .native_details("[ADDRESS]:PORT and NAME:PORT are read too.")
         .listed(&[(Client, "<host>", "test towards the server at <host>")]),
     OptionSpec::new(Id::Udp, Some('u'), "udp")
         .variable(16, "IPERF_UDP")
         .help(Group::Mode, "UDP instead of TCP")
-        .details("A server without -u takes both.")
+        .native_details("A server without -u takes both.")
         .listed(&[(Both, "", "UDP instead of TCP")]),
     OptionSpec::new(Id::V4, Some('4'), "")
         .manual_names(&["v4"])

@@ -40,7 +40,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Dscp, None, "dscp")
         .value("DSCP")
         .sides(Sides::CLIENT)
-        .help(Group::Socket, "DSCP 0..63 or its name; the ECN bits stay 0")
+        .help(Group::Socket, "DSCP 0..63; the ECN bits stay 0")
+        .native_details("Its names are read too.")
         .listed(&[(Client, "", "DSCP part of the type-of-service byte")]),
     OptionSpec::new(Id::TosOverride, None, "tos-override")
         .value("TOS")
@@ -109,7 +110,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Group::Socket,
             "write only while less is unsent (TCP_NOTSENT_LOWAT)",
         )
-        .details("With --trip-times 16K is used; 0 switches it off.")
+        .native_details("With --trip-times 16K is used; 0 switches it off.")
         .listed(&[(
             Client,
             "",

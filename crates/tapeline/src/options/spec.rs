@@ -209,8 +209,10 @@ pub(crate) struct OptionSpec {
     pub(crate) value_name: &'static str,
     /// One line of help.
     pub(crate) help: &'static str,
-    /// What `--help` adds.
+    /// What `--help` and the manual pages add.
     pub(crate) details: &'static str,
+    /// What is so under the name tapeline only.
+    pub(crate) native_details: &'static str,
     /// Lines of iperf 2's help.
     pub(crate) listings: &'static [Listing],
 }
@@ -233,6 +235,7 @@ impl OptionSpec {
             value_name: "",
             help: "",
             details: "",
+            native_details: "",
             listings: &[],
         }
     }
@@ -294,9 +297,15 @@ impl OptionSpec {
         self
     }
 
-    /// What `--help` adds.
+    /// What `--help` and the manual pages add.
     pub(crate) const fn details(mut self, details: &'static str) -> Self {
         self.details = details;
+        self
+    }
+
+    /// What they add under the name tapeline only.
+    pub(crate) const fn native_details(mut self, details: &'static str) -> Self {
+        self.native_details = details;
         self
     }
 
@@ -322,6 +331,20 @@ impl OptionSpec {
             ("", Some(_)) => None,
             (name, _) => Some(name),
         }
+    }
+
+    /// Help, and what is to be added under a name, as sentences.
+    pub(crate) fn explanation(&self, personality: Personality) -> String {
+        let mut letters = self.help.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let first: String = first.into_iter().chain(letters).collect();
+        let native = match personality {
+            Personality::Native => self.native_details,
+            Personality::Iperf2 => "",
+        };
+        let parts = [&format!("{first}."), self.details, native];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(" ")
     }
 
     /// The value as it is written behind the name: ` BYTES`, `[=BYTES]`, or nothing.

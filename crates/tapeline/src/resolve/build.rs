@@ -128,6 +128,7 @@ pub(super) fn server(
         sum_by_destination: settings.route.sum_by_destination,
         working_load: settings.is_loaded(),
         tap_device: settings.route.tap_device.clone(),
+        l2_checks: settings.route.l2_checks,
         realtime: settings.tcp.realtime,
         ..ServerPlan::new(settings.personality, first, transports)
     })

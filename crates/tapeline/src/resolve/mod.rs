@@ -27,6 +27,7 @@
 //! | `--histograms=abc` | counts nothing | refused |
 //! | `--bounceback-request 50`, `-reply 50` | waits for ever | refused |
 //! | `--bounceback -R`, `--connect-only -R` and the like | leaves one of them out | refused |
+//! | `-F` or `-I` with `-R`, `--bounceback`, `--connect-only` | sends no file | refused |
 //! | numbers that are none, where not said otherwise | are taken for 0 | refused |
 
 mod access;

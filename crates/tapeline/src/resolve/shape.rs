@@ -395,12 +395,59 @@ pub(super) fn packet_frames_need_udp(settings: &mut Settings, log: &mut Log) {
     }
 }
 
+/// Content and chains of lengths stay with the client: a server is not told of them.
+pub(super) fn content_needs_a_sender(settings: &mut Settings, log: &mut Log) {
+    let name = if settings.shape.payload != Payload::Digits {
+        "-F and -I"
+    } else if settings.shape.chain.is_some() {
+        "-l as a chain of lengths"
+    } else if settings.rate_varies() && !settings.iperf() {
+        // iperf 2.2.1 lets the server keep the mean.
+        "-b MEAN,DEVIATION"
+    } else {
+        return;
+    };
+    let sends =
+        !settings.reverse && !settings.bounceback.asked && settings.schedule.connect_only.is_none();
+    if !sends {
+        let sentence = format!("{name}: the client must send data of its own");
+        log.error(format!("ERROR: {sentence}"), sentence);
+    }
+}
+
 /// L4S is congestion control for datagrams; TCP has its own.
 pub(super) fn l4s_needs_udp(settings: &mut Settings, log: &mut Log) {
     if settings.shape.l4s && !settings.udp {
         log.error(
             "ERROR: option --udp-l4s requires -u UDP",
             "option --udp-l4s needs -u",
+        );
+    }
+}
+
+/// Acknowledgements make an L4S flow's rate and lengths: it goes one way, and nothing else
+/// shapes it.
+pub(super) fn l4s_shapes_itself(settings: &mut Settings, log: &mut Log) {
+    let shape = &settings.shape;
+    if !shape.l4s {
+        return;
+    }
+    if settings.arrangements() > 0 {
+        log.error(
+            "ERROR: option --udp-l4s not supported with --reverse, --full-duplex, -d and -r",
+            "option --udp-l4s: only the client sends; --reverse, --full-duplex, -d and -r are refused",
+        );
+    }
+    let shaped = settings.rate_varies()
+        || settings.bursts()
+        || shape.gap.is_some()
+        || shape.chain.is_some()
+        || shape.payload != Payload::Digits;
+    if shaped {
+        log.error(
+            "ERROR: option --udp-l4s not supported with varying rates or lengths, bursts, --ipg, -F and -I",
+            "option --udp-l4s: congestion control makes rate and lengths; -b MEAN,DEVIATION, --burst-..., \
+             --ipg, chains of lengths, -F and -I are refused",
         );
     }
 }

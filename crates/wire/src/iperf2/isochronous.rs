@@ -57,7 +57,8 @@ impl IsochronousSettings {
     }
 }
 
-/// The frame that a UDP datagram belongs to (32 bytes at offset 80; 2.0.13 and later).
+/// The frame that a UDP datagram belongs to (32 bytes at offset 80; 2.0.13 and later, in 2.1
+/// four bytes earlier, behind its shorter extended header).
 ///
 /// | Offset | Field |
 /// |---|---|
@@ -86,23 +87,35 @@ pub struct IsochronousFrame {
 
 impl IsochronousFrame {
     const AT: usize = 80;
+    const AT_2_1: usize = 76;
+    const LENGTH: usize = 32;
     /// Datagrams that end before this offset carry no frame.
-    pub const END: usize = 112;
+    pub const END: usize = Self::AT + Self::LENGTH;
 
     /// Reads the block of a datagram. `None` when the datagram is too short for it, or
     /// the block cannot be: no bytes, or more bytes left than the frame has.
     #[must_use]
     pub fn read(datagram: &[u8]) -> Option<Self> {
-        if datagram.len() < Self::END {
+        Self::read_at(datagram, Self::AT)
+    }
+
+    /// As [`IsochronousFrame::read`], of a datagram of 2.1.
+    #[must_use]
+    pub fn read_2_1(datagram: &[u8]) -> Option<Self> {
+        Self::read_at(datagram, Self::AT_2_1)
+    }
+
+    fn read_at(datagram: &[u8], at: usize) -> Option<Self> {
+        if datagram.len() < at + Self::LENGTH {
             return None;
         }
         let frame = Self {
-            period_micros: word(datagram, Self::AT),
-            start: Timestamp::read(datagram, Self::AT + 4),
-            previous_id: word(datagram, Self::AT + 12),
-            id: word(datagram, Self::AT + 16),
-            size: word(datagram, Self::AT + 20),
-            remaining: word(datagram, Self::AT + 24),
+            period_micros: word(datagram, at),
+            start: Timestamp::read(datagram, at + 4),
+            previous_id: word(datagram, at + 12),
+            id: word(datagram, at + 16),
+            size: word(datagram, at + 20),
+            remaining: word(datagram, at + 24),
         };
         let possible = frame.remaining != 0 && frame.remaining <= frame.size;
         possible.then_some(frame)
@@ -110,12 +123,21 @@ impl IsochronousFrame {
 
     /// Writes the block into a datagram, as far as it reaches.
     pub fn write(&self, datagram: &mut [u8]) {
-        put_word(datagram, Self::AT, self.period_micros);
-        self.start.write(datagram, Self::AT + 4);
-        put_word(datagram, Self::AT + 12, self.previous_id);
-        put_word(datagram, Self::AT + 16, self.id);
-        put_word(datagram, Self::AT + 20, self.size);
-        put_word(datagram, Self::AT + 24, self.remaining);
+        self.write_at(datagram, Self::AT);
+    }
+
+    /// As [`IsochronousFrame::write`], for a receiver of 2.1.
+    pub fn write_2_1(&self, datagram: &mut [u8]) {
+        self.write_at(datagram, Self::AT_2_1);
+    }
+
+    fn write_at(&self, datagram: &mut [u8], at: usize) {
+        put_word(datagram, at, self.period_micros);
+        self.start.write(datagram, at + 4);
+        put_word(datagram, at + 12, self.previous_id);
+        put_word(datagram, at + 16, self.id);
+        put_word(datagram, at + 20, self.size);
+        put_word(datagram, at + 24, self.remaining);
     }
 
     /// Whether a datagram of `length` bytes completes the frame.
@@ -149,6 +171,33 @@ mod tests {
             assert_eq!(read.is_some(), possible, "{remaining} of {size}");
         }
         assert_eq!(IsochronousFrame::read(&datagram[..111]), None);
+    }
+
+    /// The second datagram of a 2.1.8 client, `--isochronous=10:1m,0 -l 1000`, from offset 76.
+    #[test]
+    fn frames_of_2_1_stand_earlier() {
+        let block = [
+            0x0001_86a0,
+            0x6b01_facc,
+            0x000b_1af6,
+            0,
+            1,
+            0x30d4,
+            0x30d4,
+            0,
+            0,
+            0x6b01_facc,
+        ];
+        let mut datagram = vec![0; 76];
+        datagram.extend(block.iter().flat_map(|word: &u32| word.to_be_bytes()));
+        let frame = IsochronousFrame::read_2_1(&datagram).expect("a frame");
+        assert_eq!((frame.period_micros, frame.id), (100_000, 1));
+        assert_eq!((frame.size, frame.remaining), (12_500, 12_500));
+        // At the place of 2.2 there is none.
+        assert_eq!(IsochronousFrame::read(&datagram), None);
+        let mut written = vec![0; datagram.len()];
+        frame.write_2_1(&mut written);
+        assert_eq!(written[..108], datagram[..108]);
     }
 
     #[test]

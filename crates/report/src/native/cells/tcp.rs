@@ -84,7 +84,7 @@ fn stamped(row: &Row, bursts: &BurstsReceived) -> Vec<Field> {
         }
         BurstKind::Frame => vec![
             field("frames", 7, 0, count),
-            field("lost", 6, 1, bursts.frames_lost.to_string()),
+            field("missed", 6, 1, bursts.frames_lost.to_string()),
             field("delay ms", 9, 0, mean),
             field("min ms", 8, 3, min),
             field("max ms", 8, 2, max),

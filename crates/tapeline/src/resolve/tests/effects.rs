@@ -241,6 +241,7 @@ const SERVER_EFFECTS: &[ServerEffect] = &[
     (Id::TxDelay, "--tcp-tx-delay 2", |p| p.socket.transmit_delay == Some(Duration::from_millis(2))),
     (Id::TapDevice, "-u --tap-dev", |p| p.tap_device.as_deref() == Some("tap0") && p.enhanced),
     (Id::TapDevice, "-u --tap-dev=tap7", |p| p.tap_device.as_deref() == Some("tap7")),
+    (Id::L2Checks, "-u --l2checks", |p| p.l2_checks),
     (Id::Realtime, "-z", |p| p.realtime),
     (Id::WorkingLoad, "-u --working-load", |p| p.working_load),
     (Id::PermitKey, "--permit-key=abcd", |p| key_is(p, "abcd", Some(20))),

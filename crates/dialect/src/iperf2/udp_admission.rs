@@ -1,0 +1,195 @@
+//! Admission to a UDP server: may a datagram of an unknown source begin a flow, and which one.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, MonoTime};
+use tapeline_report::Notice;
+use tapeline_sys::UdpSocket;
+use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
+
+use super::groups::{GroupBy, TestSums};
+use super::start::{Start, held_back, ordered_start};
+use super::tcp_server::Admission;
+use super::udp_flow::{Announced, FlowReader};
+use super::udp_server::{Arrived, Flow, FlowKey, Flows, UdpService};
+use super::udp_session::Opening;
+use super::udp_start::{ClockCheck, agreed_start};
+
+/// Most flows at a time; further sources wait until one ends.
+const MOST_FLOWS: usize = 4096;
+/// Most flows that are waited for until a time of day.
+const MOST_HELD_BACK: usize = 64;
+
+impl UdpService {
+    fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
+        let address = match &self.admission {
+            Admission::Server { only_from } => only_from.is_none_or(|only| only == source.ip()),
+            Admission::ConnectBack { from, .. } => *from == source.ip(),
+        };
+        let one = self.plan.single_client || self.plan.single_udp;
+        let room = self.has_room(flows, self.context.now());
+        address && room && (!one || flows.active == 0) && flows.by_key.len() < MOST_FLOWS
+    }
+
+    /// A datagram of an unknown source.
+    pub(super) fn open(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+        let (key, now) = (datagram.key, datagram.content.now);
+        if !self.admits(flows, key.source) {
+            return;
+        }
+        let Some((mut reader, mut announced)) = FlowReader::open(datagram.content.payload) else {
+            return;
+        };
+        if reader.read(datagram.content.payload).is_none() {
+            return;
+        }
+        let mode = announced
+            .header()
+            .map_or(TestMode::Normal, |header| header.mode);
+        let connect_back = matches!(self.admission, Admission::ConnectBack { .. });
+        // Groups are not answered: nobody could be meant by it.
+        if connect_back || (self.is_group(key) && mode != TestMode::Normal) {
+            announced = Announced::Nothing;
+        }
+        let header = announced.header();
+        let mode = header.map_or(TestMode::Normal, |header| header.mode);
+        let local = self.local_for(key);
+        let (trip_times, start) = self.beginning(announced, datagram);
+        let ordered = header.map_or(Start::at_once(self.context.both()), |header| {
+            ordered_start(header.epoch_start, header.start_time, self.context.both())
+        });
+        let waits = header.is_some_and(|header| header.epoch_start);
+        let start = if waits { ordered.at } else { start };
+        let transfer_id = header.and_then(|header| header.transfer_id);
+        let asked = header.is_some_and(|header| header.l2_length_check);
+        let link_checked = self.plan.tap_device.is_some() || (asked && self.watch(flows, key));
+        let opening = Opening {
+            service: self,
+            key,
+            local,
+            answers: !self.is_group(key),
+            announced,
+            tag: FlowTag {
+                id: self.context.flow_id(transfer_id),
+                reversed: false,
+            },
+            now: if waits { now.max(ordered.at) } else { now },
+            start,
+            waits_for: ordered.announced,
+            link_checked,
+            held_back: self.held_back(flows, header.as_ref()),
+            trip_times,
+            sums: self.sums(key.source, local, header.as_ref(), now),
+        };
+        let flow = match mode {
+            TestMode::Reverse => opening.reverse(),
+            _ => {
+                let mut receiving = opening.receive(reader, mode);
+                let wall = || self.context.wall();
+                if let Some(ack) = receiving.incoming.acknowledge(&datagram.content, wall) {
+                    self.answer(&ack, key);
+                }
+                let _ = receiving.incoming.take(&datagram.content);
+                receiving.incoming.publish();
+                Flow::Receiving(Box::new(receiving))
+            }
+        };
+        flows.by_key.insert(key, flow);
+        flows.served += 1;
+        flows.active += 1;
+    }
+
+    /// Whether the clocks agree, and when the flow began: by the client's clock, if so.
+    fn beginning(&self, announced: Announced, datagram: &Arrived<'_>) -> (bool, MonoTime) {
+        let (now, wall) = (datagram.content.now, self.context.wall());
+        match agreed_start(announced, datagram.content.payload, wall) {
+            ClockCheck::NotAsked => (false, now),
+            ClockCheck::Agrees(age) => (true, now - age),
+            ClockCheck::Disagrees(gap) => {
+                let text = format!(
+                    "trip-times of {} are not used: its clock differs by {} s",
+                    datagram.key.source,
+                    gap.as_secs()
+                );
+                self.context.notice(Notice::Text(text));
+                (false, now)
+            }
+        }
+    }
+
+    /// Extra patience with a flow whose client waits for a time of day. For a few flows only:
+    /// anybody can claim to wait.
+    fn held_back(&self, flows: &Flows, header: Option<&UdpClientHeader>) -> Duration {
+        let start_time = header.and_then(|header| header.start_time);
+        let held = held_back(start_time, self.context.wall());
+        let waits = |flow: &&Flow| matches!(flow, Flow::Receiving(flow) if flow.held_back);
+        if held.is_zero() || flows.by_key.values().filter(waits).count() >= MOST_HELD_BACK {
+            return Duration::ZERO;
+        }
+        held
+    }
+
+    /// The datagram went to a multicast group.
+    fn is_group(&self, key: FlowKey) -> bool {
+        let own = self.socket.local_addr().map(|own| own.ip());
+        key.at
+            .or(own.ok())
+            .is_some_and(|address| address.is_multicast())
+    }
+
+    fn sums(
+        &self,
+        source: SocketAddr,
+        local: SocketAddr,
+        header: Option<&UdpClientHeader>,
+        now: MonoTime,
+    ) -> TestSums {
+        match &self.admission {
+            Admission::ConnectBack { group, .. } => TestSums {
+                opened: *group,
+                back: *group,
+            },
+            Admission::Server { .. } => {
+                let (mode, threads) = header.map_or((TestMode::Normal, 1), |header| {
+                    (header.mode, header.threads)
+                });
+                let reporter = &self.context.reporter;
+                let by = if self.plan.sum_by_destination {
+                    GroupBy::Destination(local.ip())
+                } else {
+                    GroupBy::Client(source.ip())
+                };
+                self.groups.join(reporter, by, mode, threads, now)
+            }
+        }
+    }
+
+    /// Own address as the flow's lines show it: a wildcard socket does not say.
+    pub(super) fn local_for(&self, key: FlowKey) -> SocketAddr {
+        let own = self.socket.local_addr().unwrap_or(key.source);
+        match key.at {
+            Some(at) => SocketAddr::new(at, own.port()),
+            None if own.ip().is_unspecified() => self.routed(key.source),
+            None => own,
+        }
+    }
+
+    /// The address from which a packet to `source` would leave.
+    pub(super) fn routed(&self, source: SocketAddr) -> SocketAddr {
+        let own = self.socket.local_addr().unwrap_or(source);
+        let any = if source.is_ipv4() {
+            "0.0.0.0:0"
+        } else {
+            "[::]:0"
+        };
+        let route = any
+            .parse()
+            .ok()
+            .and_then(|any| UdpSocket::connected(source, Some(any), &Default::default()).ok())
+            .and_then(|opened| opened.socket.local_addr().ok());
+        let mut local = route.unwrap_or(own);
+        local.set_port(own.port());
+        local
+    }
+}
