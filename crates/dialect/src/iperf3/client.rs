@@ -1,28 +1,22 @@
 //! The iperf3 client: one control connection, and the streams that the server asks for.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{ExitCode, Family, FlowTag, MonoTime, Role};
+use tapeline_base::{ExitCode, MonoTime, Role};
 use tapeline_engine::Stop;
-use tapeline_report::{
-    Connected, ControlConnected, ControlPeer, Event, Notice, TestEnd, TestFailure, TestStart,
-};
-use tapeline_sys::{
-    Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, outgoing_device,
-    reason,
-};
-use tapeline_wire::iperf3::{
-    CONNECT, Cookie, Direction, ErrorCode, Protocol, Results, is_connect_reply, limits, stream_id,
-};
+use tapeline_report::{ControlConnected, ControlPeer, Event, TestEnd, TestFailure, TestStart};
+use tapeline_sys::{Events, Interest, Poller, SocketOptions, TcpConn, Wait, Waker, reason};
+use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Results};
 
 use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, request,
-    results, socket_options, test_file, test_start,
+    results, test_file, test_start,
 };
 use super::client_control::{ClientControl, ClientStep};
+use super::client_streams::{CONNECT_LIMIT, own_address, words};
 use super::far_side;
 use super::login::Login;
 use super::plan::{Iperf3Client, Keepalive};
@@ -36,10 +30,6 @@ const ONLY: u32 = 1;
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
 const INTERRUPTION: u64 = 2;
-/// Time for a data connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(30);
-/// Time for the answer to a UDP stream's connect message.
-const REPLY_LIMIT: Duration = Duration::from_secs(30);
 /// Time for each message of the server that depends on nothing but itself.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(60);
 /// Time for the server to close after the last word.
@@ -81,44 +71,42 @@ pub fn run_iperf3_client(
 
 const NO_LOGIN: ErrorCode = ErrorCode(22);
 const CANNOT_CONNECT: ErrorCode = ErrorCode(103);
-const CANNOT_CREATE_STREAM: ErrorCode = ErrorCode(200);
-const CANNOT_CONNECT_STREAM: ErrorCode = ErrorCode(203);
 const CANNOT_READ_CONTROL: ErrorCode = ErrorCode(108);
 const NO_KEEPALIVE: ErrorCode = ErrorCode(155);
 const CANNOT_WRITE_CONTROL: ErrorCode = ErrorCode(107);
 
 /// A test between its first connection and its end.
-struct Run<'a> {
-    plan: &'a Iperf3Client,
-    context: &'a Arc<Context>,
-    conn: TcpConn,
-    peer: SocketAddr,
+pub(super) struct Run<'a> {
+    pub(super) plan: &'a Iperf3Client,
+    pub(super) context: &'a Arc<Context>,
+    pub(super) conn: TcpConn,
+    pub(super) peer: SocketAddr,
     /// Told as soon as the server has not turned the client away.
-    greeting: Option<ControlConnected>,
-    control: ClientControl,
-    cookie: Cookie,
-    poller: Poller,
-    waker: Arc<Waker>,
+    pub(super) greeting: Option<ControlConnected>,
+    pub(super) control: ClientControl,
+    pub(super) cookie: Cookie,
+    pub(super) poller: Poller,
+    pub(super) waker: Arc<Waker>,
     /// Bytes of a block or datagram.
-    length: u32,
-    streams: Vec<Stream>,
-    stop: Stop,
-    ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
-    ended: BTreeMap<i64, StreamEnd>,
-    traffic: Option<Traffic>,
-    cpu: CpuClock,
-    their_results: Option<Results>,
+    pub(super) length: u32,
+    pub(super) streams: Vec<Stream>,
+    pub(super) stop: Stop,
+    pub(super) ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
+    pub(super) ended: BTreeMap<i64, StreamEnd>,
+    pub(super) traffic: Option<Traffic>,
+    pub(super) cpu: CpuClock,
+    pub(super) their_results: Option<Results>,
     /// Until when the server's next message must be here.
-    due: Option<MonoTime>,
+    pub(super) due: Option<MonoTime>,
     /// The end has been told.
-    stopped: bool,
+    pub(super) stopped: bool,
     /// What a test of an amount has received.
-    intake: Intake,
+    pub(super) intake: Intake,
 }
 
 /// How far a client is that receives an amount.
 #[derive(Clone, Copy, Debug, Default)]
-struct Intake {
+pub(super) struct Intake {
     /// Bytes so far.
     bytes: u64,
     /// Those of the omitted start.
@@ -386,7 +374,7 @@ impl<'a> Run<'a> {
         deadline.filter(|deadline| running && *deadline > self.context.now())
     }
 
-    fn interrupted(&mut self) -> TestFailure {
+    pub(super) fn interrupted(&mut self) -> TestFailure {
         self.control.interrupt();
         while let Some(step) = self.control.next() {
             if let ClientStep::Send(bytes) = step {
@@ -402,7 +390,7 @@ impl<'a> Run<'a> {
     }
 
     /// Reads what has come over the control connection.
-    fn hear(&mut self) -> Result<(), TestFailure> {
+    pub(super) fn hear(&mut self) -> Result<(), TestFailure> {
         let mut buffer = [0; 16 * 1024];
         loop {
             match self.conn.recv_nonblocking(&mut buffer) {
@@ -418,7 +406,7 @@ impl<'a> Run<'a> {
     }
 
     /// Does what a step asks for; returns whether the test has ended in order.
-    fn obey(&mut self, step: ClientStep) -> Result<bool, TestFailure> {
+    pub(super) fn obey(&mut self, step: ClientStep) -> Result<bool, TestFailure> {
         match step {
             ClientStep::Send(bytes) => self
                 .conn
@@ -441,138 +429,6 @@ impl<'a> Run<'a> {
             ClientStep::Failed(reason) => return Err(control_failure(reason)),
         }
         Ok(false)
-    }
-
-    fn open_streams(&mut self) -> Result<(), TestFailure> {
-        let parameters = self.plan.parameters.clone();
-        for index in 0..parameters.connections() {
-            let sends = match parameters.direction {
-                Direction::Forward => true,
-                Direction::Reverse => false,
-                Direction::Bidirectional => index < parameters.parallel,
-            };
-            let port = self.plan.client_port.map(|port| {
-                let step = u16::try_from(index).unwrap_or(u16::MAX);
-                port.saturating_add(step)
-            });
-            let local = own_address(self.plan, self.peer, port)
-                .map_err(|why| failure(CANNOT_CREATE_STREAM, Some(&why)))?;
-            let link = match parameters.protocol {
-                Protocol::Udp => Link::Udp(self.open_udp(local)?),
-                Protocol::Tcp | Protocol::Sctp => Link::Tcp(self.open_tcp(local)?),
-            };
-            self.add_stream(index as usize, sends, link);
-        }
-        Ok(())
-    }
-
-    fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
-        let addresses = match &link {
-            Link::Tcp(conn) => (conn.local_addr(), conn.peer_addr()),
-            Link::Udp(socket) => (socket.local_addr(), socket.peer_addr()),
-        };
-        let (local, peer) = (
-            addresses.0.unwrap_or(self.peer),
-            addresses.1.unwrap_or(self.peer),
-        );
-        let tag = FlowTag {
-            id: self.context.next_id(),
-            reversed: false,
-        };
-        let line = Connected {
-            device: outgoing_device(&local),
-            at: Some(self.context.wall()),
-            ..Connected::new(tag, local, peer)
-        };
-        self.context.reporter.event(Event::Connected(line));
-        self.streams.push(Stream {
-            tag,
-            id: stream_id(index),
-            sends,
-            local,
-            peer,
-            link,
-        });
-    }
-
-    fn options(&self) -> SocketOptions {
-        SocketOptions {
-            device: self.plan.device.clone(),
-            ..socket_options(&self.plan.parameters, self.plan.patience.send)
-        }
-    }
-
-    fn open_tcp(&self, local: Option<SocketAddr>) -> Result<Arc<TcpConn>, TestFailure> {
-        let cancel = self.context.interruption.waker();
-        let options = self.options();
-        let connected =
-            TcpConn::connect_or_cancel(self.peer, local, &options, Some(CONNECT_LIMIT), cancel)
-                .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;
-        let mut refused = connected.refused.iter();
-        if let Some(lacking) =
-            refused.find(|refused| refused.option == tapeline_sys::SocketOption::Congestion)
-        {
-            return Err(failure(ErrorCode(134), Some(&reason(&lacking.error))));
-        }
-        let conn = connected.conn;
-        conn.send_all(self.cookie.bytes())
-            .map_err(|error| failure(ErrorCode(105), Some(&reason(&error))))?;
-        Ok(Arc::new(conn))
-    }
-
-    /// Opens a socket and has the server connect its own to it. The message is not repeated: a
-    /// second one would be taken for data by servers that had the first.
-    fn open_udp(&mut self, local: Option<SocketAddr>) -> Result<Arc<UdpSocket>, TestFailure> {
-        let options = self.options();
-        let opened = UdpSocket::connected(self.peer, local, &options)
-            .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;
-        let socket = opened.socket;
-        let unreadable = |why: String| failure(ErrorCode::STREAM_READ, Some(&why));
-        socket
-            .send(&CONNECT)
-            .map_err(|error| failure(ErrorCode(205), Some(&reason(&error))))?;
-        let due = self.context.now() + REPLY_LIMIT;
-        let mut buffer = vec![0; limits::MAX_UDP_LENGTH as usize];
-        loop {
-            let now = self.context.now();
-            if now >= due {
-                return Err(unreadable("Connection timed out".into()));
-            }
-            if self.context.interruption.is_raised() {
-                return Err(self.interrupted());
-            }
-            let wait = Wait::AtMost(due.since(now).min(Duration::from_millis(20)));
-            match socket.wait_ready(Interest::READ, wait) {
-                Ok(true) => match socket.recv_nonblocking(&mut buffer) {
-                    Ok(length) if is_connect_reply(&buffer[..length]) => break,
-                    // Data that has overtaken the answer proves the server's socket as well.
-                    Ok(length) if length == self.length as usize => break,
-                    Ok(_) => {}
-                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                    Err(error) => return Err(unreadable(reason(&error))),
-                },
-                Ok(false) if self.is_started()? => break,
-                Ok(false) => {}
-                Err(error) => return Err(unreadable(reason(&error))),
-            }
-        }
-        Ok(Arc::new(socket))
-    }
-
-    /// Whether the server has all streams: only its answer was lost then. One that gives up while
-    /// streams are being opened says so on the control connection.
-    fn is_started(&mut self) -> Result<bool, TestFailure> {
-        self.hear()?;
-        // A farewell goes out before the failure that it belongs to.
-        while let Some(ClientStep::Send(_)) = self.control.peek() {
-            if let Some(farewell) = self.control.next() {
-                self.obey(farewell)?;
-            }
-        }
-        match self.control.peek().cloned() {
-            Some(ClientStep::Failed(reason)) => Err(control_failure(reason)),
-            step => Ok(matches!(step, Some(ClientStep::Start))),
-        }
     }
 
     fn tell_start(&mut self) {
@@ -678,39 +534,5 @@ impl<'a> Run<'a> {
             } else {
                 (own, theirs)
             };
-    }
-}
-
-/// Own address of a connection to `peer`, where one was asked for.
-fn own_address(
-    plan: &Iperf3Client,
-    peer: SocketAddr,
-    port: Option<u16>,
-) -> Result<Option<SocketAddr>, String> {
-    let family = if peer.is_ipv6() {
-        Family::V6
-    } else {
-        Family::V4
-    };
-    let Some(bind) = &plan.bind else {
-        let any = port.map(|port| match family {
-            Family::V6 => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
-            Family::V4 | Family::Any => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
-        });
-        return Ok(any);
-    };
-    let mut address =
-        look_up(&bind.host, port.unwrap_or(0), family).map_err(|notice| words(&notice))?;
-    let device = bind.device.as_deref().or(plan.device.as_deref());
-    add_zone(&mut address, device).map_err(|notice| words(&notice))?;
-    Ok(Some(address))
-}
-
-/// The reason in a notice about an address.
-fn words(notice: &Notice) -> String {
-    match notice {
-        Notice::Unresolvable { host, reason } => format!("{host}: {reason}"),
-        Notice::DeviceFailed { device, reason } => format!("{device}: {reason}"),
-        _ => "address unusable".into(),
     }
 }

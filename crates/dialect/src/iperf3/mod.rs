@@ -15,6 +15,7 @@
 mod agreed;
 mod client;
 mod client_control;
+mod client_streams;
 mod far_side;
 mod file_intake;
 mod inbox;
@@ -25,6 +26,7 @@ mod registry;
 mod replay;
 mod server;
 mod server_control;
+mod session;
 mod stamp;
 mod streams;
 

@@ -1,0 +1,622 @@
+//! A test on an iperf3 server, from its parameters to its results.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Transport};
+use tapeline_engine::Stop;
+use tapeline_report::{
+    Connected, ControlConnected, ControlPeer, Event, Notice, PeerOutput, TestEnd, TestFailure,
+    TestStart, iperf3_output,
+};
+use tapeline_sys::{Events, Interest, Poller, Wait, outgoing_device, reason, run_on_processor};
+use tapeline_wire::iperf3::{
+    Direction, ErrorCode, Parameters, Protocol, Results, ServerOutput, stream_id,
+};
+
+use super::agreed::{
+    CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
+    socket_options, test_file, test_start,
+};
+use super::client_control::ControlFailure;
+use super::far_side;
+use super::plan::Keepalive;
+use super::registry::UdpTurn;
+use super::server::Test;
+use super::server_control::{ServerControl, ServerStep};
+use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
+use crate::context::Context;
+use crate::reporter::{GroupKind, Tap};
+
+const CONTROL: u64 = 0;
+const WAKER: u64 = 1;
+const INTERRUPTION: u64 = 2;
+/// Time for each message of the client that depends on nothing but itself, and for its streams.
+const MESSAGE_LIMIT: Duration = Duration::from_secs(30);
+/// Time for the parameters.
+const PARAMETERS_LIMIT: Duration = Duration::from_secs(10);
+/// Time by which a test may outlast what was agreed, as the reference's.
+const GRACE: Duration = Duration::from_secs(40);
+/// Time for a peer to take an answer.
+const SEND_LIMIT: Duration = Duration::from_secs(10);
+/// Time for data that was sent before the end was told, where the amount was agreed.
+const LAST_DATA: Duration = Duration::from_secs(1);
+/// Time without data by which a file that is received is complete.
+const SILENCE: Duration = Duration::from_millis(100);
+/// How often the rate of a limited test is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A UDP test's right to await its streams.
+enum Turn {
+    /// Not needed now.
+    Idle,
+    /// Another test of this client has it.
+    Awaited,
+    /// Had until it is dropped.
+    Had { _turn: UdpTurn },
+}
+
+/// How a control connection ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SessionEnd {
+    /// A client has said what it wants, and was not turned away for who it is.
+    pub(super) asked: bool,
+    pub(super) failed: bool,
+}
+
+/// A test while it is served.
+pub(super) struct Session<'a> {
+    test: &'a Test,
+    context: &'a Arc<Context>,
+    control: ServerControl,
+    poller: Poller,
+    parameters: Parameters,
+    /// The parameters are here.
+    asked: bool,
+    length: u32,
+    streams: Vec<Stream>,
+    turn: Turn,
+    /// The answer to a failing login is due then.
+    refusal_due: Option<MonoTime>,
+    stop: Stop,
+    ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
+    ended: BTreeMap<i64, StreamEnd>,
+    traffic: Option<Traffic>,
+    cpu: CpuClock,
+    their_results: Option<Results>,
+    /// What was told before traffic.
+    opening: Vec<Event>,
+    /// The streams' rows, where the client wants to see them.
+    tap: Option<Arc<Tap>>,
+    /// Until when the test's next step must be here.
+    due: Option<MonoTime>,
+    /// Bytes moved, as read at these times.
+    moved: VecDeque<(MonoTime, u64)>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(test: &'a Test) -> Option<Self> {
+        let context = &test.service.context;
+        let mut poller = Poller::new().ok()?;
+        poller.register(&*test.conn, CONTROL, Interest::READ).ok()?;
+        poller.register(&test.waker, WAKER, Interest::READ).ok()?;
+        let interruption = context.interruption.waker();
+        poller
+            .register(interruption, INTERRUPTION, Interest::READ)
+            .ok()?;
+        let _ = test.conn.set_nodelay(true);
+        let _ = test.conn.set_send_timeout(Some(SEND_LIMIT));
+        if let Some(keepalive) = test.service.plan.patience.keepalive {
+            let Keepalive {
+                idle,
+                interval,
+                count,
+            } = keepalive;
+            if let Err(error) = test.conn.set_keepalive_probes(idle, interval, count) {
+                let what = format!("--cntl-ka: {}", reason(&error));
+                context.notice(Notice::Text(what));
+            }
+        }
+        let connected = Event::ControlConnected(ControlConnected {
+            test: test.number,
+            peer: ControlPeer::Accepted(test.peer),
+            at: context.wall(),
+            cookie: test.expected.cookie.text().to_owned(),
+            segment_size: None,
+            request: None,
+        });
+        context.reporter.event(connected.clone());
+        Some(Self {
+            opening: vec![connected],
+            tap: None,
+            test,
+            context,
+            control: ServerControl::new(),
+            poller,
+            parameters: Parameters::default(),
+            asked: false,
+            length: 0,
+            streams: Vec::new(),
+            turn: Turn::Idle,
+            refusal_due: None,
+            stop: context.stop().child(),
+            ends: mpsc::channel(),
+            ended: BTreeMap::new(),
+            traffic: None,
+            cpu: CpuClock::start(context),
+            their_results: None,
+            due: Some(context.now() + PARAMETERS_LIMIT),
+            moved: VecDeque::new(),
+        })
+    }
+
+    /// Serves the test to its end and tells it.
+    pub(super) fn serve(mut self) -> SessionEnd {
+        let failure = self.drive().err();
+        self.stop.raise();
+        self.gather(CLOSING);
+        for stream in &self.streams {
+            if let Link::Tcp(conn) = &stream.link {
+                let _ = conn.shutdown_both();
+            }
+        }
+        let mut end = self.own_end(failure.clone());
+        if let Some(results) = &self.their_results {
+            far_side::tell(results, &self.ended, &mut end);
+        }
+        // Whoever hears of the end may count on the place.
+        self.test.service.registry.leave(&self.test.expected);
+        self.context.reporter.event(Event::TestEnd(Box::new(end)));
+        let turned_away = |failure: &TestFailure| failure.code == ErrorCode::AUTHENTICATION.0;
+        SessionEnd {
+            asked: self.asked && !failure.as_ref().is_some_and(turned_away),
+            failed: failure.is_some(),
+        }
+    }
+
+    fn drive(&mut self) -> Result<(), TestFailure> {
+        let mut events = Events::with_capacity(8);
+        loop {
+            while let Some(step) = self.control.next() {
+                if self.obey(step)? {
+                    return Ok(());
+                }
+            }
+            if self.context.stop().is_raised() {
+                self.control.terminate();
+                self.flush();
+                return Err(failure(ErrorCode::SERVER_TERMINATED, None));
+            }
+            if let Some(links) = self.test.expected.take_complete() {
+                self.begin_streams(links);
+                continue;
+            }
+            self.take_ends();
+            if self.ended.values().any(|end| end.starved) {
+                self.control.refuse(ErrorCode::RECEIVE_TIMEOUT, 0);
+                continue;
+            }
+            self.keep_limits();
+            let now = self.context.now();
+            if self.refusal_due.is_some_and(|due| now >= due) {
+                self.refusal_due = None;
+                self.control.refuse(ErrorCode::AUTHENTICATION, 0);
+                continue;
+            }
+            if matches!(self.turn, Turn::Awaited) {
+                self.admit();
+                if !matches!(self.turn, Turn::Awaited) {
+                    continue;
+                }
+            }
+            if self.due.is_some_and(|due| now >= due) {
+                let code = if self.traffic.is_some() {
+                    ErrorCode::TEST_EXPIRED
+                } else {
+                    ErrorCode::RECEIVE_PARAMETERS
+                };
+                self.control.refuse(code, 0);
+                continue;
+            }
+            let limited = self.test.service.plan.rate_limit.is_some() && self.traffic.is_some();
+            let look = limited.then(|| now + LOOK);
+            let times = self.due.into_iter().chain(look).chain(self.refusal_due);
+            let wait = match times.min() {
+                Some(due) => Wait::AtMost(due.since(now)),
+                None => Wait::Forever,
+            };
+            self.poller
+                .wait(&mut events, wait)
+                .map_err(|error| failure(ErrorCode(118), Some(&reason(&error))))?;
+            self.test.waker.drain();
+            self.hear();
+        }
+    }
+
+    fn hear(&mut self) {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match self.test.conn.recv_nonblocking(&mut buffer) {
+                Ok(0) => return self.control.closed(),
+                Ok(count) => self.control.received(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(_) => return self.control.closed(),
+            }
+        }
+    }
+
+    /// Sends what is still to be said.
+    fn flush(&mut self) {
+        while let Some(step) = self.control.next() {
+            if let ServerStep::Send(bytes) = step {
+                let _ = self.test.conn.send_all(&bytes);
+            }
+        }
+    }
+
+    /// Does what a step asks for; returns whether the test has ended in order.
+    fn obey(&mut self, step: ServerStep) -> Result<bool, TestFailure> {
+        match step {
+            ServerStep::Send(bytes) => self
+                .test
+                .conn
+                .send_all(&bytes)
+                .map_err(|error| failure(ErrorCode(107), Some(&reason(&error))))?,
+            ServerStep::Parameters(parameters) => self.decide(*parameters),
+            ServerStep::Run => self.run_streams(),
+            ServerStep::Stop => {
+                self.finish_streams();
+                self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                self.control.stopped();
+            }
+            ServerStep::TheirResults(theirs) => {
+                self.their_results = Some(theirs);
+                let sends = self.parameters.direction != Direction::Forward;
+                let mut own = results(
+                    &self.parameters,
+                    sends,
+                    self.cpu.reading(self.context),
+                    congestion(&self.streams),
+                    &self.ended,
+                );
+                own.server_output = self.output();
+                self.control.results(&own);
+            }
+            ServerStep::Finished => {
+                let _ = self.test.conn.shutdown_write();
+                return Ok(true);
+            }
+            ServerStep::Failed(ControlFailure::Terminated) => {
+                return Err(failure(ErrorCode::CLIENT_TERMINATED, None));
+            }
+            ServerStep::Failed(reason) => return Err(control_failure(reason)),
+        }
+        Ok(false)
+    }
+
+    /// Admits a test, or says why not.
+    fn decide(&mut self, parameters: Parameters) {
+        self.asked = true;
+        self.length = block_length(&parameters, None);
+        self.parameters = parameters;
+        if let Some(gate) = &self.test.service.gate {
+            let now = self.context.wall().as_nanos().div_euclid(1_000_000_000);
+            let token = self.parameters.auth_token.as_deref();
+            if !gate.admits(token, now) {
+                // As late for every reason: the time of the answer tells nothing.
+                let pause = gate.pause(self.test.peer.ip(), self.context.now());
+                let due = self.context.now() + pause;
+                (self.refusal_due, self.due) = (Some(due), None);
+                return;
+            }
+        }
+        if let Some(code) = self.refusal() {
+            return self.control.refuse(code, 0);
+        }
+        // Of this test's threads alone: others of the same server are not moved.
+        if let Some(processor) = self.parameters.server_affinity
+            && let Err(error) = run_on_processor(processor)
+        {
+            let errno = error
+                .raw_os_error()
+                .and_then(|code| u32::try_from(code).ok());
+            return self.control.refuse(ErrorCode::AFFINITY, errno.unwrap_or(0));
+        }
+        let service = &self.test.service;
+        if !service.registry.admit(&self.test.expected, service.most()) {
+            return self.control.deny();
+        }
+        self.due = Some(self.context.now() + MESSAGE_LIMIT);
+        self.admit();
+    }
+
+    /// Lets the client open its streams; a UDP test when it is its turn.
+    fn admit(&mut self) {
+        let parameters = &self.parameters;
+        let count = parameters.connections() as usize;
+        let transport = match parameters.protocol {
+            Protocol::Udp => Transport::Udp,
+            Protocol::Tcp | Protocol::Sctp => Transport::Tcp,
+        };
+        if transport == Transport::Udp {
+            let test = self.test;
+            let registry = &test.service.registry;
+            let Some(turn) = registry.udp_turn(test.expected.client, &test.waker) else {
+                self.turn = Turn::Awaited;
+                return;
+            };
+            self.turn = Turn::Had { _turn: turn };
+        }
+        self.test.expected.await_streams(transport, count);
+        self.control.admit();
+    }
+
+    /// Why the server does not run such a test.
+    fn refusal(&self) -> Option<ErrorCode> {
+        let (plan, wanted) = (&self.test.service.plan, &self.parameters);
+        if let Some((limit, _)) = plan.rate_limit {
+            let directions = match wanted.direction {
+                Direction::Forward | Direction::Reverse => 1,
+                Direction::Bidirectional => 2,
+            };
+            let streams = u64::from(wanted.parallel) * directions;
+            let asked = wanted.rate.max(wanted.pacing_rate).saturating_mul(streams);
+            if asked > limit {
+                return Some(ErrorCode::RATE_LIMIT);
+            }
+        }
+        let asked = Duration::from_secs(u64::from(wanted.time) + u64::from(wanted.omit));
+        let endless = wanted.time == 0;
+        let too_long = |longest: Duration| endless || asked > longest;
+        plan.longest
+            .is_some_and(too_long)
+            .then_some(ErrorCode::TIME_LIMIT)
+    }
+
+    fn begin_streams(&mut self, links: Vec<Link>) {
+        self.turn = Turn::Idle;
+        for (index, link) in links.into_iter().enumerate() {
+            let sends = match self.parameters.direction {
+                Direction::Forward => false,
+                Direction::Reverse => true,
+                Direction::Bidirectional => index >= self.parameters.parallel as usize,
+            };
+            self.add_stream(index, sends, link);
+        }
+        let buffers = match self.streams.first().map(|stream| &stream.link) {
+            Some(Link::Tcp(conn)) => (conn.send_buffer(), conn.receive_buffer()),
+            Some(Link::Udp(socket)) => (socket.send_buffer(), socket.receive_buffer()),
+            None => (Ok(0), Ok(0)),
+        };
+        let start = TestStart {
+            test: self.test.number,
+            flows: flows(&self.streams),
+            role: Role::Server,
+            buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            file: test_file(self.test.service.plan.file.as_deref()),
+            ..test_start(
+                &self.parameters,
+                self.length,
+                self.test.service.plan.interval,
+            )
+        };
+        self.tell(Event::TestStart(Box::new(start)));
+        if self.parameters.server_output {
+            let flows = self.streams.iter().map(|stream| stream.tag).collect();
+            self.tap = Some(self.context.reporter.tap(flows));
+        }
+        self.control.streams_ready();
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.opening.push(event.clone());
+        self.context.reporter.event(event);
+    }
+
+    /// The end as far as this end knows it.
+    fn own_end(&self, failure: Option<TestFailure>) -> TestEnd {
+        let mut end = TestEnd {
+            cpu: self.cpu.reading(self.context),
+            failure,
+            ..empty_end(self.test.number)
+        };
+        let own = congestion(&self.streams);
+        match self.parameters.direction {
+            Direction::Forward => end.receiver_congestion = own,
+            Direction::Reverse | Direction::Bidirectional => end.sender_congestion = own,
+        }
+        end
+    }
+
+    /// What a client that asked for it is shown of this end.
+    fn output(&self) -> Option<ServerOutput> {
+        let rows = self.tap.as_ref()?.rows().into_iter().map(Event::Row);
+        let end = Event::TestEnd(Box::new(self.own_end(None)));
+        let events: Vec<Event> = self
+            .opening
+            .iter()
+            .cloned()
+            .chain(rows)
+            .chain([end])
+            .collect();
+        let form = &self.test.service.plan.output;
+        Some(match iperf3_output(&events, form) {
+            PeerOutput::Text(text) => ServerOutput::Text(text),
+            PeerOutput::Json(json) => ServerOutput::Json(json),
+        })
+    }
+
+    fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
+        self.set_options(&link);
+        let addresses = match &link {
+            Link::Tcp(conn) => (conn.local_addr(), conn.peer_addr()),
+            Link::Udp(socket) => (socket.local_addr(), socket.peer_addr()),
+        };
+        let unmapped = |address: std::io::Result<SocketAddr>| {
+            tapeline_sys::unmapped(address.unwrap_or(self.test.peer))
+        };
+        let (local, peer) = (unmapped(addresses.0), unmapped(addresses.1));
+        let tag = FlowTag {
+            id: self.context.next_id(),
+            reversed: false,
+        };
+        self.tell(Event::Connected(Connected {
+            device: outgoing_device(&local),
+            at: Some(self.context.wall()),
+            ..Connected::new(tag, local, peer)
+        }));
+        self.streams.push(Stream {
+            tag,
+            id: stream_id(index),
+            sends,
+            local,
+            peer,
+            link,
+        });
+    }
+
+    /// What the client asks of sockets. A refusal leaves the system's choice, as the reference
+    /// does, but is told. The connection exists already: its MSS is the smaller of both ends'
+    /// wishes, of which the client made its own before.
+    fn set_options(&self, link: &Link) {
+        let user_timeout = self.test.service.plan.patience.send;
+        let options = socket_options(&self.parameters, user_timeout);
+        let refused = match link {
+            Link::Tcp(conn) => conn.set(&options),
+            Link::Udp(socket) => socket.set(&options),
+        };
+        for failure in refused {
+            let what = format!("an option that a client asked for was refused: {failure}");
+            self.context.notice(Notice::Text(what));
+        }
+    }
+
+    fn run_streams(&mut self) {
+        let start = self.context.now();
+        self.cpu = CpuClock::start(self.context);
+        let reporter = &self.context.reporter;
+        let senders = self.streams.iter().filter(|stream| stream.sends).count();
+        let sums = Sums {
+            sent: reporter.open_group(GroupKind::Sum(Role::Client), senders),
+            received: reporter
+                .open_group(GroupKind::Sum(Role::Server), self.streams.len() - senders),
+        };
+        let plan = &self.test.service.plan;
+        let traffic = Traffic {
+            context: Arc::clone(self.context),
+            parameters: self.parameters.clone(),
+            length: self.length,
+            interval: plan.interval,
+            start,
+            decides: false,
+            patience: plan.patience.receive,
+            file: plan.file.clone(),
+            stop: self.stop.clone(),
+            sums,
+            meters: Meters::default(),
+            over: Arc::default(),
+        };
+        let ends = Ends {
+            tell: self.ends.0.clone(),
+            waker: Arc::clone(&self.test.waker),
+        };
+        for stream in &self.streams {
+            traffic.run(stream.clone(), &ends);
+        }
+        self.traffic = Some(traffic);
+        let agreed = u64::from(self.parameters.time) + u64::from(self.parameters.omit);
+        self.due = (self.parameters.time > 0).then(|| start + Duration::from_secs(agreed) + GRACE);
+    }
+
+    /// Ends a test that is faster than allowed, or that has run dry.
+    fn keep_limits(&mut self) {
+        let (Some(traffic), Some((limit, span))) =
+            (&self.traffic, self.test.service.plan.rate_limit)
+        else {
+            return;
+        };
+        let now = self.context.now();
+        let bytes = traffic.meters.total();
+        self.moved.push_back((now, bytes));
+        // The last reading that is at least the span old.
+        while self
+            .moved
+            .get(1)
+            .is_some_and(|(at, _)| now.since(*at) >= span)
+        {
+            self.moved.pop_front();
+        }
+        let Some((since, before)) = self.moved.front().copied() else {
+            return;
+        };
+        let length = now.since(since);
+        let rate = BitRate::over(bytes.saturating_sub(before), length);
+        if length >= span && rate > limit as f64 {
+            self.control.refuse(ErrorCode::RATE_LIMIT, 0);
+        }
+    }
+
+    fn take_ends(&mut self) {
+        while let Ok(end) = self.ends.1.try_recv() {
+            self.ended.insert(end.stream.id, end);
+        }
+    }
+
+    /// Stops the streams. Where an amount was agreed, what was sent before is read first.
+    fn finish_streams(&mut self) {
+        let receives = self.parameters.direction != Direction::Reverse;
+        let amount = self.traffic.as_ref().and_then(Traffic::amount);
+        if receives && self.test.service.plan.file.is_some() {
+            self.await_silence();
+        }
+        if let (Some(traffic), Some(amount), true) = (&self.traffic, amount, receives) {
+            let until = self.context.now() + LAST_DATA;
+            while traffic.meters.received() < amount && self.context.now() < until {
+                if let Ok(end) = self.ends.1.recv_timeout(Duration::from_millis(1)) {
+                    self.ended.insert(end.stream.id, end);
+                }
+            }
+        }
+        if let Some(traffic) = &self.traffic {
+            let _ = traffic.over.set(self.context.now());
+        }
+        self.stop.raise();
+        self.gather(CLOSING);
+        // As the reference, before the results: a client that reads whole blocks would wait for
+        // the rest of one.
+        for stream in self.streams.iter().filter(|stream| stream.sends) {
+            if let Link::Tcp(conn) = &stream.link {
+                let _ = conn.shutdown_write();
+            }
+        }
+    }
+
+    /// Reads what is on its way to a file: it is to be complete.
+    fn await_silence(&self) {
+        let Some(traffic) = &self.traffic else {
+            return;
+        };
+        let until = self.context.now() + LAST_DATA;
+        let mut before = None;
+        while self.context.now() < until && before != Some(traffic.meters.received()) {
+            before = Some(traffic.meters.received());
+            std::thread::sleep(SILENCE);
+        }
+    }
+
+    /// Waits for the ends of all streams that ran.
+    fn gather(&mut self, limit: Duration) {
+        let expected = self.traffic.as_ref().map_or(0, |_| self.streams.len());
+        while self.ended.len() < expected {
+            let Ok(end) = self.ends.1.recv_timeout(limit) else {
+                return;
+            };
+            self.ended.insert(end.stream.id, end);
+        }
+    }
+}
+
+/// Time for streams to follow the stop flag.
+const CLOSING: Duration = Duration::from_secs(5);
