@@ -277,41 +277,57 @@ const PAIRS: [(Program, Program); 3] = [
     (Program::Iperf221, Program::Iperf221),
 ];
 
-#[test]
-fn one_way_delay_is_the_relays() {
-    for (client, server) in PAIRS {
-        let path = Path::of_delay(Duration::from_millis(10));
-        let trial = Trial::udp(client, server, path);
-        let Some(measured) = trial.run("one_way_delay_is_the_relays") else {
-            continue;
-        };
-        measured.check_delays(server);
+/// Runs a comparison of times up to three times. Relay, reader and writer share the processors of
+/// this host with whatever else runs there, and a single busy second is no fault of theirs; one
+/// that is wrong is wrong every time.
+fn in_a_quiet_moment(comparison: impl Fn() + std::panic::RefUnwindSafe) {
+    for _ in 0..2 {
+        if std::panic::catch_unwind(&comparison).is_ok() {
+            return;
+        }
     }
+    comparison();
 }
 
 #[test]
-fn percentiles_of_a_varying_delay_are_the_captures() {
-    // Less than the gap between datagrams, so that no datagram has to wait for another.
-    let steps = [0, 1, 0, 3, 0, 1, 0, 0, 0, 4].map(Duration::from_millis);
-    let jitters = [
-        Jitter::Steps(steps.to_vec()),
-        Jitter::Uniform(Duration::from_millis(4)),
-    ];
-    for (client, server) in PAIRS {
-        for jitter in jitters.clone() {
-            let path = Path {
-                jitter,
-                seed: 5,
-                ..Path::of_delay(Duration::from_millis(8))
-            };
+fn one_way_delay_is_the_relays() {
+    in_a_quiet_moment(|| {
+        for (client, server) in PAIRS {
+            let path = Path::of_delay(Duration::from_millis(10));
             let trial = Trial::udp(client, server, path);
-            let Some(measured) = trial.run("percentiles_of_a_varying_delay_are_the_captures")
-            else {
+            let Some(measured) = trial.run("one_way_delay_is_the_relays") else {
                 continue;
             };
             measured.check_delays(server);
         }
-    }
+    });
+}
+
+#[test]
+fn percentiles_of_a_varying_delay_are_the_captures() {
+    in_a_quiet_moment(|| {
+        // Less than the gap between datagrams, so that no datagram has to wait for another.
+        let steps = [0, 1, 0, 3, 0, 1, 0, 0, 0, 4].map(Duration::from_millis);
+        let jitters = [
+            Jitter::Steps(steps.to_vec()),
+            Jitter::Uniform(Duration::from_millis(4)),
+        ];
+        for (client, server) in PAIRS {
+            for jitter in jitters.clone() {
+                let path = Path {
+                    jitter,
+                    seed: 5,
+                    ..Path::of_delay(Duration::from_millis(8))
+                };
+                let trial = Trial::udp(client, server, path);
+                let Some(measured) = trial.run("percentiles_of_a_varying_delay_are_the_captures")
+                else {
+                    continue;
+                };
+                measured.check_delays(server);
+            }
+        }
+    });
 }
 
 /// Faults at exact places, with jitter that is shorter than the time between datagrams.
@@ -411,78 +427,85 @@ const SEGMENT: usize = 20 + 32 + 1000;
 
 #[test]
 fn burst_latency_is_the_relays() {
-    for (client, server) in PAIRS {
-        let trial = tcp_trial(client, server, "-e -z -N --trip-times -t 1 -b 1m -l 1000");
-        let Some(measured) = trial.run("burst_latency_is_the_relays") else {
-            continue;
-        };
-        let segments = measured
-            .record
-            .there
-            .iter()
-            .filter(|passage| passage.length == SEGMENT);
-        let mut delays: Vec<u64> = segments.filter_map(Passage::delay).collect();
-        delays.sort_unstable();
-        let (shown, relayed) = (measured.shown_median("F8"), median(&delays));
-        assert!(
-            shown.abs_diff(relayed) <= TCP_TOLERANCE,
-            "median {shown} ns, {relayed} ns in the relay\n{}",
-            measured.shown()
-        );
-    }
-}
-
-#[test]
-fn round_trips_and_their_halves_are_the_relays() {
-    for (client, server) in PAIRS {
-        let options = "-z --bounceback=50 --bounceback-period 1 --trip-times --histograms -t 0.9";
-        let mut trial = tcp_trial(client, server, options);
-        trial.server_options = "-e -z";
-        let Some(measured) = trial.run("round_trips_and_their_halves_are_the_relays") else {
-            continue;
-        };
-        // Requests and replies are the packets with 100 bytes in them.
-        let delay_of = |passages: &[Passage]| {
-            let messages = passages.iter().filter(|passage| passage.length == 152);
-            let mut delays: Vec<u64> = messages.filter_map(Passage::delay).collect();
-            delays.sort_unstable();
-            median(&delays)
-        };
-        let [there, back] =
-            [&measured.record.there, &measured.record.back].map(|way| delay_of(way));
-        for (name, expected) in [("OWD-TX", there), ("OWD-RX", back), ("BB8", there + back)] {
-            let shown = shown_median(&measured.client.stdout, name);
-            assert!(
-                shown.abs_diff(expected) <= TCP_TOLERANCE,
-                "{name}: median {shown} ns, {expected} ns in the relay\n{}",
-                measured.shown()
-            );
-        }
-    }
-}
-
-#[test]
-fn both_directions_have_their_own_delay() {
-    let tapeline = Program::TapelineAsIperf;
-    for (client, server) in [(tapeline, tapeline), (tapeline, Program::Iperf221)] {
-        for direction in ["-R", "--full-duplex"] {
-            let options = format!(
-                "-e {direction} --trip-times --histograms=10u,20000 -t 1 -b 200pps -l 1470"
-            );
-            let trial = Trial {
-                client_options: options,
-                ..Trial::udp(client, server, Path::of_delay(Duration::from_millis(10)))
-            };
-            let Some(measured) = trial.run("both_directions_have_their_own_delay") else {
+    in_a_quiet_moment(|| {
+        for (client, server) in PAIRS {
+            let trial = tcp_trial(client, server, "-e -z -N --trip-times -t 1 -b 1m -l 1000");
+            let Some(measured) = trial.run("burst_latency_is_the_relays") else {
                 continue;
             };
-            let relayed = median(&delays_of_datagrams(&measured.record.back));
-            let shown = shown_median(&measured.client.stdout, "T8");
+            let segments = measured
+                .record
+                .there
+                .iter()
+                .filter(|passage| passage.length == SEGMENT);
+            let mut delays: Vec<u64> = segments.filter_map(Passage::delay).collect();
+            delays.sort_unstable();
+            let (shown, relayed) = (measured.shown_median("F8"), median(&delays));
             assert!(
-                shown.abs_diff(relayed) <= TOLERANCE,
+                shown.abs_diff(relayed) <= TCP_TOLERANCE,
                 "median {shown} ns, {relayed} ns in the relay\n{}",
                 measured.shown()
             );
         }
-    }
+    });
+}
+
+#[test]
+fn round_trips_and_their_halves_are_the_relays() {
+    in_a_quiet_moment(|| {
+        for (client, server) in PAIRS {
+            let options =
+                "-z --bounceback=50 --bounceback-period 1 --trip-times --histograms -t 0.9";
+            let mut trial = tcp_trial(client, server, options);
+            trial.server_options = "-e -z";
+            let Some(measured) = trial.run("round_trips_and_their_halves_are_the_relays") else {
+                continue;
+            };
+            // Requests and replies are the packets with 100 bytes in them.
+            let delay_of = |passages: &[Passage]| {
+                let messages = passages.iter().filter(|passage| passage.length == 152);
+                let mut delays: Vec<u64> = messages.filter_map(Passage::delay).collect();
+                delays.sort_unstable();
+                median(&delays)
+            };
+            let [there, back] =
+                [&measured.record.there, &measured.record.back].map(|way| delay_of(way));
+            for (name, expected) in [("OWD-TX", there), ("OWD-RX", back), ("BB8", there + back)] {
+                let shown = shown_median(&measured.client.stdout, name);
+                assert!(
+                    shown.abs_diff(expected) <= TCP_TOLERANCE,
+                    "{name}: median {shown} ns, {expected} ns in the relay\n{}",
+                    measured.shown()
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn both_directions_have_their_own_delay() {
+    in_a_quiet_moment(|| {
+        let tapeline = Program::TapelineAsIperf;
+        for (client, server) in [(tapeline, tapeline), (tapeline, Program::Iperf221)] {
+            for direction in ["-R", "--full-duplex"] {
+                let options = format!(
+                    "-e {direction} --trip-times --histograms=10u,20000 -t 1 -b 200pps -l 1470"
+                );
+                let trial = Trial {
+                    client_options: options,
+                    ..Trial::udp(client, server, Path::of_delay(Duration::from_millis(10)))
+                };
+                let Some(measured) = trial.run("both_directions_have_their_own_delay") else {
+                    continue;
+                };
+                let relayed = median(&delays_of_datagrams(&measured.record.back));
+                let shown = shown_median(&measured.client.stdout, "T8");
+                assert!(
+                    shown.abs_diff(relayed) <= TOLERANCE,
+                    "median {shown} ns, {relayed} ns in the relay\n{}",
+                    measured.shown()
+                );
+            }
+        }
+    });
 }
