@@ -132,7 +132,8 @@ fn interval_histograms_come_with_their_option_only() {
                 .map(|row| row.histogram.total())
                 .sum();
             let counts: u64 = rows.iter().map(|row| numbers(row).round_trips.count).sum();
-            assert_eq!(by_interval, counts);
+            // A request under way at the end of the last interval told may be in one of them.
+            assert!(by_interval.abs_diff(counts) <= 1, "{by_interval}, {counts}");
         }
     }
 }
