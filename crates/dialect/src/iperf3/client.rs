@@ -1,12 +1,10 @@
 //! The iperf3 client: one control connection, and the streams that the server asks for.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{ExitCode, MonoTime, Role};
-use tapeline_engine::Stop;
 use tapeline_report::{ControlConnected, ControlPeer, Event, TestEnd, TestFailure, TestStart};
 use tapeline_sys::{Events, Interest, Poller, SocketOptions, TcpConn, Wait, Waker, reason};
 use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Results};
@@ -20,10 +18,11 @@ use super::client_streams::{CONNECT_LIMIT, own_address, words};
 use super::far_side;
 use super::login::Login;
 use super::plan::{Iperf3Client, Keepalive};
-use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
+use super::stream_set::StreamSet;
+use super::streams::{Link, Meters, Traffic};
 use crate::context::{Context, Interruption};
 use crate::iperf2::{add_zone, look_up};
-use crate::reporter::{GroupKind, ReporterHandle};
+use crate::reporter::ReporterHandle;
 
 /// A client runs one test.
 const ONLY: u32 = 1;
@@ -89,11 +88,7 @@ pub(super) struct Run<'a> {
     pub(super) waker: Arc<Waker>,
     /// Bytes of a block or datagram.
     pub(super) length: u32,
-    pub(super) streams: Vec<Stream>,
-    pub(super) stop: Stop,
-    pub(super) ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
-    pub(super) ended: BTreeMap<i64, StreamEnd>,
-    pub(super) traffic: Option<Traffic>,
+    pub(super) set: StreamSet,
     pub(super) cpu: CpuClock,
     pub(super) their_results: Option<Results>,
     /// Until when the server's next message must be here.
@@ -190,11 +185,7 @@ impl<'a> Run<'a> {
             poller,
             waker,
             length,
-            streams: Vec::new(),
-            stop: context.stop().child(),
-            ends: mpsc::channel(),
-            ended: BTreeMap::new(),
-            traffic: None,
+            set: StreamSet::new(context.stop().child()),
             cpu: CpuClock::start(context),
             their_results: None,
             due: Some(context.now() + MESSAGE_LIMIT),
@@ -210,8 +201,8 @@ impl<'a> Run<'a> {
             self.tell_greeting();
         }
         // Whatever still runs ends now and is told.
-        self.stop.raise();
-        self.gather(|run| run.ended.len() == run.streams.len() || run.traffic.is_none());
+        self.set.stop.raise();
+        self.set.gather(CONNECT_LIMIT);
         let mut end = TestEnd {
             cpu: self.cpu.reading(self.context),
             failure: failure.clone(),
@@ -219,7 +210,7 @@ impl<'a> Run<'a> {
         };
         self.tell_congestion(&mut end);
         if let Some(results) = &self.their_results {
-            far_side::tell(results, &self.ended, &mut end);
+            far_side::tell(results, &self.set.ended, &mut end);
         }
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
         self.part_in_peace();
@@ -261,11 +252,11 @@ impl<'a> Run<'a> {
             if self.context.interruption.is_raised() {
                 return Err(self.interrupted());
             }
-            self.take_ends();
-            if self.ended.values().any(|end| end.starved) {
+            self.set.take_ends();
+            if self.set.ended.values().any(|end| end.starved) {
                 return Err(failure(ErrorCode::RECEIVE_TIMEOUT, None));
             }
-            if self.is_over() && !self.stopped {
+            if self.set.is_over() && !self.stopped {
                 self.stopped = true;
                 self.read_on();
                 self.control.stop();
@@ -307,7 +298,7 @@ impl<'a> Run<'a> {
     /// Looks at what a test of an amount has received, and stops when that is all. Returns
     /// whether it is to be looked at again.
     fn follow_amount(&mut self, now: MonoTime) -> bool {
-        let Some(traffic) = self.traffic.as_ref().filter(|_| !self.stopped) else {
+        let Some(traffic) = self.set.traffic.as_ref().filter(|_| !self.stopped) else {
             return false;
         };
         let amount = match traffic.amount() {
@@ -326,13 +317,13 @@ impl<'a> Run<'a> {
         // Both ends cut the omitted start off at a moment of their own, and datagrams are lost:
         // the amount need not arrive in full.
         let silent = now.since(intake.last) >= SILENCE;
-        let senders = self.streams.iter().filter(|stream| stream.sends);
+        let senders = self.set.streams.iter().filter(|stream| stream.sends);
         let sent = senders
             .clone()
-            .all(|stream| self.ended.contains_key(&stream.id));
+            .all(|stream| self.set.ended.contains_key(&stream.id));
         let received = bytes - intake.omitted >= amount || (silent && bytes > intake.omitted);
         if received && sent {
-            self.stop.raise();
+            self.set.stop.raise();
         }
         true
     }
@@ -340,7 +331,7 @@ impl<'a> Run<'a> {
     /// Data that is still under way is read until the end, so that the server's close is heard
     /// by it and not by a reset.
     fn read_on(&mut self) {
-        for (index, stream) in self.streams.iter().enumerate() {
+        for (index, stream) in self.set.streams.iter().enumerate() {
             if let (Link::Tcp(conn), false) = (&stream.link, stream.sends) {
                 let token = STREAMS + index as u64;
                 let _ = self.poller.register(&**conn, token, Interest::READ);
@@ -352,7 +343,7 @@ impl<'a> Run<'a> {
         for event in events.iter() {
             let index = event.token.checked_sub(STREAMS);
             let index = index.and_then(|index| usize::try_from(index).ok());
-            let stream = index.and_then(|index| self.streams.get(index));
+            let stream = index.and_then(|index| self.set.streams.get(index));
             let Some(Link::Tcp(conn)) = stream.map(|stream| &stream.link) else {
                 continue;
             };
@@ -369,8 +360,8 @@ impl<'a> Run<'a> {
 
     fn deadline(&self) -> Option<MonoTime> {
         // Once it is passed, the ends of the streams are waited for.
-        let running = self.ended.len() < self.streams.len();
-        let deadline = self.traffic.as_ref().and_then(Traffic::deadline);
+        let running = self.set.ended.len() < self.set.streams.len();
+        let deadline = self.set.traffic.as_ref().and_then(Traffic::deadline);
         deadline.filter(|deadline| running && *deadline > self.context.now())
     }
 
@@ -416,8 +407,8 @@ impl<'a> Run<'a> {
             ClientStep::Start => self.tell_start(),
             ClientStep::Run => self.run_streams(),
             ClientStep::GiveResults => {
-                self.stop.raise();
-                self.gather(|run| run.ended.len() == run.streams.len());
+                self.set.stop.raise();
+                self.set.gather(CONNECT_LIMIT);
                 let results = self.results();
                 self.control.results(&results);
             }
@@ -433,16 +424,11 @@ impl<'a> Run<'a> {
 
     fn tell_start(&mut self) {
         let parameters = &self.plan.parameters;
-        let buffers = match self.streams.first().map(|stream| &stream.link) {
-            Some(Link::Tcp(conn)) => (conn.send_buffer(), conn.receive_buffer()),
-            Some(Link::Udp(socket)) => (socket.send_buffer(), socket.receive_buffer()),
-            None => (Ok(0), Ok(0)),
-        };
         let start = TestStart {
             test: ONLY,
-            flows: flows(&self.streams),
+            flows: flows(&self.set.streams),
             role: Role::Client,
-            buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            buffers: self.set.buffers(),
             file: test_file(self.plan.file.as_deref()),
             ..test_start(parameters, self.length, self.plan.interval)
         };
@@ -455,13 +441,6 @@ impl<'a> Run<'a> {
     fn run_streams(&mut self) {
         let start = self.context.now();
         self.cpu = CpuClock::start(self.context);
-        let reporter = &self.context.reporter;
-        let senders = self.streams.iter().filter(|stream| stream.sends).count();
-        let sums = Sums {
-            sent: reporter.open_group(GroupKind::Sum(Role::Client), senders),
-            received: reporter
-                .open_group(GroupKind::Sum(Role::Server), self.streams.len() - senders),
-        };
         let traffic = Traffic {
             context: Arc::clone(self.context),
             parameters: self.plan.parameters.clone(),
@@ -471,44 +450,12 @@ impl<'a> Run<'a> {
             decides: true,
             patience: self.plan.patience.receive,
             file: self.plan.file.clone(),
-            stop: self.stop.clone(),
-            sums,
+            stop: self.set.stop.clone(),
+            sums: self.set.sums(&self.context.reporter),
             meters: Meters::default(),
             over: Arc::default(),
         };
-        let ends = Ends {
-            tell: self.ends.0.clone(),
-            waker: Arc::clone(&self.waker),
-        };
-        for stream in &self.streams {
-            traffic.run(stream.clone(), &ends);
-        }
-        self.traffic = Some(traffic);
-    }
-
-    /// Whether the test is over as far as this end decides: all streams that this end can end
-    /// have ended.
-    fn is_over(&self) -> bool {
-        self.traffic.is_some() && self.ended.len() == self.streams.len()
-    }
-
-    fn take_ends(&mut self) {
-        while let Ok(end) = self.ends.1.try_recv() {
-            self.ended.insert(end.stream.id, end);
-        }
-    }
-
-    /// Waits for the ends of streams until `enough`; they follow the stop flag at once.
-    fn gather(&mut self, enough: impl Fn(&Self) -> bool) {
-        self.take_ends();
-        while !enough(self) {
-            match self.ends.1.recv_timeout(CONNECT_LIMIT) {
-                Ok(end) => {
-                    self.ended.insert(end.stream.id, end);
-                }
-                Err(_) => return,
-            }
-        }
+        self.set.run(traffic, &self.waker);
     }
 
     fn results(&self) -> Results {
@@ -517,13 +464,13 @@ impl<'a> Run<'a> {
             &self.plan.parameters,
             sends,
             self.cpu.reading(self.context),
-            congestion(&self.streams),
-            &self.ended,
+            congestion(&self.set.streams),
+            &self.set.ended,
         )
     }
 
     fn tell_congestion(&self, end: &mut TestEnd) {
-        let own = congestion(&self.streams);
+        let own = congestion(&self.set.streams);
         let theirs = self
             .their_results
             .as_ref()

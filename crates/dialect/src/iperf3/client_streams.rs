@@ -4,17 +4,15 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Family, FlowTag};
-use tapeline_report::{Connected, Event, Notice, TestFailure};
-use tapeline_sys::{Interest, SocketOptions, TcpConn, UdpSocket, Wait, outgoing_device, reason};
-use tapeline_wire::iperf3::{
-    CONNECT, Direction, ErrorCode, Protocol, is_connect_reply, limits, stream_id,
-};
+use tapeline_base::Family;
+use tapeline_report::{Notice, TestFailure};
+use tapeline_sys::{Interest, SocketOptions, TcpConn, UdpSocket, Wait, reason};
+use tapeline_wire::iperf3::{CONNECT, Direction, ErrorCode, Protocol, is_connect_reply, limits};
 
 use super::agreed::{control_failure, failure, socket_options};
 use super::client_control::ClientStep;
 use super::plan::Iperf3Client;
-use super::streams::{Link, Stream};
+use super::streams::Link;
 use crate::iperf2::{add_zone, look_up};
 
 use super::client::Run;
@@ -45,38 +43,12 @@ impl Run<'_> {
                 Protocol::Udp => Link::Udp(self.open_udp(local)?),
                 Protocol::Tcp | Protocol::Sctp => Link::Tcp(self.open_tcp(local)?),
             };
-            self.add_stream(index as usize, sends, link);
+            let [local, peer] = link.addresses();
+            let ends = (local.unwrap_or(self.peer), peer.unwrap_or(self.peer));
+            let line = self.set.add(self.context, sends, link, ends);
+            self.context.reporter.event(line);
         }
         Ok(())
-    }
-
-    fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
-        let addresses = match &link {
-            Link::Tcp(conn) => (conn.local_addr(), conn.peer_addr()),
-            Link::Udp(socket) => (socket.local_addr(), socket.peer_addr()),
-        };
-        let (local, peer) = (
-            addresses.0.unwrap_or(self.peer),
-            addresses.1.unwrap_or(self.peer),
-        );
-        let tag = FlowTag {
-            id: self.context.next_id(),
-            reversed: false,
-        };
-        let line = Connected {
-            device: outgoing_device(&local),
-            at: Some(self.context.wall()),
-            ..Connected::new(tag, local, peer)
-        };
-        self.context.reporter.event(Event::Connected(line));
-        self.streams.push(Stream {
-            tag,
-            id: stream_id(index),
-            sends,
-            local,
-            peer,
-            link,
-        });
     }
 
     fn options(&self) -> SocketOptions {

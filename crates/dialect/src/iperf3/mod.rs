@@ -28,6 +28,7 @@ mod server;
 mod server_control;
 mod session;
 mod stamp;
+mod stream_set;
 mod streams;
 
 pub use client::run_iperf3_client;

@@ -1,20 +1,17 @@
 //! A test on an iperf3 server, from its parameters to its results.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Transport};
-use tapeline_engine::Stop;
+use tapeline_base::{BitRate, MonoTime, Role, Transport};
 use tapeline_report::{
-    Connected, ControlConnected, ControlPeer, Event, Notice, PeerOutput, TestEnd, TestFailure,
-    TestStart, iperf3_output,
+    ControlConnected, ControlPeer, Event, Notice, PeerOutput, TestEnd, TestFailure, TestStart,
+    iperf3_output,
 };
-use tapeline_sys::{Events, Interest, Poller, Wait, outgoing_device, reason, run_on_processor};
-use tapeline_wire::iperf3::{
-    Direction, ErrorCode, Parameters, Protocol, Results, ServerOutput, stream_id,
-};
+use tapeline_sys::{Events, Interest, Poller, Wait, reason, run_on_processor};
+use tapeline_wire::iperf3::{Direction, ErrorCode, Parameters, Protocol, Results, ServerOutput};
 
 use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
@@ -26,9 +23,10 @@ use super::plan::Keepalive;
 use super::registry::UdpTurn;
 use super::server::Test;
 use super::server_control::{ServerControl, ServerStep};
-use super::streams::{Ends, Link, Meters, Stream, StreamEnd, Sums, Traffic};
+use super::stream_set::StreamSet;
+use super::streams::{Link, Meters, Traffic};
 use crate::context::Context;
-use crate::reporter::{GroupKind, Tap};
+use crate::reporter::Tap;
 
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
@@ -76,14 +74,10 @@ pub(super) struct Session<'a> {
     /// The parameters are here.
     asked: bool,
     length: u32,
-    streams: Vec<Stream>,
+    set: StreamSet,
     turn: Turn,
     /// The answer to a failing login is due then.
     refusal_due: Option<MonoTime>,
-    stop: Stop,
-    ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
-    ended: BTreeMap<i64, StreamEnd>,
-    traffic: Option<Traffic>,
     cpu: CpuClock,
     their_results: Option<Results>,
     /// What was told before traffic.
@@ -138,13 +132,9 @@ impl<'a> Session<'a> {
             parameters: Parameters::default(),
             asked: false,
             length: 0,
-            streams: Vec::new(),
+            set: StreamSet::new(context.stop().child()),
             turn: Turn::Idle,
             refusal_due: None,
-            stop: context.stop().child(),
-            ends: mpsc::channel(),
-            ended: BTreeMap::new(),
-            traffic: None,
             cpu: CpuClock::start(context),
             their_results: None,
             due: Some(context.now() + PARAMETERS_LIMIT),
@@ -155,16 +145,16 @@ impl<'a> Session<'a> {
     /// Serves the test to its end and tells it.
     pub(super) fn serve(mut self) -> SessionEnd {
         let failure = self.drive().err();
-        self.stop.raise();
-        self.gather(CLOSING);
-        for stream in &self.streams {
+        self.set.stop.raise();
+        self.set.gather(CLOSING);
+        for stream in &self.set.streams {
             if let Link::Tcp(conn) = &stream.link {
                 let _ = conn.shutdown_both();
             }
         }
         let mut end = self.own_end(failure.clone());
         if let Some(results) = &self.their_results {
-            far_side::tell(results, &self.ended, &mut end);
+            far_side::tell(results, &self.set.ended, &mut end);
         }
         // Whoever hears of the end may count on the place.
         self.test.service.registry.leave(&self.test.expected);
@@ -193,8 +183,8 @@ impl<'a> Session<'a> {
                 self.begin_streams(links);
                 continue;
             }
-            self.take_ends();
-            if self.ended.values().any(|end| end.starved) {
+            self.set.take_ends();
+            if self.set.ended.values().any(|end| end.starved) {
                 self.control.refuse(ErrorCode::RECEIVE_TIMEOUT, 0);
                 continue;
             }
@@ -212,7 +202,7 @@ impl<'a> Session<'a> {
                 }
             }
             if self.due.is_some_and(|due| now >= due) {
-                let code = if self.traffic.is_some() {
+                let code = if self.set.traffic.is_some() {
                     ErrorCode::TEST_EXPIRED
                 } else {
                     ErrorCode::RECEIVE_PARAMETERS
@@ -220,7 +210,7 @@ impl<'a> Session<'a> {
                 self.control.refuse(code, 0);
                 continue;
             }
-            let limited = self.test.service.plan.rate_limit.is_some() && self.traffic.is_some();
+            let limited = self.test.service.plan.rate_limit.is_some() && self.set.traffic.is_some();
             let look = limited.then(|| now + LOOK);
             let times = self.due.into_iter().chain(look).chain(self.refusal_due);
             let wait = match times.min() {
@@ -278,8 +268,8 @@ impl<'a> Session<'a> {
                     &self.parameters,
                     sends,
                     self.cpu.reading(self.context),
-                    congestion(&self.streams),
-                    &self.ended,
+                    congestion(&self.set.streams),
+                    &self.set.ended,
                 );
                 own.server_output = self.output();
                 self.control.results(&own);
@@ -383,18 +373,13 @@ impl<'a> Session<'a> {
                 Direction::Reverse => true,
                 Direction::Bidirectional => index >= self.parameters.parallel as usize,
             };
-            self.add_stream(index, sends, link);
+            self.add_stream(sends, link);
         }
-        let buffers = match self.streams.first().map(|stream| &stream.link) {
-            Some(Link::Tcp(conn)) => (conn.send_buffer(), conn.receive_buffer()),
-            Some(Link::Udp(socket)) => (socket.send_buffer(), socket.receive_buffer()),
-            None => (Ok(0), Ok(0)),
-        };
         let start = TestStart {
             test: self.test.number,
-            flows: flows(&self.streams),
+            flows: flows(&self.set.streams),
             role: Role::Server,
-            buffers: (buffers.0.unwrap_or(0), buffers.1.unwrap_or(0)),
+            buffers: self.set.buffers(),
             file: test_file(self.test.service.plan.file.as_deref()),
             ..test_start(
                 &self.parameters,
@@ -404,7 +389,7 @@ impl<'a> Session<'a> {
         };
         self.tell(Event::TestStart(Box::new(start)));
         if self.parameters.server_output {
-            let flows = self.streams.iter().map(|stream| stream.tag).collect();
+            let flows = self.set.streams.iter().map(|stream| stream.tag).collect();
             self.tap = Some(self.context.reporter.tap(flows));
         }
         self.control.streams_ready();
@@ -422,7 +407,7 @@ impl<'a> Session<'a> {
             failure,
             ..empty_end(self.test.number)
         };
-        let own = congestion(&self.streams);
+        let own = congestion(&self.set.streams);
         match self.parameters.direction {
             Direction::Forward => end.receiver_congestion = own,
             Direction::Reverse | Direction::Bidirectional => end.sender_congestion = own,
@@ -448,33 +433,15 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn add_stream(&mut self, index: usize, sends: bool, link: Link) {
+    fn add_stream(&mut self, sends: bool, link: Link) {
         self.set_options(&link);
-        let addresses = match &link {
-            Link::Tcp(conn) => (conn.local_addr(), conn.peer_addr()),
-            Link::Udp(socket) => (socket.local_addr(), socket.peer_addr()),
-        };
-        let unmapped = |address: std::io::Result<SocketAddr>| {
+        let own = |address: std::io::Result<SocketAddr>| {
             tapeline_sys::unmapped(address.unwrap_or(self.test.peer))
         };
-        let (local, peer) = (unmapped(addresses.0), unmapped(addresses.1));
-        let tag = FlowTag {
-            id: self.context.next_id(),
-            reversed: false,
-        };
-        self.tell(Event::Connected(Connected {
-            device: outgoing_device(&local),
-            at: Some(self.context.wall()),
-            ..Connected::new(tag, local, peer)
-        }));
-        self.streams.push(Stream {
-            tag,
-            id: stream_id(index),
-            sends,
-            local,
-            peer,
-            link,
-        });
+        let [local, peer] = link.addresses();
+        let ends = (own(local), own(peer));
+        let line = self.set.add(self.context, sends, link, ends);
+        self.tell(line);
     }
 
     /// What the client asks of sockets. A refusal leaves the system's choice, as the reference
@@ -496,13 +463,6 @@ impl<'a> Session<'a> {
     fn run_streams(&mut self) {
         let start = self.context.now();
         self.cpu = CpuClock::start(self.context);
-        let reporter = &self.context.reporter;
-        let senders = self.streams.iter().filter(|stream| stream.sends).count();
-        let sums = Sums {
-            sent: reporter.open_group(GroupKind::Sum(Role::Client), senders),
-            received: reporter
-                .open_group(GroupKind::Sum(Role::Server), self.streams.len() - senders),
-        };
         let plan = &self.test.service.plan;
         let traffic = Traffic {
             context: Arc::clone(self.context),
@@ -513,19 +473,12 @@ impl<'a> Session<'a> {
             decides: false,
             patience: plan.patience.receive,
             file: plan.file.clone(),
-            stop: self.stop.clone(),
-            sums,
+            stop: self.set.stop.clone(),
+            sums: self.set.sums(&self.context.reporter),
             meters: Meters::default(),
             over: Arc::default(),
         };
-        let ends = Ends {
-            tell: self.ends.0.clone(),
-            waker: Arc::clone(&self.test.waker),
-        };
-        for stream in &self.streams {
-            traffic.run(stream.clone(), &ends);
-        }
-        self.traffic = Some(traffic);
+        self.set.run(traffic, &self.test.waker);
         let agreed = u64::from(self.parameters.time) + u64::from(self.parameters.omit);
         self.due = (self.parameters.time > 0).then(|| start + Duration::from_secs(agreed) + GRACE);
     }
@@ -533,7 +486,7 @@ impl<'a> Session<'a> {
     /// Ends a test that is faster than allowed, or that has run dry.
     fn keep_limits(&mut self) {
         let (Some(traffic), Some((limit, span))) =
-            (&self.traffic, self.test.service.plan.rate_limit)
+            (&self.set.traffic, self.test.service.plan.rate_limit)
         else {
             return;
         };
@@ -558,35 +511,28 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn take_ends(&mut self) {
-        while let Ok(end) = self.ends.1.try_recv() {
-            self.ended.insert(end.stream.id, end);
-        }
-    }
-
     /// Stops the streams. Where an amount was agreed, what was sent before is read first.
     fn finish_streams(&mut self) {
         let receives = self.parameters.direction != Direction::Reverse;
-        let amount = self.traffic.as_ref().and_then(Traffic::amount);
+        let amount = self.set.traffic.as_ref().and_then(Traffic::amount);
         if receives && self.test.service.plan.file.is_some() {
             self.await_silence();
         }
-        if let (Some(traffic), Some(amount), true) = (&self.traffic, amount, receives) {
+        let meters = self.set.traffic.as_ref().map(|run| run.meters.clone());
+        if let (Some(meters), Some(amount), true) = (meters, amount, receives) {
             let until = self.context.now() + LAST_DATA;
-            while traffic.meters.received() < amount && self.context.now() < until {
-                if let Ok(end) = self.ends.1.recv_timeout(Duration::from_millis(1)) {
-                    self.ended.insert(end.stream.id, end);
-                }
+            while meters.received() < amount && self.context.now() < until {
+                self.set.await_end(Duration::from_millis(1));
             }
         }
-        if let Some(traffic) = &self.traffic {
+        if let Some(traffic) = &self.set.traffic {
             let _ = traffic.over.set(self.context.now());
         }
-        self.stop.raise();
-        self.gather(CLOSING);
+        self.set.stop.raise();
+        self.set.gather(CLOSING);
         // As the reference, before the results: a client that reads whole blocks would wait for
         // the rest of one.
-        for stream in self.streams.iter().filter(|stream| stream.sends) {
+        for stream in self.set.streams.iter().filter(|stream| stream.sends) {
             if let Link::Tcp(conn) = &stream.link {
                 let _ = conn.shutdown_write();
             }
@@ -595,7 +541,7 @@ impl<'a> Session<'a> {
 
     /// Reads what is on its way to a file: it is to be complete.
     fn await_silence(&self) {
-        let Some(traffic) = &self.traffic else {
+        let Some(traffic) = &self.set.traffic else {
             return;
         };
         let until = self.context.now() + LAST_DATA;
@@ -603,17 +549,6 @@ impl<'a> Session<'a> {
         while self.context.now() < until && before != Some(traffic.meters.received()) {
             before = Some(traffic.meters.received());
             std::thread::sleep(SILENCE);
-        }
-    }
-
-    /// Waits for the ends of all streams that ran.
-    fn gather(&mut self, limit: Duration) {
-        let expected = self.traffic.as_ref().map_or(0, |_| self.streams.len());
-        while self.ended.len() < expected {
-            let Ok(end) = self.ends.1.recv_timeout(limit) else {
-                return;
-            };
-            self.ended.insert(end.stream.id, end);
         }
     }
 }

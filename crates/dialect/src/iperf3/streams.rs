@@ -45,6 +45,16 @@ pub(super) enum Link {
     Udp(Arc<UdpSocket>),
 }
 
+impl Link {
+    /// Own address and the peer's.
+    pub(super) fn addresses(&self) -> [std::io::Result<SocketAddr>; 2] {
+        match self {
+            Self::Tcp(conn) => [conn.local_addr(), conn.peer_addr()],
+            Self::Udp(socket) => [socket.local_addr(), socket.peer_addr()],
+        }
+    }
+}
+
 /// One stream of a test, as this end sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
