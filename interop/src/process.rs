@@ -18,9 +18,6 @@ use crate::{Namespace, Program};
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(20);
 /// Pause between two looks at a process's memory: rare enough not to disturb a benchmark.
 const LOOK: Duration = Duration::from_millis(50);
-/// Clock ticks per second in `/proc/PID/stat`: `USER_HZ`, 100 on every Linux platform.
-const TICKS_PER_SECOND: f64 = 100.0;
-
 /// A command line that is about to run.
 #[derive(Debug)]
 pub struct Invocation {
@@ -328,7 +325,7 @@ impl Running {
     pub fn usage(&mut self) -> Usage {
         self.note_peak_memory();
         Usage {
-            cpu: cpu_time(self.id()).unwrap_or_default(),
+            cpu: tapeline_sys::cpu_time_of(self.id()).unwrap_or_default(),
             peak_memory: self.peak_memory,
         }
     }
@@ -394,7 +391,7 @@ impl Drop for Running {
 /// What a process consumed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
-    /// User and system time of all its threads, to 10 ms.
+    /// User and system time of all its threads.
     pub cpu: Duration,
     /// Highest resident memory seen, in bytes (`VmHWM`, which unlike `ru_maxrss` does not inherit
     /// the footprint of the parent).
@@ -409,16 +406,6 @@ fn peak_memory(pid: u32) -> Option<u64> {
         .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
-}
-
-/// User and system time of a process, ended or not, that nobody has reaped.
-fn cpu_time(pid: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command name may hold anything; the fields after its closing parenthesis do not.
-    let (_, fields) = stat.rsplit_once(") ")?;
-    let mut times = fields.split(' ').skip(11).map(str::parse::<u64>);
-    let ticks = times.next()?.ok()? + times.next()?.ok()?;
-    Some(Duration::from_secs_f64(ticks as f64 / TICKS_PER_SECOND))
 }
 
 /// A process that has ended.

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role, WallTime};
-use tapeline_engine::{Pool, Stop};
+use tapeline_engine::{Pool, Stop, Technique, Techniques};
 use tapeline_report::{Event, Notice, StartDelay};
-use tapeline_sys::{Realtime, SystemClock, Waker, reason};
+use tapeline_sys::{Realtime, SystemClock, UdpSocket, Waker, reason};
 use tapeline_wire::iperf2::TransferId;
 
 use crate::iperf2::Now;
@@ -59,16 +59,27 @@ pub(crate) struct Context {
     pub(crate) reporter: ReporterHandle,
     pub(crate) pool: Pool,
     pub(crate) interruption: Interruption,
+    pub(crate) techniques: Techniques,
     ids: AtomicU32,
 }
 
 impl Context {
-    pub(crate) fn new(reporter: ReporterHandle, interruption: Interruption) -> Arc<Self> {
+    pub(crate) fn new(
+        reporter: ReporterHandle,
+        interruption: Interruption,
+        techniques: Techniques,
+    ) -> Arc<Self> {
+        let pool = if techniques.uses(Technique::PolledWorkers) {
+            Pool::default()
+        } else {
+            Pool::of_threads()
+        };
         Arc::new(Self {
             clock: SystemClock,
             reporter,
-            pool: Pool::default(),
+            pool,
             interruption,
+            techniques,
             ids: AtomicU32::new(0),
         })
     }
@@ -95,6 +106,15 @@ impl Context {
     /// What [`next_id`](Self::next_id) would give.
     pub(crate) fn upcoming_id(&self) -> FlowId {
         FlowId(self.ids.load(Ordering::Relaxed).wrapping_add(1))
+    }
+
+    /// Enlarges a UDP socket's receive buffer as far as the system allows, unless the user
+    /// chose one (`-w`): the default lasts for milliseconds at speed, and what it drops is not
+    /// the network's.
+    pub(crate) fn enlarge_buffer(&self, socket: &UdpSocket, chosen: Option<u64>) {
+        if chosen.is_none() && self.techniques.uses(Technique::ReceiveBuffer) {
+            let _ = socket.maximise_receive_buffer();
+        }
     }
 
     pub(crate) fn now(&self) -> MonoTime {
@@ -244,7 +264,36 @@ impl Drop for Part {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
+    use tapeline_sys::SocketOptions;
+
     use super::*;
+    use crate::reporter::{Reporter, ReporterSettings};
+
+    #[test]
+    fn a_receive_buffer_grows_unless_somebody_objects() {
+        let sizes = |techniques: Techniques, chosen: Option<u64>| {
+            let reporter = Reporter::start(ReporterSettings::default(), |_| {}).expect("reporter");
+            let interruption = Interruption::new().expect("interruption");
+            let context = Context::new(reporter.handle(), interruption, techniques);
+            let any = SocketAddr::from(([127, 0, 0, 1], 0));
+            let socket = UdpSocket::bind(any, &SocketOptions::default()).expect("socket");
+            let before = socket.socket.receive_buffer().expect("its size");
+            context.enlarge_buffer(&socket.socket, chosen);
+            (before, socket.socket.receive_buffer().expect("its size"))
+        };
+        let all = Techniques::default();
+        let (before, after) = sizes(all, None);
+        assert!(after > before, "{before} {after}");
+        for (techniques, chosen) in [
+            (all.without(Technique::ReceiveBuffer), None),
+            (all, Some(1)),
+        ] {
+            let (before, after) = sizes(techniques, chosen);
+            assert_eq!(before, after);
+        }
+    }
 
     #[test]
     fn a_part_that_is_lost_has_ended_and_failed() {

@@ -31,4 +31,5 @@ pub use plan::{
     StartTime, WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
+pub use tapeline_engine::{Technique, Techniques};
 pub use tapeline_wire::iperf2::PermitKey;

@@ -110,6 +110,8 @@ impl Drop for Worker {
 pub struct Pool {
     threaded: Arc<AtomicUsize>,
     limit: usize,
+    /// Flows of large tests go to workers from the first one.
+    shares: bool,
     workers: Mutex<Vec<Worker>>,
     next: AtomicUsize,
     most_workers: usize,
@@ -130,9 +132,19 @@ impl Pool {
         Self {
             threaded: Arc::new(AtomicUsize::new(0)),
             limit: threaded,
+            shares: true,
             workers: Mutex::new(Vec::new()),
             next: AtomicUsize::new(0),
             most_workers,
+        }
+    }
+
+    /// A pool that gives every flow a thread, however many there are.
+    #[must_use]
+    pub fn of_threads() -> Self {
+        Self {
+            shares: false,
+            ..Self::new(usize::MAX)
         }
     }
 
@@ -147,7 +159,7 @@ impl Pool {
         };
         let room = Room::of(&self.threaded, self.limit);
         match room {
-            Some(room) if !many => spawn_flow(job, Some(room)),
+            Some(room) if !(many && self.shares) => spawn_flow(job, Some(room)),
             _ => self.run_polled(job),
         }
     }

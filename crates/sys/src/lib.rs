@@ -55,8 +55,8 @@ pub use multicast::MulticastGroup;
 pub use options::{OptionFailure, SocketOption, SocketOptions};
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
-    CpuTime, exit_now, is_running, peak_memory, process_cpu_time, raise_descriptor_limit,
-    run_on_processor, thread_cpu_time, thread_run_delay,
+    CpuTime, cpu_time_of, exit_now, is_running, peak_memory, process_cpu_time,
+    raise_descriptor_limit, run_on_processor, thread_cpu_time, thread_run_delay,
 };
 pub use realtime::Realtime;
 pub use receive_batch::ReceiveBatch;

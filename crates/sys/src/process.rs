@@ -48,6 +48,13 @@ pub fn process_cpu_time() -> CpuTime {
     process::process_cpu_time()
 }
 
+/// Processor time that another process has used, its ended threads included, until it is reaped
+/// (Linux: its clock, see `clock_getcpuclockid(3)`).
+#[must_use]
+pub fn cpu_time_of(process: u32) -> Option<Duration> {
+    process::cpu_time_of(process)
+}
+
 /// The most memory that the process ever had resident (Linux: `VmHWM`).
 #[must_use]
 pub fn peak_memory() -> Option<Bytes> {
@@ -115,6 +122,28 @@ mod tests {
         });
         assert_eq!(own.join().unwrap(), first.to_string());
         assert!(run_on_processor(1 << 20).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn another_process_has_a_clock_too() {
+        let own = cpu_time_of(std::process::id()).unwrap();
+        let later = process_cpu_time().total();
+        assert!(
+            own <= later + Duration::from_millis(10),
+            "{own:?} {later:?}"
+        );
+        let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", script])
+            .spawn()
+            .unwrap();
+        let id = child.id();
+        while cpu_time_of(id).unwrap() < Duration::from_micros(100) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert_eq!(cpu_time_of(id), None);
     }
 
     #[test]

@@ -1,9 +1,38 @@
-//! Environment variables that stand for options.
+//! Environment variables: those that stand for options, and the one that leaves out optimisations.
 
 use std::ffi::OsString;
 
+use tapeline_dialect::{Technique, Techniques};
+
 use crate::options::{Arity, OptionSpec, all};
 use crate::raw::{Given, Origin};
+
+/// Names optimisations that are left out, with commas between them.
+const WITHOUT: &str = "TAPELINE_WITHOUT";
+
+/// The optimisations that a run may use.
+///
+/// # Errors
+/// A sentence for the user about a name that is none.
+pub(crate) fn techniques(
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Techniques, String> {
+    let names = variable(WITHOUT).unwrap_or_default();
+    let names = names.to_string_lossy();
+    let names = names
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    names
+        .into_iter()
+        .try_fold(Techniques::default(), |techniques, name| {
+            let technique = Technique::named(name).ok_or_else(|| {
+                let known = Technique::ALL.map(Technique::name).join(", ");
+                format!("{WITHOUT}: '{name}' is none of {known}")
+            })?;
+            Ok(techniques.without(technique))
+        })
+}
 
 /// The options set by variables, in iperf 2's order of reading. A switch counts as given
 /// whenever its variable is defined, even if empty.
@@ -57,6 +86,21 @@ mod tests {
         assert_eq!(names, ORDER.split_whitespace().collect::<Vec<_>>());
         let letters: String = ours.iter().filter_map(|(_, spec)| spec.short).collect();
         assert_eq!(letters, LETTERS);
+    }
+
+    #[test]
+    fn optimisations_are_left_out_by_name() {
+        let read =
+            |text: &'static str| techniques(&move |name| (name == WITHOUT).then(|| text.into()));
+        assert_eq!(techniques(&|_| None), Ok(Techniques::default()));
+        assert_eq!(read(""), Ok(Techniques::default()));
+        let two = Techniques::default()
+            .without(Technique::UdpSegmentation)
+            .without(Technique::PolledWorkers);
+        assert_eq!(read("udp-segmentation, polled-workers"), Ok(two));
+        let refusal = read("receive-buffer,gso").expect_err("no such name");
+        assert!(refusal.starts_with("TAPELINE_WITHOUT: 'gso' is none of udp-segmentation, "));
+        assert_eq!(refusal.lines().count(), 1);
     }
 
     #[test]

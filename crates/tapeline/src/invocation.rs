@@ -37,6 +37,27 @@ enum Name {
 /// from `--as NAME`, which must be the first word.
 #[must_use]
 pub fn understand(invocation: &Invocation<'_>) -> (Personality, Resolution) {
+    let (personality, resolution) = resolved(invocation);
+    (personality, confined(resolution, invocation))
+}
+
+/// Confines the job to the optimisations that the environment leaves.
+fn confined(mut resolution: Resolution, invocation: &Invocation<'_>) -> Resolution {
+    if let Ok(plan) = &mut resolution.outcome {
+        match environment::techniques(invocation.variable) {
+            Ok(techniques) => plan.confine(techniques),
+            Err(sentence) => {
+                return Resolution {
+                    outcome: Err(ExitCode::Failure),
+                    ..refusal(sentence)
+                };
+            }
+        }
+    }
+    resolution
+}
+
+fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
     let (name, program, arguments) = chosen_name(invocation);
     match name {
         Name::Known(personality) if generates(arguments) => (personality, generate(arguments)),
@@ -135,8 +156,10 @@ fn refusal(sentence: String) -> Resolution {
 
 #[cfg(test)]
 mod tests {
+    use tapeline_dialect::{Technique, Techniques};
+
     use super::*;
-    use crate::plan::HelpPage;
+    use crate::plan::{HelpPage, Iperf3Task};
 
     fn call(program: &str, line: &str) -> (Personality, Resolution) {
         understand(&Invocation {
@@ -202,6 +225,45 @@ mod tests {
         );
         let (_, unknown) = call("tapeline", "--as netperf");
         assert!(unknown.messages[0].text.contains("'netperf' is none of"));
+    }
+
+    #[test]
+    fn every_job_is_confined_to_what_the_environment_leaves() {
+        let with = |line: &str, value: &'static str| {
+            let call = Invocation {
+                program: "tapeline".into(),
+                arguments: line.split_whitespace().map(OsString::from).collect(),
+                variable: &|name| (name == "TAPELINE_WITHOUT").then(|| value.into()),
+                resolver: |_| Vec::new(),
+            };
+            understand(&call).1
+        };
+        let rest = Techniques::default().without(Technique::RepeatedChunk);
+        for line in [
+            "-c h",
+            "-s",
+            "--as iperf -c h",
+            "--as iperf3 -c h",
+            "--as iperf3 -s",
+            "-c h --peer iperf3",
+            "try h",
+        ] {
+            let techniques = match with(line, "repeated-chunk").outcome {
+                Ok(Plan::Client(plan, _)) => plan.techniques,
+                Ok(Plan::Server(plan, ..)) => plan.techniques,
+                Ok(Plan::Try(plan, _)) => plan.techniques,
+                Ok(Plan::Iperf3(job)) => match job.task {
+                    Iperf3Task::Client(plan) => plan.techniques,
+                    Iperf3Task::Server(plan, _) => plan.techniques,
+                },
+                other => panic!("{line}: {other:?}"),
+            };
+            assert_eq!(techniques, rest, "{line}");
+            let refused = with(line, "chunk");
+            assert_eq!(refused.outcome, Err(ExitCode::Failure), "{line}");
+            assert_eq!(refused.messages.len(), 1, "{line}");
+        }
+        assert_eq!(with("-v", "repeated-chunk").outcome, Ok(Plan::Version));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::Family;
-use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan};
+use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan, Techniques};
 
 use crate::presentation::Presentation;
 
@@ -27,6 +27,22 @@ pub enum Plan {
     Iperf3Version,
     /// Print a document made from the option table.
     Generate(Document),
+}
+
+impl Plan {
+    /// Confines the job to these optimisations.
+    pub(crate) fn confine(&mut self, techniques: Techniques) {
+        match self {
+            Self::Client(plan, _) => plan.techniques = techniques,
+            Self::Server(plan, ..) => plan.techniques = techniques,
+            Self::Iperf3(job) => match &mut job.task {
+                Iperf3Task::Client(plan) => plan.techniques = techniques,
+                Iperf3Task::Server(plan, _) => plan.techniques = techniques,
+            },
+            Self::Try(plan, _) => plan.techniques = techniques,
+            Self::Help(_) | Self::Version | Self::Iperf3Version | Self::Generate(_) => {}
+        }
+    }
 }
 
 /// A job with iperf3's habits.
@@ -69,6 +85,8 @@ pub struct TryPlan {
     pub family: Family,
     /// `-t`: length of each measurement; `None` leaves the choice to the job.
     pub time: Option<Duration>,
+    /// Optimisations that it may use.
+    pub techniques: Techniques,
 }
 
 /// Which help is shown.

@@ -19,7 +19,7 @@ pub fn run_client(
     reporter: &ReporterHandle,
     interruption: &Interruption,
 ) -> ExitCode {
-    let context = Context::new(reporter.clone(), interruption.clone());
+    let context = Context::new(reporter.clone(), interruption.clone(), plan.techniques);
     let target = match Target::resolve(plan) {
         Ok(target) => target,
         Err(notice) => {

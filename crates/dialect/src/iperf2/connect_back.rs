@@ -187,7 +187,7 @@ impl ConnectBack {
                     rate: self.order.rate.map(|rate| rate.0),
                 },
                 ..SendPart::plain(
-                    payload(self.order.length),
+                    payload(self.order.length, self.context.techniques),
                     self.order.length.min(limits::MAX_TCP_LENGTH),
                     SendEnd::ShutdownAndDrain(self.order.time.unwrap_or_default().max(SLACK)),
                 )
@@ -417,6 +417,7 @@ fn server_plan(plan: &ClientPlan, port: u16) -> ServerPlan {
         },
         enhanced: plan.enhanced,
         latency: plan.latency,
+        techniques: plan.techniques,
         ..ServerPlan::new(Personality::Iperf2, port, transports)
     }
 }

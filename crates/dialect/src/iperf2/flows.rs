@@ -11,7 +11,7 @@ use tapeline_engine::{
     BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell, DelayPublisher,
     Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom, PayloadSource,
     ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop, StreamContent, TcpReceivePlan,
-    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, WriteTimes,
+    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Techniques, WriteTimes,
 };
 use tapeline_report::{
     BurstKind, Endpoints, Event, HistogramKind, Notice, ScheduleErrors, TrafficOperation,
@@ -135,11 +135,11 @@ impl SendPart {
 
 /// Longest payload that a block repeats: with a write of 1 MiB the sender's share of the cost
 /// per byte is a fifth lower than from a buffer of that length (docs/performance-notes.md).
-const CHUNK: u32 = 32 * 1024;
+const CHUNK: usize = 32 * 1024;
 
 /// Digits for [`SendPart::chunk`].
-pub(super) fn payload(length: u32) -> Arc<[u8]> {
-    let mut block = vec![0; length.clamp(1, CHUNK) as usize];
+pub(super) fn payload(length: u32, techniques: Techniques) -> Arc<[u8]> {
+    let mut block = vec![0; techniques.payload_length(length.max(1) as usize, CHUNK)];
     tapeline_wire::iperf2::fill_pattern(&mut block);
     block.into()
 }

@@ -146,11 +146,10 @@ pub(super) fn open_udp(
     let wildcard = request.address().ip().is_unspecified();
     socket.request(ReceiveFeatures {
         destination: wildcard,
-        ..ReceiveFeatures::MEASURE
+        ..context.techniques.receive_features()
     });
-    if request.plan.socket.window.is_none() && request.plan.tap_device.is_none() {
-        // The default lasts for milliseconds at speed; what it drops is not the network's.
-        let _ = socket.maximise_receive_buffer();
+    if request.plan.tap_device.is_none() {
+        context.enlarge_buffer(&socket, request.plan.socket.window);
     }
     let buffer = match request.plan.personality {
         Personality::Iperf2 if request.plan.socket.window.is_none() => shown,
@@ -212,7 +211,7 @@ impl Server {
         interruption: &Interruption,
     ) -> Result<Self, ServerError> {
         raise_descriptor_limit();
-        let context = Context::new(reporter.clone(), interruption.clone());
+        let context = Context::new(reporter.clone(), interruption.clone(), plan.techniques);
         if plan.realtime {
             context.run_first();
         }

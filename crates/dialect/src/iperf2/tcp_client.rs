@@ -82,7 +82,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         context,
         group: sums.opened,
         tally: &tally,
-        payload: payload(plan.tcp_write_length()),
+        payload: payload(plan.tcp_write_length(), plan.techniques),
         stop: context.stop().clone(),
     };
     let begin_load = || load.map(|load| load.begin(target, context, sums.opened));

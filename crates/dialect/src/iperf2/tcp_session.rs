@@ -339,7 +339,11 @@ impl Session<'_> {
             }),
             write_times: plan.latency.write_times,
             histogram: plan.latency.histograms,
-            ..SendPart::plain(payload(length), length, end)
+            ..SendPart::plain(
+                payload(length, self.service.context.techniques),
+                length,
+                end,
+            )
         };
         self.flow(tag, groups, many, None)
             .send(&self.service.context, part);

@@ -9,9 +9,7 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime, Role, WallTime};
 use tapeline_engine::{Content, Destination, Pacer, PayloadSource, Precision, Stop};
 use tapeline_report::{ConnectionFlavour, Event, Notice};
-use tapeline_sys::{
-    Interest, Opened, Operation, ReceiveFeatures, SocketOptions, UdpSocket, Wait, reason,
-};
+use tapeline_sys::{Interest, Opened, Operation, SocketOptions, UdpSocket, Wait, reason};
 use tapeline_wire::iperf2::Timestamp;
 
 use super::banner::{self, SocketFacts};
@@ -216,8 +214,8 @@ fn start_flow(
     if receives {
         let length = plan.udp_length(ipv6);
         let gap = Traffic::of_client(plan, length).longest_gap(length);
-        flow.socket.request(ReceiveFeatures::MEASURE);
-        let _ = flow.socket.maximise_receive_buffer();
+        flow.socket.request(context.techniques.receive_features());
+        context.enlarge_buffer(&flow.socket, plan.socket.window);
         let receiving = UdpReceiving {
             context: Arc::clone(context),
             tag: reversed,

@@ -105,7 +105,7 @@ impl UdpReceiving {
     }
 
     fn receive(&self, reader: &mut FlowReader, receiver: &mut DatagramReceiver) -> Cause {
-        let mut batch = ReceiveBatch::coalescing(SLOTS);
+        let mut batch = ReceiveBatch::coalescing(self.context.techniques.receive_slots(SLOTS));
         let (mut all_data, mut ended, mut overtaken) = (false, false, false);
         let mut end = self.deadline;
         loop {

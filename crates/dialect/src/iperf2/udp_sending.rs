@@ -8,7 +8,7 @@ use std::time::Duration;
 use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport};
 use tapeline_engine::{
     Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
-    Precision, SendCell, SendCounters, SendPublisher, Stop, UdpSendEnd, UdpSendPlan,
+    SendCell, SendCounters, SendPublisher, Stop, Technique, UdpSendEnd, UdpSendPlan,
     run_l4s_sender, run_udp_sender,
 };
 use tapeline_report::{
@@ -270,8 +270,8 @@ impl UdpSending {
             bytes_from: MonoTime::ZERO,
             traffic: self.traffic.engine(self.start, self.length, self.seed),
             content: self.content.take(),
-            precision: Precision::Precise,
-            segmentation: true,
+            precision: self.context.techniques.precision(),
+            segmentation: self.context.techniques.uses(Technique::UdpSegmentation),
             cell,
             stop: self.stop.clone(),
             stamp,

@@ -69,7 +69,7 @@ impl WorkingLoad {
             context,
             group,
             tally: &tally,
-            payload: payload(plan.tcp_write_length()),
+            payload: payload(plan.tcp_write_length(), plan.techniques),
             stop: stop.clone(),
         };
         let ready = connector.connect_all(&self.tags, |flow| flow);

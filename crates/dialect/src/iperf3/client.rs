@@ -49,7 +49,7 @@ pub fn run_iperf3_client(
     reporter: &ReporterHandle,
     interruption: &Interruption,
 ) -> ExitCode {
-    let context = Context::new(reporter.clone(), interruption.clone());
+    let context = Context::new(reporter.clone(), interruption.clone(), plan.techniques);
     let failure = match Run::begin(plan, &context) {
         Ok(run) => run.finish(),
         Err(failure) => {

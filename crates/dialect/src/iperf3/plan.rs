@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::Family;
+use tapeline_engine::Techniques;
 use tapeline_report::Iperf3Output;
 use tapeline_wire::iperf3::Parameters;
 
@@ -38,6 +39,8 @@ pub struct Iperf3Client {
     pub affinity: Option<u32>,
     /// Login.
     pub credentials: Option<Iperf3Credentials>,
+    /// Optimisations that the run may use.
+    pub techniques: Techniques,
 }
 
 /// How long an end waits for its peer.

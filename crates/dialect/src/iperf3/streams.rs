@@ -9,13 +9,13 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
     ArrivedDatagram, ByteIntake, Cause, DatagramCell, DatagramReceiver, Destination, Ending,
-    Intervals, KernelPacing, PayloadSource, Precision, ReceiveCell, Schedule, SendCell, SendEnd,
-    Stage, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
-    Timing, UdpSendPlan, UdpTraffic, run_udp_sender,
+    Intervals, KernelPacing, PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop,
+    StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Timing,
+    UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{Endpoints, Measure, Notice, Row};
 use tapeline_stats::Random;
-use tapeline_sys::{ReceiveBatch, ReceiveFeatures, TcpConn, UdpSocket, Wait, Waker, reason};
+use tapeline_sys::{ReceiveBatch, TcpConn, UdpSocket, Wait, Waker, reason};
 use tapeline_wire::iperf3::{
     CONNECT_REPLY, DatagramHeader, Parameters, StreamResults, is_connect, limits,
 };
@@ -319,7 +319,7 @@ impl Traffic {
     fn content(&self, block: usize) -> std::io::Result<StreamContent> {
         match &self.file {
             None => {
-                let length = block.min(CHUNK);
+                let length = self.context.techniques.payload_length(block, CHUNK);
                 Ok(StreamContent::Repeated(self.chunk(length).into()))
             }
             Some(path) => {
@@ -474,8 +474,8 @@ impl Traffic {
             bytes_from: self.counted_from(),
             traffic,
             content: None,
-            precision: Precision::Precise,
-            segmentation: true,
+            precision: self.context.techniques.precision(),
+            segmentation: self.context.techniques.uses(Technique::UdpSegmentation),
             cell,
             stop: self.stop.clone(),
             stamp: Iperf3Stamp {
@@ -497,10 +497,10 @@ impl Traffic {
     }
 
     fn receive_datagrams(&self, stream: Stream, socket: &UdpSocket) -> StreamEnd {
-        socket.request(ReceiveFeatures::MEASURE);
-        if self.parameters.window.is_none() {
-            let _ = socket.maximise_receive_buffer();
-        }
+        let techniques = self.context.techniques;
+        socket.request(techniques.receive_features());
+        let window = self.parameters.window.map(u64::from);
+        self.context.enlarge_buffer(socket, window);
         let dropped_before = socket.dropped();
         let cell = Arc::new(DatagramCell::new(self.intervals()));
         let (meter, length) = (Arc::clone(&cell), u64::from(self.length));
@@ -546,7 +546,7 @@ impl Traffic {
     }
 
     fn take_datagrams(&self, socket: &UdpSocket, receiver: &mut DatagramReceiver) -> Cause {
-        let mut batch = ReceiveBatch::coalescing(SLOTS);
+        let mut batch = ReceiveBatch::coalescing(self.context.techniques.receive_slots(SLOTS));
         let length = self.length as usize;
         let width = self.parameters.counters;
         let bytes = self.own_amount();

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{Bytes, Family, Pace, Tos, Transport};
+use tapeline_engine::Techniques;
 use tapeline_wire::iperf2::PermitKey;
 
 use crate::iperf3::Iperf3Server;
@@ -154,6 +155,8 @@ pub struct ClientPlan {
     pub realtime: bool,
     /// `-U`, which has a meaning at servers only: the banner under the name iperf says so.
     pub single_udp: bool,
+    /// Optimisations that the run may use.
+    pub techniques: Techniques,
 }
 
 impl ClientPlan {
@@ -196,6 +199,7 @@ impl ClientPlan {
             l4s: false,
             realtime: false,
             single_udp: false,
+            techniques: Techniques::default(),
         }
     }
 }
@@ -268,6 +272,8 @@ pub struct ServerPlan {
     pub realtime: bool,
     /// iperf3 clients are served on the same ports.
     pub iperf3: Option<Iperf3Server>,
+    /// Optimisations that the run may use.
+    pub techniques: Techniques,
 }
 
 /// A server's permit key.
@@ -310,6 +316,7 @@ impl ServerPlan {
             l2_checks: false,
             realtime: false,
             iperf3: None,
+            techniques: Techniques::default(),
         }
     }
 }

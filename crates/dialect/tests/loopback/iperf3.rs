@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_dialect::{
     Interruption, Iperf3Client, Iperf3Patience, Iperf3Server, ServedTransports, ServerPlan,
-    run_iperf3_client,
+    Techniques, run_iperf3_client,
 };
 use tapeline_report::{Event, Measure, Row, TestEnd, TestFailure};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
@@ -39,6 +39,7 @@ pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
         patience: Iperf3Patience::default(),
         affinity: None,
         credentials: None,
+        techniques: Techniques::default(),
     }
 }
 

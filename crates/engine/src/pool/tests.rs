@@ -152,3 +152,24 @@ fn workers_end_with_their_pool_and_its_flows() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn a_pool_of_threads_shares_no_worker() {
+    let names = |pool: &Pool| {
+        let stop = Stop::new();
+        let (told, names) = mpsc::channel();
+        let pairs: Vec<_> = (0..3).map(|_| connection()).collect();
+        for (conn, _) in &pairs {
+            let told = told.clone();
+            let on_end = Box::new(move |_| {
+                let name = std::thread::current().name().map(str::to_owned);
+                told.send(name).expect("the test waits");
+            });
+            pool.run(sender(conn, &stop, Some(1)), &stop, true, on_end);
+        }
+        [0; 3].map(|_| names.recv_timeout(LIMIT).expect("an end"))
+    };
+    let called = |name: &str| [0; 3].map(|_| Some(name.to_owned()));
+    assert_eq!(names(&Pool::default()), called("flows"));
+    assert_eq!(names(&Pool::of_threads()), called("flow"));
+}

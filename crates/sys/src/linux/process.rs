@@ -20,6 +20,23 @@ pub(crate) fn peak_memory() -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
+pub(crate) fn cpu_time_of(process: u32) -> Option<Duration> {
+    let process = libc::pid_t::try_from(process).ok()?;
+    let mut clock = 0;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: both pointers are to living values of the right type.
+    let read = unsafe {
+        libc::clock_getcpuclockid(process, &raw mut clock) == 0
+            && libc::clock_gettime(clock, &raw mut time) == 0
+    };
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = u32::try_from(time.tv_nsec).ok()?;
+    read.then(|| Duration::new(seconds, nanos))
+}
+
 pub(crate) fn thread_run_delay() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = text.split_whitespace().nth(1)?.parse().ok()?;

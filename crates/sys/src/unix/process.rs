@@ -19,6 +19,10 @@ pub(crate) fn peak_memory() -> Option<u64> {
     Some(peak.saturating_mul(PEAK_UNIT)).filter(|peak| *peak > 0)
 }
 
+pub(crate) fn cpu_time_of(_process: u32) -> Option<Duration> {
+    None
+}
+
 pub(crate) fn thread_run_delay() -> Option<Duration> {
     None
 }

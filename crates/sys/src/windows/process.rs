@@ -72,6 +72,10 @@ pub(crate) fn peak_memory() -> Option<u64> {
     (done != 0).then_some(counters.PeakWorkingSetSize as u64)
 }
 
+pub(crate) fn cpu_time_of(_process: u32) -> Option<Duration> {
+    None
+}
+
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process.
     unsafe { ExitProcess(code as u32) }

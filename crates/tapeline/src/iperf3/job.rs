@@ -8,7 +8,7 @@ use std::time::Duration;
 use tapeline_base::{Family, FormatLetter};
 use tapeline_dialect::{
     BindPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server,
-    MostTests, Personality, RsaPadding, ServedTransports, ServerPlan,
+    MostTests, Personality, RsaPadding, ServedTransports, ServerPlan, Techniques,
 };
 use tapeline_sys::ask_secret;
 use tapeline_wire::iperf3::{Direction, Parameters, Protocol, limits};
@@ -139,6 +139,7 @@ fn client(
         affinity: settings.affinity.map(|processors| processors.own),
         file: settings.file,
         credentials,
+        techniques: Techniques::default(),
     })
 }
 

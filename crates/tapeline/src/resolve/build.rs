@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::{Bytes, Family};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, Payload, RetryPlan, ServedTransports,
-    ServerPlan, Shape, SocketPlan,
+    ServerPlan, Shape, SocketPlan, Techniques,
 };
 
 use crate::plan::TryPlan;
@@ -159,6 +159,7 @@ pub(super) fn trial(settings: &Settings, log: &mut Log) -> Result<TryPlan, Stop>
         port,
         family: family(settings),
         time,
+        techniques: Techniques::default(),
     })
 }
 

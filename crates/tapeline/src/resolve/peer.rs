@@ -160,6 +160,7 @@ pub(super) fn client(
         patience: Iperf3Patience::default(),
         affinity: None,
         credentials: None,
+        techniques: plan.techniques,
     })
 }
 

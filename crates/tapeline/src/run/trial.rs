@@ -12,7 +12,7 @@ use tapeline_base::{BitRate, ExitCode, Family, Pace, Transport};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, Interruption, Limit,
     Personality, Reporter, ReporterSettings, ServedTransports, Server, ServerPlan, ServerStopper,
-    SocketPlan, run_client,
+    SocketPlan, Techniques, run_client,
 };
 use tapeline_report::{
     Event, Measure, Notice, Phase, Row, Subject, TrialPart, TrialReport, TrialResult,
@@ -130,7 +130,7 @@ impl Trial {
                 plan: plan.clone(),
             });
         }
-        let (local, port) = LocalServer::start(plan.family)?;
+        let (local, port) = LocalServer::start(plan.family, plan.techniques)?;
         let host = match plan.family {
             Family::V6 => "::1",
             Family::Any | Family::V4 => "127.0.0.1",
@@ -286,13 +286,14 @@ impl Trial {
                 ..SocketPlan::default()
             },
             enhanced: true,
+            techniques: self.plan.techniques,
             ..ClientPlan::new(Personality::Native, &self.host, self.port, transport)
         }
     }
 }
 
 impl LocalServer {
-    fn start(family: Family) -> Result<(Self, u16), ExitCode> {
+    fn start(family: Family, techniques: Techniques) -> Result<(Self, u16), ExitCode> {
         let events = Events::default();
         let sink = events.clone();
         let reporter = Reporter::start(ReporterSettings::default(), move |event| {
@@ -308,6 +309,7 @@ impl LocalServer {
             family,
             bind: Some(BindPlan::address(host)),
             enhanced: true,
+            techniques,
             ..ServerPlan::new(Personality::Native, 0, ServedTransports::Both)
         };
         let handle = reporter.handle();

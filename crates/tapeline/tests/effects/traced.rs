@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::pair::has;
 use crate::program::{Ended, Program, command};
 
-const CALLS: &str = "trace=setsockopt,recvfrom,sched_setscheduler,bind";
+const CALLS: &str = "trace=setsockopt,recvfrom,sendmsg,recvmmsg,prctl,sched_setscheduler,bind";
 
 /// Whether calls can be traced here, or a skip.
 fn can_trace(test: &str) -> bool {
@@ -26,7 +26,7 @@ struct Traced {
 }
 
 impl Traced {
-    fn start(line: &str) -> Self {
+    fn start(line: &str, without: &str) -> Self {
         let calls = tempfile::NamedTempFile::new().expect("a file");
         let own = command(&["--as", "iperf"]);
         let mut trace = Command::new("strace");
@@ -34,6 +34,7 @@ impl Traced {
             .args(["-f", "-qq", "-e", CALLS, "-o"])
             .arg(calls.path());
         trace
+            .env("TAPELINE_WITHOUT", without)
             .arg(own.get_program())
             .args(own.get_args())
             .args(line.split_whitespace());
@@ -53,10 +54,16 @@ impl Traced {
 /// Runs both ends, the server for one connection; returns the calls of the client and of the
 /// server.
 fn calls(server: &str, client: &str) -> (String, String) {
+    calls_without(server, client, "")
+}
+
+/// The same without one optimisation at both ends.
+fn calls_without(server: &str, client: &str, without: &str) -> (String, String) {
     let port = interop::free_port();
-    let mut server = Traced::start(&format!("-s -p {port} -P 1 {server}"));
+    let mut server = Traced::start(&format!("-s -p {port} -P 1 {server}"), without);
     server.program.line("istening on ");
-    let (ended, client) = Traced::start(&format!("-c 127.0.0.1 -p {port} {client}")).end();
+    let line = format!("-c 127.0.0.1 -p {port} {client}");
+    let (ended, client) = Traced::start(&line, without).end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     let (ended, server) = server.end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -138,7 +145,7 @@ fn groups_are_joined_from_their_sources() {
     }
     let port = interop::free_port();
     let joined = |options: &str| {
-        let server = Traced::start(&format!("-s -u -p {port} -t 0.3 {options}"));
+        let server = Traced::start(&format!("-s -u -p {port} -t 0.3 {options}"), "");
         server.end().1
     };
     has(&joined("-B 239.77.1.2%lo"), "_ADD_MEMBERSHIP");
@@ -147,4 +154,28 @@ fn groups_are_joined_from_their_sources() {
         calls.contains("IP_ADD_SOURCE_MEMBERSHIP") || calls.contains("MCAST_JOIN_SOURCE_GROUP"),
         "{calls}"
     );
+}
+
+#[test]
+fn optimisations_can_be_left_out() {
+    if !can_trace("optimisations_can_be_left_out") {
+        return;
+    }
+    let udp = "-u -b 0 -l 200 -n 100K";
+    let tcp = "-n 4M";
+    for (technique, options, client, call) in [
+        ("udp-segmentation", udp, true, "cmsg_level=SOL_UDP"),
+        ("udp-coalescing", udp, false, "SOL_UDP, UDP_GRO, [1]"),
+        ("receive-buffer", udp, false, "SO_RCVBUF"),
+        ("repeated-chunk", tcp, true, "msg_iovlen=32"),
+    ] {
+        let server = if options == udp { "-u" } else { "" };
+        let seen = |without: &str| {
+            let (sent, received) = calls_without(server, options, without);
+            if client { sent } else { received }
+        };
+        has(&seen(""), call);
+        let plain = seen(technique);
+        assert!(!plain.contains(call), "{call} without {technique}: {plain}");
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tapeline_base::{BitRate, Bytes, Family, FormatLetter, Pace, PacketRate, Tos, Transport};
 use tapeline_dialect::{
     Arrangement, ClientPlan, ClientWorkload, Limit, Payload, RetryPlan, ServedTransports,
-    ServerPlan, Shape,
+    ServerPlan, Shape, Techniques,
 };
 
 use super::*;
@@ -225,7 +225,8 @@ fn try_has_a_host_a_port_a_family_and_a_time() {
             host: None,
             port: 5001,
             family: Family::Any,
-            time: None
+            time: None,
+            techniques: Techniques::default(),
         }
     );
     assert_eq!(
@@ -235,6 +236,7 @@ fn try_has_a_host_a_port_a_family_and_a_time() {
             port: 7,
             family: Family::V6,
             time: Some(Duration::from_millis(2500)),
+            techniques: Techniques::default(),
         }
     );
     for (text, sentence) in [

@@ -1,0 +1,158 @@
+//! Optimisations that can be left out, to show what each is worth.
+
+use tapeline_sys::ReceiveFeatures;
+
+use crate::pacer::Precision;
+
+/// An optimisation with a switch. What it gains is in docs/performance-notes.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Technique {
+    /// Several UDP datagrams leave with one call (`UDP_SEGMENT`).
+    UdpSegmentation,
+    /// Several UDP datagrams of a flow arrive joined (`UDP_GRO`).
+    UdpCoalescing,
+    /// Several UDP buffers are read with one call (`recvmmsg`).
+    ReceiveBatch,
+    /// The UDP receive buffer is as large as the system allows.
+    ReceiveBuffer,
+    /// The last microseconds before a datagram is due are spun away.
+    PacingSpin,
+    /// A TCP write repeats one chunk that stays in the nearest cache.
+    RepeatedChunk,
+    /// Many TCP flows share a few polling workers.
+    PolledWorkers,
+}
+
+impl Technique {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::UdpSegmentation,
+        Self::UdpCoalescing,
+        Self::ReceiveBatch,
+        Self::ReceiveBuffer,
+        Self::PacingSpin,
+        Self::RepeatedChunk,
+        Self::PolledWorkers,
+    ];
+
+    /// Its name, as users write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UdpSegmentation => "udp-segmentation",
+            Self::UdpCoalescing => "udp-coalescing",
+            Self::ReceiveBatch => "receive-batch",
+            Self::ReceiveBuffer => "receive-buffer",
+            Self::PacingSpin => "pacing-spin",
+            Self::RepeatedChunk => "repeated-chunk",
+            Self::PolledWorkers => "polled-workers",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|technique| technique.name() == name)
+    }
+}
+
+/// The optimisations that a run may use: all, unless some are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Techniques {
+    left_out: u32,
+}
+
+impl Techniques {
+    /// These without one.
+    #[must_use]
+    pub const fn without(self, technique: Technique) -> Self {
+        Self {
+            left_out: self.left_out | 1 << technique as u32,
+        }
+    }
+
+    /// Whether one may be used.
+    #[must_use]
+    pub const fn uses(self, technique: Technique) -> bool {
+        self.left_out & 1 << technique as u32 == 0
+    }
+
+    /// What a UDP receiver asks its socket for.
+    #[must_use]
+    pub const fn receive_features(self) -> ReceiveFeatures {
+        ReceiveFeatures {
+            coalescing: self.uses(Technique::UdpCoalescing),
+            ..ReceiveFeatures::MEASURE
+        }
+    }
+
+    /// UDP buffers that a receiver reads with one call, of `most`.
+    #[must_use]
+    pub const fn receive_slots(self, most: usize) -> usize {
+        if self.uses(Technique::ReceiveBatch) {
+            most
+        } else {
+            1
+        }
+    }
+
+    /// How a UDP sender waits for the time of a datagram.
+    #[must_use]
+    pub const fn precision(self) -> Precision {
+        if self.uses(Technique::PacingSpin) {
+            Precision::Precise
+        } else {
+            Precision::Economical
+        }
+    }
+
+    /// Bytes that a TCP sender keeps in memory for writes of `block`, of which `chunk` suffice.
+    #[must_use]
+    pub const fn payload_length(self, block: usize, chunk: usize) -> usize {
+        if block > chunk && self.uses(Technique::RepeatedChunk) {
+            chunk
+        } else {
+            block
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_left_out_alone() {
+        for technique in Technique::ALL {
+            let rest = Techniques::default().without(technique);
+            for other in Technique::ALL {
+                assert!(Techniques::default().uses(other));
+                assert_eq!(rest.uses(other), other != technique, "{technique:?}");
+            }
+            assert_eq!(Technique::named(technique.name()), Some(technique));
+        }
+        assert_eq!(Technique::named("udp"), None);
+    }
+
+    #[test]
+    fn amounts_follow_the_switches() {
+        let all = Techniques::default();
+        assert_eq!(all.receive_features(), ReceiveFeatures::MEASURE);
+        assert_eq!(all.receive_slots(64), 64);
+        assert_eq!(all.precision(), Precision::Precise);
+        assert_eq!([8, 100].map(|block| all.payload_length(block, 32)), [8, 32]);
+        let [coalescing, batch, spin, chunk] = [
+            Technique::UdpCoalescing,
+            Technique::ReceiveBatch,
+            Technique::PacingSpin,
+            Technique::RepeatedChunk,
+        ]
+        .map(|technique| all.without(technique));
+        assert!(!coalescing.receive_features().coalescing);
+        assert_eq!(batch.receive_slots(64), 1);
+        assert_eq!(spin.precision(), Precision::Economical);
+        assert_eq!(chunk.payload_length(100, 32), 100);
+    }
+}
