@@ -318,6 +318,10 @@ impl<F: BurstFormat> Intake for BurstIntake<F> {
     fn publish(&self) {
         self.publisher.publish(&self.counters);
     }
+
+    fn next_boundary(&self) -> MonoTime {
+        self.publisher.next_boundary()
+    }
 }
 
 #[cfg(test)]

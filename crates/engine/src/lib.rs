@@ -23,6 +23,7 @@ mod frames;
 mod histogram;
 mod l4s_send;
 mod length_chain;
+mod low_water;
 mod pacer;
 mod payload_source;
 mod pool;
@@ -68,7 +69,7 @@ pub use requester::{
 pub use responder::{Answer, Respond, Responder, ResponsePlan};
 pub use schedule::Schedule;
 pub use stop::{Stop, WeakStop};
-pub use stream_content::{Blocks, BurstStamp, BurstStart, StreamContent};
+pub use stream_content::{Blocks, BurstStamp, BurstStart, Spliced, StreamContent};
 pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender, WriteTimes};
 pub use technique::{Technique, Techniques};

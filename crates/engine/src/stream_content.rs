@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use tapeline_base::WallTime;
-use tapeline_sys::TcpConn;
+use tapeline_sys::{SplicedPayload, TcpConn};
 
 use crate::payload_source::{Filled, PayloadSource};
 use crate::work::Call;
@@ -36,8 +36,17 @@ pub trait BurstStamp: Send + Debug {
 pub enum StreamContent {
     /// The same chunk again and again; small, so that it stays in the nearest cache.
     Repeated(Arc<[u8]>),
+    /// The same without copies.
+    Spliced(Spliced),
     /// Bursts that begin with a stamp, and input instead of digits where there is any.
     Blocks(Blocks),
+}
+
+/// A chunk whose pages the kernel sends themselves.
+#[derive(Debug)]
+pub struct Spliced {
+    payload: SplicedPayload,
+    chunk: Arc<[u8]>,
 }
 
 /// One block in memory, rewritten as it is needed.
@@ -60,6 +69,16 @@ pub(crate) enum Prepared {
 }
 
 impl StreamContent {
+    /// `chunk` again and again in writes of `block` bytes, without copies. Where the system
+    /// cannot do that, or on a connection that shares its worker, it is copied all the same.
+    #[must_use]
+    pub fn spliced(chunk: Arc<[u8]>, block: usize) -> Self {
+        match SplicedPayload::new(&chunk, block) {
+            Ok(payload) => Self::Spliced(Spliced { payload, chunk }),
+            Err(_) => Self::Repeated(chunk),
+        }
+    }
+
     /// Bursts with stamps; writes are at most as long as `block`, whose bytes are the rest
     /// of each burst.
     #[must_use]
@@ -86,7 +105,7 @@ impl StreamContent {
     /// Bytes of the stamp at the front of a burst.
     pub(crate) fn stamp_length(&self) -> usize {
         match self {
-            Self::Repeated(_) => 0,
+            Self::Repeated(_) | Self::Spliced(_) => 0,
             Self::Blocks(blocks) => blocks.stamp.as_ref().map_or(0, |stamp| stamp.length()),
         }
     }
@@ -126,13 +145,24 @@ impl StreamContent {
 
     /// Sends bytes `from` up to `to` of the prepared write.
     pub(crate) fn send(
-        &self,
+        &mut self,
         conn: &TcpConn,
         call: Call,
         from: usize,
         to: usize,
     ) -> io::Result<usize> {
-        match (self, call) {
+        match (&mut *self, call) {
+            (Self::Spliced(spliced), Call::Blocking) => {
+                let sent = spliced.payload.send(conn, to - from);
+                if sent.as_ref().is_err_and(cannot_splice) {
+                    *self = Self::Repeated(Arc::clone(&spliced.chunk));
+                    return self.send(conn, call, from, to);
+                }
+                sent
+            }
+            (Self::Spliced(spliced), Call::NonBlocking) => {
+                conn.send_repeated_nonblocking(&spliced.chunk, from, to)
+            }
             (Self::Repeated(chunk), Call::Blocking) => conn.send_repeated(chunk, from, to),
             (Self::Repeated(chunk), Call::NonBlocking) => {
                 conn.send_repeated_nonblocking(chunk, from, to)
@@ -147,8 +177,16 @@ impl StreamContent {
     /// Why the input ended before its end, if it did.
     pub(crate) fn take_failure(&mut self) -> Option<io::Error> {
         match self {
-            Self::Repeated(_) => None,
+            Self::Repeated(_) | Self::Spliced(_) => None,
             Self::Blocks(blocks) => blocks.source.as_mut()?.take_failure(),
         }
     }
+}
+
+/// Whether a socket takes no pages (`splice(2)`).
+fn cannot_splice(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
 }

@@ -9,10 +9,14 @@ use tapeline_stats::ReadSizes;
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
+use crate::low_water::{Batch, LowWater};
 use crate::schedule::Schedule;
 use crate::stop::Stop;
 use crate::tcp_send::PATIENCE;
 use crate::work::{Call, Cause, Ending, SILENT, Stage, Step, TcpWork, is_not_ready};
+
+/// Most bytes of payload that one call drops: what a receive buffer may have gathered.
+const DISCARD: usize = 4 << 20;
 
 /// Reason when the peer closes while it still should send.
 const CLOSED_EARLY: &str = "Closed by the peer before the end of the test";
@@ -40,6 +44,9 @@ pub struct TcpReceivePlan {
     pub discard: bool,
     /// Acknowledge at once: asked of the kernel before each read, which forgets it.
     pub quickack: bool,
+    /// Floods of tiny segments, and payload that is not copied, are gathered before they are
+    /// read (`SO_RCVLOWAT`); not where the time of an arrival means something.
+    pub gathers: bool,
     /// End as vanished when nothing arrives for this long.
     pub patience: Duration,
     /// The same before the first data, which the peer may have been told to hold back.
@@ -62,6 +69,7 @@ impl TcpReceivePlan {
             shutdown: false,
             discard: false,
             quickack: false,
+            gathers: false,
             patience: PATIENCE,
             first_patience: PATIENCE,
             stop,
@@ -91,6 +99,8 @@ pub trait Intake: Send {
     fn take(&mut self, count: usize, data: &[u8], now: MonoTime);
     /// Publishes the counters.
     fn publish(&self);
+    /// The next end of an interval.
+    fn next_boundary(&self) -> MonoTime;
 }
 
 /// Counts bytes and reads, whatever they hold.
@@ -152,6 +162,10 @@ impl Intake for ByteIntake {
     fn publish(&self) {
         self.publisher.publish(&self.counters);
     }
+
+    fn next_boundary(&self) -> MonoTime {
+        self.publisher.next_boundary()
+    }
 }
 
 /// Reads until the end of the stream or a limit.
@@ -161,24 +175,52 @@ pub struct TcpReceiver<I> {
     intake: I,
     /// Something has arrived.
     begun: bool,
+    /// Looks out for floods of tiny segments.
+    low_water: Option<LowWater>,
 }
 
 impl<I: Intake> TcpReceiver<I> {
     /// A receiver that starts with its first step.
     #[must_use]
     pub fn new(plan: TcpReceivePlan, intake: I) -> Self {
+        // A schedule or quick acknowledgements say already when to read.
+        let gathers = plan.gathers && plan.schedule.is_none() && !plan.quickack;
+        let batch = if plan.discard {
+            Batch::OfUncopied
+        } else {
+            Batch::OfSmall
+        };
         Self {
+            low_water: gathers.then(|| LowWater::new(batch, intake.last())),
             plan,
             intake,
             begun: false,
         }
     }
 
+    /// Follows the size and the number of reads; on a shared worker nobody waits for a mark.
+    #[inline]
+    fn watch_reads(&mut self, bytes: usize, now: MonoTime, call: Call) {
+        if call == Call::Blocking
+            && let Some(low_water) = &mut self.low_water
+            && let Some(change) = low_water.read(bytes as u64, now, self.intake.next_boundary())
+            && !change.apply(&self.plan.conn)
+        {
+            self.low_water = None;
+        }
+    }
+
     fn receive(&self, buffer: &mut [u8], call: Call) -> (bool, io::Result<usize>) {
         let plan = &self.plan;
-        let NextRead { length, content } = self.intake.next_read(buffer.len());
-        let length = length.clamp(1, buffer.len());
+        let reach = if plan.discard {
+            self.discarded_at_once().max(buffer.len())
+        } else {
+            buffer.len()
+        };
+        let NextRead { length, content } = self.intake.next_read(reach);
         let kept = content || !plan.discard;
+        let most = if kept { buffer.len() } else { reach };
+        let length = length.clamp(1, most);
         let result = match (kept, call) {
             (true, Call::Blocking) => plan.conn.recv(&mut buffer[..length]),
             (true, Call::NonBlocking) => plan.conn.recv_nonblocking(&mut buffer[..length]),
@@ -186,6 +228,15 @@ impl<I: Intake> TcpReceiver<I> {
             (false, Call::NonBlocking) => plan.conn.recv_discard_nonblocking(length),
         };
         (kept, result)
+    }
+
+    /// Most bytes to discard in one go.
+    fn discarded_at_once(&self) -> usize {
+        let left = self
+            .plan
+            .bytes
+            .map_or(u64::MAX, |bytes| bytes.saturating_sub(self.intake.bytes()));
+        usize::try_from(left).map_or(DISCARD, |left| left.min(DISCARD))
     }
 
     /// Whether the peer still owes data at `now`.
@@ -256,12 +307,14 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 let data = if kept { &buffer[..received] } else { &[] };
                 self.intake.take(received, data, now);
                 self.begun = true;
+                self.watch_reads(received, now, call);
                 if let Some(schedule) = &mut self.plan.schedule {
                     schedule.sent(received as u64, now);
                 }
                 Step::Progress
             }
             Err(error) if is_not_ready(&error) => {
+                self.watch_reads(0, now, call);
                 let silence = now.since(self.intake.last());
                 let patience = if self.begun {
                     self.plan.patience

@@ -21,11 +21,14 @@ pub enum Technique {
     RepeatedChunk,
     /// Many TCP flows share a few polling workers.
     PolledWorkers,
+    /// TCP reads of tiny segments, and of what is not copied, wait for many at once
+    /// (`SO_RCVLOWAT`).
+    LowWaterMark,
 }
 
 impl Technique {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::UdpSegmentation,
         Self::UdpCoalescing,
         Self::ReceiveBatch,
@@ -33,6 +36,7 @@ impl Technique {
         Self::PacingSpin,
         Self::RepeatedChunk,
         Self::PolledWorkers,
+        Self::LowWaterMark,
     ];
 
     /// Its name, as users write it.
@@ -46,6 +50,7 @@ impl Technique {
             Self::PacingSpin => "pacing-spin",
             Self::RepeatedChunk => "repeated-chunk",
             Self::PolledWorkers => "polled-workers",
+            Self::LowWaterMark => "low-water-mark",
         }
     }
 

@@ -485,7 +485,6 @@ impl TcpConn {
         self.socket.take_error()
     }
 
-    #[cfg(test)]
     pub(crate) fn inner(&self) -> &Socket {
         &self.socket
     }

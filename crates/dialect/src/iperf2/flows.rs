@@ -11,7 +11,7 @@ use tapeline_engine::{
     BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell, DelayPublisher,
     Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom, PayloadSource,
     ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop, StreamContent, TcpReceivePlan,
-    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Techniques, WriteTimes,
+    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques, WriteTimes,
 };
 use tapeline_report::{
     BurstKind, Endpoints, Event, HistogramKind, Notice, ScheduleErrors, TrafficOperation,
@@ -66,6 +66,8 @@ pub(super) struct SendPart {
     /// Of whatever is random.
     pub(super) seed: u64,
     pub(super) payload: Payload,
+    /// Digits leave without copies.
+    pub(super) zero_copy: bool,
     /// Writes wait until less than `TCP_NOTSENT_LOWAT` is unsent.
     pub(super) wait_for_room: bool,
     pub(super) pacing: Option<FairQueuePlan>,
@@ -88,6 +90,7 @@ impl SendPart {
             stamped: false,
             seed: 0,
             payload: Payload::Digits,
+            zero_copy: false,
             wait_for_room: false,
             pacing: None,
             write_times: false,
@@ -102,11 +105,11 @@ impl SendPart {
         (self.length as usize).max(least)
     }
 
-    /// What the blocks hold.
+    /// What the blocks hold; a flow of `many` shares its worker, and copies.
     ///
     /// # Errors
     /// When the file cannot be read.
-    fn content(&self, wall: WallTime) -> io::Result<StreamContent> {
+    fn content(&self, wall: WallTime, many: bool) -> io::Result<StreamContent> {
         let block = self.block();
         let stamp = self.stamped.then(|| {
             Box::new(BurstWriter {
@@ -117,6 +120,9 @@ impl SendPart {
         let input: Box<dyn Read + Send> = match &self.payload {
             Payload::Digits => {
                 return Ok(match stamp {
+                    None if self.zero_copy && !many => {
+                        StreamContent::spliced(Arc::clone(&self.chunk), block)
+                    }
                     None => StreamContent::Repeated(Arc::clone(&self.chunk)),
                     Some(stamp) => {
                         let mut bytes = vec![0; block];
@@ -217,7 +223,7 @@ impl TcpFlow {
 
     /// Sends on the connection.
     pub(super) fn send(self, context: &Arc<Context>, part: SendPart) {
-        let content = match part.content(context.wall()) {
+        let content = match part.content(context.wall(), self.many) {
             Ok(content) => content,
             Err(error) => {
                 let name = match &part.payload {
@@ -297,6 +303,7 @@ impl TcpFlow {
             shutdown: part.shutdown,
             discard: part.discard,
             quickack: part.quickack,
+            gathers: part.bursts.is_none() && context.techniques.uses(Technique::LowWaterMark),
             patience: self.patience,
             first_patience: self.patience + part.held_back,
             ..TcpReceivePlan::new(Arc::clone(&self.conn), length, self.stop.clone())

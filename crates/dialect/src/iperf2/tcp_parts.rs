@@ -31,6 +31,7 @@ impl ClientPlan {
             stamped: is_stamped(&self.tcp_header()) && !self.compatibility,
             seed: seed(self.seed, tag.id.0),
             payload: self.payload.clone(),
+            zero_copy: self.socket.zero_copy,
             wait_for_room: self.socket.write_prefetch.is_some(),
             pacing: self.socket.fair_queue,
             write_times: self.latency.write_times,

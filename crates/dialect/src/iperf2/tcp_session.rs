@@ -332,6 +332,7 @@ impl Session<'_> {
             traffic: TcpTraffic::of_header(header, length),
             stamped: is_stamped(header),
             seed: seed(None, tag.id.0),
+            zero_copy: plan.socket.zero_copy,
             wait_for_room,
             pacing: header.fq_rate.map(|rate| FairQueuePlan {
                 rate: BitRate(rate.0.saturating_mul(8)),

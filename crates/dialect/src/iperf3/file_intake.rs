@@ -50,4 +50,8 @@ impl Intake for FileIntake {
     fn publish(&self) {
         self.counts.publish();
     }
+
+    fn next_boundary(&self) -> MonoTime {
+        self.counts.next_boundary()
+    }
 }

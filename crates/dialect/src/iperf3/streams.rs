@@ -212,6 +212,11 @@ impl Traffic {
         }
     }
 
+    /// More streams than threads are good for.
+    fn is_many(&self) -> bool {
+        self.parameters.parallel as usize > tapeline_engine::THREADED_FLOWS
+    }
+
     fn omit(&self) -> Duration {
         Duration::from_secs(self.parameters.omit.into())
     }
@@ -320,7 +325,12 @@ impl Traffic {
         match &self.file {
             None => {
                 let length = self.context.techniques.payload_length(block, CHUNK);
-                Ok(StreamContent::Repeated(self.chunk(length).into()))
+                let chunk = self.chunk(length).into();
+                Ok(if self.parameters.zerocopy && !self.is_many() {
+                    StreamContent::spliced(chunk, block)
+                } else {
+                    StreamContent::Repeated(chunk)
+                })
             }
             Some(path) => {
                 let source = PayloadSource::start(File::open(path)?, block)?;
@@ -390,6 +400,7 @@ impl Traffic {
             deadline: self.deadline(),
             bytes: self.own_amount(),
             discard: self.parameters.skip_receive_copy,
+            gathers: self.file.is_none() && self.context.techniques.uses(Technique::LowWaterMark),
             patience: self.patience,
             ..TcpReceivePlan::new(conn, length, self.stop.clone())
         };
@@ -411,7 +422,6 @@ impl Traffic {
         let context = Arc::clone(&self.context);
         let (tag, start, patience) = (stream.tag, self.start, self.patience);
         let over = Arc::clone(&self.over);
-        let many = self.parameters.parallel as usize > tapeline_engine::THREADED_FLOWS;
         let on_end = Box::new(move |ending: Ending| {
             tell_ending(&context, tag, Transport::Tcp, start, &ending);
             let starved = !stream.sends && is_starved(&ending, patience);
@@ -427,7 +437,9 @@ impl Traffic {
                 starved,
             });
         });
-        self.context.pool.run(work, &self.stop, many, on_end);
+        self.context
+            .pool
+            .run(work, &self.stop, self.is_many(), on_end);
     }
 
     /// Runs `body` on a thread of its own; a stream without one has failed.

@@ -28,6 +28,8 @@ pub struct SocketPlan {
     pub quickack: bool,
     /// `--skip-rx-copy`: received TCP payload stays in the kernel (MSG_TRUNC).
     pub skip_receive_copy: bool,
+    /// `--zero-copy`: sent TCP payload is not copied into the kernel (splice).
+    pub zero_copy: bool,
     /// `--tcp-rx-window-clamp`, bytes (TCP_WINDOW_CLAMP).
     pub window_clamp: Option<u32>,
     /// `--tcp-tx-delay` (TCP_TX_DELAY).

@@ -87,6 +87,12 @@ impl Watch {
         now >= self.next
     }
 
+    /// The boundary that is noticed next.
+    #[inline]
+    pub(crate) fn next(&self) -> MonoTime {
+        self.next
+    }
+
     /// The number of boundaries passed, when `now` lies behind a new one.
     #[inline]
     pub(crate) fn passed(&mut self, now: MonoTime) -> Option<u64> {

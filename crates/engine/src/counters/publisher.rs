@@ -34,6 +34,13 @@ impl<C: Words<N>, const N: usize> Publisher<C, N> {
         self.watch.is_behind(now)
     }
 
+    /// The next boundary that will be marked; far away where there is none.
+    #[inline]
+    #[must_use]
+    pub fn next_boundary(&self) -> MonoTime {
+        self.watch.next()
+    }
+
     /// Call before counting an event of time `now`.
     #[inline]
     pub fn at(&mut self, now: MonoTime, counters: &C) {

@@ -41,6 +41,7 @@ pub(crate) mod secret;
 pub(crate) mod segments;
 #[path = "../posix/sockopt.rs"]
 pub(crate) mod sockopt;
+pub(crate) mod spliced_payload;
 pub(crate) mod stream;
 pub(crate) mod tcp_info;
 #[path = "../posix/usage.rs"]

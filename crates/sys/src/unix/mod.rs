@@ -35,6 +35,8 @@ pub(crate) mod secret;
 pub(crate) mod segments;
 #[path = "../posix/sockopt.rs"]
 pub(crate) mod sockopt;
+#[path = "../portable/spliced_payload.rs"]
+pub(crate) mod spliced_payload;
 pub(crate) mod stream;
 #[cfg_attr(target_vendor = "apple", path = "tcp_info_apple.rs")]
 #[cfg_attr(target_os = "freebsd", path = "tcp_info_freebsd.rs")]

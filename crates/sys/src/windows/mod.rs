@@ -23,6 +23,8 @@ pub(crate) mod resolver;
 pub(crate) mod secret;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
+#[path = "../portable/spliced_payload.rs"]
+pub(crate) mod spliced_payload;
 pub(crate) mod stream;
 pub(crate) mod tcp_info;
 pub(crate) mod waker;

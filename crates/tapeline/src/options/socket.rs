@@ -134,6 +134,13 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "leave received TCP data in the kernel (MSG_TRUNC)",
         )
         .listed(&[(Server, "", "leave received data in the kernel (MSG_TRUNC)")]),
+    OptionSpec::new(Id::ZeroCopy, None, "zero-copy")
+        .only(Personalities::Native)
+        .help(
+            Group::Socket,
+            "send TCP data without copying it into the kernel (splice)",
+        )
+        .details("At a server this is for what it sends (-R, --full-duplex)."),
     OptionSpec::new(Id::TapDevice, None, "tap-dev")
         .optional_value("DEVICE")
         .sides(Sides::SERVER)

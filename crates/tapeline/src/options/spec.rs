@@ -16,7 +16,7 @@ pub(crate) enum OptionId {
     // sockets
     Window, Mss, PrintMss, NoDelay, Tos, Dscp, TosOverride, TcpCongestion, TcpCca,
     WorkingLoadCca, Ttl, LocalOnly, FqRate, FqRateStep, FqRateStepInterval, RxWindowClamp,
-    WritePrefetch, QuickAck, TxDelay, SkipRxCopy, TapDevice, TunDevice, Realtime,
+    WritePrefetch, QuickAck, TxDelay, SkipRxCopy, ZeroCopy, TapDevice, TunDevice, Realtime,
     SuggestWindowSize,
     // traffic
     Reverse, FullDuplex, DualTest, Tradeoff, PeerDetect, Compatibility, Bounceback,

@@ -94,6 +94,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         }
         Id::QuickAck
         | Id::SkipRxCopy
+        | Id::ZeroCopy
         | Id::RxWindowClamp
         | Id::TxDelay
         | Id::WritePrefetch

@@ -291,6 +291,7 @@ fn socket(settings: &Settings) -> SocketPlan {
             .filter(|ttl| *ttl > 0),
         quickack: settings.tcp.quickack,
         skip_receive_copy: settings.tcp.skip_receive_copy,
+        zero_copy: settings.tcp.zero_copy,
         window_clamp: settings.tcp.window_clamp,
         transmit_delay: settings.tcp.transmit_delay,
         write_prefetch: settings.tcp.write_prefetch.filter(|bytes| *bytes > 0),

@@ -118,6 +118,7 @@ fn is_known(id: Id) -> bool {
             | Id::TcpCongestion
             | Id::TcpCca
             | Id::FqRate
+            | Id::ZeroCopy
             | Id::FileInput
             | Id::Reverse
             | Id::FullDuplex
@@ -217,6 +218,7 @@ fn parameters(settings: &Settings, plan: &ClientPlan, log: &mut Log) -> Result<P
         pacing_rate: socket.fair_queue.map_or(0, |pacing| pacing.rate.0),
         tos: socket.tos.map_or(0, |tos| tos.0),
         congestion: socket.congestion.clone(),
+        zerocopy: socket.zero_copy,
         client_version: Some(VERSION.to_owned()),
         ..Parameters::default()
     })

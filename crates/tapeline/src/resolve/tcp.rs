@@ -25,6 +25,7 @@ const LONGEST_DELAY: f64 = 2_147_483.0;
 pub(crate) struct TcpSettings {
     pub(crate) quickack: bool,
     pub(crate) skip_receive_copy: bool,
+    pub(crate) zero_copy: bool,
     pub(crate) window_clamp: Option<u32>,
     pub(crate) transmit_delay: Option<Duration>,
     /// 0 is none, even where there would be one.
@@ -44,6 +45,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
             settings.tcp.skip_receive_copy = true;
             settings.presentation.enhanced = true;
         }
+        Id::ZeroCopy => settings.tcp.zero_copy = true,
         Id::RxWindowClamp => {
             let clamp = small_amount(settings, given, log)?;
             settings.tcp.window_clamp = Some(clamp).filter(|clamp| *clamp > 0);
@@ -158,6 +160,7 @@ pub(super) fn tcp_details_need_tcp(settings: &mut Settings, log: &mut Log) {
         (asked.write_prefetch.is_some(), "--tcp-write-prefetch"),
         (asked.quickack, "--tcp-quickack"),
         (asked.transmit_delay.is_some(), "--tcp-tx-delay"),
+        (asked.zero_copy, "--zero-copy"),
     ] {
         if given {
             tcp_only(name, log);
@@ -166,6 +169,7 @@ pub(super) fn tcp_details_need_tcp(settings: &mut Settings, log: &mut Log) {
     settings.tcp.write_prefetch = None;
     settings.tcp.quickack = false;
     settings.tcp.transmit_delay = None;
+    settings.tcp.zero_copy = false;
 }
 
 /// Under iperf a warning; tapeline stops.

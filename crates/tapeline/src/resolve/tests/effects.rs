@@ -335,11 +335,25 @@ fn every_option_is_tested() {
             Id::Omit,
             Id::MaxTests,
             Id::OneAtATime,
+            // Below.
+            Id::ZeroCopy,
         ])
         .collect();
     for spec in all().filter(|spec| spec.availability == Availability::Available) {
         assert!(tested.contains(&spec.id), "{:?} has no test", spec.id);
     }
+}
+
+#[test]
+fn zero_copy_is_an_option_of_tapeline_alone() {
+    let asked = |personality, text: &str| client(personality, text).0.socket.zero_copy;
+    assert!(asked(Native, "-c h --zero-copy"));
+    assert!(!asked(Native, "-c h"));
+    assert!(!asked(Iperf2, "-c h --zero-copy"));
+    assert!(server(Native, "-s --zero-copy").0.socket.zero_copy);
+    let over_udp = line(Native, "-c h -u --zero-copy");
+    assert!(over_udp.outcome.is_err());
+    assert!(said(&over_udp)[0].contains("--zero-copy needs TCP"));
 }
 
 #[test]
