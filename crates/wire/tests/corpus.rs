@@ -4,11 +4,14 @@
 //! `UPDATE_CORPUS=1 cargo test -p tapeline-wire --test corpus` writes missing seeds.
 
 mod checks;
+mod seeds;
+mod sessions;
 
-use std::fs;
-use std::path::PathBuf;
+use std::collections::HashSet;
 
 use serde_json::Value;
+use sessions::{Message, Session};
+use tapeline_wire::iperf3::LENGTH_PREFIX;
 
 const FILES: [&str; 8] = [
     include_str!("vectors/iperf2-tcp-client-header.json"),
@@ -20,12 +23,6 @@ const FILES: [&str; 8] = [
     include_str!("vectors/iperf2-udp-l4s.json"),
     include_str!("vectors/iperf2-legacy.json"),
 ];
-
-fn corpus(target: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(target)
-}
 
 /// The fuzz target that a captured message feeds.
 fn target(message: &str) -> &'static str {
@@ -46,34 +43,62 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_captured_message_is_a_seed() {
-    let update = std::env::var_os("UPDATE_CORPUS").is_some();
+fn every_captured_message_of_iperf_2_is_a_seed() {
     for file in FILES {
         let vectors: Vec<Value> = serde_json::from_str(file).unwrap();
         for vector in vectors {
-            let folder = corpus(target(vector["message"].as_str().unwrap()));
-            let seed = folder.join(vector["name"].as_str().unwrap().replace('#', "-"));
+            let name = vector["name"].as_str().unwrap().replace('#', "-");
             let wanted = bytes(vector["hex"].as_str().unwrap());
-            if update && !seed.exists() {
-                fs::create_dir_all(&folder).unwrap();
-                fs::write(&seed, &wanted).unwrap();
-            }
-            assert_eq!(fs::read(&seed).ok(), Some(wanted), "{}", seed.display());
+            seeds::expect(target(vector["message"].as_str().unwrap()), &name, &wanted);
         }
     }
+}
+
+/// The fuzz targets that a message of an iperf3 session feeds, and what of it they get.
+fn parts(message: &Message) -> Vec<(&'static str, &[u8])> {
+    let bytes = message.bytes.as_slice();
+    match message.name.as_str() {
+        "cookie" => vec![("iperf3_cookie", bytes)],
+        "params" | "results" => {
+            let (length, body) = bytes.split_at(LENGTH_PREFIX);
+            let target = match message.name.as_str() {
+                "params" => "iperf3_parameters",
+                _ => "iperf3_results",
+            };
+            vec![("iperf3_length", length), (target, body)]
+        }
+        "udp connect" | "udp connect reply" | "udp data" => vec![("iperf3_datagram", bytes)],
+        "payload-head" => vec![],
+        _ => vec![("iperf3_state", bytes)],
+    }
+}
+
+#[test]
+fn every_kind_of_captured_message_of_iperf3_is_a_seed() {
+    let mut known = HashSet::new();
+    for session in Session::load_all() {
+        for (at, message) in session.messages.iter().enumerate() {
+            for (target, part) in parts(message) {
+                if known.insert((target, part.to_vec())) {
+                    let session = session.name.trim_start_matches("iperf3-");
+                    seeds::expect(target, &format!("{session}-{at}"), part);
+                }
+            }
+        }
+    }
+    assert!(known.len() > 250, "only {} messages", known.len());
 }
 
 #[test]
 fn every_decoder_keeps_its_contract_on_every_seed() {
     let mut seeds = 0;
     for (target, _) in checks::CHECKS {
-        for entry in fs::read_dir(corpus(target)).unwrap() {
-            let bytes = fs::read(entry.unwrap().path()).unwrap();
+        for bytes in seeds::all(target) {
             for (message, _) in checks::CHECKS {
                 checks::run(message, &bytes);
             }
             seeds += 1;
         }
     }
-    assert!(seeds >= 180, "only {seeds} seeds");
+    assert!(seeds >= 440, "only {seeds} seeds");
 }

@@ -1,51 +1,13 @@
 //! Recorded iperf3 sessions: every message is understood, and written again as it was.
 
-use std::path::Path;
+mod sessions;
 
 use serde_json::Value;
+use sessions::Session;
 use tapeline_wire::iperf3::{
     Cookie, CounterWidth, DatagramHeader, LENGTH_PREFIX, Parameters, Results, ServerError, State,
     announced_length, is_connect, is_connect_reply, limits,
 };
-
-struct Message {
-    name: String,
-    bytes: Vec<u8>,
-    decoded: Value,
-}
-
-fn sessions() -> Vec<(String, Vec<Message>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
-    let mut sessions = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the folder of vectors") {
-        let path = entry.expect("an entry").path();
-        let name = path
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        if !name.starts_with("iperf3-") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let session: Value = serde_json::from_str(&text).expect("JSON");
-        let messages = session["messages"].as_array().expect("messages").iter();
-        let messages = messages.map(|message| Message {
-            name: message["name"].as_str().expect("a name").to_owned(),
-            bytes: bytes(message["hex"].as_str().expect("bytes")),
-            decoded: message["decoded"].clone(),
-        });
-        sessions.push((name, messages.collect()));
-    }
-    sessions
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    digits
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("text"), 16).expect("hex"))
-        .collect()
-}
 
 fn body(bytes: &[u8], most: usize) -> &[u8] {
     let (prefix, body) = bytes
@@ -90,13 +52,13 @@ fn close(a: &Value, b: &Value) -> bool {
 
 #[test]
 fn every_message_of_every_session_is_understood() {
-    let sessions = sessions();
+    let sessions = Session::load_all();
     assert_eq!(sessions.len(), 46);
     let mut seen = 0;
-    for (session, messages) in &sessions {
+    for session in &sessions {
         let mut width = CounterWidth::Narrow;
-        for message in messages {
-            let place = format!("{session}: {}", message.name);
+        for message in &session.messages {
+            let place = format!("{}: {}", session.name, message.name);
             seen += 1;
             match message.name.as_str() {
                 "cookie" => {

@@ -109,7 +109,7 @@ impl ClientControl {
         Self {
             phase: Phase::Greeted,
             parameters,
-            inbox: Inbox::default(),
+            inbox: Inbox::new(limits::MAX_RESULTS),
             steps: VecDeque::from([ClientStep::Send(cookie.bytes().to_vec())]),
             stopping: false,
         }

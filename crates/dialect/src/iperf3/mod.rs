@@ -16,6 +16,8 @@ mod agreed;
 mod client;
 mod client_control;
 mod client_streams;
+#[cfg(test)]
+mod control_checks;
 mod far_side;
 mod file_intake;
 mod inbox;
@@ -24,9 +26,15 @@ mod plan;
 mod registry;
 #[cfg(test)]
 mod replay;
+#[cfg(test)]
+#[path = "../../../wire/tests/seeds/mod.rs"]
+mod seeds;
 mod server;
 mod server_control;
 mod session;
+#[cfg(test)]
+#[path = "../../../wire/tests/sessions/mod.rs"]
+mod sessions;
 mod stamp;
 mod stream_set;
 mod streams;

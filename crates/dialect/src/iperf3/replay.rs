@@ -1,90 +1,23 @@
 //! Recorded sessions, replayed through the state machines without a socket.
 
-use std::path::Path;
+use std::collections::HashSet;
 
-use serde_json::Value;
 use tapeline_wire::iperf3::{
     Cookie, ErrorCode, LENGTH_PREFIX, Parameters, Results, ServerError, State,
 };
 
 use super::client_control::{ClientControl, ClientStep, ControlFailure};
 use super::server_control::{ServerControl, ServerStep};
-
-/// Who sent a message of the control connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
-    Client,
-    Server,
-}
-
-struct Session {
-    name: String,
-    messages: Vec<(From, String, Vec<u8>)>,
-}
+use super::sessions::{End, Session};
+use super::{control_checks, seeds};
 
 impl Session {
-    fn load_all() -> Vec<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/tests/vectors");
-        let mut sessions = Vec::new();
-        for entry in std::fs::read_dir(folder).expect("the folder of vectors") {
-            let path = entry.expect("an entry").path();
-            let name = path
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned();
-            if name.starts_with("iperf3-") {
-                let text = std::fs::read_to_string(&path).expect("readable");
-                let json = serde_json::from_str(&text).expect("JSON");
-                sessions.push(Self::new(name, &json));
-            }
-        }
-        sessions.sort_by(|a, b| a.name.cmp(&b.name));
-        sessions
-    }
-
-    fn new(name: String, json: &Value) -> Self {
-        let control = json["messages"].as_array().expect("messages").iter();
-        let control = control.filter(|message| message["transport"] == "tcp control");
-        let messages = control.map(|message| {
-            let from = match message["direction"].as_str().expect("a direction") {
-                "client->server" => From::Client,
-                _ => From::Server,
-            };
-            let hex = message["hex"].as_str().expect("bytes").as_bytes().chunks(2);
-            let bytes = hex
-                .map(|pair| {
-                    let digits = std::str::from_utf8(pair).expect("text");
-                    u8::from_str_radix(digits, 16).expect("hex")
-                })
-                .collect();
-            let name = message["name"].as_str().expect("a name").to_owned();
-            (from, name, bytes)
-        });
-        Self {
-            name,
-            messages: messages.collect(),
-        }
-    }
-
-    fn sent_by(&self, from: From) -> Vec<u8> {
-        let messages = self.messages.iter().filter(|message| message.0 == from);
-        messages.flat_map(|message| message.2.clone()).collect()
-    }
-
-    fn named(&self, from: From, name: &str) -> Option<&[u8]> {
-        let mut messages = self.messages.iter();
-        messages.find_map(|(who, what, bytes)| {
-            (*who == from && what == name).then_some(bytes.as_slice())
-        })
-    }
-
     fn parameters(&self) -> Option<Parameters> {
-        let message = self.named(From::Client, "params")?;
+        let message = self.named(End::Client, "params")?;
         Some(Parameters::parse(&message[LENGTH_PREFIX..]).expect("parameters"))
     }
 
-    fn results(&self, from: From) -> Option<Results> {
+    fn results(&self, from: End) -> Option<Results> {
         let message = self.named(from, "results")?;
         Some(Results::parse(&message[LENGTH_PREFIX..]).expect("results"))
     }
@@ -101,7 +34,7 @@ struct Outcome {
 
 /// Plays the recorded server's bytes to our client.
 fn play_client(session: &Session) -> Option<Outcome> {
-    let cookie = session.named(From::Client, "cookie")?;
+    let cookie = session.named(End::Client, "cookie")?;
     let cookie = Cookie::parse(cookie.try_into().expect("37 bytes")).expect("a cookie");
     let mut control = ClientControl::new(cookie, session.parameters().unwrap_or_default());
     let mut outcome = Outcome::default();
@@ -110,7 +43,7 @@ fn play_client(session: &Session) -> Option<Outcome> {
             match step {
                 ClientStep::Send(bytes) => outcome.sent.extend(bytes),
                 ClientStep::GiveResults => {
-                    control.results(&session.results(From::Client).expect("results"));
+                    control.results(&session.results(End::Client).expect("results"));
                 }
                 ClientStep::TheirResults(results) => outcome.their_results = Some(results),
                 ClientStep::Finished => outcome.finished = true,
@@ -120,18 +53,18 @@ fn play_client(session: &Session) -> Option<Outcome> {
         }
     };
     drive(&mut control, &mut outcome);
-    for (from, name, bytes) in &session.messages {
-        match (from, name.as_str()) {
-            (From::Server, _) => {
+    for message in session.control() {
+        match (message.from, message.name.as_str()) {
+            (End::Server, _) => {
                 // Byte by byte: nothing may depend on how segments were cut.
-                for byte in bytes {
+                for byte in &message.bytes {
                     control.received(&[*byte]);
                     drive(&mut control, &mut outcome);
                 }
             }
-            (From::Client, "state TEST_END") => control.stop(),
-            (From::Client, "state CLIENT_TERMINATE") => control.interrupt(),
-            (From::Client, _) => {}
+            (End::Client, "state TEST_END") => control.stop(),
+            (End::Client, "state CLIENT_TERMINATE") => control.interrupt(),
+            (End::Client, _) => {}
         }
         drive(&mut control, &mut outcome);
     }
@@ -142,15 +75,13 @@ fn play_client(session: &Session) -> Option<Outcome> {
 
 /// Plays the recorded client's bytes to our server, which decides as the recorded one did.
 fn play_server(session: &Session) -> Option<Outcome> {
-    session.named(From::Client, "params")?;
+    session.named(End::Client, "params")?;
     let mut control = ServerControl::new();
     let mut outcome = Outcome::default();
-    let refusal = session.named(From::Server, "SERVER_ERROR");
+    let refusal = session.named(End::Server, "SERVER_ERROR");
     let refusal = refusal.and_then(|bytes| ServerError::parse(&bytes[1..]));
-    let admits = session
-        .named(From::Server, "state CREATE_STREAMS")
-        .is_some();
-    let runs = session.named(From::Server, "state TEST_START").is_some();
+    let admits = session.named(End::Server, "state CREATE_STREAMS").is_some();
+    let runs = session.named(End::Server, "state TEST_START").is_some();
     let drive = |control: &mut ServerControl, outcome: &mut Outcome| {
         while let Some(step) = control.next() {
             match step {
@@ -170,7 +101,7 @@ fn play_server(session: &Session) -> Option<Outcome> {
                 ServerStep::Stop => control.stopped(),
                 ServerStep::TheirResults(results) => {
                     outcome.their_results = Some(results);
-                    control.results(&session.results(From::Server).expect("results"));
+                    control.results(&session.results(End::Server).expect("results"));
                 }
                 ServerStep::Finished => outcome.finished = true,
                 ServerStep::Failed(failure) => outcome.failure = Some(failure),
@@ -178,9 +109,9 @@ fn play_server(session: &Session) -> Option<Outcome> {
         }
     };
     drive(&mut control, &mut outcome);
-    for (from, name, bytes) in &session.messages {
-        if *from == From::Client && name != "cookie" {
-            for byte in bytes {
+    for message in session.control() {
+        if message.from == End::Client && message.name != "cookie" {
+            for byte in &message.bytes {
                 control.received(&[*byte]);
                 drive(&mut control, &mut outcome);
             }
@@ -192,9 +123,10 @@ fn play_server(session: &Session) -> Option<Outcome> {
 }
 
 /// Messages but for the digits of fractions in JSON.
-fn assert_same_messages(session: &Session, from: From, sent: &[u8]) {
+fn assert_same_messages(session: &Session, from: End, sent: &[u8]) {
     let mut rest = sent;
-    for (_, name, bytes) in session.messages.iter().filter(|message| message.0 == from) {
+    for message in session.control().filter(|message| message.from == from) {
+        let (name, bytes) = (&message.name, &message.bytes);
         if name == "state IPERF_DONE" && !ended_in_order(session) && rest.is_empty() {
             // Said by 3.22 to a connection that is closed already.
             continue;
@@ -218,9 +150,9 @@ fn assert_same_messages(session: &Session, from: From, sent: &[u8]) {
 }
 
 fn ended_in_order(session: &Session) -> bool {
-    session.named(From::Client, "state IPERF_DONE").is_some()
+    session.named(End::Client, "state IPERF_DONE").is_some()
         && session
-            .named(From::Server, "state DISPLAY_RESULTS")
+            .named(End::Server, "state DISPLAY_RESULTS")
             .is_some()
 }
 
@@ -240,11 +172,11 @@ fn our_client_says_what_the_recorded_one_said() {
         );
         assert_eq!(
             outcome.their_results,
-            session.results(From::Server),
+            session.results(End::Server),
             "{}",
             session.name
         );
-        assert_same_messages(&session, From::Client, &outcome.sent);
+        assert_same_messages(&session, End::Client, &outcome.sent);
     }
     assert!(played >= 45, "{played} sessions");
 }
@@ -264,7 +196,7 @@ fn our_server_says_what_the_recorded_one_said() {
             session.name
         );
         if ended_in_order(&session) {
-            assert_same_messages(&session, From::Server, &outcome.sent);
+            assert_same_messages(&session, End::Server, &outcome.sent);
         }
     }
     assert!(played >= 40, "{played} sessions");
@@ -272,12 +204,8 @@ fn our_server_says_what_the_recorded_one_said() {
 
 #[test]
 fn a_server_that_gives_up_is_heard_in_every_phase() {
-    let sessions = Session::load_all();
-    let session = sessions
-        .iter()
-        .find(|session| session.name == "iperf3-tcp")
-        .expect("recorded");
-    let heard = session.sent_by(From::Server);
+    let session = Session::load("iperf3-tcp");
+    let heard = session.sent_by(End::Server);
     for cut in 0..heard.len() {
         let cookie = Cookie::from_random([3; 36]);
         let mut control = ClientControl::new(cookie, Parameters::default());
@@ -289,7 +217,7 @@ fn a_server_that_gives_up_is_heard_in_every_phase() {
                 match step {
                     ClientStep::Failed(reason) => failure = Some(reason),
                     ClientStep::GiveResults => {
-                        control.results(&session.results(From::Client).expect("results"));
+                        control.results(&session.results(End::Client).expect("results"));
                     }
                     _ => {}
                 }
@@ -305,6 +233,41 @@ fn a_server_that_gives_up_is_heard_in_every_phase() {
             matches!(&failure, ControlFailure::Refused(error) if error.code == ErrorCode(27));
         assert!(whole || cut > 5, "after {cut} bytes: {failure:?}");
     }
+}
+
+#[test]
+fn a_server_reads_no_results_that_no_client_sends() {
+    let session = Session::load("iperf3-tcp");
+    let mut control = ServerControl::new();
+    let mut sent = Vec::new();
+    let mut drive = |control: &mut ServerControl| {
+        while let Some(step) = control.next() {
+            match step {
+                ServerStep::Parameters(_) => {
+                    control.admit();
+                    control.streams_ready();
+                }
+                ServerStep::Stop => control.stopped(),
+                ServerStep::Send(bytes) => sent.extend(bytes),
+                ServerStep::Failed(failure) => return Some(failure),
+                _ => {}
+            }
+        }
+        None
+    };
+    control.received(session.named(End::Client, "params").expect("recorded"));
+    control.received(&[State::TestEnd.byte()]);
+    assert_eq!(drive(&mut control), None);
+    control.received(&[0, 0x20, 0, 0]);
+    let failure = drive(&mut control);
+    assert!(
+        matches!(failure, Some(ControlFailure::Unexpected(_))),
+        "{failure:?}"
+    );
+    assert!(
+        sent.ends_with(&[0xfe, 0, 0, 0, 117, 0, 0, 0, 0]),
+        "{sent:?}"
+    );
 }
 
 #[test]
@@ -327,4 +290,51 @@ fn states_out_of_turn_end_the_test() {
         steps.contains(&ServerStep::Send(vec![0xfe, 0, 0, 0, 110, 0, 0, 0, 0])),
         "{steps:?}"
     );
+}
+
+/// How the recorded bytes arrive as seeds: cut by the first byte, admitted, never interrupted.
+const AS_RECORDED: [u8; control_checks::HEAD] = [1, 3 << 5];
+
+#[test]
+fn every_kind_of_recorded_session_is_a_seed() {
+    let mut known = HashSet::new();
+    for session in Session::load_all() {
+        for (target, from) in [
+            ("iperf3_client", End::Server),
+            ("iperf3_server", End::Client),
+        ] {
+            let sent = session.sent_by(from);
+            let arrives = match from {
+                End::Client => sent.get(Cookie::LENGTH..).unwrap_or_default(),
+                End::Server => &sent,
+            };
+            let seed = [&AS_RECORDED, arrives].concat();
+            if known.insert((target, seed.clone())) {
+                let name = session.name.trim_start_matches("iperf3-");
+                seeds::expect(target, name, &seed);
+            }
+        }
+    }
+    assert!(known.len() > 70, "only {} seeds", known.len());
+}
+
+#[test]
+fn both_ends_keep_their_contract_on_every_seed() {
+    for (target, check) in [
+        ("iperf3_client", control_checks::client as fn(&[u8])),
+        ("iperf3_server", control_checks::server),
+    ] {
+        let seeds = seeds::all(target);
+        assert!(seeds.len() > 30, "only {} seeds of {target}", seeds.len());
+        for mut seed in seeds {
+            check(&seed);
+            // Every decision, and an interruption after every step.
+            for whim in (0..4).flat_map(|decision| (0..12).map(move |step| decision << 5 | step)) {
+                if let Some(byte) = seed.get_mut(1) {
+                    *byte = whim;
+                }
+                check(&seed);
+            }
+        }
+    }
 }

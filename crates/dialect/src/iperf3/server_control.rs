@@ -66,7 +66,7 @@ impl ServerControl {
         let ask = vec![State::ParameterExchange.byte()];
         Self {
             phase: Phase::Asking,
-            inbox: Inbox::default(),
+            inbox: Inbox::new(limits::MAX_CLIENT_RESULTS),
             steps: VecDeque::from([ServerStep::Send(ask)]),
         }
     }
@@ -196,7 +196,7 @@ impl ServerControl {
                 self.read_message(limits::MAX_PARAMETERS, Self::take_parameters);
             }
             Phase::Awaiting if !self.inbox.holds_state() => {
-                self.read_message(limits::MAX_RESULTS, Self::take_results);
+                self.read_message(limits::MAX_CLIENT_RESULTS, Self::take_results);
             }
             Phase::Asking | Phase::Creating | Phase::Running | Phase::Awaiting | Phase::Closing => {
                 match self.inbox.state() {

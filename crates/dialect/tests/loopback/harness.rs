@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use tapeline_base::{ExitCode, Transport};
 use tapeline_dialect::{
-    Arrangement, BindPlan, ClientPlan, Interruption, Limit, Personality, Reporter,
-    ReporterSettings, ServedTransports, Server, ServerPlan, run_client,
+    Arrangement, BindPlan, ClientPlan, Interruption, Iperf3Client, Limit, Personality, Reporter,
+    ReporterHandle, ReporterSettings, ServedTransports, Server, ServerPlan, run_client,
+    run_iperf3_client,
 };
 use tapeline_report::{Event, Notice, Phase, Row, Subject};
 
@@ -154,12 +155,22 @@ pub(crate) struct TestClient {
 
 impl TestClient {
     pub(crate) fn start(plan: ClientPlan) -> Self {
+        Self::running(move |reporter, stop| run_client(&plan, reporter, stop))
+    }
+
+    pub(crate) fn start_iperf3(plan: Iperf3Client) -> Self {
+        Self::running(move |reporter, stop| run_iperf3_client(&plan, reporter, stop))
+    }
+
+    fn running(
+        client: impl FnOnce(&ReporterHandle, &Interruption) -> ExitCode + Send + 'static,
+    ) -> Self {
         let events = Events::default();
         let interruption = Interruption::new().expect("interruption");
         let (told, stop) = (events.clone(), interruption.clone());
         let thread = std::thread::spawn(move || {
             let reporter = reporter(&told);
-            let code = run_client(&plan, &reporter.handle(), &stop);
+            let code = client(&reporter.handle(), &stop);
             reporter.finish();
             code
         });

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_dialect::{
-    Interruption, Iperf3Client, Iperf3Patience, Iperf3Server, ServedTransports, ServerPlan,
-    Techniques, run_iperf3_client,
+    Iperf3Client, Iperf3Patience, Iperf3Server, ServedTransports, ServerPlan, Techniques,
 };
 use tapeline_report::{Event, Measure, Row, TestEnd, TestFailure};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
 
-use crate::harness::{Events, LIMIT, TestServer, V4, at_once, server_plan, totals, within};
+use crate::harness::{TestClient, TestServer, V4, at_once, server_plan, totals};
 
 /// A server of iperf3 clients, on one port for both transports.
 pub(crate) fn serve(plan: Iperf3Server) -> TestServer {
@@ -43,39 +42,6 @@ pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
     }
 }
 
-/// A client on a thread of its own.
-pub(crate) struct Client {
-    pub(crate) events: Events,
-    pub(crate) interruption: Interruption,
-    thread: std::thread::JoinHandle<ExitCode>,
-}
-
-impl Client {
-    pub(crate) fn start(plan: Iperf3Client) -> Self {
-        let events = Events::default();
-        let interruption = Interruption::new().expect("interruption");
-        let (told, stop) = (events.clone(), interruption.clone());
-        let thread = std::thread::spawn(move || {
-            let reporter = crate::harness::reporter(&told);
-            let code = run_iperf3_client(&plan, &reporter.handle(), &stop);
-            reporter.finish();
-            code
-        });
-        Self {
-            events,
-            interruption,
-            thread,
-        }
-    }
-
-    #[track_caller]
-    pub(crate) fn wait(self) -> (ExitCode, Vec<Event>) {
-        let thread = self.thread;
-        let code = within(LIMIT, "the client", move || thread.join().expect("client"));
-        (code, self.events.all())
-    }
-}
-
 pub(crate) fn ends(events: &[Event]) -> Vec<TestEnd> {
     let end = |event: &Event| match event {
         Event::TestEnd(end) => Some((**end).clone()),
@@ -88,7 +54,7 @@ pub(crate) fn ends(events: &[Event]) -> Vec<TestEnd> {
 #[track_caller]
 pub(crate) fn succeed(plan: Iperf3Client) -> Vec<Event> {
     let shown = format!("{:?}", plan.parameters);
-    let (code, events) = Client::start(plan).wait();
+    let (code, events) = TestClient::start_iperf3(plan).wait();
     assert_eq!(code, ExitCode::Success, "{shown}: {events:#?}");
     events
 }
@@ -96,7 +62,7 @@ pub(crate) fn succeed(plan: Iperf3Client) -> Vec<Event> {
 /// Runs a test that must fail, and says how.
 #[track_caller]
 pub(crate) fn fail(plan: Iperf3Client) -> TestFailure {
-    let (code, events) = Client::start(plan).wait();
+    let (code, events) = TestClient::start_iperf3(plan).wait();
     assert_eq!(code, ExitCode::Failure, "{events:#?}");
     let end = ends(&events).pop().expect("an end");
     end.failure.expect("a failure")

@@ -9,8 +9,8 @@ use tapeline_dialect::{Iperf3Patience, Iperf3Server, MostTests};
 use tapeline_report::Event;
 use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Parameters};
 
-use crate::harness::{LIMIT, TestServer};
-use crate::iperf3::{Client, ends, fail, of_bytes, of_seconds, plan, serve, served, succeed, udp};
+use crate::harness::{LIMIT, TestClient, TestServer};
+use crate::iperf3::{ends, fail, of_bytes, of_seconds, plan, serve, served, succeed, udp};
 
 const PARAMETER_EXCHANGE: u8 = 9;
 const CREATE_STREAMS: u8 = 10;
@@ -103,7 +103,7 @@ fn a_server_of_one_test_is_busy_with_it_and_free_afterwards() {
     // Who asks for nothing keeps nobody out, whether it has said hello or not.
     let _silent = connect(server.address);
     let mut waiting = greet(server.address, &cookie(1));
-    let running = Client::start(plan(server.address, of_seconds(20)));
+    let running = TestClient::start_iperf3(plan(server.address, of_seconds(20)));
     running.events.wait("the start", |events| {
         let started = |event: &Event| matches!(event, Event::TestStart(_));
         events.iter().any(started)
@@ -130,7 +130,7 @@ fn a_server_of_one_test_is_busy_with_it_and_free_afterwards() {
     // The place may be free a moment after the end is told.
     let until = std::time::Instant::now() + LIMIT;
     loop {
-        let (code, events) = Client::start(plan(server.address, of_bytes(1000))).wait();
+        let (code, events) = TestClient::start_iperf3(plan(server.address, of_bytes(1000))).wait();
         if code == ExitCode::Success {
             break;
         }
@@ -233,7 +233,11 @@ fn clients_that_vanish_leave_nothing_behind() {
         );
     }
     let until = std::time::Instant::now() + LIMIT;
-    while Client::start(plan(server.address, of_bytes(1000))).wait().0 != ExitCode::Success {
+    while TestClient::start_iperf3(plan(server.address, of_bytes(1000)))
+        .wait()
+        .0
+        != ExitCode::Success
+    {
         assert!(std::time::Instant::now() < until, "the place stays taken");
     }
     server.stop();
@@ -242,7 +246,7 @@ fn clients_that_vanish_leave_nothing_behind() {
 #[test]
 fn a_server_that_is_told_to_end_tells_its_clients() {
     let server = serve(Iperf3Server::default());
-    let client = Client::start(plan(server.address, of_seconds(20)));
+    let client = TestClient::start_iperf3(plan(server.address, of_seconds(20)));
     client.events.wait("the start", |events| {
         let started = |event: &Event| matches!(event, Event::TestStart(_));
         events.iter().any(started)
@@ -306,13 +310,11 @@ mod logins {
     use tapeline_dialect::{Iperf3Authentication, Iperf3Client, Iperf3Credentials, RsaPadding};
 
     use super::*;
-
-    const VECTOR: &str = include_str!("../../../wire/tests/vectors/iperf3-auth-ok.json");
+    use crate::sessions::Session;
 
     fn key(name: &str) -> String {
-        let vector: serde_json::Value = serde_json::from_str(VECTOR).expect("a vector");
-        let key = vector["test_keys"][name].as_str();
-        key.expect("a key").to_owned()
+        let keys = Session::load("iperf3-auth-ok").test_keys;
+        keys[name].as_str().expect("a key").to_owned()
     }
 
     fn with_login(server: SocketAddr, password: &str, padding: RsaPadding) -> Iperf3Client {

@@ -8,8 +8,8 @@ use tapeline_base::ExitCode;
 use tapeline_report::Measure;
 use tapeline_wire::iperf3::{CONNECT, ErrorCode, Results, StreamResults};
 
-use crate::harness::{LIMIT, V4, notices, totals};
-use crate::iperf3::{Client, ends, fail, of_bytes, plan, succeed, udp};
+use crate::harness::{LIMIT, TestClient, V4, notices, totals};
+use crate::iperf3::{ends, fail, of_bytes, plan, succeed, udp};
 
 /// A server that does what `serve` does with its one control connection, whose cookie and
 /// parameters have been read.
@@ -127,7 +127,7 @@ fn an_interrupted_client_says_so_while_it_waits_for_a_stream() {
         asked.send(()).expect("a listener");
         (read(&mut control), socket)
     });
-    let client = Client::start(plan(address, udp(of_bytes(20_000))));
+    let client = TestClient::start_iperf3(plan(address, udp(of_bytes(20_000))));
     wait.recv_timeout(LIMIT).expect("a connect message");
     client.interruption.interrupt();
     let (code, events) = client.wait();

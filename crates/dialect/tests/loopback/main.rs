@@ -13,6 +13,9 @@ mod iperf3_servers;
 mod old_peers;
 mod scheduling;
 mod serving;
+#[cfg(feature = "auth")]
+#[path = "../../../wire/tests/sessions/mod.rs"]
+mod sessions;
 mod stopping;
 mod tcp;
 mod tcp_shapes;

@@ -2,8 +2,11 @@
 
 /// Longest parameter message, bytes; servers since 3.18 refuse more.
 pub const MAX_PARAMETERS: usize = 8192;
-/// Longest results message, bytes: a document with an hour of intervals of many streams fits.
+/// Longest results message of a server, bytes: a document with an hour of intervals of many streams fits.
 pub const MAX_RESULTS: usize = 16 << 20;
+/// Longest results message of a client, bytes: they hold no document, so the streams of the largest
+/// test fit many times. A server spends many times as much memory on reading them.
+pub const MAX_CLIENT_RESULTS: usize = 1 << 20;
 /// Most streams in a direction that the reference accepts.
 pub const MAX_PARALLEL: u32 = 128;
 /// Longest test, seconds.

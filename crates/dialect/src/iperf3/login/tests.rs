@@ -9,17 +9,15 @@ use tapeline_base::MonoTime;
 use super::*;
 use crate::iperf3::plan::Iperf3Authentication;
 use crate::iperf3::plan::RsaPadding;
+use crate::iperf3::sessions::Session;
 
-const OK: &str = include_str!("../../../../wire/tests/vectors/iperf3-auth-ok.json");
-const PKCS1: &str =
-    include_str!("../../../../wire/tests/vectors/iperf3-auth-ok-pkcs1-c3.12-s3.22.json");
-const BAD_PASSWORD: &str =
-    include_str!("../../../../wire/tests/vectors/iperf3-auth-badpassword.json");
+const OK: &str = "iperf3-auth-ok";
+const PKCS1: &str = "iperf3-auth-ok-pkcs1-c3.12-s3.22";
+const BAD_PASSWORD: &str = "iperf3-auth-badpassword";
 const NOW: i64 = 2_000_000_000;
 
 fn keys() -> Value {
-    let vector: Value = serde_json::from_str(OK).expect("a vector");
-    vector["test_keys"].clone()
+    Session::load(OK).test_keys
 }
 
 fn text(keys: &Value, name: &str) -> String {
@@ -46,13 +44,11 @@ fn login(user: &str, password: &str, padding: RsaPadding) -> Login {
     Login::new(&credentials).expect("a login")
 }
 
-fn recorded(vector: &str) -> String {
-    let vector: Value = serde_json::from_str(vector).expect("a vector");
-    let messages = vector["messages"].as_array().expect("messages");
-    let mut tokens = messages
-        .iter()
-        .filter_map(|message| message["decoded"]["json"]["authtoken"].as_str());
-    tokens.next().expect("a token").to_owned()
+fn recorded(session: &str) -> String {
+    let session = Session::load(session);
+    let mut messages = session.messages.iter();
+    let token = messages.find_map(|message| message.decoded["json"]["authtoken"].as_str());
+    token.expect("a token").to_owned()
 }
 
 const SKEW: Duration = Duration::from_secs(10);
