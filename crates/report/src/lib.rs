@@ -10,8 +10,7 @@
 //!                       │
 //!                       ├─ Iperf2Text   iperf 2.2.1's text, basic and enhanced
 //!                       ├─ Iperf2Csv    iperf 2.2.1's -y C
-//!                       ├─ Iperf3Json   iperf3 3.22's -J
-//!                       ├─ Iperf3Stream iperf3 3.22's --json-stream
+//!                       ├─ Iperf3Json   iperf3 3.22's -J and --json-stream
 //!                       ├─ Iperf3Text   iperf3 3.22's text
 //!                       └─ NativeText   tapeline's own
 //! ```
@@ -30,7 +29,7 @@ mod style;
 
 pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
-pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Stream, Iperf3Style, Iperf3Text, iperf3_output};
+pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_output};
 pub use model::*;
 pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
 pub use render::{Output, Renderer};

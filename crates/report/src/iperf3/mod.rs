@@ -17,7 +17,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use renderer::{Iperf3Json, Iperf3Stream};
+pub use renderer::Iperf3Json;
 pub use style::{Iperf3Output, Iperf3Style};
 pub use text::Iperf3Text;
 
@@ -36,7 +36,7 @@ pub fn iperf3_output(events: &[Event], form: &Iperf3Output) -> PeerOutput {
     };
     let style = form.style.clone();
     if form.json {
-        PeerOutput::Json(told(Box::new(Iperf3Json::new(style))))
+        PeerOutput::Json(told(Box::new(Iperf3Json::documents(style))))
     } else {
         PeerOutput::Text(told(Box::new(Iperf3Text::new(style))))
     }

@@ -9,85 +9,47 @@ use super::style::Iperf3Style;
 use crate::model::{Event, Notice};
 use crate::render::{Output, Renderer};
 
-/// One document for each test (iperf3's `-J`).
+/// JSON: a document for each test, a line for each event, or both.
 #[derive(Debug)]
 pub struct Iperf3Json {
     style: Iperf3Style,
+    /// A line for each event.
+    lines: bool,
+    /// A document behind a test's end.
+    documents: bool,
     book: Book,
+    /// Kept for the documents.
     intervals: BTreeMap<u32, Vec<Json>>,
 }
 
 impl Iperf3Json {
-    /// A renderer that has heard of no test.
+    /// One document for each test (iperf3's `-J`).
     #[must_use]
-    pub fn new(style: Iperf3Style) -> Self {
+    pub fn documents(style: Iperf3Style) -> Self {
         Self {
             style,
+            lines: false,
+            documents: true,
             book: Book::default(),
             intervals: BTreeMap::new(),
         }
     }
 
-    fn tell(&mut self, step: Step, out: &mut Output) {
-        match step {
-            Step::Control(_) | Step::Start(_) => {}
-            Step::Interval(number, interval) => {
-                if let Some(test) = self.book.test(number) {
-                    let object = document::interval(test, &interval);
-                    self.intervals
-                        .entry(number)
-                        .or_default()
-                        .push(object.into());
-                }
-            }
-            Step::End(number) => {
-                let intervals = self.intervals.remove(&number).unwrap_or_default();
-                if let Some(test) = self.book.take(number) {
-                    let document = document::document(&test, &self.style, intervals);
-                    out.line(&Json::from(document).indented());
-                }
-            }
-        }
-    }
-}
-
-impl Renderer for Iperf3Json {
-    fn render(&mut self, event: &Event, out: &mut Output) {
-        warn(event, out);
-        for step in self.book.note(event) {
-            self.tell(step, out);
-        }
-    }
-
-    fn finish(&mut self, out: &mut Output) {
-        for step in self.book.finish() {
-            self.tell(step, out);
-        }
-    }
-}
-
-/// One line for each event (iperf3's `--json-stream`). While several tests run, each line names
-/// its own under `test`.
-#[derive(Debug)]
-pub struct Iperf3Stream {
-    style: Iperf3Style,
-    book: Book,
-    /// Kept where the document follows.
-    intervals: BTreeMap<u32, Vec<Json>>,
-}
-
-impl Iperf3Stream {
-    /// A renderer that has heard of no test.
+    /// One line for each event (iperf3's `--json-stream`), and the document behind them where the
+    /// style asks for it. While several tests run, each line names its own under `test`.
     #[must_use]
-    pub fn new(style: Iperf3Style) -> Self {
+    pub fn stream(style: Iperf3Style) -> Self {
         Self {
-            style,
-            book: Book::default(),
-            intervals: BTreeMap::new(),
+            lines: true,
+            documents: style.full_output,
+            ..Self::documents(style)
         }
     }
 
     fn line(&self, test: u32, event: &str, data: impl Into<Json>, out: &mut Output) {
+        if !self.lines {
+            return;
+        }
         let mut line = Object::new().with("event", event).with("data", data);
         if self.book.running() > 1 {
             line.set("test", test);
@@ -107,7 +69,7 @@ impl Iperf3Stream {
             Step::Interval(number, interval) => {
                 if let Some(test) = self.book.test(number) {
                     let interval: Json = document::interval(test, &interval).into();
-                    if self.style.full_output {
+                    if self.documents {
                         let kept = self.intervals.entry(number).or_default();
                         kept.push(interval.clone());
                     }
@@ -130,7 +92,7 @@ impl Iperf3Stream {
             self.line(number, "end", document::end(test), out);
         }
         if let Some(test) = self.book.take(number)
-            && self.style.full_output
+            && self.documents
         {
             let document = document::document(&test, &self.style, intervals);
             out.line(&Json::from(document).indented());
@@ -138,7 +100,7 @@ impl Iperf3Stream {
     }
 }
 
-impl Renderer for Iperf3Stream {
+impl Renderer for Iperf3Json {
     fn render(&mut self, event: &Event, out: &mut Output) {
         warn(event, out);
         for step in self.book.note(event) {

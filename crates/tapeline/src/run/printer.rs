@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::{
-    Event, Exclude, Iperf2Csv, Iperf2Text, Iperf3Json, Iperf3Stream, Iperf3Style, Iperf3Text,
-    NativeText, Output, Phase, Renderer, Style, Terminal, TestFailure,
+    Event, Exclude, Iperf2Csv, Iperf2Text, Iperf3Json, Iperf3Style, Iperf3Text, NativeText, Output,
+    Phase, Renderer, Style, Terminal, TestFailure,
 };
 use tapeline_sys::{reason, system_information};
 
@@ -57,8 +57,8 @@ fn iperf3_renderer(form: Iperf3Form, presentation: &Presentation) -> Box<dyn Ren
     let style = iperf3_style(form, presentation);
     let tale: Box<dyn Renderer + Send> = match form {
         Iperf3Form::Text => Box::new(Iperf3Text::new(style)),
-        Iperf3Form::Json => Box::new(Iperf3Json::new(style)),
-        Iperf3Form::Stream { .. } => Box::new(Iperf3Stream::new(style)),
+        Iperf3Form::Json => Box::new(Iperf3Json::documents(style)),
+        Iperf3Form::Stream { .. } => Box::new(Iperf3Json::stream(style)),
     };
     Box::new(Adorned::new(tale, presentation))
 }

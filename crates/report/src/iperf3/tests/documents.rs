@@ -3,7 +3,7 @@
 use tapeline_base::Role;
 
 use super::super::json::{Json, Object};
-use super::super::{Iperf3Json, Iperf3Stream, Iperf3Style};
+use super::super::{Iperf3Json, Iperf3Style};
 use super::events::events;
 use super::{golden, names, told, values};
 
@@ -154,7 +154,7 @@ fn recorded_documents_are_told_alike() {
     assert!(documents.len() > 45, "{}", documents.len());
     for (name, role, recorded) in documents {
         let events = events(&recorded, role);
-        let out = told(Iperf3Json::new(style(&recorded)), &events);
+        let out = told(Iperf3Json::documents(style(&recorded)), &events);
         assert_eq!(out.stderr, "", "{name}");
         let ours = values(&out.stdout);
         assert_eq!(ours.len(), 1, "{name}");
@@ -172,7 +172,7 @@ fn windows_and_round_trips_of_an_own_sender_are_the_references() {
     ] {
         let recorded = values(&golden(name)).remove(0);
         let out = told(
-            Iperf3Json::new(style(&recorded)),
+            Iperf3Json::documents(style(&recorded)),
             &events(&recorded, Role::Client),
         );
         let ours = values(&out.stdout).remove(0);
@@ -216,7 +216,7 @@ fn documents_have_the_layout_of_the_reference() {
         let text = golden(name);
         let recorded = values(&text).remove(0);
         let out = told(
-            Iperf3Json::new(style(&recorded)),
+            Iperf3Json::documents(style(&recorded)),
             &events(&recorded, Role::Client),
         );
         assert_eq!(shape(&out.stdout), shape(&text), "{name}");
@@ -243,7 +243,7 @@ fn recorded_streams_are_told_alike() {
             style.version = version.text().to_owned();
             style.system_info = document.at("start.system_info").text().to_owned();
         }
-        let out = told(Iperf3Stream::new(style), &events(&document, role(&name)));
+        let out = told(Iperf3Json::stream(style), &events(&document, role(&name)));
         let ours = values(&out.stdout);
         assert_eq!(ours.len(), recorded.len(), "{name}");
         let lines = out.stdout.lines().take_while(|line| *line != "{").count();

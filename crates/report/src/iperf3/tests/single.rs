@@ -5,7 +5,7 @@ use std::time::Duration;
 use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 
 use super::super::json::Json;
-use super::super::{Iperf3Json, Iperf3Stream, Iperf3Style, Iperf3Text};
+use super::super::{Iperf3Json, Iperf3Style, Iperf3Text};
 use super::events::events;
 use super::{golden, told, values};
 use crate::model::{
@@ -22,7 +22,7 @@ fn style() -> Iperf3Style {
 }
 
 fn document(events: &[Event]) -> Json {
-    let mut documents = values(&told(Iperf3Json::new(style()), events).stdout);
+    let mut documents = values(&told(Iperf3Json::documents(style()), events).stdout);
     assert_eq!(documents.len(), 1);
     documents.remove(0)
 }
@@ -315,7 +315,7 @@ fn the_rest_of_a_datagram_sender_is_its_last_interval() {
             start.interval = Some(Duration::from_secs(10));
         }
     }
-    let short = super::values(&told(Iperf3Json::new(style()), &events).stdout).remove(0);
+    let short = super::values(&told(Iperf3Json::documents(style()), &events).stdout).remove(0);
     assert_eq!(short.at("intervals").items().len(), 2);
 }
 
@@ -329,9 +329,9 @@ fn several_tests_of_a_server_are_told_apart() {
         mixed.extend(one.get(at).cloned());
         mixed.extend(two.get(at).cloned());
     }
-    let documents = values(&told(Iperf3Json::new(style()), &mixed).stdout);
+    let documents = values(&told(Iperf3Json::documents(style()), &mixed).stdout);
     assert_eq!(documents, alone);
-    let lines = values(&told(Iperf3Stream::new(style()), &mixed).stdout);
+    let lines = values(&told(Iperf3Json::stream(style()), &mixed).stdout);
     let of = |number: u64| {
         let named = |line: &&Json| line.get("test").is_some_and(|test| test.count() == number);
         lines.iter().filter(named).count()
@@ -366,9 +366,9 @@ fn an_error_is_told_once_and_in_one_document() {
         }
         true
     });
-    let out = told(Iperf3Json::new(style()), &events);
+    let out = told(Iperf3Json::documents(style()), &events);
     assert_eq!(out.stdout.matches("\"error\"").count(), 1);
-    let streamed = told(Iperf3Stream::new(style()), &events).stdout;
+    let streamed = told(Iperf3Json::stream(style()), &events).stdout;
     assert_eq!(
         streamed,
         format!(
@@ -451,7 +451,7 @@ fn a_test_over_iperf_2_is_a_document_too() {
     );
     assert_eq!(document.at("end.sum_sent.retransmits").count(), 6);
     assert!((document.at("end.sum_received.bits_per_second").float() - 16e6).abs() < 1.0);
-    let lines = values(&told(Iperf3Stream::new(style()), &events).stdout);
+    let lines = values(&told(Iperf3Json::stream(style()), &events).stdout);
     let names: Vec<&str> = lines.iter().map(|line| line.at("event").text()).collect();
     assert_eq!(names, ["start", "interval", "end"]);
 }
@@ -499,7 +499,7 @@ fn an_iperf_2_server_tells_a_document_whenever_it_is_idle() {
         events.push(row(id, Phase::Total, (0, 2000), 20, received()));
         events.push(Event::Idle);
     }
-    let documents = values(&told(Iperf3Json::new(style()), &events).stdout);
+    let documents = values(&told(Iperf3Json::documents(style()), &events).stdout);
     assert_eq!(documents.len(), 2);
     for document in documents {
         assert_eq!(document.at("end.sum_received.bytes").count(), 20);
@@ -625,7 +625,7 @@ fn a_test_that_starts_beside_one_over_iperf_2_keeps_its_connections() {
     // The row comes between the connections of the announced test and its start.
     mixed.splice(start..start, other);
     mixed.push(Event::Idle);
-    let documents = values(&told(Iperf3Json::new(style()), &mixed).stdout);
+    let documents = values(&told(Iperf3Json::documents(style()), &mixed).stdout);
     assert_eq!(documents.len(), 2);
     assert_eq!(documents[0], document(&announced));
     assert_eq!(documents[1].at("end.streams").items().len(), 1);
