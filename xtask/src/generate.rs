@@ -5,9 +5,13 @@ use std::path::Path;
 use crate::shell::{self, Result, cargo};
 
 /// A document: what the program is asked for, and where it belongs below `share`.
-const DOCUMENTS: [(&[&str], &str); 5] = [
+const DOCUMENTS: [(&[&str], &str); 6] = [
     (&["--generate", "man"], "man/man1/tapeline.1"),
     (&["--as", "iperf", "--generate", "man"], "man/man1/iperf.1"),
+    (
+        &["--as", "iperf3", "--generate", "man"],
+        "man/man1/iperf3.1",
+    ),
     (
         &["--generate", "bash"],
         "bash-completion/completions/tapeline",
@@ -19,15 +23,21 @@ const DOCUMENTS: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Names under which shells look for the completions of `iperf`.
-const FOR_IPERF: [(&str, &str); 2] = [
+/// Files for all names, and where shells look for those of the other names.
+const FOR_OTHERS: [(&str, [&str; 2]); 2] = [
     (
         "bash-completion/completions/tapeline",
-        "bash-completion/completions/iperf",
+        [
+            "bash-completion/completions/iperf",
+            "bash-completion/completions/iperf3",
+        ],
     ),
     (
         "fish/vendor_completions.d/tapeline.fish",
-        "fish/vendor_completions.d/iperf.fish",
+        [
+            "fish/vendor_completions.d/iperf.fish",
+            "fish/vendor_completions.d/iperf3.fish",
+        ],
     ),
 ];
 
@@ -42,11 +52,13 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         let text = shell::read(command.args(arguments))?;
         save(&folder.join(path), &text)?;
     }
-    for (from, to) in FOR_IPERF {
+    for (from, others) in FOR_OTHERS {
         let from = folder.join(from);
         let text = std::fs::read_to_string(&from)
             .map_err(|error| format!("{}: {error}", from.display()))?;
-        save(&folder.join(to), &text)?;
+        for to in others {
+            save(&folder.join(to), &text)?;
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
 use crate::message::CliMessage;
-use crate::plan::{Document, Plan};
+use crate::plan::{CommandName, Document, Plan};
 use crate::raw::RawArgs;
 use crate::resolve::{Resolution, Resolver, resolve};
 use crate::{environment, iperf3, raw};
@@ -60,7 +60,13 @@ fn confined(mut resolution: Resolution, invocation: &Invocation<'_>) -> Resoluti
 fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
     let (name, program, arguments) = chosen_name(invocation);
     match name {
-        Name::Known(personality) if generates(arguments) => (personality, generate(arguments)),
+        Name::Known(personality) if generates(arguments) => {
+            let name = match personality {
+                Personality::Native => CommandName::Tapeline,
+                Personality::Iperf2 => CommandName::Iperf,
+            };
+            (personality, generate(arguments, name))
+        }
         Name::Known(personality) => {
             let raw = RawArgs {
                 environment: environment::read(invocation.variable),
@@ -71,6 +77,10 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
                 resolve(&raw, personality, &program, invocation.resolver),
             )
         }
+        Name::Iperf3 if generates(arguments) => (
+            Personality::Native,
+            generate(arguments, CommandName::Iperf3),
+        ),
         Name::Iperf3 => (
             Personality::Native,
             iperf3::resolve(arguments, invocation.variable, &program),
@@ -126,7 +136,7 @@ fn generates(arguments: &[OsString]) -> bool {
     first.is_some_and(|word| word.split('=').next() == Some(GENERATE))
 }
 
-fn generate(arguments: &[OsString]) -> Resolution {
+fn generate(arguments: &[OsString], name: CommandName) -> Resolution {
     let words: Vec<_> = arguments
         .iter()
         .map(|word| word.to_string_lossy())
@@ -139,7 +149,7 @@ fn generate(arguments: &[OsString]) -> Resolution {
     match document {
         Some(document) => Resolution {
             messages: Vec::new(),
-            outcome: Ok(Plan::Generate(document)),
+            outcome: Ok(Plan::Generate(document, name)),
         },
         None => refusal(format!(
             "{GENERATE} is followed by man, bash, zsh or fish, and nothing else"
@@ -194,11 +204,16 @@ mod tests {
     fn documents_are_asked_for_by_the_first_word() {
         for line in ["--generate man", "--generate=man"] {
             let outcome = call("tapeline", line).1.outcome;
-            assert_eq!(outcome, Ok(Plan::Generate(Document::Man)), "{line}");
+            let wanted = Plan::Generate(Document::Man, CommandName::Tapeline);
+            assert_eq!(outcome, Ok(wanted), "{line}");
         }
-        let (personality, page) = call("tapeline", "--as iperf --generate man");
-        assert_eq!(personality, Personality::Iperf2);
-        assert_eq!(page.outcome, Ok(Plan::Generate(Document::Man)));
+        for (word, name) in [
+            ("iperf", CommandName::Iperf),
+            ("iperf3", CommandName::Iperf3),
+        ] {
+            let (_, page) = call("tapeline", &format!("--as {word} --generate man"));
+            assert_eq!(page.outcome, Ok(Plan::Generate(Document::Man, name)));
+        }
         for bad in [
             "--generate",
             "--generate ksh",

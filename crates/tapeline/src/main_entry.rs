@@ -43,7 +43,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),
-        Plan::Generate(document) => show(generate::text(*document, personality)),
+        Plan::Generate(document, name) => show(generate::text(*document, *name)),
     }
 }
 

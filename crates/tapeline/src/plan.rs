@@ -26,7 +26,7 @@ pub enum Plan {
     /// Show the version as iperf3 does.
     Iperf3Version,
     /// Print a document made from the option table.
-    Generate(Document),
+    Generate(Document, CommandName),
 }
 
 impl Plan {
@@ -40,7 +40,7 @@ impl Plan {
                 Iperf3Task::Server(plan, _) => plan.techniques = techniques,
             },
             Self::Try(plan, _) => plan.techniques = techniques,
-            Self::Help(_) | Self::Version | Self::Iperf3Version | Self::Generate(_) => {}
+            Self::Help(_) | Self::Version | Self::Iperf3Version | Self::Generate(..) => {}
         }
     }
 }
@@ -100,6 +100,31 @@ pub enum HelpPage {
     Short,
     /// tapeline's, with details.
     Full,
+}
+
+/// A name under which the program has a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandName {
+    /// tapeline's own.
+    Tapeline,
+    /// That of iperf 2.2.1.
+    Iperf,
+    /// That of iperf3 3.22.
+    Iperf3,
+}
+
+impl CommandName {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Tapeline, Self::Iperf, Self::Iperf3];
+
+    /// As it is typed.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Tapeline => "tapeline",
+            Self::Iperf => "iperf",
+            Self::Iperf3 => "iperf3",
+        }
+    }
 }
 
 /// A document made from the option table.

@@ -2,30 +2,40 @@
 
 use std::fmt::Write as _;
 
-use tapeline_dialect::Personality;
-
-use super::candidates::{CONGESTION_CONTROLS, Candidates, candidates};
-use super::{NAMES, long_spellings, spellings, usable};
-use crate::options::{Arity, OptionSpec, Sides};
+use super::candidates::{CONGESTION_CONTROLS, Candidates};
+use super::entry::{Entry, entries};
+use crate::options::{Arity, Sides};
+use crate::plan::CommandName;
 
 /// The script for all names.
 pub(super) fn script() -> String {
     let mut script = HEAD.to_owned();
     for (list, arity) in [("required", Arity::Required), ("optional", Arity::Optional)] {
-        let _ = writeln!(script, "\n# Offers values of options, {list} ones.");
+        let _ = writeln!(
+            script,
+            "\n# Offers values of options of a name ($1), {list} ones."
+        );
         let _ = writeln!(script, "_tapeline_{list}() {{\n    case $1 in");
-        for spec in with_value(arity) {
-            let offer = offer(&candidates(spec));
-            let _ = writeln!(script, "        {}) {offer} ;;", spellings(spec).join("|"));
+        for (names, entries) in [("iperf3", entries(CommandName::Iperf3)), ("*", iperf2())] {
+            let _ = writeln!(script, "    {names}) case $2 in");
+            for entry in entries.iter().filter(|entry| entry.arity == arity) {
+                let offer = offer(&entry.candidates);
+                let _ = writeln!(
+                    script,
+                    "        {}) {offer} ;;",
+                    entry.spellings().join("|")
+                );
+            }
+            script.push_str("        *) return 1 ;;\n    esac ;;\n");
         }
-        script.push_str("        *) return 1 ;;\n    esac\n}\n");
+        script.push_str("    esac\n}\n");
     }
     script.push_str("\n# The options of a name ($1) for a job ($2).\n_tapeline_options() {\n");
     script.push_str("    case $1/$2 in\n");
-    for (name, personality) in NAMES {
+    for name in CommandName::ALL {
         for (job, applies) in JOBS {
-            let words = options(personality, applies).join(" ");
-            let _ = writeln!(script, "        {name}/{job}) echo '{words}' ;;");
+            let words = options(name, applies).join(" ");
+            let _ = writeln!(script, "        {}/{job}) echo '{words}' ;;", name.word());
         }
     }
     script.push_str("    esac\n}\n");
@@ -42,25 +52,30 @@ const JOBS: [(&str, Applies); 4] = [
     ("*", |_| true),
 ];
 
-/// Options of that arity under any name.
-fn with_value(arity: Arity) -> impl Iterator<Item = &'static OptionSpec> {
-    let own = usable(Personality::Native);
-    let others =
-        usable(Personality::Iperf2).filter(|spec| !spec.personalities.include(Personality::Native));
-    own.chain(others).filter(move |spec| spec.arity == arity)
+/// The options of iperf 2's names, under which none has two meanings.
+fn iperf2() -> Vec<Entry> {
+    let mut both = entries(CommandName::Tapeline);
+    let known: Vec<_> = both.iter().flat_map(Entry::spellings).collect();
+    let others = entries(CommandName::Iperf).into_iter();
+    both.extend(others.filter(|entry| {
+        let spellings = entry.spellings();
+        !spellings.iter().any(|spelling| known.contains(spelling))
+    }));
+    both
 }
 
-fn options(personality: Personality, applies: Applies) -> Vec<String> {
-    usable(personality)
-        .filter(|spec| applies(spec.sides))
-        .flat_map(|spec| {
-            let equals = long_spellings(spec).map(|name| format!("{name}="));
-            let equals = (spec.arity == Arity::Optional).then_some(equals);
-            spellings(spec)
-                .into_iter()
-                .chain(equals.into_iter().flatten())
-        })
-        .collect()
+fn options(name: CommandName, applies: Applies) -> Vec<String> {
+    let entries = entries(name).into_iter();
+    let words = entries
+        .filter(|entry| applies(entry.sides))
+        .flat_map(|entry| {
+            let mut words = entry.spellings();
+            if entry.arity == Arity::Optional {
+                words.extend(entry.words.iter().map(|word| format!("{word}=")));
+            }
+            words
+        });
+    words.collect()
 }
 
 fn offer(candidates: &Candidates) -> String {
@@ -76,7 +91,7 @@ fn offer(candidates: &Candidates) -> String {
     }
 }
 
-const HEAD: &str = r#"# Completion for bash of tapeline and iperf, made by `tapeline --generate bash`.
+const HEAD: &str = r#"# Completion for bash of tapeline, iperf and iperf3, made by `tapeline --generate bash`.
 
 # Offers what compgen finds for the word $current.
 _tapeline_offer() {
@@ -98,11 +113,11 @@ _tapeline() {
     local words=("${COMP_WORDS[@]}") at=$COMP_CWORD
     local current=${words[at]} option=${words[at-1]} name=${words[0]##*/} job= equals= word
     COMPREPLY=()
-    [[ $name == iperf ]] || name=tapeline
+    [[ $name == iperf || $name == iperf3 ]] || name=tapeline
     if [[ ${words[1]} == --as && $at -gt 2 ]]; then
         word=${words[2]}
         [[ $word == = ]] && word=${words[3]}
-        [[ $word == iperf ]] && name=iperf
+        [[ $word == iperf || $word == iperf3 ]] && name=$word
     fi
     # A word --name=value arrives as three.
     if [[ $current == = ]]; then
@@ -111,15 +126,15 @@ _tapeline() {
         option=${words[at-2]} equals=yes
     fi
     if [[ $option == --as ]]; then
-        _tapeline_offer -W 'tapeline iperf'
+        _tapeline_offer -W 'tapeline iperf iperf3'
         return
     elif [[ $option == --generate ]]; then
         _tapeline_offer -W 'man bash zsh fish'
         return
-    elif _tapeline_required "$option"; then
+    elif _tapeline_required "$name" "$option"; then
         return
     elif [[ $equals ]]; then
-        _tapeline_optional "$option"
+        _tapeline_optional "$name" "$option"
         return
     fi
     for word in "${words[@]:1:at-1}"; do
@@ -140,5 +155,5 @@ _tapeline() {
         _tapeline_offer -W try
     fi
 }
-complete -F _tapeline tapeline iperf
+complete -F _tapeline tapeline iperf iperf3
 "#;

@@ -2,6 +2,7 @@
 
 use tapeline_base::Tos;
 
+use crate::iperf3;
 use crate::options::{OptionId as Id, OptionSpec};
 
 /// Where Linux lists the congestion controls that are loaded.
@@ -45,6 +46,26 @@ pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
         Id::FileInput | Id::Output => Candidates::Files,
         Id::Client | Id::SsmHost => Candidates::Hosts,
         Id::TapDevice | Id::TunDevice => Candidates::Devices,
+        _ => Candidates::Nothing,
+    }
+}
+
+/// The same for an option of iperf3.
+pub(super) fn candidates_iperf3(spec: &iperf3::Spec) -> Candidates {
+    use iperf3::Id;
+    match spec.id {
+        Id::Format => Candidates::Words(vec!["k", "m", "g", "t", "K", "M", "G", "T"]),
+        Id::Dscp => Candidates::Words(
+            Tos::names()
+                .filter(|name| iperf3::dscp(name).is_some())
+                .collect(),
+        ),
+        Id::Debug => Candidates::Words(vec!["1", "2", "3", "4"]),
+        Id::Congestion => Candidates::CongestionControls,
+        Id::File | Id::PidFile | Id::LogFile => Candidates::Files,
+        Id::PublicKey | Id::PrivateKey | Id::AuthorizedUsers => Candidates::Files,
+        Id::Client => Candidates::Hosts,
+        Id::BindDevice => Candidates::Devices,
         _ => Candidates::Nothing,
     }
 }

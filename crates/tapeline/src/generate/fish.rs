@@ -2,17 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::candidates::{CONGESTION_CONTROLS, Candidates, candidates};
-use super::{NAMES, usable};
-use crate::options::{Arity, OptionSpec};
+use super::candidates::{CONGESTION_CONTROLS, Candidates};
+use super::entry::{Entry, entries};
+use crate::options::Arity;
+use crate::plan::CommandName;
 
 /// The script for all names.
 pub(super) fn script() -> String {
     let mut script = HEAD.to_owned();
-    for (name, personality) in NAMES {
-        let _ = writeln!(script, "\ncomplete -c {name} -f");
-        for spec in usable(personality) {
-            let _ = writeln!(script, "complete -c {name}{}", arguments(spec));
+    for name in CommandName::ALL {
+        let word = name.word();
+        let _ = writeln!(script, "\ncomplete -c {word} -f");
+        for entry in entries(name) {
+            let _ = writeln!(script, "complete -c {word}{}", arguments(&entry));
         }
     }
     script.push_str(OWN_WORDS);
@@ -20,38 +22,37 @@ pub(super) fn script() -> String {
 }
 
 const HEAD: &str =
-    "# Completion for fish of tapeline and iperf, made by `tapeline --generate fish`.\n";
+    "# Completion for fish of tapeline, iperf and iperf3, made by `tapeline --generate fish`.\n";
 
 const OWN_WORDS: &str = "
 complete -c tapeline -n __fish_is_first_arg -a try -d 'measure at once'
-complete -c tapeline -n __fish_is_first_arg -l as -x -a 'tapeline iperf' -d 'behave as another name does'
+complete -c tapeline -n __fish_is_first_arg -l as -x -a 'tapeline iperf iperf3' -d 'behave as another name does'
 complete -c tapeline -n __fish_is_first_arg -l generate -x -a 'man bash zsh fish' -d 'print a manual page or completions'
 ";
 
-fn arguments(spec: &OptionSpec) -> String {
+fn arguments(entry: &Entry) -> String {
     let mut arguments = String::new();
     // An option of one job is not offered once the other job is chosen.
-    match (spec.sides.client, spec.sides.server) {
+    match (entry.sides.client, entry.sides.server) {
         (true, false) => arguments.push_str(" -n '__fish_not_contain_opt -s s server'"),
         (false, true) => arguments.push_str(" -n '__fish_not_contain_opt -s c client'"),
         _ => {}
     }
-    if let Some(letter) = spec.short {
+    if let Some(letter) = entry.letter {
         let _ = write!(arguments, " -s {letter}");
     }
-    for name in [spec.long_name(), spec.alias].into_iter().flatten() {
-        let _ = write!(arguments, " -l {name}");
+    for word in &entry.words {
+        let _ = write!(arguments, " -l {}", word.trim_start_matches('-'));
     }
-    let candidates = candidates(spec);
-    match (spec.arity, &candidates) {
+    match (entry.arity, &entry.candidates) {
         (Arity::Required, Candidates::Files) => arguments.push_str(" -r -F"),
         (Arity::Required, _) => arguments.push_str(" -x"),
         (Arity::Switch | Arity::Optional, _) => {}
     }
-    if let Some(values) = values(&candidates) {
+    if let Some(values) = values(&entry.candidates) {
         let _ = write!(arguments, " -a {}", quoted(&values));
     }
-    let _ = write!(arguments, " -d {}", quoted(spec.help));
+    let _ = write!(arguments, " -d {}", quoted(&entry.help));
     arguments
 }
 

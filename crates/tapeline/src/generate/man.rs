@@ -9,7 +9,7 @@ use crate::options::{Group, OptionSpec, Sides};
 use crate::version::OWN;
 
 /// Day of the last change to the pages' own text.
-const DATE: &str = "2026-11-21";
+pub(super) const DATE: &str = "2026-11-21";
 
 /// The page of a name.
 pub(super) fn page(personality: Personality) -> String {
@@ -36,8 +36,12 @@ pub(super) fn page(personality: Personality) -> String {
     notes(&mut page);
     page.section("SEE ALSO");
     page.paragraph(match personality {
-        Personality::Native => "iperf(1), ss(8), tc(8), ip(8), tcp(7), udp(7), socket(7)",
-        Personality::Iperf2 => "tapeline(1), ss(8), tc(8), ip(8), tcp(7), udp(7), socket(7)",
+        Personality::Native => {
+            "iperf(1), iperf3(1), ss(8), tc(8), ip(8), tcp(7), udp(7), socket(7)"
+        }
+        Personality::Iperf2 => {
+            "tapeline(1), iperf3(1), ss(8), tc(8), ip(8), tcp(7), udp(7), socket(7)"
+        }
     });
     page.finish()
 }
@@ -48,7 +52,7 @@ fn synopsis(personality: Personality) -> &'static [&'static str] {
             "tapeline -s [OPTIONS]",
             "tapeline -c HOST [OPTIONS]",
             "tapeline try [HOST] [OPTIONS]",
-            "tapeline --as iperf [OPTIONS]",
+            "tapeline --as iperf|iperf3 [OPTIONS]",
             "tapeline --generate man|bash|zsh|fish",
         ],
         Personality::Iperf2 => &["iperf -s [OPTIONS]", "iperf -c HOST [OPTIONS]"],
@@ -66,7 +70,8 @@ fn description(personality: Personality) -> &'static [&'static str] {
              trips, TCP and UDP one after the other and prints one page; without HOST it needs no \
              server.",
             "Called iperf, or with --as iperf as the first words, the program has the command \
-             line, the text and the CSV of iperf 2.2.1: see iperf(1).",
+             line, the text and the CSV of iperf 2.2.1: see iperf(1). Under the name iperf3 it has \
+             those of iperf3 3.22: see iperf3(1).",
             "--generate, as the first word, prints this page (man, as roff source) or the \
              completions for a shell.",
         ],

@@ -5,8 +5,10 @@
 
 mod bash;
 mod candidates;
+mod entry;
 mod fish;
 mod man;
+mod man_iperf3;
 mod roff;
 #[cfg(all(test, unix))]
 mod tests;
@@ -15,12 +17,16 @@ mod zsh;
 use tapeline_dialect::Personality;
 
 use crate::options::{Availability, OptionSpec, all};
-use crate::plan::Document;
+use crate::plan::{CommandName, Document};
 
 /// The text of a document, without its last line end.
-pub(crate) fn text(document: Document, personality: Personality) -> String {
+pub(crate) fn text(document: Document, name: CommandName) -> String {
     let text = match document {
-        Document::Man => man::page(personality),
+        Document::Man => match name {
+            CommandName::Tapeline => man::page(Personality::Native),
+            CommandName::Iperf => man::page(Personality::Iperf2),
+            CommandName::Iperf3 => man_iperf3::page(),
+        },
         Document::Bash => bash::script(),
         Document::Zsh => zsh::script(),
         Document::Fish => fish::script(),
@@ -28,30 +34,9 @@ pub(crate) fn text(document: Document, personality: Personality) -> String {
     text.trim_end().to_owned()
 }
 
-/// Program names that completions are for.
-const NAMES: [(&str, Personality); 2] = [
-    ("tapeline", Personality::Native),
-    ("iperf", Personality::Iperf2),
-];
-
 /// The options that can be used under a name, in the order of the help.
 fn usable(personality: Personality) -> impl Iterator<Item = &'static OptionSpec> {
     all().filter(move |spec| {
         spec.availability == Availability::Available && spec.personalities.include(personality)
     })
-}
-
-/// Every spelling of an option: `-l`, `--len`, and the second names.
-fn spellings(spec: &OptionSpec) -> Vec<String> {
-    let letter = spec.short.map(|letter| format!("-{letter}"));
-    letter.into_iter().chain(long_spellings(spec)).collect()
-}
-
-/// The long spellings of an option; names that only manuals know are left out when there is
-/// another.
-fn long_spellings(spec: &OptionSpec) -> impl Iterator<Item = String> {
-    [spec.long_name(), spec.alias]
-        .into_iter()
-        .flatten()
-        .map(|name| format!("--{name}"))
 }

@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use tapeline_dialect::Personality;
 
-use super::{Document, spellings, text, usable};
-use crate::options::Availability;
+use super::entry::entries;
+use super::{CommandName, Document, text, usable};
+use crate::options::OptionSpec;
 
 /// Output of a program that is given `input`, or `None` when the program is not installed.
 fn through(program: &str, arguments: &[&str], input: &str) -> Option<(String, String, bool)> {
@@ -42,29 +43,43 @@ fn through(program: &str, arguments: &[&str], input: &str) -> Option<(String, St
     ))
 }
 
-const BOTH: [Personality; 2] = [Personality::Native, Personality::Iperf2];
-
 #[test]
-fn a_page_has_every_option_and_variable_of_its_name() {
-    for personality in BOTH {
-        let page = text(Document::Man, personality);
+fn a_page_has_every_option_of_its_name() {
+    for name in CommandName::ALL {
+        let page = text(Document::Man, name);
         assert!(page.is_ascii());
-        for spec in usable(personality).filter(|spec| !spec.help.is_empty()) {
-            for name in spellings(spec) {
-                let bold = format!("\\fB{}\\fR", name.replace('-', "\\-"));
-                assert!(page.contains(&bold), "{name} in {personality:?}");
-            }
-            if let Some((_, variable)) = spec.variable {
-                assert!(page.contains(&format!("\n{variable}\n")), "{variable}");
+        for entry in entries(name).iter().filter(|entry| !entry.help.is_empty()) {
+            for spelling in entry.spellings() {
+                let bold = format!("\\fB{}\\fR", spelling.replace('-', "\\-"));
+                assert!(page.contains(&bold), "{spelling} in {name:?}");
             }
         }
     }
 }
 
 #[test]
+fn a_page_has_every_variable_of_its_name() {
+    for (name, personality) in [
+        (CommandName::Tapeline, Personality::Native),
+        (CommandName::Iperf, Personality::Iperf2),
+    ] {
+        let page = text(Document::Man, name);
+        let listed = |spec: &&OptionSpec| !spec.help.is_empty();
+        for (_, variable) in usable(personality)
+            .filter(listed)
+            .filter_map(|s| s.variable)
+        {
+            assert!(page.contains(&format!("\n{variable}\n")), "{variable}");
+        }
+    }
+    let page = text(Document::Man, CommandName::Iperf3);
+    assert!(page.contains("IPERF3_PASSWORD"));
+}
+
+#[test]
 fn groff_formats_the_pages_without_a_warning() {
-    for personality in BOTH {
-        let page = text(Document::Man, personality);
+    for name in CommandName::ALL {
+        let page = text(Document::Man, name);
         let arguments = ["-man", "-Tutf8", "-ww", "-P-cbou", "-rLL=80n"];
         let Some((shown, said, good)) = through("groff", &arguments, &page) else {
             return;
@@ -76,8 +91,8 @@ fn groff_formats_the_pages_without_a_warning() {
 
 #[test]
 fn mandoc_finds_nothing_to_warn_of() {
-    for personality in BOTH {
-        let page = text(Document::Man, personality);
+    for name in CommandName::ALL {
+        let page = text(Document::Man, name);
         let Some((said, _, good)) = through("mandoc", &["-T", "lint", "-W", "warning"], &page)
         else {
             return;
@@ -102,7 +117,7 @@ fn bash(line: &str) -> Option<Vec<String>> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let script = format!(
         "set -u\n{}\nCOMP_WORDS=({})\nCOMP_CWORD={}\n_tapeline\nprintf '%s\\n' \"${{COMPREPLY[@]:-}}\"\n",
-        text(Document::Bash, Personality::Native),
+        text(Document::Bash, CommandName::Tapeline),
         quoted.join(" "),
         words.len() - 1,
     );
@@ -134,13 +149,23 @@ fn bash_offers_options_values_and_jobs() {
     assert_eq!(offered("tapeline -c h -f g"), ["g"]);
     assert_eq!(offered("tapeline -c h -y "), ["C"]);
     assert_eq!(offered("tapeline -c h -t "), [""; 0]);
-    assert_eq!(offered("tapeline --as i"), ["iperf"]);
+    assert_eq!(offered("tapeline --as i"), ["iperf", "iperf3"]);
+    // The same letter is another option under another name.
+    assert_eq!(offered("iperf3 -c h -Z "), [""; 0]);
+    assert_eq!(offered("iperf3 -c h --bid"), ["--bidir"]);
+    assert_eq!(offered("tapeline --as iperf3 -s --bid"), [""; 0]);
+    assert_eq!(
+        offered("/opt/iperf3 -c h --dscp af4"),
+        ["af41", "af42", "af43"]
+    );
+    assert_eq!(offered("iperf3 -c h --debug="), ["1", "2", "3", "4"]);
     assert_eq!(offered("tapeline --generate b"), ["bash"]);
     let listed = std::fs::read_to_string(super::candidates::CONGESTION_CONTROLS);
     if let Ok(listed) = listed {
         let controls: Vec<_> = listed.split_whitespace().collect();
         assert_eq!(offered("tapeline -c h -Z "), controls);
         assert_eq!(offered("iperf -c h --tcp-cca="), controls);
+        assert_eq!(offered("iperf3 -c h -C "), controls);
     }
 }
 
@@ -158,48 +183,50 @@ fn bash_offers_files_where_a_file_is_meant() {
 
 #[test]
 fn bash_offers_every_option_of_a_name() {
-    for (name, personality) in super::NAMES {
-        let Some(offered) = bash(&format!("{name} -")) else {
+    for name in CommandName::ALL {
+        let Some(offered) = bash(&format!("{} -", name.word())) else {
             return;
         };
-        for spec in usable(personality) {
-            assert_eq!(spec.availability, Availability::Available);
-            for spelling in spellings(spec) {
-                assert!(offered.contains(&spelling), "{spelling} under {name}");
-            }
+        for spelling in entries(name).iter().flat_map(|entry| entry.spellings()) {
+            assert!(offered.contains(&spelling), "{spelling} under {name:?}");
         }
     }
 }
 
 #[test]
 fn zsh_hears_of_every_option_and_its_values() {
-    let script = text(Document::Zsh, Personality::Native);
-    for (name, personality) in super::NAMES {
+    let script = text(Document::Zsh, CommandName::Tapeline);
+    for name in CommandName::ALL {
+        let word = name.word();
         // What the completion system would be told, one argument a line.
         let asked = format!(
             "_arguments() {{ print -rl -- \"$@\" }}\n\
-             service={name}\nwords=({name} '')\nCURRENT=2\n{script}"
+             service={word}\nwords=({word} '')\nCURRENT=2\n{script}"
         );
         let Some((shown, said, good)) = through("zsh", &["-f"], &asked) else {
             return;
         };
         assert!(good && said.is_empty(), "{said}");
-        for spelling in usable(personality).flat_map(spellings) {
+        for spelling in entries(name).iter().flat_map(|entry| entry.spellings()) {
             let told = shown.lines().any(|line| {
                 let named = line.split_once(')').map(|(_, rest)| rest);
                 let rest = named.and_then(|named| named.strip_prefix(&*spelling));
                 rest.is_some_and(|rest| rest.trim_start_matches(['+', '=', '-']).starts_with('['))
             });
-            assert!(told, "{spelling} under {name}");
+            assert!(told, "{spelling} under {name:?}");
         }
         assert!(shown.contains("(-S --tos)-S+["), "{shown}");
-        assert!(shown.contains(":TOS:(af11 af12"), "{shown}");
+        let values = match name {
+            CommandName::Tapeline | CommandName::Iperf => ":TOS:(af11 af12",
+            CommandName::Iperf3 => "N|NAME:(af11 af12",
+        };
+        assert!(shown.contains(values), "{shown}");
     }
 }
 
 #[test]
 fn fish_offers_options_and_values() {
-    let script = text(Document::Fish, Personality::Native);
+    let script = text(Document::Fish, CommandName::Tapeline);
     let offered = |line: &str| -> Option<Vec<String>> {
         let script = format!("{script}\ncomplete -C '{line}'\n");
         let (shown, said, _) = through("fish", &["--no-config"], &script)?;
@@ -217,4 +244,6 @@ fn fish_offers_options_and_values() {
     );
     assert_eq!(offered("tapeline -s --full").expect("fish"), [""; 0]);
     assert_eq!(offered("tapeline tr").expect("fish"), ["try"]);
+    assert_eq!(offered("iperf3 --bid").expect("fish"), ["--bidir"]);
+    assert_eq!(offered("iperf3 -s --bid").expect("fish"), [""; 0]);
 }

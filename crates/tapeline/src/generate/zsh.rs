@@ -2,32 +2,36 @@
 
 use std::fmt::Write as _;
 
-use tapeline_dialect::Personality;
-
-use super::candidates::{CONGESTION_CONTROLS, Candidates, candidates};
-use super::{NAMES, long_spellings, spellings, usable};
-use crate::options::{Arity, OptionId as Id, OptionSpec};
+use super::candidates::{CONGESTION_CONTROLS, Candidates};
+use super::entry::{Entry, entries};
+use crate::options::Arity;
+use crate::plan::CommandName;
 
 /// The script for all names.
 pub(super) fn script() -> String {
     let mut script = format!(
-        "#compdef tapeline iperf\n\
-         # Completion for zsh of tapeline and iperf, made by `tapeline --generate zsh`.\n\n\
+        "#compdef tapeline iperf iperf3\n\
+         # Completion for zsh of tapeline, iperf and iperf3, made by `tapeline --generate zsh`.\n\n\
          _tapeline_congestion_controls() {{\n    \
              local file={CONGESTION_CONTROLS}\n    \
              [[ -r $file ]] && compadd -- ${{=\"$(<$file)\"}}\n\
          }}\n\n"
     );
-    for (name, personality) in NAMES {
-        let _ = writeln!(script, "_{name}_arguments() {{\n    _arguments -s -S \\");
-        for spec in usable(personality) {
-            for line in lines(spec, personality) {
+    for name in CommandName::ALL {
+        let _ = writeln!(
+            script,
+            "_{}_arguments() {{\n    _arguments -s -S \\",
+            name.word()
+        );
+        let entries = entries(name);
+        for entry in &entries {
+            for line in lines(entry, &entries) {
                 let _ = writeln!(script, "        {line} \\");
             }
         }
-        script.push_str(match personality {
-            Personality::Native => OWN_WORDS,
-            Personality::Iperf2 => "        && return\n",
+        script.push_str(match name {
+            CommandName::Tapeline => OWN_WORDS,
+            CommandName::Iperf | CommandName::Iperf3 => "        && return\n",
         });
         script.push_str("}\n\n");
     }
@@ -35,17 +39,18 @@ pub(super) fn script() -> String {
     script
 }
 
-const OWN_WORDS: &str = "        '(-)--as[behave as another name does]:name:(tapeline iperf)' \\
+const OWN_WORDS: &str =
+    "        '(-)--as[behave as another name does]:name:(tapeline iperf iperf3)' \\
         '(-)--generate[print a manual page or completions]:document:(man bash zsh fish)' \\
         '1::job:(try)' \\
         '2::host:_hosts' && return
 ";
 
 const MAIN: &str = "case ${service:-tapeline} in
-    iperf) _iperf_arguments ;;
+    iperf|iperf3) _${service}_arguments ;;
     *)
-        if [[ $words[2] == --as && $words[3] == iperf ]] && (( CURRENT > 3 )); then
-            _iperf_arguments
+        if [[ $words[2] == --as && $words[3] == iperf(|3) ]] && (( CURRENT > 3 )); then
+            _$words[3]_arguments
         else
             _tapeline_arguments
         fi
@@ -54,23 +59,23 @@ esac
 ";
 
 /// One argument of `_arguments` for each spelling.
-fn lines(spec: &OptionSpec, personality: Personality) -> Vec<String> {
-    let not_with = excluded(spec, personality);
-    let letter = spec.short.map(|letter| match spec.arity {
+fn lines(entry: &Entry, all: &[Entry]) -> Vec<String> {
+    let not_with = excluded(entry, all);
+    let letter = entry.letter.map(|letter| match entry.arity {
         Arity::Required => format!("-{letter}+"),
         Arity::Switch | Arity::Optional => format!("-{letter}"),
     });
-    let words = long_spellings(spec).map(|name| match spec.arity {
-        Arity::Switch => name,
-        Arity::Required => format!("{name}="),
-        Arity::Optional => format!("{name}=-"),
+    let words = entry.words.iter().map(|word| match entry.arity {
+        Arity::Switch => word.clone(),
+        Arity::Required => format!("{word}="),
+        Arity::Optional => format!("{word}=-"),
     });
-    let value = match spec.arity {
+    let value = match entry.arity {
         Arity::Switch => String::new(),
-        Arity::Required => format!(":{}:{}", escaped(spec.value_name), action(spec)),
-        Arity::Optional => format!("::{}:{}", escaped(spec.value_name), action(spec)),
+        Arity::Required => format!(":{}:{}", escaped(entry.value), action(&entry.candidates)),
+        Arity::Optional => format!("::{}:{}", escaped(entry.value), action(&entry.candidates)),
     };
-    let help = escaped(spec.help);
+    let help = escaped(&entry.help);
     let lines = letter.into_iter().chain(words);
     lines
         .map(|name| format!("'({not_with}){name}[{help}]{value}'"))
@@ -79,24 +84,21 @@ fn lines(spec: &OptionSpec, personality: Personality) -> Vec<String> {
 
 /// What cannot follow once the option is there: its other spellings; for a job the options of
 /// other jobs.
-fn excluded(spec: &OptionSpec, personality: Personality) -> String {
-    let mut names = spellings(spec);
-    let others: fn(&OptionSpec) -> bool = match spec.id {
-        Id::Server => |other| !other.sides.server,
-        Id::Client => |other| !other.sides.client,
+fn excluded(entry: &Entry, all: &[Entry]) -> String {
+    let mut names = entry.spellings();
+    let others: fn(&Entry) -> bool = match entry.words.first().map(String::as_str) {
+        Some("--server") => |other| !other.sides.server,
+        Some("--client") => |other| !other.sides.client,
         _ => |_| false,
     };
-    names.extend(
-        usable(personality)
-            .filter(|other| others(other))
-            .flat_map(spellings),
-    );
+    let others = all.iter().filter(|other| others(other));
+    names.extend(others.flat_map(Entry::spellings));
     names.dedup();
     names.join(" ")
 }
 
-fn action(spec: &OptionSpec) -> String {
-    match candidates(spec) {
+fn action(candidates: &Candidates) -> String {
+    match candidates {
         Candidates::Nothing => " ".to_owned(),
         Candidates::Words(words) => format!("({})", words.join(" ")),
         Candidates::Files => "_files".to_owned(),

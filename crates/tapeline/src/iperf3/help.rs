@@ -1,6 +1,6 @@
 //! The help: iperf3's sections, made from the table.
 
-use super::options::{End, Spec, TABLE};
+use super::options::{End, Spec, listed};
 use crate::options::Arity;
 
 /// Column of the descriptions.
@@ -19,8 +19,7 @@ pub(crate) fn page() -> String {
     ] {
         lines.push(String::new());
         lines.push(title.to_owned());
-        let shown = |spec: &&Spec| spec.end == end && !spec.help.is_empty();
-        for spec in TABLE.iter().filter(shown) {
+        for spec in listed().filter(|spec| spec.end == end) {
             describe(spec, &mut lines);
         }
     }

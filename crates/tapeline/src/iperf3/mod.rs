@@ -36,10 +36,11 @@ use crate::message::CliMessage;
 use crate::plan::{HelpPage, Plan};
 use crate::resolve::Resolution;
 use fault::Fault;
-use options::Id;
 use settings::Settings;
 
 pub(crate) use help::page;
+pub(crate) use options::{End, Id, Spec, listed};
+pub(crate) use quantity::dscp;
 
 /// The version whose place this program takes; peers and readers of JSON see it.
 pub(crate) const VERSION: &str = "3.22";

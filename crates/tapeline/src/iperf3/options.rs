@@ -5,7 +5,7 @@ use crate::options::Arity;
 /// Identity of an option; one per row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[rustfmt::skip]
-pub(super) enum Id {
+pub(crate) enum Id {
     Port, Format, Interval, Daemon, OneOff, Verbose, Json, JsonStream, JsonStreamFull, Version,
     Server, Client, Udp, Bitrate, BitrateLimit, MaxDuration, Time, Bytes, Blocks, Length,
     Parallel, Reverse, Bidir, Window, Bind, BindDevice, ClientPort, SegmentSize, NoDelay,
@@ -19,7 +19,7 @@ pub(super) enum Id {
 
 /// Which end an option belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Both,
     Client,
     Server,
@@ -27,17 +27,17 @@ pub(super) enum End {
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spec {
-    pub(super) id: Id,
-    pub(super) letter: Option<char>,
+pub(crate) struct Spec {
+    pub(crate) id: Id,
+    pub(crate) letter: Option<char>,
     /// Names behind `--`, the main one first.
-    pub(super) names: &'static [&'static str],
-    pub(super) arity: Arity,
-    pub(super) end: End,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) arity: Arity,
+    pub(crate) end: End,
     /// The value as the help shows it.
-    pub(super) value: &'static str,
+    pub(crate) value: &'static str,
     /// One line of help; empty where the help is silent.
-    pub(super) help: &'static str,
+    pub(crate) help: &'static str,
 }
 
 const fn row(
@@ -138,6 +138,11 @@ pub(super) const TABLE: &[Spec] = &[
     row(Id::Debug, Some('d'), &["debug"], Optional, Both, "LEVEL", "tell what happens inside, 1 to 4 (4)"),
     row(Id::Help, Some('h'), &["help"], Switch, Both, "", "show this help"),
 ];
+
+/// The options that help and documents list.
+pub(crate) fn listed() -> impl Iterator<Item = &'static Spec> {
+    TABLE.iter().filter(|spec| !spec.help.is_empty())
+}
 
 /// What a long name, perhaps abbreviated, means.
 #[derive(Clone, Debug)]

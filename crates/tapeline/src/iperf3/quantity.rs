@@ -104,7 +104,7 @@ pub(super) fn any_base(text: &str) -> Option<i64> {
 }
 
 /// The type of service byte of a DSCP, by number or name.
-pub(super) fn dscp(text: &str) -> Option<u8> {
+pub(crate) fn dscp(text: &str) -> Option<u8> {
     let name = text.to_ascii_lowercase();
     if let Some((_, tos)) = NAMES.iter().find(|(known, _)| *known == name) {
         return Some(*tos);

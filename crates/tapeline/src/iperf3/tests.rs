@@ -412,3 +412,36 @@ fn help_and_version_come_at_once() {
         assert!(line.chars().count() <= 100, "{line}");
     }
 }
+
+/// What 3.22 lists, without SCTP, which it lists where it was built with it.
+#[rustfmt::skip]
+const LISTED: [&str; 67] = [
+    "-p, --port", "-f, --format", "-i, --interval", "-I, --pidfile", "-F, --file",
+    "-A, --affinity", "-B, --bind", "--bind-dev", "-V, --verbose", "-J, --json", "--json-stream",
+    "--json-stream-full-output", "--logfile", "--forceflush", "--timestamps", "--rcv-timeout",
+    "--snd-timeout", "--cntl-ka", "-m, --mptcp", "-d, --debug", "-v, --version", "-h, --help",
+    "-s, --server", "-D, --daemon", "-1, --one-off", "--server-bitrate-limit", "--idle-timeout",
+    "--server-max-duration", "--rsa-private-key-path", "--authorized-users-path",
+    "--time-skew-threshold", "--use-pkcs1-padding", "-c, --client", "-u, --udp",
+    "--connect-timeout", "-b, --bitrate", "--pacing-timer", "--fq-rate", "-t, --time",
+    "-n, --bytes", "-k, --blockcount", "-l, --length", "--cport", "-P, --parallel",
+    "-R, --reverse", "--bidir", "-w, --window", "-C, --congestion", "-M, --set-mss",
+    "-N, --no-delay", "-4, --version4", "-6, --version6", "-S, --tos", "--dscp", "-L, --flowlabel",
+    "-Z, --zerocopy", "--skip-rx-copy", "-O, --omit", "-T, --title", "--extra-data",
+    "--get-server-output", "--udp-counters-64bit", "--gsro", "--repeating-payload",
+    "--dont-fragment", "--username", "--rsa-public-key-path",
+];
+
+#[test]
+fn the_help_lists_what_3_22_lists() {
+    let page = super::page();
+    for names in LISTED {
+        let listed = page.lines().any(|line| {
+            let rest = line
+                .strip_prefix("  ")
+                .and_then(|line| line.strip_prefix(names));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '[']))
+        });
+        assert!(listed, "{names} in\n{page}");
+    }
+}
