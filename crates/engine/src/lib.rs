@@ -42,6 +42,7 @@ mod udp_send;
 mod udp_traffic;
 mod variable_rate;
 mod work;
+mod yield_spin;
 
 pub use burst_intake::{
     BurstFormat, BurstHead, BurstIntake, BurstPlan, BurstRecord, LatencyFrom, Preamble,

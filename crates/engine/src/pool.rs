@@ -3,7 +3,8 @@
 //! Up to [`THREADED_FLOWS`] flows have a thread with blocking calls, which is cheapest
 //! per byte; more are dealt out to one polling worker per processor.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +21,9 @@ use crate::work::{Call, Cause, Ending, Step, TcpWork, run_blocking};
 pub const THREADED_FLOWS: usize = 64;
 /// Steps of one ready flow before the next one's turn.
 const BUDGET: usize = 16;
-/// Longest wait of a polling worker between two looks at stop flags and patience.
+/// Ready flows that a polling worker is told of at a time.
+const EVENTS: usize = 256;
+/// Longest wait of a polling worker between two looks at stop flags.
 const TICK: Duration = Duration::from_millis(20);
 const WAKE_TOKEN: u64 = u64::MAX;
 
@@ -247,8 +250,10 @@ fn start_worker(threaded: &Arc<AtomicUsize>) -> io::Result<Worker> {
 struct Slot {
     job: Job,
     interest: Interest,
-    /// Paced flows wait here instead of for readiness.
+    /// A paced flow waits for this time instead of for readiness.
     not_before: Option<MonoTime>,
+    /// When the flow is to be looked at although its socket is not ready.
+    look: MonoTime,
 }
 
 /// A worker that serves many flows in turns.
@@ -257,13 +262,18 @@ struct Polled {
     waker: Arc<Waker>,
     inbox: mpsc::Receiver<Job>,
     threaded: Arc<AtomicUsize>,
-    slots: HashMap<u64, Slot>,
-    next_token: u64,
+    /// By token; places of ended flows are used again.
+    slots: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    /// Times of `not_before` and `look`. An entry whose slot has other times is void.
+    looks: BinaryHeap<Reverse<(MonoTime, usize)>>,
     clock: SystemClock,
     /// Read buffer of whichever flow has its turn.
     scratch: Vec<u8>,
     /// Flows whose turn comes; kept so that a round allocates nothing.
-    turns: Vec<u64>,
+    turns: Vec<usize>,
+    /// When stop flags were looked at last.
+    swept: MonoTime,
     closed: bool,
 }
 
@@ -279,58 +289,65 @@ impl Polled {
             waker,
             inbox,
             threaded,
-            slots: HashMap::new(),
-            next_token: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            looks: BinaryHeap::new(),
             clock: SystemClock,
             scratch: Vec::new(),
             turns: Vec::new(),
+            swept: MonoTime::ZERO,
             closed: false,
         }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.free.len() == self.slots.len()
     }
 
     /// Serves until the pool is gone and every flow has ended. When the poller fails,
     /// dropping the flows ends them.
     fn run(mut self) {
-        let mut events = Events::with_capacity(256);
-        let mut swept = self.clock.now();
-        while !(self.closed && self.slots.is_empty()) {
-            let wait = if self.slots.is_empty() {
-                Wait::Forever
-            } else {
-                Wait::AtMost(self.next_wait())
-            };
-            if self.poller.wait(&mut events, wait).is_err() {
+        let mut events = Events::with_capacity(EVENTS);
+        while !(self.closed && self.is_idle()) {
+            if self.round(&mut events).is_err() {
                 break;
-            }
-            let mut woken = false;
-            for event in events.iter() {
-                if event.token == WAKE_TOKEN {
-                    woken = true;
-                } else {
-                    self.turns.push(event.token);
-                }
-            }
-            if woken {
-                self.waker.drain();
-                self.take_jobs();
-            }
-            self.take_turns();
-            let now = self.clock.now();
-            self.paced(now);
-            if now.since(swept) >= TICK {
-                swept = now;
-                self.sweep();
             }
         }
     }
 
-    fn next_wait(&self) -> Duration {
+    /// Waits, and gives flows that are ready, due or stopped their turn.
+    fn round(&mut self, events: &mut Events) -> io::Result<()> {
+        self.poller.wait(events, self.next_wait())?;
+        let mut woken = false;
+        for event in events.iter() {
+            match usize::try_from(event.token) {
+                Ok(token) if event.token != WAKE_TOKEN => self.turns.push(token),
+                _ => woken = true,
+            }
+        }
+        if woken {
+            self.waker.drain();
+            self.take_jobs();
+        }
+        self.take_turns();
         let now = self.clock.now();
-        self.slots
-            .values()
-            .filter_map(|slot| slot.not_before)
-            .min()
-            .map_or(TICK, |due| due.since(now).min(TICK))
+        self.look(now);
+        if now.since(self.swept) >= TICK {
+            self.swept = now;
+            self.sweep();
+        }
+        Ok(())
+    }
+
+    fn next_wait(&self) -> Wait {
+        if self.is_idle() {
+            return Wait::Forever;
+        }
+        let now = self.clock.now();
+        Wait::AtMost(match self.looks.peek() {
+            Some(Reverse((due, _))) => due.since(now).min(TICK),
+            None => TICK,
+        })
     }
 
     fn take_jobs(&mut self) {
@@ -347,42 +364,49 @@ impl Polled {
     }
 
     fn admit(&mut self, job: Job) {
-        let token = self.next_token;
+        let place = self.free.pop().unwrap_or(self.slots.len());
         let interest = job.work.interest();
-        match self.poller.register(&job.work.conn(), token, interest) {
+        match self
+            .poller
+            .register(&job.work.conn(), place as u64, interest)
+        {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // The other direction of the connection lives here, and a poller knows a
-                // socket once.
-                return spawn_flow(job, Room::of(&self.threaded, usize::MAX));
-            }
             Err(error) => {
+                if place < self.slots.len() {
+                    self.free.push(place);
+                }
+                if error.kind() == io::ErrorKind::AlreadyExists {
+                    // The other direction of the connection lives here, and a poller knows a
+                    // socket once.
+                    return spawn_flow(job, Room::of(&self.threaded, usize::MAX));
+                }
                 let now = self.clock.now();
                 return job.finish(Ending::new(Cause::Worker(error), now));
             }
         }
-        self.next_token += 1;
         let needed = job.work.scratch_length();
         if self.scratch.len() < needed {
             self.scratch.resize(needed, 0);
         }
-        self.slots.insert(
-            token,
-            Slot {
-                job,
-                interest,
-                not_before: None,
-            },
-        );
-        self.turn(token);
+        let slot = Slot {
+            job,
+            interest,
+            not_before: None,
+            look: MonoTime::FAR,
+        };
+        match self.slots.get_mut(place) {
+            Some(free) => *free = Some(slot),
+            None => self.slots.push(Some(slot)),
+        }
+        self.turn(place);
     }
 
     /// A few steps of one flow.
-    fn turn(&mut self, token: u64) {
-        let Some(slot) = self.slots.get_mut(&token) else {
+    fn turn(&mut self, place: usize) {
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
             return;
         };
-        slot.not_before = None;
+        let waited_for = slot.not_before.take();
         for _ in 0..BUDGET {
             let now = self.clock.now();
             let work = slot.job.work.as_mut();
@@ -393,56 +417,85 @@ impl Polled {
             .unwrap_or_else(|_| Step::Finished(broken("internal fault")));
             match step {
                 Step::Progress => {}
-                Step::NotReady => break,
+                Step::Partial | Step::NotReady => break,
                 Step::NotBefore(due) => {
                     slot.not_before = Some(due);
                     break;
                 }
-                Step::Finished(ending) => {
-                    self.remove(token, ending);
-                    return;
-                }
+                Step::Finished(ending) => return self.remove(place, ending),
             }
         }
         let wanted = match slot.not_before {
-            Some(_) => Interest::NONE,
+            Some(due) => {
+                if waited_for != Some(due) {
+                    self.looks.push(Reverse((due, place)));
+                }
+                Interest::NONE
+            }
             None => slot.job.work.interest(),
         };
         if wanted != slot.interest
             && self
                 .poller
-                .modify(&slot.job.work.conn(), token, wanted)
+                .modify(&slot.job.work.conn(), place as u64, wanted)
                 .is_ok()
         {
             slot.interest = wanted;
         }
+        // A time that moves on with the data is corrected when it comes.
+        let look = slot.job.work.next_look();
+        if look < slot.look {
+            slot.look = look;
+            self.looks.push(Reverse((look, place)));
+        }
     }
 
-    fn remove(&mut self, token: u64, ending: Ending) {
-        if let Some(slot) = self.slots.remove(&token) {
+    fn remove(&mut self, place: usize, ending: Ending) {
+        if let Some(slot) = self.slots.get_mut(place).and_then(Option::take) {
+            self.free.push(place);
             let _ = self.poller.deregister(&slot.job.work.conn());
             slot.job.finish(ending);
         }
     }
 
-    /// Gives paced flows whose time has come their turn.
-    fn paced(&mut self, now: MonoTime) {
-        let due = |slot: &Slot| slot.not_before.is_some_and(|due| due <= now);
-        let slots = self.slots.iter().filter(|(_, slot)| due(slot));
-        self.turns.extend(slots.map(|(token, _)| *token));
+    /// Gives flows whose time has come their turn.
+    fn look(&mut self, now: MonoTime) {
+        while let Some(Reverse((due, place))) = self.looks.peek().copied()
+            && due <= now
+        {
+            self.looks.pop();
+            let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
+                continue;
+            };
+            if slot.not_before == Some(due) {
+                slot.not_before = None;
+                self.turns.push(place);
+            } else if slot.look == due {
+                slot.look = slot.job.work.next_look();
+                if slot.look <= now {
+                    slot.look = MonoTime::FAR;
+                    self.turns.push(place);
+                } else if slot.look < MonoTime::FAR {
+                    self.looks.push(Reverse((slot.look, place)));
+                }
+            }
+        }
         self.take_turns();
     }
 
-    /// Lets every flow see stop flags, deadlines and its own patience.
+    /// Lets flows that were told to stop see it.
     fn sweep(&mut self) {
-        self.turns.extend(self.slots.keys().copied());
+        let told = |slot: &Slot| slot.job.stop.is_raised();
+        let slots = self.slots.iter().enumerate();
+        let told = slots.filter(|(_, slot)| slot.as_ref().is_some_and(told));
+        self.turns.extend(told.map(|(place, _)| place));
         self.take_turns();
     }
 
     fn take_turns(&mut self) {
         let mut turns = std::mem::take(&mut self.turns);
-        for token in turns.drain(..) {
-            self.turn(token);
+        for place in turns.drain(..) {
+            self.turn(place);
         }
         self.turns = turns;
     }

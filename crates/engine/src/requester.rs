@@ -10,7 +10,8 @@ use tapeline_sys::{Interest, SystemClock, TcpConn};
 use crate::counters::{ExchangeCell, ExchangeCounters, ExchangePublisher};
 use crate::histogram::HistogramRecorder;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork};
+use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
+use crate::yield_spin::YieldSpin;
 
 /// When the server had a request, and when it answered, by its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,9 @@ pub struct RequestPlan<S> {
     pub burst: Option<RequestBurst>,
     /// Acknowledge responses at once.
     pub quickack: bool,
+    /// Look for a response, yielding in between, for about as long as responses take before
+    /// sleeping; only where a worker serves this flow alone and requests are back to back.
+    pub yield_spin: bool,
     /// The clocks agree: one-way delays are counted.
     pub one_way: bool,
     /// Stop asking at this time.
@@ -123,6 +127,8 @@ pub struct Requester<S> {
     counters: ExchangeCounters,
     publisher: ExchangePublisher,
     delays: DelayHistogram,
+    /// How responses are waited for, unless by sleeping at once.
+    spin: Option<YieldSpin>,
 }
 
 impl<S: RequestStamp> Requester<S> {
@@ -151,6 +157,7 @@ impl<S: RequestStamp> Requester<S> {
             counters,
             publisher,
             delays: DelayHistogram::with_room(),
+            spin: (plan.yield_spin && plan.burst.is_none()).then(YieldSpin::new),
             plan,
         }
     }
@@ -217,6 +224,9 @@ impl<S: RequestStamp> Requester<S> {
         // By the steady clock, so that no step of the other one is in any delay.
         let wall = self.asked_wall + round_trip;
         self.mark(now);
+        if let Some(spin) = &mut self.spin {
+            spin.learn(round_trip);
+        }
         let nanos = i64::try_from(round_trip.as_nanos()).unwrap_or(i64::MAX);
         self.delays.record(nanos);
         if let Some(histogram) = &mut self.plan.histograms.round_trips {
@@ -277,7 +287,7 @@ impl<S: RequestStamp> Requester<S> {
     }
 
     fn failed(&mut self, stage: Stage, error: std::io::Error, now: MonoTime) -> Step {
-        if !crate::work::is_not_ready(&error) {
+        if !is_not_ready(&error) {
             return self.finish(Cause::Failed(stage, error), now);
         }
         let silence = now.since(self.moved);
@@ -317,14 +327,19 @@ impl<S: RequestStamp> Requester<S> {
 
     fn receive(&mut self, got: usize, now: MonoTime, call: Call) -> Step {
         let conn = &self.plan.conn;
-        if self.plan.quickack {
+        // The next request carries the acknowledgement where it leaves at once.
+        if self.plan.quickack && self.plan.burst.is_some() {
             // Every segment sent turns delayed acknowledgements on again.
             let _ = conn.set_quickack(true);
         }
         let room = &mut self.response[got..];
-        let result = match call {
-            Call::Blocking => conn.recv(room),
-            Call::NonBlocking => conn.recv_nonblocking(room),
+        let result = match (call, &self.spin) {
+            (Call::Blocking, Some(spin)) => match spin.receive(conn, room, self.asked) {
+                Err(error) if is_not_ready(&error) => conn.recv(room),
+                done => done,
+            },
+            (Call::Blocking, None) => conn.recv(room),
+            (Call::NonBlocking, _) => conn.recv_nonblocking(room),
         };
         match result {
             Ok(0) => {
@@ -378,6 +393,12 @@ impl<S: RequestStamp> TcpWork for Requester<S> {
 
     fn conn(&self) -> &TcpConn {
         &self.plan.conn
+    }
+
+    fn next_look(&self) -> MonoTime {
+        let overdue = self.plan.deadline.map(|due| due + self.plan.patience);
+        let silent = self.moved + self.plan.patience;
+        overdue.unwrap_or(MonoTime::FAR).min(silent) + Duration::from_nanos(1)
     }
 
     fn interest(&self) -> Interest {

@@ -9,7 +9,8 @@ use tapeline_sys::{Interest, SystemClock, TcpConn};
 
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork};
+use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
+use crate::yield_spin::YieldSpin;
 
 /// What a server does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,9 @@ pub struct ResponsePlan<R> {
     pub read_length: u64,
     /// Acknowledge requests at once: with the response, or by itself when that is held back.
     pub quickack: bool,
+    /// While requests come one right after the other, look for the next one, yielding in
+    /// between, before sleeping; only where a worker serves this flow alone.
+    pub yield_spin: bool,
     /// End at this time.
     pub deadline: Option<MonoTime>,
     /// End as vanished when a request that has begun, or the taking of a response, stands still
@@ -63,6 +67,11 @@ pub struct ResponsePlan<R> {
     /// The protocol's answer.
     pub respond: R,
 }
+
+/// Requests that are closer than this come one right after the other.
+const CLOSE: Duration = Duration::from_micros(200);
+/// Such gaps before the next request is expected at once.
+const CLOSE_REQUESTS: u32 = 2;
 
 enum Phase {
     /// Reading a request.
@@ -84,6 +93,10 @@ pub struct Responder<R> {
     moved: MonoTime,
     counters: ReceiveCounters,
     publisher: ReceivePublisher,
+    spin: YieldSpin,
+    /// When the last request was complete, and how many before it came right after each other.
+    asked: MonoTime,
+    close: u32,
 }
 
 impl<R: Respond> Responder<R> {
@@ -109,6 +122,9 @@ impl<R: Respond> Responder<R> {
             moved: now,
             counters,
             publisher,
+            spin: YieldSpin::new(),
+            asked: now,
+            close: 0,
             plan,
         }
     }
@@ -146,7 +162,12 @@ impl<R: Respond> Responder<R> {
         }
         let conn = &self.plan.conn;
         let room = &mut self.plan.buffer[got..self.plan.request_length];
+        let spins = self.plan.yield_spin && self.close >= CLOSE_REQUESTS;
         let result = match call {
+            Call::Blocking if spins => match self.spin.receive(conn, room, self.asked) {
+                Err(error) if is_not_ready(&error) => conn.recv(room),
+                done => done,
+            },
             Call::Blocking => conn.recv(room),
             Call::NonBlocking => conn.recv_nonblocking(room),
         };
@@ -179,6 +200,14 @@ impl<R: Respond> Responder<R> {
     /// A request is complete.
     fn request(&mut self, now: MonoTime) -> Step {
         self.received = self.clock.wall();
+        let gap = now.since(self.asked);
+        self.asked = now;
+        self.close = if gap < CLOSE {
+            self.close.saturating_add(1)
+        } else {
+            0
+        };
+        self.spin.learn(gap);
         let request = &self.plan.buffer[..self.plan.request_length];
         match self.plan.respond.read(request) {
             Answer::Reply { length, hold } => {
@@ -266,6 +295,14 @@ impl<R: Respond> TcpWork for Responder<R> {
 
     fn conn(&self) -> &TcpConn {
         &self.plan.conn
+    }
+
+    fn next_look(&self) -> MonoTime {
+        let deadline = self.plan.deadline.unwrap_or(MonoTime::FAR);
+        match self.phase {
+            Phase::Reading { got: 0 } => deadline,
+            _ => deadline.min(self.moved + self.plan.patience + Duration::from_nanos(1)),
+        }
     }
 
     fn interest(&self) -> Interest {

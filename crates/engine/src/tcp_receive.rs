@@ -179,6 +179,15 @@ pub struct TcpReceiver<I> {
     low_water: Option<LowWater>,
 }
 
+/// A call that reads.
+struct Read {
+    /// Bytes that it asked for.
+    wanted: usize,
+    /// The bytes are in the buffer.
+    kept: bool,
+    result: io::Result<usize>,
+}
+
 impl<I: Intake> TcpReceiver<I> {
     /// A receiver that starts with its first step.
     #[must_use]
@@ -210,7 +219,7 @@ impl<I: Intake> TcpReceiver<I> {
         }
     }
 
-    fn receive(&self, buffer: &mut [u8], call: Call) -> (bool, io::Result<usize>) {
+    fn receive(&self, buffer: &mut [u8], call: Call) -> Read {
         let plan = &self.plan;
         let reach = if plan.discard {
             self.discarded_at_once().max(buffer.len())
@@ -227,7 +236,20 @@ impl<I: Intake> TcpReceiver<I> {
             (false, Call::Blocking) => plan.conn.recv_discard(length),
             (false, Call::NonBlocking) => plan.conn.recv_discard_nonblocking(length),
         };
-        (kept, result)
+        Read {
+            wanted: length,
+            kept,
+            result,
+        }
+    }
+
+    /// Longest silence of the peer.
+    fn patience(&self) -> Duration {
+        if self.begun {
+            self.plan.patience
+        } else {
+            self.plan.first_patience
+        }
     }
 
     /// Most bytes to discard in one go.
@@ -289,7 +311,11 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
         if plan.quickack {
             let _ = plan.conn.set_quickack(true);
         }
-        let (kept, result) = self.receive(buffer, call);
+        let Read {
+            wanted,
+            kept,
+            result,
+        } = self.receive(buffer, call);
         match result {
             Ok(0) => {
                 let now = SystemClock.now();
@@ -311,17 +337,16 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 if let Some(schedule) = &mut self.plan.schedule {
                     schedule.sent(received as u64, now);
                 }
-                Step::Progress
+                if received < wanted {
+                    Step::Partial
+                } else {
+                    Step::Progress
+                }
             }
             Err(error) if is_not_ready(&error) => {
                 self.watch_reads(0, now, call);
                 let silence = now.since(self.intake.last());
-                let patience = if self.begun {
-                    self.plan.patience
-                } else {
-                    self.plan.first_patience
-                };
-                if silence > patience {
+                if silence > self.patience() {
                     return self.finish(Cause::Vanished(silence), self.intake.last());
                 }
                 Step::NotReady
@@ -336,5 +361,12 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
 
     fn interest(&self) -> Interest {
         Interest::READ
+    }
+
+    fn next_look(&self) -> MonoTime {
+        let deadline = self.plan.deadline.unwrap_or(MonoTime::FAR);
+        // Just behind it: patience is over when more than that has passed.
+        let vanished = self.intake.last() + self.patience() + Duration::from_nanos(1);
+        deadline.min(vanished)
     }
 }

@@ -145,14 +145,19 @@ const INPUT_PAUSE: Duration = Duration::from_millis(1);
 /// buffer goes out all the same.
 const STOPPED_DRAIN: Duration = Duration::from_millis(20);
 
+/// Time between two looks at whether a closing connection still moves.
+const DRAIN_LOOK: Duration = Duration::from_millis(200);
+
 enum Phase {
     Sending,
-    /// The data is out since `since`; `acked` bytes of it had arrived at `moved`.
+    /// The data is out since `since`; `acked` bytes of it had arrived at `moved`, by a look at
+    /// `looked`.
     Draining {
         since: MonoTime,
         until: MonoTime,
         acked: Option<u64>,
         moved: MonoTime,
+        looked: MonoTime,
         cause: Cause,
     },
     Over,
@@ -263,7 +268,11 @@ impl TcpSender {
         {
             Ok(sent) => {
                 self.record(sent, SystemClock.now());
-                Step::Progress
+                if offset + sent < length {
+                    Step::Partial
+                } else {
+                    Step::Progress
+                }
             }
             Err(error) if is_not_ready(&error) => self.not_ready(now),
             Err(error) => self.end_data(now, Cause::Failed(Stage::Send, error)),
@@ -424,6 +433,7 @@ impl TcpSender {
             until: now + limit,
             acked: None,
             moved: now,
+            looked: now,
             cause,
         };
         Step::Progress
@@ -435,6 +445,7 @@ impl TcpSender {
             until,
             acked,
             moved,
+            looked,
             cause,
         } = &mut self.phase
         else {
@@ -443,9 +454,12 @@ impl TcpSender {
         if self.plan.stop.is_raised() {
             *until = (*until).min(now + STOPPED_DRAIN);
         }
-        let arrived = self.plan.conn.tcp_info().and_then(|info| info.bytes_acked);
-        if arrived != *acked {
-            (*acked, *moved) = (arrived, now);
+        if now >= *until || now.since(*looked) >= DRAIN_LOOK {
+            *looked = now;
+            let arrived = self.plan.conn.tcp_info().and_then(|info| info.bytes_acked);
+            if arrived != *acked {
+                (*acked, *moved) = (arrived, now);
+            }
         }
         let (since, until) = (*since, *until);
         if now >= until {
@@ -510,6 +524,23 @@ impl TcpWork for TcpSender {
 
     fn conn(&self) -> &TcpConn {
         &self.plan.conn
+    }
+
+    fn next_look(&self) -> MonoTime {
+        match self.phase {
+            Phase::Sending => {
+                let plan = &self.plan;
+                let pacing = plan.pacing.map_or(MonoTime::FAR, |pacing| pacing.next());
+                // Just behind it: patience is over when more than that has passed.
+                let vanished = self.counters.last + plan.patience + Duration::from_nanos(1);
+                plan.deadline
+                    .unwrap_or(MonoTime::FAR)
+                    .min(pacing)
+                    .min(vanished)
+            }
+            Phase::Draining { until, looked, .. } => until.min(looked + DRAIN_LOOK),
+            Phase::Over => MonoTime::FAR,
+        }
     }
 
     fn interest(&self) -> Interest {

@@ -24,11 +24,13 @@ pub enum Technique {
     /// TCP reads of tiny segments, and of what is not copied, wait for many at once
     /// (`SO_RCVLOWAT`).
     LowWaterMark,
+    /// Messages that are expected at once are looked for, yielding in between, before sleeping.
+    YieldSpin,
 }
 
 impl Technique {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::UdpSegmentation,
         Self::UdpCoalescing,
         Self::ReceiveBatch,
@@ -37,6 +39,7 @@ impl Technique {
         Self::RepeatedChunk,
         Self::PolledWorkers,
         Self::LowWaterMark,
+        Self::YieldSpin,
     ];
 
     /// Its name, as users write it.
@@ -51,6 +54,7 @@ impl Technique {
             Self::RepeatedChunk => "repeated-chunk",
             Self::PolledWorkers => "polled-workers",
             Self::LowWaterMark => "low-water-mark",
+            Self::YieldSpin => "yield-spin",
         }
     }
 

@@ -32,6 +32,8 @@ pub enum Call {
 pub enum Step {
     /// Moved data; there may be more to do at once.
     Progress,
+    /// Moved less than it wanted: the socket has no more, or takes no more, for now.
+    Partial,
     /// The socket was not ready.
     NotReady,
     /// Nothing is due before this time.
@@ -103,6 +105,9 @@ pub trait TcpWork: Send {
     fn conn(&self) -> &TcpConn;
     /// What readiness lets the next step make progress.
     fn interest(&self) -> Interest;
+    /// When a step has something to do although the socket is not ready: at a deadline, or
+    /// when the peer's silence has lasted too long. It may move on with the data.
+    fn next_look(&self) -> MonoTime;
 }
 
 /// Runs a workload on the calling thread until it ends.
@@ -116,7 +121,7 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
     let cpu_before = thread_cpu_time();
     let mut ending = loop {
         match work.step(clock.now(), Call::Blocking, &mut scratch) {
-            Step::Progress | Step::NotReady => {}
+            Step::Progress | Step::Partial | Step::NotReady => {}
             Step::NotBefore(due) => {
                 // A raised flag is seen by the next step.
                 let _ = pacer.wait(due, stop);

@@ -15,10 +15,10 @@ use tapeline_engine::{
     ReceiveCell, ReceiverHistograms, RequestBurst, RequestPlan, RequestStamp, Requester, Respond,
     Responder, ResponsePlan, Schedule, SendCell, ServerTimes, Step, Stop, StreamContent,
     TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Timing, UdpSendPlan, UdpTraffic,
-    VariableRate, run_udp_sender,
+    VariableRate, run_blocking, run_udp_sender,
 };
 use tapeline_stats::HistogramShape;
-use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
+use tapeline_sys::{SocketOptions, SystemClock, TcpConn, UdpSocket};
 
 use common::{LIMIT, connection};
 
@@ -61,13 +61,77 @@ fn stream_steps() {
                 let now = SystemClock.now();
                 let step = work.step(now, Call::NonBlocking, &mut scratch);
                 assert!(!matches!(step, Step::Finished(_)), "{step:?}");
-                progress += u32::from(matches!(step, Step::Progress));
+                progress += u32::from(matches!(step, Step::Progress | Step::Partial));
             }
         }
     };
     round();
     assert_eq!(allocations(round), 0);
     assert!(progress > 1000, "{progress}");
+}
+
+/// Allocations of a thread that sends so many bytes, its beginning and end included.
+fn of_a_stream(bytes: u64) -> u64 {
+    let (there, here) = connection();
+    let now = SystemClock.now();
+    let stop = Stop::new();
+    let content = StreamContent::Repeated(vec![1; 4096].into());
+    let cell = Arc::new(SendCell::new(intervals(now)));
+    let mut sender = TcpSender::new(
+        TcpSendPlan {
+            bytes: Some(bytes),
+            patience: LIMIT,
+            ..TcpSendPlan::new(Arc::new(there), content, 16_384, cell, stop.clone())
+        },
+        now,
+    );
+    let cell = Arc::new(ReceiveCell::new(intervals(now)));
+    let mut receiver = TcpReceiver::new(
+        TcpReceivePlan::new(Arc::new(here), 8192, stop.clone()),
+        ByteIntake::new(Arc::clone(&cell), 8192, 0, now),
+    );
+    let other = stop.clone();
+    let receiving = std::thread::spawn(move || {
+        allocations(|| {
+            run_blocking(&mut receiver, &other);
+        })
+    });
+    let sending = allocations(|| {
+        run_blocking(&mut sender, &stop);
+    });
+    let receiving = receiving.join().expect("the receiver");
+    assert_eq!(cell.read().bytes, bytes);
+    sending + receiving
+}
+
+#[test]
+fn threads_of_streams() {
+    assert_eq!(of_a_stream(100_000_000), of_a_stream(100_000));
+}
+
+/// Allocations of both threads of so many exchanges.
+fn of_exchanges(requests: u64) -> u64 {
+    let (there, here) = connection();
+    let now = SystemClock.now();
+    let mut plan = exchange_plan(there, now);
+    plan.burst = None;
+    plan.requests = Some(requests);
+    let mut requester = Requester::new(plan, now);
+    let mut responder = Responder::new(response_plan(here, now), now);
+    let serving = std::thread::spawn(move || {
+        allocations(|| {
+            run_blocking(&mut responder, &Stop::new());
+        })
+    });
+    let asking = allocations(|| {
+        run_blocking(&mut requester, &Stop::new());
+    });
+    asking + serving.join().expect("the server")
+}
+
+#[test]
+fn threads_of_exchanges() {
+    assert_eq!(of_exchanges(5000), of_exchanges(50));
 }
 
 #[test]
@@ -239,55 +303,59 @@ impl Respond for Echo {
     fn stamp(&mut self, _: &mut [u8], _: WallTime, _: WallTime) {}
 }
 
-#[test]
-fn exchange_steps() {
-    let (there, here) = connection();
-    let now = SystemClock.now();
+fn exchange_plan(conn: TcpConn, now: MonoTime) -> RequestPlan<Echo> {
     let histogram = || {
         let cell = HistogramCell::new(HistogramShape::DELAY, intervals(now));
         Some(HistogramRecorder::new(Arc::new(cell)))
     };
-    let mut requester = Requester::new(
-        RequestPlan {
-            conn: Arc::new(there),
-            request: vec![0; 100],
-            response_length: 100,
-            burst: Some(RequestBurst {
-                requests: 10,
-                period: Duration::from_micros(50),
-            }),
-            quickack: true,
-            one_way: true,
-            deadline: None,
-            requests: None,
-            patience: LIMIT,
-            cell: Arc::new(ExchangeCell::new(intervals(now))),
-            histograms: ExchangeHistograms {
-                round_trips: histogram(),
-                transmit: histogram(),
-                receive: histogram(),
-            },
-            stop: Stop::new(),
-            stamp: Echo,
+    RequestPlan {
+        conn: Arc::new(conn),
+        request: vec![0; 100],
+        response_length: 100,
+        burst: Some(RequestBurst {
+            requests: 10,
+            period: Duration::from_micros(50),
+        }),
+        quickack: true,
+        yield_spin: true,
+        one_way: true,
+        deadline: None,
+        requests: None,
+        patience: LIMIT,
+        cell: Arc::new(ExchangeCell::new(intervals(now))),
+        histograms: ExchangeHistograms {
+            round_trips: histogram(),
+            transmit: histogram(),
+            receive: histogram(),
         },
-        now,
-    );
-    let mut responder = Responder::new(
-        ResponsePlan {
-            conn: Arc::new(here),
-            request_length: 100,
-            buffer: vec![0; 100],
-            already: 0,
-            read_length: 800,
-            quickack: true,
-            deadline: None,
-            patience: LIMIT,
-            cell: Arc::new(ReceiveCell::new(intervals(now))),
-            stop: Stop::new(),
-            respond: Echo,
-        },
-        now,
-    );
+        stop: Stop::new(),
+        stamp: Echo,
+    }
+}
+
+fn response_plan(conn: TcpConn, now: MonoTime) -> ResponsePlan<Echo> {
+    ResponsePlan {
+        conn: Arc::new(conn),
+        request_length: 100,
+        buffer: vec![0; 100],
+        already: 0,
+        read_length: 800,
+        quickack: true,
+        yield_spin: true,
+        deadline: None,
+        patience: LIMIT,
+        cell: Arc::new(ReceiveCell::new(intervals(now))),
+        stop: Stop::new(),
+        respond: Echo,
+    }
+}
+
+#[test]
+fn exchange_steps() {
+    let (there, here) = connection();
+    let now = SystemClock.now();
+    let mut requester = Requester::new(exchange_plan(there, now), now);
+    let mut responder = Responder::new(response_plan(here, now), now);
     let mut progress = 0;
     let mut round = || {
         for _ in 0..4000 {

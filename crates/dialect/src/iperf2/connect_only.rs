@@ -39,6 +39,7 @@ pub(super) fn run(
     options: &SocketOptions,
     context: &SharedContext,
     count: Option<u64>,
+    told: bool,
 ) -> bool {
     let flows: Vec<Flow<'_>> = (0..plan.parallel)
         .map(|index| Flow {
@@ -52,6 +53,7 @@ pub(super) fn run(
                 reversed: false,
             },
             count: attempts(plan, count),
+            told,
         })
         .collect();
     let outcomes: Vec<Option<Outcome>> = std::thread::scope(|scope| {
@@ -100,6 +102,7 @@ struct Flow<'a> {
     index: usize,
     tag: FlowTag,
     count: Option<u64>,
+    told: bool,
 }
 
 impl Flow<'_> {
@@ -136,7 +139,7 @@ impl Flow<'_> {
                     due = self.next(start, due, AFTER_FAILURE);
                 }
             }
-            if attempt % FLUSH_EVERY == 0 {
+            if self.told && attempt % FLUSH_EVERY == 0 {
                 self.context.reporter.flush();
             }
         }
@@ -157,7 +160,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Connects, tells it and closes; how long connecting took.
+    /// Connects, tells it and closes; how long connecting took. Connections that are not told
+    /// may be many, so they are aborted: a close in order would keep each one's port for a minute.
     fn connect(&self) -> Result<Duration, SocketError> {
         let peer = self.target.peer(self.index);
         let connected = TcpConn::connect_or_cancel(
@@ -168,6 +172,10 @@ impl Flow<'_> {
             self.context.interruption.waker(),
         )?;
         let conn = connected.conn;
+        if !self.told {
+            let _ = conn.set_linger_zero();
+            return Ok(connected.connect_time);
+        }
         let local = conn.local_addr().unwrap_or(peer);
         let mut line = banner::connected(self.tag, local, conn.peer_addr().unwrap_or(peer));
         line.flavour = ConnectionFlavour::ConnectOnly;

@@ -7,7 +7,7 @@ use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_engine::{
     Answer, ExchangeCell, ExchangeHistograms, HistogramCell, HistogramRecorder, ReceiveCell,
     RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan,
-    ServerTimes,
+    ServerTimes, Technique,
 };
 use tapeline_report::HistogramKind;
 use tapeline_stats::HistogramShape;
@@ -183,6 +183,7 @@ impl TcpFlow {
                 response_length: settings.reply_length() as usize,
                 burst: part.burst(),
                 quickack: part.exchange.quickack,
+                yield_spin: context.techniques.uses(Technique::YieldSpin),
                 one_way: part.latency.trip_times,
                 deadline: part.deadline,
                 requests,
@@ -223,6 +224,7 @@ impl TcpFlow {
                 already: already.len(),
                 read_length: u64::from(limits::DEFAULT_TCP_LENGTH),
                 quickack: first.quickack,
+                yield_spin: context.techniques.uses(Technique::YieldSpin),
                 deadline,
                 patience: self.patience,
                 cell: Arc::clone(&cell),

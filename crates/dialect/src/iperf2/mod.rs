@@ -46,6 +46,7 @@ mod udp_session;
 mod udp_start;
 mod udp_traffic;
 mod udp_watch;
+mod visits;
 mod working_load;
 
 pub use client::run_client;

@@ -48,8 +48,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         return true;
     };
     let options = banner::client_options(plan);
-    if let ClientWorkload::ConnectOnly { count } = plan.workload {
-        return connect_only::run(plan, target, &options, context, count);
+    if let ClientWorkload::ConnectOnly { count, told } = plan.workload {
+        return connect_only::run(plan, target, &options, context, count, told);
     }
     let tags: Vec<FlowTag> = (0..plan.parallel)
         .map(|_| FlowTag {

@@ -1,6 +1,6 @@
 //! The TCP server: accept, read first messages without ever waiting for one, start flows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use super::opening::{Opening, Progress, Request};
 use super::order::EXCHANGE_LIMIT;
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
+use super::visits::Visits;
 use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
 use crate::plan::{Personality, ServerPlan};
@@ -28,8 +29,11 @@ use crate::reporter::GroupKey;
 const LISTENER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
 const INTERRUPTION: u64 = u64::MAX - 2;
-/// Connections before their tests; the oldest is dropped beyond.
-const MOST_PENDING: usize = 1024;
+/// Connections before their tests; the oldest is dropped beyond. A client may open all of its
+/// connections before it says on any of them what it wants.
+const MOST_PENDING: usize = 16_384;
+/// Connections that are accepted before others are heard again.
+const ACCEPTED_AT_ONCE: usize = 128;
 /// Pause after running out of descriptors.
 const SHED_PAUSE: Duration = Duration::from_millis(20);
 
@@ -60,13 +64,18 @@ pub(super) enum Admission {
 
 /// A connection before its test.
 struct Pending {
-    token: u64,
     conn: TcpConn,
     peer: SocketAddr,
     accepted: MonoTime,
     opening: Opening,
-    /// The first message once it is complete: it waits for its turn.
-    request: Option<Request>,
+}
+
+/// A connection whose first message is complete.
+struct Asked {
+    conn: TcpConn,
+    peer: SocketAddr,
+    accepted: MonoTime,
+    request: Request,
 }
 
 /// What was read of a first message.
@@ -104,23 +113,30 @@ pub(super) struct TcpService {
 /// What a listening thread has in its hands.
 struct Doorway {
     poller: Poller,
-    /// In the order of arrival.
-    pending: VecDeque<Pending>,
+    /// By token, and so in the order of arrival.
+    pending: BTreeMap<u64, Pending>,
+    /// What waits for its turn.
+    asked: VecDeque<Asked>,
     next_token: u64,
     served: usize,
     accepting: bool,
     /// A failure to accept has been told.
     failing: bool,
+    visits: Visits,
 }
 
 impl Doorway {
     /// Removes a connection from those that are read.
-    fn take(&mut self, at: usize) -> Option<Pending> {
-        let one = self.pending.remove(at)?;
-        if one.request.is_none() {
-            let _ = self.poller.deregister(&one.conn);
-        }
+    fn take(&mut self, token: u64) -> Option<Pending> {
+        let one = self.pending.remove(&token)?;
+        let _ = self.poller.deregister(&one.conn);
         Some(one)
+    }
+
+    /// Gives up the connection that has said nothing for the longest time.
+    fn drop_oldest(&mut self) -> Option<Pending> {
+        let (&token, _) = self.pending.first_key_value()?;
+        self.take(token)
     }
 }
 
@@ -137,15 +153,18 @@ impl TcpService {
         let mut events = Events::with_capacity(128);
         let mut door = Doorway {
             poller,
-            pending: VecDeque::new(),
+            pending: BTreeMap::new(),
+            asked: VecDeque::new(),
             next_token: 0,
             served: 0,
             accepting: true,
             failing: false,
+            visits: Visits::default(),
         };
         loop {
             self.admit_waiting(&mut door);
             if self.is_over(&door) {
+                self.tell_untold(door.visits.rest());
                 return;
             }
             self.set_accepting(&mut door);
@@ -162,6 +181,17 @@ impl TcpService {
                 }
             }
             self.drop_slow(&mut door);
+            if door.visits.due().is_some() {
+                self.tell_untold(door.visits.untold(self.context.now()));
+            }
+        }
+    }
+
+    fn tell_untold(&self, visits: Option<u64>) {
+        if let Some(visits) = visits {
+            self.context.notice(Notice::Text(format!(
+                "{visits} further connections without data were not told one by one"
+            )));
         }
     }
 
@@ -218,19 +248,22 @@ impl TcpService {
 
     fn wait(&self, door: &Doorway) -> Wait {
         let now = self.context.now();
-        let slow = door.pending.iter().find_map(|one| self.dropped_at(one));
+        let oldest = door.pending.values().next();
+        let slow = oldest.and_then(|one| self.dropped_at(one));
         let idle = self
             .iperf3
             .as_ref()
             .and_then(|service| service.waits_until());
-        match slow.into_iter().chain(self.until).chain(idle).min() {
+        let visits = door.visits.due();
+        let due = slow.into_iter().chain(self.until).chain(idle).chain(visits);
+        match due.min() {
             Some(due) => Wait::AtMost(due.since(now)),
             None => Wait::Forever,
         }
     }
 
     fn accept(&self, door: &mut Doorway) {
-        loop {
+        for _ in 0..ACCEPTED_AT_ONCE {
             match self.listener.accept() {
                 Ok(None) => return,
                 Ok(Some((conn, peer))) => {
@@ -239,36 +272,7 @@ impl TcpService {
                     if !self.admits(peer.ip()) {
                         continue;
                     }
-                    let token = door.next_token;
-                    door.next_token += 1;
-                    if door.poller.register(&conn, token, Interest::READ).is_err() {
-                        continue;
-                    }
-                    if door.pending.len() >= MOST_PENDING {
-                        door.take(0);
-                    }
-                    // A connect-back begins when it is there, not with its first byte.
-                    let request = match self.admission {
-                        Admission::Server { .. } => None,
-                        Admission::ConnectBack { .. } => Some(Request::Headerless {
-                            read: 0,
-                            threads: 1,
-                        }),
-                    };
-                    door.pending.push_back(Pending {
-                        token,
-                        conn,
-                        peer,
-                        accepted: self.context.now(),
-                        opening: Opening::new(
-                            self.plan
-                                .permit_key
-                                .as_ref()
-                                .map(|permit| permit.key.clone()),
-                        )
-                        .or_iperf3(self.iperf3.is_some()),
-                        request,
-                    });
+                    self.welcome(door, conn, peer);
                 }
                 Err(error) => {
                     // Out of descriptors or memory: let running flows free some.
@@ -276,61 +280,103 @@ impl TcpService {
                         door.failing = true;
                         self.context.notice(Notice::Text(error.to_string()));
                     }
-                    std::thread::sleep(SHED_PAUSE);
+                    if door.drop_oldest().is_none() {
+                        std::thread::sleep(SHED_PAUSE);
+                    }
                     return;
                 }
             }
         }
     }
 
+    /// Takes a connection whose first message is to come.
+    fn welcome(&self, door: &mut Doorway, conn: TcpConn, peer: SocketAddr) {
+        let accepted = self.context.now();
+        // A connect-back begins when it is there, not with its first byte.
+        if let Admission::ConnectBack { .. } = self.admission {
+            let request = Request::Headerless {
+                read: 0,
+                threads: 1,
+            };
+            return door.asked.push_back(Asked {
+                conn,
+                peer,
+                accepted,
+                request,
+            });
+        }
+        let key = self.plan.permit_key.as_ref();
+        let opening = Opening::new(key.map(|permit| permit.key.clone()));
+        let mut one = Pending {
+            conn,
+            peer,
+            accepted,
+            opening: opening.or_iperf3(self.iperf3.is_some()),
+        };
+        match self.read_caught(&mut one) {
+            Heard::Part => {}
+            heard => return self.heard(door, one, heard),
+        }
+        let token = door.next_token;
+        door.next_token += 1;
+        if door
+            .poller
+            .register(&one.conn, token, Interest::READ)
+            .is_err()
+        {
+            return;
+        }
+        if door.pending.len() >= MOST_PENDING {
+            door.drop_oldest();
+        }
+        door.pending.insert(token, one);
+    }
+
     /// Reads from a connection whose first message is not complete.
     fn hear(&self, door: &mut Doorway, token: u64) {
-        let Some(at) = door.pending.iter().position(|one| one.token == token) else {
+        let Some(one) = door.pending.get_mut(&token) else {
             return;
         };
-        let one = &mut door.pending[at];
-        let read = panic::catch_unwind(AssertUnwindSafe(|| self.read(one)));
-        match read.unwrap_or_else(|_| Heard::Refused("internal fault".into())) {
+        match self.read_caught(one) {
+            Heard::Part => {}
+            heard => {
+                if let Some(one) = door.take(token) {
+                    self.heard(door, one, heard);
+                }
+            }
+        }
+    }
+
+    /// Goes on with a connection that is not read any more.
+    fn heard(&self, door: &mut Doorway, one: Pending, heard: Heard) {
+        match heard {
             Heard::Part => {}
             // A stream of a running test does not wait for its end.
             Heard::Whole(Request::Iperf3(cookie)) if self.knows_iperf3(&cookie) => {
-                if let (Some(service), Some(one)) = (&self.iperf3, door.take(at)) {
+                if let Some(service) = &self.iperf3 {
                     service.take(one.conn, one.peer, cookie);
                 }
             }
             Heard::Whole(request) => {
-                let _ = door.poller.deregister(&door.pending[at].conn);
-                door.pending[at].request = Some(request);
+                door.asked.push_back(Asked {
+                    conn: one.conn,
+                    peer: one.peer,
+                    accepted: one.accepted,
+                    request,
+                });
                 self.admit_waiting(door);
             }
-            Heard::Nothing => {
-                if let Some(one) = door.take(at)
-                    && one.opening.is_empty()
-                {
-                    self.tell_visit(&one);
-                }
-            }
-            Heard::Refused(reason) => {
-                if let Some(one) = door.take(at) {
-                    self.refuse(one.peer, reason);
-                }
-            }
-            Heard::WrongKey => {
-                if let Some(one) = door.take(at) {
-                    self.drop_keyless(&one);
-                }
-            }
+            Heard::Nothing if one.opening.is_empty() => self.tell_visit(door, &one),
+            Heard::Nothing => {}
+            Heard::Refused(reason) => self.refuse(one.peer, reason),
+            Heard::WrongKey => self.drop_keyless(&one),
         }
     }
 
     /// Begins the tests whose first message is complete, as far as they may begin.
     fn admit_waiting(&self, door: &mut Doorway) {
         while self.has_room(door) && self.is_free() && !self.context.stop().is_raised() {
-            let ready = |one: &Pending| one.request.is_some();
-            let Some(at) = door.pending.iter().position(ready) else {
-                return;
-            };
-            let Some(one) = door.take(at) else {
+            let Some(one) = door.asked.pop_front() else {
                 return;
             };
             let peer = one.peer;
@@ -351,6 +397,11 @@ impl TcpService {
             Admission::Server { only_from } => only_from.is_none_or(|only| only == peer),
             Admission::ConnectBack { from, .. } => *from == peer,
         }
+    }
+
+    fn read_caught(&self, one: &mut Pending) -> Heard {
+        let read = panic::catch_unwind(AssertUnwindSafe(|| self.read(one)));
+        read.unwrap_or_else(|_| Heard::Refused("internal fault".into()))
     }
 
     /// Reads what is there of a first message.
@@ -382,25 +433,25 @@ impl TcpService {
     /// When a connection whose first message is not complete is dropped.
     fn dropped_at(&self, one: &Pending) -> Option<MonoTime> {
         let limit = self.plan.exchange_timeout.unwrap_or(EXCHANGE_LIMIT);
-        (one.request.is_none() && !limit.is_zero()).then(|| one.accepted + limit)
+        (!limit.is_zero()).then(|| one.accepted + limit)
     }
 
     fn drop_slow(&self, door: &mut Doorway) {
         let now = self.context.now();
-        let slow = |one: &Pending| self.dropped_at(one).is_some_and(|at| now >= at);
-        while let Some(at) = door.pending.iter().position(slow) {
-            if let Some(slow) = door.take(at) {
-                let waited = now.since(slow.accepted).as_secs_f64();
-                let reason = format!("no complete first message within {waited:.0} s");
-                self.refuse(slow.peer, reason);
-            }
+        while let Some(oldest) = door.pending.values().next()
+            && self.dropped_at(oldest).is_some_and(|at| now >= at)
+            && let Some(slow) = door.drop_oldest()
+        {
+            let waited = now.since(slow.accepted).as_secs_f64();
+            let reason = format!("no complete first message within {waited:.0} s");
+            self.refuse(slow.peer, reason);
         }
     }
 
     /// A connection that was closed without a word, such as those of `--connect-only`. It is no
     /// test: it has no number of its own.
-    fn tell_visit(&self, one: &Pending) {
-        if self.plan.personality != Personality::Iperf2 {
+    fn tell_visit(&self, door: &mut Doorway, one: &Pending) {
+        if self.plan.personality != Personality::Iperf2 || !door.visits.add(self.context.now()) {
             return;
         }
         let Ok(local) = one.conn.local_addr() else {
@@ -443,8 +494,9 @@ impl TcpService {
     }
 
     /// Begins what a complete first message asks for; returns whether a test began.
-    fn begin(&self, one: Pending) -> bool {
-        let (Some(request), Ok(local)) = (one.request, one.conn.local_addr()) else {
+    fn begin(&self, one: Asked) -> bool {
+        let request = one.request;
+        let Ok(local) = one.conn.local_addr() else {
             return false;
         };
         if let (Request::Iperf3(cookie), Some(service)) = (&request, &self.iperf3) {

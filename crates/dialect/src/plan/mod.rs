@@ -81,6 +81,8 @@ pub enum ClientWorkload {
     ConnectOnly {
         /// How many; `None` connects until the limit, or for ever.
         count: Option<u64>,
+        /// Whether each connection is told, or only what all of them came to.
+        told: bool,
     },
 }
 

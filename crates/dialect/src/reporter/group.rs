@@ -1,6 +1,6 @@
 //! Flows whose rows are added up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tapeline_base::{FlowTag, Role};
 use tapeline_report::{Event, Measure, Row, Subject};
@@ -18,7 +18,9 @@ pub(super) struct Group {
     members: usize,
     joined: usize,
     /// Next interval that each active member will tell.
-    active: BTreeMap<FlowTag, u64>,
+    active: HashMap<FlowTag, u64>,
+    /// How many active members will tell each interval next.
+    next: BTreeMap<u64, usize>,
     intervals: BTreeMap<u64, Vec<Row>>,
     totals: Vec<Row>,
     /// Datagrams that members sent, and how many members sent any.
@@ -32,7 +34,8 @@ impl Group {
             single,
             members: 0,
             joined: 0,
-            active: BTreeMap::new(),
+            active: HashMap::new(),
+            next: BTreeMap::new(),
             intervals: BTreeMap::new(),
             totals: Vec::new(),
             sent: (0, 0),
@@ -43,7 +46,25 @@ impl Group {
     pub(super) fn join(&mut self, tag: FlowTag, members: usize) {
         self.members = members;
         self.joined += 1;
-        self.active.insert(tag, 0);
+        self.awaits(tag, 0);
+    }
+
+    /// An active member will tell interval `index` next.
+    fn awaits(&mut self, tag: FlowTag, index: u64) {
+        let before = self.active.insert(tag, index);
+        *self.next.entry(index).or_default() += 1;
+        self.awaits_no_more(before);
+    }
+
+    fn awaits_no_more(&mut self, index: Option<u64>) {
+        if let Some(index) = index
+            && let Some(members) = self.next.get_mut(&index)
+        {
+            *members -= 1;
+            if *members == 0 {
+                self.next.remove(&index);
+            }
+        }
     }
 
     /// Every member has begun and ended.
@@ -58,8 +79,8 @@ impl Group {
 
     /// A member told an interval; returns the sums that are complete now.
     pub(super) fn interval(&mut self, tag: FlowTag, index: u64, row: Row) -> Vec<Event> {
-        if let Some(next) = self.active.get_mut(&tag) {
-            *next = index + 1;
+        if self.active.contains_key(&tag) {
+            self.awaits(tag, index + 1);
         }
         self.intervals.entry(index).or_default().push(row);
         self.complete_intervals()
@@ -67,7 +88,8 @@ impl Group {
 
     /// A member ended; returns the interval sums that are complete now.
     pub(super) fn total(&mut self, tag: FlowTag, row: Row, sent: Option<u64>) -> Vec<Event> {
-        self.active.remove(&tag);
+        let awaited = self.active.remove(&tag);
+        self.awaits_no_more(awaited);
         self.totals.push(row);
         if let Some(datagrams) = sent {
             self.sent.0 += datagrams;
@@ -78,7 +100,7 @@ impl Group {
 
     /// The sum over everything.
     pub(super) fn finish(mut self) -> Vec<Event> {
-        self.active.clear();
+        self.next.clear();
         let mut events = self.complete_intervals();
         let (datagrams, senders) = self.sent;
         if let Some(sum) = self.sum(&self.totals) {
@@ -104,7 +126,15 @@ impl Group {
     }
 
     fn complete_intervals(&mut self) -> Vec<Event> {
-        let slowest = self.active.values().copied().min().unwrap_or(u64::MAX);
+        let slowest = self.next.keys().next().copied().unwrap_or(u64::MAX);
+        if self
+            .intervals
+            .keys()
+            .next()
+            .is_none_or(|first| *first >= slowest)
+        {
+            return Vec::new();
+        }
         let rest = self.intervals.split_off(&slowest);
         let complete = std::mem::replace(&mut self.intervals, rest);
         complete

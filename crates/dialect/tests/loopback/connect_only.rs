@@ -12,7 +12,7 @@ use crate::harness::*;
 
 fn plan(server: std::net::SocketAddr, count: Option<u64>, limit: Limit) -> ClientPlan {
     let mut plan = client_plan(server, Tcp);
-    plan.workload = ClientWorkload::ConnectOnly { count };
+    plan.workload = ClientWorkload::ConnectOnly { count, told: true };
     plan.limit = limit;
     plan
 }
@@ -59,6 +59,36 @@ fn so_many_connections_are_told_and_added_up() {
         assert!(totals(&served).is_empty());
         assert!(connections(&served).iter().all(|line| line.tag.id.0 == 1));
     }
+}
+
+#[test]
+fn connections_that_are_not_told_are_counted_and_keep_no_port() {
+    let iperf = ServerPlan {
+        personality: Personality::Iperf2,
+        ..server_plan(V4, Tcp)
+    };
+    let server = TestServer::start(iperf);
+    let mut plan = plan(server.address, None, Limit::Never);
+    plan.workload = ClientWorkload::ConnectOnly {
+        count: Some(1000),
+        told: false,
+    };
+    let client = succeed(plan);
+    assert!(connections(&client).is_empty());
+    let times = connect_times(&client);
+    assert_eq!((times.times.count, times.errors), (1000, 0));
+    // One more, in order, so that the server has seen all before it.
+    succeed(self::plan(server.address, Some(1), Limit::Never));
+    let served = server.stop();
+    // Each was a visit without a fault: told, or summed up.
+    let summed_up = |notice: &Notice| match notice {
+        Notice::Text(text) => text.split(' ').next()?.parse::<usize>().ok(),
+        _ => None,
+    };
+    let summed_up: usize = notices(&served).iter().filter_map(summed_up).sum();
+    assert!(notices(&served).len() <= 2, "{:?}", notices(&served));
+    assert_eq!(connections(&served).len() + summed_up, 1001);
+    assert!(summed_up > 0);
 }
 
 #[test]

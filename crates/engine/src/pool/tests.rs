@@ -4,9 +4,12 @@ use std::sync::Arc;
 use tapeline_sys::{SocketOptions, TcpConn, TcpListener};
 
 use super::*;
-use crate::counters::{Intervals, SendCell};
+use crate::counters::{Intervals, ReceiveCell, SendCell};
+use crate::schedule::Schedule;
 use crate::stream_content::StreamContent;
+use crate::tcp_receive::{ByteIntake, TcpReceivePlan, TcpReceiver};
 use crate::tcp_send::{SendEnd, TcpSendPlan, TcpSender};
+use crate::timing::Timing;
 
 /// Long enough for the busiest machine; only a failing test waits for it.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -47,6 +50,9 @@ impl TcpWork for Faulty {
     }
     fn interest(&self) -> Interest {
         Interest::WRITE
+    }
+    fn next_look(&self) -> MonoTime {
+        MonoTime::FAR
     }
 }
 
@@ -172,4 +178,102 @@ fn a_pool_of_threads_shares_no_worker() {
     let called = |name: &str| [0; 3].map(|_| Some(name.to_owned()));
     assert_eq!(names(&Pool::default()), called("flows"));
     assert_eq!(names(&Pool::of_threads()), called("flow"));
+}
+
+/// A worker of many flows: free and paced senders, and their receivers.
+#[test]
+fn a_polling_worker_allocates_nothing_while_its_flows_run() {
+    let waker = Arc::new(Waker::new().expect("waker"));
+    let (jobs, inbox) = mpsc::channel();
+    let mut poller = Poller::new().expect("poller");
+    poller
+        .register(&waker, WAKE_TOKEN, Interest::READ)
+        .expect("registration");
+    let mut worker = Polled::new(poller, Arc::clone(&waker), inbox, Arc::default());
+    let stop = Stop::new();
+    let now = SystemClock.now();
+    // Short, so that boundaries are among what is measured.
+    let intervals = || Intervals::new(now, Some(Duration::from_millis(1)));
+    let give = |work: Box<dyn TcpWork>| {
+        let job = Job {
+            work,
+            stop: stop.clone(),
+            end: End(Some(Box::new(|_| {}))),
+        };
+        jobs.send(job).expect("a worker");
+    };
+    let mut cells = Vec::new();
+    for paced in [false, true, true, false, false, true] {
+        let (conn, peer) = connection();
+        let content = StreamContent::Repeated(vec![0; 8192].into());
+        let mut plan = TcpSendPlan {
+            patience: LIMIT,
+            ..TcpSendPlan::new(
+                conn,
+                content,
+                8192,
+                Arc::new(SendCell::new(intervals())),
+                stop.clone(),
+            )
+        };
+        if paced {
+            let schedule = Schedule::at_bit_rate(now, 8 * 8192, 200_000_000);
+            plan.timing = Timing::Paced(schedule.expect("a rate"));
+        }
+        give(Box::new(TcpSender::new(plan, now)));
+        let cell = Arc::new(ReceiveCell::new(intervals()));
+        cells.push(Arc::clone(&cell));
+        let plan = TcpReceivePlan::new(Arc::new(peer), 8192, stop.clone());
+        give(Box::new(TcpReceiver::new(
+            plan,
+            ByteIntake::new(cell, 8192, 0, now),
+        )));
+    }
+    waker.wake();
+    let mut events = Events::with_capacity(EVENTS);
+    let mut rounds = |count| {
+        for _ in 0..count {
+            worker.round(&mut events).expect("a round");
+        }
+    };
+    rounds(2000);
+    let before: Vec<u64> = cells.iter().map(|cell| cell.read().bytes).collect();
+    let allocated = allocation_counter::measure(|| rounds(4000));
+    assert_eq!(allocated.count_total, 0);
+    for (cell, before) in cells.iter().zip(before) {
+        assert!(cell.read().bytes > before, "a flow that stood still");
+    }
+}
+
+#[test]
+fn a_polled_flow_ends_at_its_deadline_and_when_its_peer_is_silent() {
+    let pool = Pool::new(0);
+    let stop = Stop::new();
+    let now = SystemClock.now();
+    let plan = |conn: Arc<TcpConn>| TcpReceivePlan::new(conn, 100, stop.clone());
+    let receive = |plan: TcpReceivePlan| -> Box<dyn TcpWork> {
+        let cell = Arc::new(ReceiveCell::new(Intervals::new(now, None)));
+        Box::new(TcpReceiver::new(plan, ByteIntake::new(cell, 100, 0, now)))
+    };
+    let (conn, _silent) = connection();
+    let deadline = receive(TcpReceivePlan {
+        deadline: Some(now + Duration::from_millis(50)),
+        ..plan(conn)
+    });
+    let deadline = run(&pool, deadline, &stop, true);
+    let (conn, _silent) = connection();
+    let patience = Duration::from_millis(80);
+    let silence = receive(TcpReceivePlan {
+        patience,
+        first_patience: patience,
+        ..plan(conn)
+    });
+    let silence = run(&pool, silence, &stop, true);
+    let ending = deadline.recv_timeout(LIMIT).expect("an end");
+    assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
+    let ending = silence.recv_timeout(LIMIT).expect("an end");
+    assert!(
+        matches!(ending.cause, Cause::Vanished(after) if after > patience),
+        "{ending:?}"
+    );
 }

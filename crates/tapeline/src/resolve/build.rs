@@ -231,6 +231,7 @@ fn workload(settings: &Settings, port: u16) -> ClientWorkload {
                 AskedConnects::Count(count @ 1..) => Some(count),
                 AskedConnects::Count(0) | AskedConnects::WhileTimeLasts => None,
             },
+            told: !settings.presentation.exclude.connections,
         },
         None if settings.bounceback.asked => ClientWorkload::RequestResponse(settings.exchange()),
         None => ClientWorkload::Stream(arrangement(settings, port)),
