@@ -5,6 +5,7 @@
 //! cargo xtask check                       everything else a change must pass
 //! cargo xtask ci                          check and test
 //! cargo xtask generate [FOLDER]           write manual pages and completions
+//! cargo xtask dist                        release builds, dynamic and static
 //! cargo xtask bench [--out docs/FILE.md]  compare speed with the peers
 //! ```
 #![allow(
@@ -15,6 +16,7 @@
 
 mod bench;
 mod ci;
+mod dist;
 mod generate;
 mod levels;
 mod licences;
@@ -38,6 +40,8 @@ usage: cargo xtask COMMAND
   generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
                      below FOLDER (target/share), as they are installed below
                      /usr/local/share
+  dist               build target/dist/tapeline and, without any library,
+                     target/dist/tapeline-static
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
@@ -47,7 +51,11 @@ usage: cargo xtask COMMAND
 
 fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
     let folder = folder.copied().unwrap_or("target/share");
-    generate::write(std::path::Path::new(folder))?;
+    passed(generate::write(std::path::Path::new(folder)))
+}
+
+fn passed(done: Result<(), String>) -> Result<tally::Tally, String> {
+    done?;
     let mut tally = tally::Tally::default();
     tally.pass();
     Ok(tally)
@@ -65,6 +73,7 @@ fn main() -> ExitCode {
         Some((&"check", [])) => Ok(ci::check()),
         Some((&"ci", [])) => Ok(ci::all()),
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
+        Some((&"dist", [])) => passed(dist::build()),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),
     };

@@ -72,6 +72,15 @@ impl Schedule {
         }
     }
 
+    /// The same rate, but units that follow each other within `quantum` are due together, at
+    /// the time of the first of them: for a stream, whose packets the system spaces.
+    #[must_use]
+    pub fn in_quanta(self, quantum: Duration) -> Self {
+        let units = quantum.as_nanos() / self.gap().as_nanos().max(1);
+        let units = u64::try_from(units).unwrap_or(u64::MAX).max(self.burst);
+        self.in_bursts(units)
+    }
+
     /// The gap between two units, rounded down to nanoseconds.
     #[must_use]
     pub fn gap(&self) -> Duration {
@@ -168,6 +177,20 @@ mod tests {
         }
         assert_eq!(times, [0, 0, 0, 3, 3, 3, 6]);
         assert_eq!(schedule.late(), 0);
+    }
+
+    #[test]
+    fn a_quantum_joins_units_that_are_closer_and_keeps_larger_bursts() {
+        let quantum = Duration::from_millis(1);
+        let burst_of = |rate, bursts| {
+            let schedule = Schedule::at_unit_rate(at(0), rate).expect("a rate");
+            schedule.in_bursts(bursts).in_quanta(quantum).burst
+        };
+        assert_eq!(
+            [500, 1000, 100_000].map(|rate| burst_of(rate, 1)),
+            [1, 1, 100]
+        );
+        assert_eq!([10_000, 100_000].map(|rate| burst_of(rate, 50)), [50, 100]);
     }
 
     #[test]

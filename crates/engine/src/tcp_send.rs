@@ -301,7 +301,13 @@ impl TcpSender {
             if let Some(step) = self.wait_for_turn(now, call) {
                 return Readiness::Wait(step);
             }
-            self.begin_burst(left);
+            // Waiting for room may have taken its time.
+            let now = if self.plan.wait_for_room {
+                SystemClock.now()
+            } else {
+                now
+            };
+            self.begin_burst(left, now);
         }
         if let Some(stamp) = &mut self.burst.stamp {
             stamp.wall = SystemClock.wall();
@@ -315,8 +321,13 @@ impl TcpSender {
                     // A block that input did not fill.
                     self.burst.left = 0;
                 }
+                // Only a duration needs the very beginning.
+                let began = match self.plan.write_times {
+                    Some(_) => SystemClock.now(),
+                    None => now,
+                };
                 self.write = Write {
-                    began: SystemClock.now(),
+                    began,
                     offset: 0,
                     length,
                 };
@@ -357,10 +368,10 @@ impl TcpSender {
     }
 
     /// Begins a burst of at most `left` bytes, but never less than a stamp.
-    fn begin_burst(&mut self, left: u64) {
+    fn begin_burst(&mut self, left: u64, now: MonoTime) {
         let plan = &mut self.plan;
         let stamp = plan.content.stamp_length();
-        let (slot, size) = plan.timing.begin(SystemClock.now(), plan.block);
+        let (slot, size) = plan.timing.begin(now, plan.block);
         if let (Some(publisher), Some(clock)) = (&mut plan.schedule_errors, plan.timing.clock()) {
             let delays = *clock.errors();
             publisher.publish(&DelayCounters { delays });

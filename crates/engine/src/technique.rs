@@ -1,5 +1,7 @@
 //! Optimisations that can be left out, to show what each is worth.
 
+use std::time::Duration;
+
 use tapeline_sys::ReceiveFeatures;
 
 use crate::pacer::Precision;
@@ -26,11 +28,13 @@ pub enum Technique {
     LowWaterMark,
     /// Messages that are expected at once are looked for, yielding in between, before sleeping.
     YieldSpin,
+    /// TCP writes at a rate that are less than a millisecond apart leave together.
+    PacingQuanta,
 }
 
 impl Technique {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::UdpSegmentation,
         Self::UdpCoalescing,
         Self::ReceiveBatch,
@@ -40,6 +44,7 @@ impl Technique {
         Self::PolledWorkers,
         Self::LowWaterMark,
         Self::YieldSpin,
+        Self::PacingQuanta,
     ];
 
     /// Its name, as users write it.
@@ -55,6 +60,7 @@ impl Technique {
             Self::PolledWorkers => "polled-workers",
             Self::LowWaterMark => "low-water-mark",
             Self::YieldSpin => "yield-spin",
+            Self::PacingQuanta => "pacing-quanta",
         }
     }
 
@@ -117,6 +123,16 @@ impl Techniques {
         }
     }
 
+    /// Time whose writes a TCP sender at a rate puts together.
+    #[must_use]
+    pub const fn pacing_quantum(self) -> Duration {
+        if self.uses(Technique::PacingQuanta) {
+            Duration::from_millis(1)
+        } else {
+            Duration::ZERO
+        }
+    }
+
     /// Bytes that a TCP sender keeps in memory for writes of `block`, of which `chunk` suffice.
     #[must_use]
     pub const fn payload_length(self, block: usize, chunk: usize) -> usize {
@@ -151,6 +167,9 @@ mod tests {
         assert_eq!(all.receive_features(), ReceiveFeatures::MEASURE);
         assert_eq!(all.receive_slots(64), 64);
         assert_eq!(all.precision(), Precision::Precise);
+        assert_eq!(all.pacing_quantum(), Duration::from_millis(1));
+        let quanta = all.without(Technique::PacingQuanta);
+        assert!(quanta.pacing_quantum().is_zero());
         assert_eq!([8, 100].map(|block| all.payload_length(block, 32)), [8, 32]);
         let [coalescing, batch, spin, chunk] = [
             Technique::UdpCoalescing,

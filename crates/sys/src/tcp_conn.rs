@@ -164,6 +164,9 @@ impl TcpConn {
     /// # Errors
     /// As [`TcpConn::send`].
     pub fn send_repeated(&self, chunk: &[u8], offset: usize, length: usize) -> io::Result<usize> {
+        if let Some(piece) = only_piece(chunk, offset, length) {
+            return self.send(piece);
+        }
         let mut slices = [IoSlice::new(&[]); REPETITIONS];
         let count = repeat(chunk, offset, length, &mut slices);
         retry(|| {
@@ -182,6 +185,9 @@ impl TcpConn {
         offset: usize,
         length: usize,
     ) -> io::Result<usize> {
+        if let Some(piece) = only_piece(chunk, offset, length) {
+            return self.send_nonblocking(piece);
+        }
         let mut slices = [IoSlice::new(&[]); REPETITIONS];
         let count = repeat(chunk, offset, length, &mut slices);
         retry(|| stream::send_vectored_nonblocking(&self.socket, &slices[..count]))
@@ -569,6 +575,14 @@ pub(crate) fn as_uninit(buffer: &mut [u8]) -> &mut [MaybeUninit<u8>] {
 
 /// Most repetitions of a chunk in one call (the kernel takes 1024).
 const REPETITIONS: usize = 64;
+
+/// The bytes from `offset` to `length` where they lie within one chunk: a plain call costs less
+/// than one with a list of pieces.
+#[inline]
+fn only_piece(chunk: &[u8], offset: usize, length: usize) -> Option<&[u8]> {
+    let first = offset.checked_rem(chunk.len())?;
+    chunk.get(first..first + length.saturating_sub(offset))
+}
 
 /// Points `slices` at `chunk` repeated, from `offset` to `length`; returns how many are used.
 fn repeat<'a>(

@@ -266,11 +266,15 @@ impl TcpFlow {
             Some((step, every)) => KernelPacing::stepped(plan.rate.0, step.0, every, self.start),
         });
         let gap = part.traffic.gap(part.length);
+        let quantum = context.techniques.pacing_quantum();
+        let timing = part
+            .traffic
+            .timing(self.start, part.length, part.seed, quantum);
         let plan = TcpSendPlan {
             deadline: part.deadline,
             bytes: part.bytes,
             already: part.already,
-            timing: part.traffic.timing(self.start, part.length, part.seed),
+            timing,
             wait_for_room: part.wait_for_room,
             pacing,
             write_times,

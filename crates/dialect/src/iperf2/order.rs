@@ -12,7 +12,8 @@ use tapeline_wire::iperf2::{
 use super::stamps::Settings;
 use super::udp_traffic::{FramePlan, Traffic, ordered_frames};
 use crate::plan::{
-    Arrangement, ClientPlan, ClientWorkload, Limit, Payload, Personality, Shape, StartTime,
+    Arrangement, ClientPlan, ClientWorkload, Limit, Payload, Personality, ServerPlan, Shape,
+    StartTime,
 };
 
 /// Time by which the end that receives outlasts the one that sends.
@@ -290,6 +291,25 @@ pub(super) fn patience(interval: Option<Duration>, gap: Option<Duration>) -> Dur
         .max(gap.unwrap_or_default().saturating_mul(3))
 }
 
+impl ServerPlan {
+    /// Length of the writes that a client's header orders, bytes: what it says, else by the rule
+    /// of a client's own.
+    pub(super) fn tcp_write_length(&self, header: &TcpClientHeader) -> u32 {
+        let paced = header.rate.is_some_and(|rate| rate.0 > 0);
+        let shaped = header.workload != Workload::Stream;
+        let measured = header.trip_times || self.latency.write_times;
+        let counted = self.enhanced && self.personality == Personality::Iperf2;
+        let plain = !(paced || shaped || measured || counted);
+        let default = if plain {
+            BULK_WRITE
+        } else {
+            limits::DEFAULT_TCP_LENGTH
+        };
+        let length = header.buffer_length.unwrap_or(default);
+        length.clamp(1, limits::MAX_TCP_LENGTH)
+    }
+}
+
 /// What a server's sender does on a client's order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SendOrder {
@@ -440,6 +460,31 @@ mod tests {
         let order = SendOrder::from_tcp(&TcpClientHeader::default(), None);
         assert_eq!(order.time, Some(Duration::from_secs(10)));
         assert_eq!(order.length, 131_072);
+    }
+
+    #[test]
+    fn a_server_writes_long_blocks_where_nobody_counts_them() {
+        let transports = crate::plan::ServedTransports::Both;
+        let mut plan = ServerPlan::new(Personality::Iperf2, 5001, transports);
+        let plain = TcpClientHeader::default();
+        assert_eq!(plan.tcp_write_length(&plain), BULK_WRITE);
+        let ordered = TcpClientHeader {
+            buffer_length: Some(131_072),
+            ..plain.clone()
+        };
+        let paced = TcpClientHeader {
+            rate: Some(BitRate(1_000_000)),
+            ..plain.clone()
+        };
+        let measured = TcpClientHeader {
+            trip_times: true,
+            ..plain.clone()
+        };
+        for header in [ordered, paced, measured] {
+            assert_eq!(plan.tcp_write_length(&header), 131_072, "{header:?}");
+        }
+        plan.enhanced = true;
+        assert_eq!(plan.tcp_write_length(&plain), 131_072);
     }
 
     #[test]

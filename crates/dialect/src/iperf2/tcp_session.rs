@@ -316,7 +316,7 @@ impl Session<'_> {
         } else {
             SendEnd::Shutdown
         };
-        let length = order.length.min(limits::MAX_TCP_LENGTH);
+        let length = plan.tcp_write_length(header);
         let wait_for_room = header
             .write_prefetch
             .is_some_and(|bytes| self.conn.set_notsent_lowat(bytes).is_ok());

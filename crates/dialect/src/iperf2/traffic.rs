@@ -90,13 +90,19 @@ impl TcpTraffic {
         }
     }
 
-    /// The same for the engine, from `start` on.
-    pub(super) fn timing(self, start: MonoTime, length: u32, seed: u64) -> Timing {
+    /// The same for the engine, from `start` on; blocks within `quantum` leave together.
+    pub(super) fn timing(
+        self,
+        start: MonoTime,
+        length: u32,
+        seed: u64,
+        quantum: Duration,
+    ) -> Timing {
         let bits = u64::from(length) * 8;
         let timing = match self {
             Self::Blocks { rate } => rate
                 .and_then(|rate| Schedule::at_bit_rate(start, bits, rate))
-                .map(Timing::Paced),
+                .map(|schedule| Timing::Paced(schedule.in_quanta(quantum))),
             Self::Varying { mean, deviation } => {
                 VariableRate::new(start, bits, mean as f64, deviation, seed).map(Timing::Varying)
             }

@@ -368,6 +368,7 @@ impl Traffic {
         let bits = u64::from(block) * 8;
         let timing = Schedule::at_bit_rate(self.start, bits, parameters.rate)
             .map(|schedule| schedule.in_bursts(parameters.burst.into()))
+            .map(|schedule| schedule.in_quanta(self.context.techniques.pacing_quantum()))
             .map_or(Timing::Free, Timing::Paced);
         let pacing =
             (parameters.pacing_rate > 0).then(|| KernelPacing::constant(parameters.pacing_rate));

@@ -1,0 +1,63 @@
+//! Release builds: one that is linked to the system's C library, and one that needs nothing.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::{self, Result, cargo};
+
+/// Where the programs are put.
+const FOLDER: &str = "target/dist";
+
+/// Builds both and shows their sizes.
+///
+/// # Errors
+/// A build fails, or the target of the static one cannot be had.
+pub(crate) fn build() -> Result<()> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let metadata = shell::read(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
+    let built = target_folder(&metadata);
+    compile(&[])?;
+    keep(&built.join("release/tapeline"), "tapeline")?;
+    if shell::on_path("rustup") {
+        shell::run(std::process::Command::new("rustup").args(["target", "add", &target]))?;
+    }
+    compile(&["--target", &target])?;
+    keep(
+        &built.join(&target).join("release/tapeline"),
+        "tapeline-static",
+    )
+}
+
+fn compile(more: &[&str]) -> Result<()> {
+    let common = ["build", "--release", "--package", "tapeline"];
+    shell::run(cargo().args(common).args(more))
+}
+
+/// Cargo's folder of what it builds.
+fn target_folder(metadata: &str) -> PathBuf {
+    let folder = metadata
+        .split_once("\"target_directory\":\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map_or("target", |(folder, _)| folder);
+    PathBuf::from(folder)
+}
+
+fn keep(program: &Path, name: &str) -> Result<()> {
+    let to = Path::new(FOLDER).join(name);
+    let failed = |error| format!("{}: {error}", to.display());
+    std::fs::create_dir_all(FOLDER).map_err(failed)?;
+    let size = std::fs::copy(program, &to).map_err(failed)?;
+    println!("{}: {:.2} MB", to.display(), size as f64 / 1e6);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_says_where_it_builds() {
+        let metadata = r#"{"packages":[],"target_directory":"/tmp/t","version":1}"#;
+        assert_eq!(target_folder(metadata), Path::new("/tmp/t"));
+        assert_eq!(target_folder("{}"), Path::new("target"));
+    }
+}
