@@ -27,8 +27,8 @@ pub use iperf3::{
 pub use plan::{
     AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, FairQueuePlan,
     FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, LoadDirection, MarkovChain,
-    Payload, Personality, RetryPlan, ServedTransports, ServerKey, ServerPlan, Shape, SocketPlan,
-    StartTime, WorkingLoad,
+    Payload, Personality, RetryPlan, ServedProtocols, ServedTransports, ServerKey, ServerPlan,
+    Shape, SocketPlan, StartTime, WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
 pub use tapeline_engine::{Technique, Techniques};

@@ -53,7 +53,7 @@ pub use error::{Operation, SocketError, reason};
 pub use host::{HostCounters, HostFacts, system_information};
 pub use interrupts::{Interrupts, Signal, ignore_sigpipe};
 pub use multicast::MulticastGroup;
-pub use options::{OptionFailure, SocketOption, SocketOptions};
+pub use options::{OptionFailure, SocketOption, SocketOptions, StreamProtocol};
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
     CpuTime, cpu_time_of, exit_now, is_running, peak_memory, process_cpu_time,

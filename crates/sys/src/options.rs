@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use socket2::{Socket, Type};
+use socket2::{Protocol, Socket, Type};
 use tapeline_base::Tos;
 
 use crate::error::reason;
@@ -57,9 +57,36 @@ pub struct SocketOptions {
     pub flow_label: Option<u32>,
     /// TCP: a connection is over when sent data stays unacknowledged for so long (RFC 5482).
     pub user_timeout: Option<Duration>,
-    /// TCP over several paths (RFC 8684) where the peer can, else plain TCP; only where a
-    /// socket connects.
-    pub mptcp: bool,
+    /// What carries a stream; only where a socket connects or listens.
+    pub protocol: StreamProtocol,
+}
+
+/// What carries a stream of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StreamProtocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// TCP over several paths (RFC 8684) where the peer can, else plain TCP.
+    Multipath,
+    /// SCTP (RFC 9260), a socket for each association.
+    Sctp,
+}
+
+impl StreamProtocol {
+    /// IPPROTO_SCTP, the same number on all systems.
+    const SCTP: i32 = 132;
+
+    /// # Errors
+    /// `Unsupported` where the system has no such protocol; the system's own error comes with
+    /// the socket.
+    pub(crate) fn number(self) -> io::Result<Protocol> {
+        match self {
+            Self::Tcp => Ok(Protocol::TCP),
+            Self::Multipath => system::MULTIPATH.ok_or_else(|| io::ErrorKind::Unsupported.into()),
+            Self::Sctp => Ok(Protocol::from(Self::SCTP)),
+        }
+    }
 }
 
 /// The name of one option, as in [`SocketOptions`].
@@ -89,7 +116,6 @@ pub enum SocketOption {
     DontFragment,
     FlowLabel,
     UserTimeout,
-    Mptcp,
 }
 
 impl fmt::Display for SocketOption {
@@ -115,7 +141,6 @@ impl fmt::Display for SocketOption {
             Self::DontFragment => "no fragmentation",
             Self::FlowLabel => "flow label",
             Self::UserTimeout => "user timeout",
-            Self::Mptcp => "several paths",
         })
     }
 }
@@ -161,7 +186,8 @@ impl SocketOptions {
     /// in which iperf 2.2.1 sets its own; returns those that the system refused.
     pub(crate) fn apply(&self, socket: &Socket, is_v6: bool) -> Vec<OptionFailure> {
         use SocketOption as Opt;
-        let is_tcp = socket.r#type().is_ok_and(|kind| kind == Type::STREAM);
+        let is_stream = socket.r#type().is_ok_and(|kind| kind == Type::STREAM);
+        let is_tcp = is_stream && self.protocol != StreamProtocol::Sctp;
         let mut refused = Vec::new();
         let mut note = |option, result: io::Result<()>| {
             if let Err(error) = result {
@@ -215,6 +241,8 @@ impl SocketOptions {
         }
         if is_tcp {
             self.apply_tcp(socket, &mut note);
+        } else if is_stream && self.nodelay {
+            note(Opt::Nodelay, system::set_sctp_nodelay(socket));
         }
         refused
     }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::{Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};
 use tapeline_base::Tos;
 
 use crate::address;
@@ -79,11 +79,7 @@ impl TcpConn {
         let is_v6 = peer.is_ipv6() || local.is_some_and(|address| address.is_ipv6());
         let domain = if is_v6 { Domain::IPV6 } else { Domain::IPV4 };
         let open = |error| SocketError::new(Operation::Open, peer, error);
-        let protocol = match (options.mptcp, crate::platform::options::MULTIPATH) {
-            (false, _) => Protocol::TCP,
-            (true, Some(multipath)) => multipath,
-            (true, None) => return Err(open(io::ErrorKind::Unsupported.into())),
-        };
+        let protocol = options.protocol.number().map_err(open)?;
         let socket = Socket::new(domain, Type::STREAM, Some(protocol)).map_err(open)?;
         let mut refused = options.for_peer(peer).apply(&socket, is_v6);
         if let Some(local) = local {

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::address;
 use crate::error::{Operation, SocketError};
@@ -34,7 +34,9 @@ impl TcpListener {
     ) -> Result<Opened<Self>, SocketError> {
         let fail = |operation| move |error| SocketError::new(operation, local, error);
         let domain = Domain::for_address(local);
-        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
+        let protocol = options.protocol.number();
+        let socket = protocol
+            .and_then(|protocol| Socket::new(domain, Type::STREAM, Some(protocol)))
             .map_err(fail(Operation::Open))?;
         let refused = options.apply(&socket, local.is_ipv6());
         socket

@@ -173,6 +173,26 @@ fn what_cannot_begin_says_why() {
 }
 
 #[test]
+fn what_the_system_has_not_ends_the_test_before_it_begins() {
+    let (_server, port) = server("");
+    for (arguments, text) in [
+        ("--bind-dev nodev", "No such device"),
+        ("--bind-dev nodev -u", "No such device"),
+        ("-L 5", "unable to set IPv6 flow label"),
+        ("-C nosuch", "unable to set TCP_CONGESTION"),
+    ] {
+        let ended = client(port, &format!("-n 10K {arguments}"));
+        assert_eq!(ended.code(), Some(1), "{arguments}");
+        assert!(ended.stderr.contains(text), "{arguments}: {}", ended.stderr);
+    }
+    let own = free_port();
+    for _ in 0..2 {
+        let ended = client(port, &format!("-n 10K --cport {own}"));
+        assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn bad_options_are_refused_in_json_too() {
     let ended = iperf3("-c h -J -P 200").end();
     let text = "invalid number of parallel streams (min = 1, max = 128)";
@@ -217,6 +237,24 @@ fn a_server_refuses_what_it_was_told_to() {
         "no limit of time"
     );
     assert_eq!(client(port, "-t 1 -b 1M").code(), Some(0));
+}
+
+#[test]
+fn a_server_under_this_name_serves_nobody_else() {
+    let (server, port) = server("--server-max-duration 5");
+    for arguments in ["-n 100K", "-u -b 10M -n 100K"] {
+        let other = Program::native(&format!("-c 127.0.0.1 -p {port} {arguments}")).end();
+        assert_eq!(other.code(), Some(1), "{arguments}");
+    }
+    assert_eq!(client(port, "-t 1 -b 1M").code(), Some(0));
+    assert_eq!(client(port, "-t 1 -u").code(), Some(0));
+    server.signal(Signal::TERM);
+    let ended = server.end();
+    let refusal = "iperf3: refused 127.0.0.1: it does not speak iperf3's protocol, and no other \
+                   is served here\n";
+    assert!(ended.stderr.starts_with(refusal), "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("refused").count(), 1);
+    assert_eq!(ended.stdout.matches("Accepted connection").count(), 2);
 }
 
 #[test]

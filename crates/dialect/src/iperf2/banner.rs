@@ -48,6 +48,7 @@ pub(super) fn server_options(plan: &ServerPlan, ipv6: bool) -> SocketOptions {
 fn socket_options(plan: &SocketPlan) -> SocketOptions {
     SocketOptions {
         congestion: plan.congestion.clone(),
+        protocol: plan.protocol,
         reuse_address: true,
         ttl: plan.ttl,
         tos: plan.tos,

@@ -25,7 +25,9 @@ use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::UdpService;
 use super::udp_traffic::Traffic;
 use crate::context::{Part, Tally};
-use crate::plan::{Arrangement, ClientPlan, Personality, ServedTransports, ServerPlan};
+use crate::plan::{
+    Arrangement, ClientPlan, ClientWorkload, Personality, ServedTransports, ServerPlan,
+};
 use crate::reporter::GroupKey;
 
 /// Time for which a client that refuses is asked again, and the pause in between.
@@ -267,6 +269,7 @@ impl ConnectBack {
 
 /// A client's listener for the server's connections.
 pub(super) struct ClientListener {
+    port: u16,
     done: mpsc::Receiver<()>,
     close: Stop,
     waker: Arc<Waker>,
@@ -292,6 +295,41 @@ impl ClientListener {
                 return Ok(None);
             }
         };
+        let open = |port| Self::open_on(port, slack, plan, target, context, group);
+        let opened = open(port).or_else(|notice| {
+            // On the server's own host its port is taken; the header can name any other.
+            if port == plan.ports.0 {
+                open(0).map_err(|_| notice)
+            } else {
+                Err(notice)
+            }
+        });
+        opened.map(Some)
+    }
+
+    /// The plan as this listener serves it.
+    pub(super) fn completed(listener: Option<&Self>, plan: &ClientPlan) -> ClientPlan {
+        let mut plan = plan.clone();
+        if let (
+            Some(listener),
+            ClientWorkload::Stream(
+                Arrangement::Dual { listen_port } | Arrangement::Tradeoff { listen_port },
+            ),
+        ) = (listener, &mut plan.workload)
+        {
+            *listen_port = listener.port;
+        }
+        plan
+    }
+
+    fn open_on(
+        port: u16,
+        slack: Duration,
+        plan: &ClientPlan,
+        target: &Target,
+        context: &SharedContext,
+        group: GroupKey,
+    ) -> Result<Self, Notice> {
         let server = Arc::new(server_plan(plan, port));
         let request = ListenRequest {
             plan: &server,
@@ -315,9 +353,10 @@ impl ClientListener {
         let (report, done) = mpsc::sync_channel(1);
         let groups = Arc::new(TestGroups::default());
         let most = Some(plan.parallel);
-        let body: Box<dyn FnOnce() + Send> = match plan.transport {
+        let (port, body): (u16, Box<dyn FnOnce() + Send>) = match plan.transport {
             Transport::Tcp => {
                 let (listener, banner) = open_tcp(&request, context)?;
+                let port = banner.ports.0;
                 context.reporter.event(Event::Listening(banner));
                 let service = TcpService {
                     plan: server,
@@ -332,10 +371,11 @@ impl ClientListener {
                     until: None,
                     most,
                 };
-                Box::new(move || service.run())
+                (port, Box::new(move || service.run()))
             }
             Transport::Udp => {
                 let (socket, banner) = open_udp(&request, context)?;
+                let port = banner.ports.0;
                 context.reporter.event(Event::Listening(banner));
                 let service = UdpService {
                     plan: server,
@@ -351,7 +391,7 @@ impl ClientListener {
                     most,
                     tap: None,
                 };
-                Box::new(move || service.run())
+                (port, Box::new(move || service.run()))
             }
         };
         std::thread::Builder::new()
@@ -366,14 +406,15 @@ impl ClientListener {
             Transport::Udp => deadline.unwrap_or(Duration::from_secs(3600)),
             Transport::Tcp => Duration::ZERO,
         };
-        Ok(Some(Self {
+        Ok(Self {
+            port,
             done,
             close,
             waker,
             tally,
             context: Arc::clone(context),
             patience: BACK_LIMIT + udp_time,
-        }))
+        })
     }
 
     /// Waits for the server's connections and their ends; returns whether anything failed.

@@ -14,7 +14,7 @@ use tapeline_engine::{
     TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques, WriteTimes,
 };
 use tapeline_report::{
-    BurstKind, Endpoints, Event, HistogramKind, Notice, ScheduleErrors, TrafficOperation,
+    BurstKind, Endpoints, Event, HistogramKind, Notice, Row, ScheduleErrors, TrafficOperation,
 };
 use tapeline_sys::{TcpConn, reason};
 use tapeline_wire::iperf2::BurstHeader;
@@ -31,8 +31,8 @@ const SATURATED: f64 = 0.9;
 /// Shortest flow whose processor share means something.
 const SATURATION_SPAN: Duration = Duration::from_millis(500);
 
-/// Called when a flow has ended, was reported and counted.
-pub(super) type AfterEnd = Box<dyn FnOnce() + Send>;
+/// Called when a flow has ended and was reported, with its total, and whether it failed.
+pub(super) type AfterEnd = Box<dyn FnOnce(Option<&Row>, bool) + Send>;
 
 /// One direction of a connection that is about to run.
 pub(super) struct TcpFlow {
@@ -367,7 +367,7 @@ impl TcpFlow {
         let _ = self.conn.shutdown_both();
         self.tally.begin().end(true);
         if let Some(after) = self.after {
-            after();
+            after(None, true);
         }
     }
 
@@ -409,17 +409,24 @@ impl TcpFlow {
         let shared = Arc::clone(context);
         let on_end = Box::new(move |ending: Ending| {
             let failed = tell_ending(&shared, tag, Transport::Tcp, start, &ending);
-            running.end(FlowEnd {
+            let end = FlowEnd {
                 at: ending.at,
                 ..FlowEnd::default()
-            });
+            };
+            let total = match after {
+                Some(_) => running.end_told(end),
+                None => {
+                    running.end(end);
+                    None
+                }
+            };
             if let Some(tell) = watched.epilogue {
                 tell(&shared);
             }
-            part.end(failed);
             if let Some(after) = after {
-                after();
+                after(total.as_ref(), failed);
             }
+            part.end(failed);
         });
         context.pool.run(work, &self.stop, self.many, on_end);
     }

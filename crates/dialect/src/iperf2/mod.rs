@@ -23,6 +23,7 @@ mod incoming;
 mod l4s;
 mod opening;
 mod order;
+mod other_family;
 mod server;
 #[cfg(test)]
 mod simulation;

@@ -4,6 +4,8 @@
 use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, limits};
 use tapeline_wire::iperf3::Cookie;
 
+use crate::plan::ServedProtocols;
+
 /// What a connection turned out to be.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Request {
@@ -51,9 +53,31 @@ pub(super) struct Opening {
     bytes: Vec<u8>,
     /// What a client must know to be served.
     key: Option<PermitKey>,
-    /// iperf3 clients are served too.
-    iperf3: bool,
+    /// Whose first bytes are understood.
+    families: Families,
 }
+
+/// Whose first bytes a server understands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Families {
+    #[default]
+    Iperf2,
+    Iperf3,
+    Both,
+}
+
+impl From<&ServedProtocols> for Families {
+    fn from(protocols: &ServedProtocols) -> Self {
+        match protocols {
+            ServedProtocols::Iperf2 => Self::Iperf2,
+            ServedProtocols::Iperf3(_) => Self::Iperf3,
+            ServedProtocols::Both(_) => Self::Both,
+        }
+    }
+}
+
+/// Why a server of iperf3 alone closes a connection.
+const NO_IPERF3: &str = "it does not speak iperf3's protocol, and no other is served here";
 
 impl Opening {
     /// For a server that asks for `key`.
@@ -61,17 +85,14 @@ impl Opening {
         Self {
             bytes: Vec::new(),
             key,
-            iperf3: false,
+            families: Families::Iperf2,
         }
     }
 
-    /// Serves iperf3 clients too: their first bytes are letters and digits up to a NUL, as no
-    /// other's are.
-    pub(super) fn or_iperf3(self, served: bool) -> Self {
-        Self {
-            iperf3: served,
-            ..self
-        }
+    /// For clients of these families. iperf3's first bytes are letters and digits up to a NUL,
+    /// as no other's are.
+    pub(super) fn of(self, families: Families) -> Self {
+        Self { families, ..self }
     }
 
     /// Whether nothing has arrived yet.
@@ -87,7 +108,10 @@ impl Opening {
 
     /// What is needed now.
     pub(super) fn progress(&self) -> Progress {
-        if self.iperf3 && !self.bytes.is_empty() && Cookie::could_begin(&self.bytes) {
+        if self.families != Families::Iperf2
+            && !self.bytes.is_empty()
+            && Cookie::could_begin(&self.bytes)
+        {
             match self.bytes.first_chunk::<{ Cookie::LENGTH }>() {
                 None => return Progress::Need(Cookie::LENGTH - self.bytes.len()),
                 Some(bytes) => {
@@ -96,6 +120,12 @@ impl Opening {
                     }
                 }
             }
+        }
+        if self.families == Families::Iperf3 {
+            return match self.bytes.len() {
+                0 => Progress::Need(1),
+                _ => Progress::Refused(NO_IPERF3),
+            };
         }
         let Some(first) = self.bytes.first_chunk::<4>() else {
             return Progress::Need(4 - self.bytes.len());
@@ -282,9 +312,41 @@ mod tests {
     }
 
     #[test]
+    fn each_server_takes_its_own_families() {
+        let cookie = *Cookie::from_random([7; 36]).bytes();
+        let mut header = Vec::new();
+        TcpClientHeader::default().encode(&mut header);
+        let digits = b"0123456789".repeat(4);
+        let of = |families| Opening::default().of(families);
+        for families in [Families::Iperf3, Families::Both] {
+            let (progress, read) = feed_to(of(families), &cookie);
+            assert!(matches!(progress, Progress::Ready(Request::Iperf3(_))));
+            assert_eq!(read, cookie.len());
+        }
+        for message in [&header[..], &digits, &[0; 24]] {
+            let (progress, _) = feed_to(of(Families::Iperf3), message);
+            assert_eq!(progress, Progress::Refused(NO_IPERF3));
+            for families in [Families::Iperf2, Families::Both] {
+                let (progress, _) = feed_to(of(families), message);
+                assert!(matches!(
+                    progress,
+                    Progress::Ready(Request::Test { .. } | Request::Headerless { .. })
+                ));
+            }
+        }
+        let (progress, _) = feed_to(of(Families::Iperf2), &cookie);
+        assert!(!matches!(progress, Progress::Ready(Request::Iperf3(_))));
+    }
+
+    #[test]
     fn any_bytes_come_to_a_decision() {
         for word in 0..=255_u8 {
-            for opening in [Opening::default(), Opening::new(key("abcd"))] {
+            for opening in [
+                Opening::default(),
+                Opening::new(key("abcd")),
+                Opening::default().of(Families::Iperf3),
+                Opening::default().of(Families::Both),
+            ] {
                 let (progress, read) = feed_to(opening, &[word; 512]);
                 assert!(!matches!(progress, Progress::Need(_)), "{word}");
                 assert!(read <= 255 + 128);

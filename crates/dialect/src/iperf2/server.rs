@@ -19,7 +19,7 @@ use super::tcp_server::{Admission, TcpService};
 use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;
-use crate::plan::{Personality, ServedTransports, ServerPlan};
+use crate::plan::{Personality, ServedProtocols, ServedTransports, ServerPlan};
 use crate::reporter::ReporterHandle;
 
 /// Why a server could not start. The sentence has been told already.
@@ -223,7 +223,7 @@ impl Server {
             iperf3: None,
             context,
         };
-        if let Some(plan) = plan.iperf3.clone() {
+        if let Some(plan) = plan.protocols.iperf3().cloned() {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
             match Iperf3Service::new(plan, context, tally) {
                 Ok(service) => server.iperf3 = Some(service),
@@ -397,6 +397,7 @@ impl Server {
             connections: None,
             length: None,
             pace: None,
+            protocols: ServedProtocols::Iperf2,
             ..ServerPlan::clone(plan)
         });
         let request = ListenRequest {

@@ -17,6 +17,7 @@ use super::exchange::RequestPart;
 use super::flows::{SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
+use super::other_family::FamilyWatch;
 use super::start::Start;
 use super::tcp_connector::{Connector, Ready};
 use super::working_load::{RunningLoad, WorkingLoad};
@@ -44,6 +45,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             return true;
         }
     };
+    let plan = &ClientListener::completed(listener.as_ref(), plan);
     let Some(plan) = &announce(plan, target, context) else {
         return true;
     };
@@ -76,6 +78,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             return false;
         }
     }
+    let stop = context.stop().child();
+    let watch = FamilyWatch::new(stop.clone());
     let starter = Starter {
         held,
         plan,
@@ -83,7 +87,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         group: sums.opened,
         tally: &tally,
         payload: payload(plan.tcp_write_length(), plan.techniques),
-        stop: context.stop().clone(),
+        stop,
+        watch: Some(&watch),
     };
     let begin_load = || load.map(|load| load.begin(target, context, sums.opened));
     let (connected, load) = if plan.connect_sync {
@@ -100,7 +105,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     if connected < plan.parallel {
         tally.fail();
     }
-    let failed = tally.wait();
+    let failed = watch.wait(plan, context, &tally);
     let failed = load.is_some_and(RunningLoad::end) || failed;
     listener.map_or(failed, |listener| listener.wait() || failed)
 }
@@ -171,6 +176,8 @@ pub(super) struct Starter<'a> {
     pub(super) payload: Arc<[u8]>,
     /// Ends the flows.
     pub(super) stop: Stop,
+    /// Told of every flow of the test.
+    pub(super) watch: Option<&'a FamilyWatch>,
 }
 
 impl Starter<'_> {
@@ -185,6 +192,9 @@ impl Starter<'_> {
         }
         let mut asked = Vec::with_capacity(ready.len());
         for flow in ready {
+            if let Some(watch) = self.watch {
+                watch.add(self.plan, &flow);
+            }
             match self.send_header(&flow) {
                 Ok(already) => asked.push((flow, already)),
                 Err(error) => {
@@ -293,6 +303,10 @@ impl Starter<'_> {
             tally: Arc::clone(self.tally),
             after: None,
         };
+        let receiver = |tag: FlowTag, groups: Vec<GroupKey>| TcpFlow {
+            after: self.watch.map(FamilyWatch::after_receiver),
+            ..part(tag, groups)
+        };
         let reversed = FlowTag {
             reversed: true,
             ..flow.tag
@@ -300,12 +314,12 @@ impl Starter<'_> {
         match self.plan.workload {
             ClientWorkload::RequestResponse(exchange) => {
                 let order = RequestPart::of(self.plan, exchange, deadline);
-                let part = part(flow.tag, vec![self.group]);
+                let part = receiver(flow.tag, vec![self.group]);
                 part.request(self.context, &order);
             }
             ClientWorkload::ConnectOnly { .. } => {}
             ClientWorkload::Stream(Arrangement::Reverse) => {
-                let part = part(reversed, vec![self.group]);
+                let part = receiver(reversed, vec![self.group]);
                 part.receive(self.context, self.plan.receive_part(deadline, true));
             }
             ClientWorkload::Stream(Arrangement::FullDuplex) => {
@@ -314,7 +328,7 @@ impl Starter<'_> {
                     .reporter
                     .open_group(GroupKind::Duplex(flow.tag), 2);
                 // The sender closes its direction itself, when its data is out.
-                part(reversed, vec![pair, self.group])
+                receiver(reversed, vec![pair, self.group])
                     .receive(self.context, self.plan.receive_part(deadline, false));
                 part(flow.tag, vec![pair, self.group]).send(
                     self.context,

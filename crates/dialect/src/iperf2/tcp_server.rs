@@ -16,7 +16,7 @@ use tapeline_wire::iperf3::Cookie;
 use super::banner;
 use super::client::SharedContext;
 use super::groups::TestGroups;
-use super::opening::{Opening, Progress, Request};
+use super::opening::{Families, Opening, Progress, Request};
 use super::order::EXCHANGE_LIMIT;
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
@@ -311,7 +311,7 @@ impl TcpService {
             conn,
             peer,
             accepted,
-            opening: opening.or_iperf3(self.iperf3.is_some()),
+            opening: opening.of(Families::from(&self.plan.protocols)),
         };
         match self.read_caught(&mut one) {
             Heard::Part => {}

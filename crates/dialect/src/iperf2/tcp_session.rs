@@ -391,7 +391,7 @@ impl Session<'_> {
         // Counted from now on, so that a server with -P does not end in between.
         let part = service.tally.begin();
         if header.mode == TestMode::Tradeoff {
-            flow.after = Some(Box::new(move || connect_back::spawn(back, part)));
+            flow.after = Some(Box::new(move |_, _| connect_back::spawn(back, part)));
         } else {
             connect_back::spawn(back, part);
         }

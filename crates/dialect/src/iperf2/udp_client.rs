@@ -54,6 +54,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
             return true;
         }
     };
+    let plan = &ClientListener::completed(listener.as_ref(), plan);
     let mut ready = Vec::with_capacity(plan.parallel);
     for index in 0..plan.parallel {
         let tag = FlowTag {

@@ -350,6 +350,7 @@ impl UdpService {
                 ended.receive(datagram.content.payload, datagram.content.now)
             }
             None if self.is_iperf3(datagram) => return,
+            None if !self.plan.protocols.has_iperf2() => return,
             None => return self.open(flows, datagram),
         };
         match afterwards {

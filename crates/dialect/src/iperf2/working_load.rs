@@ -71,6 +71,7 @@ impl WorkingLoad {
             tally: &tally,
             payload: payload(plan.tcp_write_length(), plan.techniques),
             stop: stop.clone(),
+            watch: None,
         };
         let ready = connector.connect_all(&self.tags, |flow| flow);
         if ready.len() < self.tags.len() {

@@ -9,7 +9,7 @@ use tapeline_report::{
     CpuUse, TestDirection, TestEnd, TestFailure, TestFile, TestLimit, TestRequest, TestStart,
     TestTransport,
 };
-use tapeline_sys::{CpuTime, SocketOptions, process_cpu_time};
+use tapeline_sys::{CpuTime, SocketOptions, StreamProtocol, process_cpu_time};
 use tapeline_wire::iperf3::{
     Direction, ErrorCode, Parameters, Protocol, Results, RetransmitKnowledge, limits,
 };
@@ -51,7 +51,11 @@ pub(super) fn socket_options(
         pacing_rate: paced.then_some(parameters.pacing_rate / 8),
         flow_label: parameters.flow_label,
         user_timeout,
-        mptcp: parameters.mptcp,
+        protocol: match parameters.protocol {
+            Protocol::Sctp => StreamProtocol::Sctp,
+            _ if parameters.mptcp => StreamProtocol::Multipath,
+            _ => StreamProtocol::Tcp,
+        },
         ..SocketOptions::default()
     }
 }
@@ -182,8 +186,8 @@ pub(super) fn results(
         cpu_system: cpu.system,
         retransmits: match (sends, parameters.protocol) {
             (false, _) => RetransmitKnowledge::Receiver,
-            (true, Protocol::Udp) => RetransmitKnowledge::Unknown,
-            (true, Protocol::Tcp | Protocol::Sctp) => RetransmitKnowledge::Counted,
+            (true, Protocol::Udp | Protocol::Sctp) => RetransmitKnowledge::Unknown,
+            (true, Protocol::Tcp) => RetransmitKnowledge::Counted,
         },
         congestion,
         server_output: None,
@@ -206,6 +210,7 @@ pub(super) fn empty_end(test: u32) -> TestEnd {
         sender_congestion: None,
         receiver_congestion: None,
         peer_totals: Vec::new(),
+        lost_behind: Vec::new(),
         peer_output: None,
         failure: None,
     }

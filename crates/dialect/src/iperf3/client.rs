@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{ExitCode, MonoTime, Role};
+use tapeline_engine::Stop;
 use tapeline_report::{ControlConnected, ControlPeer, Event, TestEnd, TestFailure, TestStart};
 use tapeline_sys::{Events, Interest, Poller, SocketOptions, TcpConn, Wait, Waker, reason};
 use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Results};
@@ -14,12 +15,14 @@ use super::agreed::{
     results, test_file, test_start,
 };
 use super::client_control::{ClientControl, ClientStep};
-use super::client_streams::{CONNECT_LIMIT, own_address, words};
+use super::client_streams::{CONNECT_LIMIT, lacking_device, own_address, words};
 use super::far_side;
 use super::login::Login;
-use super::plan::{Iperf3Client, Keepalive};
+use super::parting::{keep_alive, part_in_peace};
+use super::plan::Iperf3Client;
 use super::stream_set::StreamSet;
 use super::streams::{Link, Meters, Traffic};
+use super::tail::Beyond;
 use crate::context::{Context, Interruption};
 use crate::iperf2::{add_zone, look_up};
 use crate::reporter::ReporterHandle;
@@ -97,6 +100,8 @@ pub(super) struct Run<'a> {
     pub(super) stopped: bool,
     /// What a test of an amount has received.
     pub(super) intake: Intake,
+    /// What has come after the end.
+    pub(super) beyond: Beyond,
 }
 
 /// How far a client is that receives an amount.
@@ -133,16 +138,12 @@ impl<'a> Run<'a> {
         let waker = context.interruption.waker();
         let connected = TcpConn::connect_or_cancel(peer, local, &options, limit, waker)
             .map_err(|error| not_started(error.reason()))?;
-        let conn = connected.conn;
-        if let Some(keepalive) = plan.patience.keepalive {
-            let Keepalive {
-                idle,
-                interval,
-                count,
-            } = keepalive;
-            conn.set_keepalive_probes(idle, interval, count)
-                .map_err(|error| failure(NO_KEEPALIVE, Some(&reason(&error))))?;
+        if let Some(why) = lacking_device(&connected.refused) {
+            return Err(not_started(why));
         }
+        let conn = connected.conn;
+        keep_alive(&conn, plan.patience.keepalive)
+            .map_err(|error| failure(NO_KEEPALIVE, Some(&reason(&error))))?;
         let random = std::hash::RandomState::new();
         let cookie = Cookie::from_random(std::array::from_fn(|index| {
             std::hash::BuildHasher::hash_one(&random, index) as u8
@@ -188,15 +189,16 @@ impl<'a> Run<'a> {
             set: StreamSet::new(context.stop().child()),
             cpu: CpuClock::start(context),
             their_results: None,
-            due: Some(context.now() + MESSAGE_LIMIT),
+            due: Some(context.now() + plan.patience.answer),
             stopped: false,
             intake: Intake::default(),
+            beyond: Beyond::default(),
         })
     }
 
     /// Runs the test and tells its end; returns why it failed, if it did.
     fn finish(mut self) -> Option<TestFailure> {
-        let failure = self.drive().err();
+        let failure = self.drive().err().map(|failure| self.advised(failure));
         if failure.as_ref().map(|failure| failure.code) != Some(ErrorCode::ACCESS_DENIED.0) {
             self.tell_greeting();
         }
@@ -211,33 +213,12 @@ impl<'a> Run<'a> {
         self.tell_congestion(&mut end);
         if let Some(results) = &self.their_results {
             far_side::tell(results, &self.set.ended, &mut end);
+            end.lost_behind = self.beyond.lost(results, &self.set.ended);
         }
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
-        self.part_in_peace();
+        // Also when the run was interrupted: the server is to read why.
+        part_in_peace(&self.conn, self.context, FAREWELL, &Stop::new());
         failure
-    }
-
-    /// Waits for the server's close: a connection with unread bytes would be reset.
-    fn part_in_peace(&self) {
-        let _ = self.conn.shutdown_write();
-        let until = self.context.now() + FAREWELL;
-        let mut buffer = [0; 4096];
-        loop {
-            let now = self.context.now();
-            if now >= until {
-                return;
-            }
-            let wait = Wait::AtMost(until.since(now));
-            if !matches!(self.conn.wait_ready(Interest::READ, wait), Ok(true)) {
-                return;
-            }
-            match self.conn.recv_nonblocking(&mut buffer) {
-                Ok(0) => return,
-                Ok(_) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                Err(_) => return,
-            }
-        }
     }
 
     /// Follows the control connection to its end.
@@ -283,8 +264,25 @@ impl<'a> Run<'a> {
             }
             self.hear()?;
             if let Some(ClientStep::Send(_) | ClientStep::OpenStreams) = self.control.peek() {
+                if self.greeting.is_some() {
+                    self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                }
                 self.tell_greeting();
             }
+        }
+    }
+
+    /// A failure, with what helps where the server may be none of iperf3's.
+    fn advised(&self, failure: TestFailure) -> TestFailure {
+        if self.control.is_answered() || failure.interrupted {
+            return failure;
+        }
+        TestFailure {
+            text: format!(
+                "{}; if the server is one of iperf 2, use: {}",
+                failure.text, self.plan.iperf2_command
+            ),
+            ..failure
         }
     }
 
@@ -332,10 +330,15 @@ impl<'a> Run<'a> {
     /// by it and not by a reset.
     fn read_on(&mut self) {
         for (index, stream) in self.set.streams.iter().enumerate() {
-            if let (Link::Tcp(conn), false) = (&stream.link, stream.sends) {
-                let token = STREAMS + index as u64;
-                let _ = self.poller.register(&**conn, token, Interest::READ);
+            if stream.sends {
+                continue;
             }
+            let token = STREAMS + index as u64;
+            // One that cannot be watched is only read no further.
+            let _ = match &stream.link {
+                Link::Tcp(conn) => self.poller.register(&**conn, token, Interest::READ),
+                Link::Udp(socket) => self.poller.register(&**socket, token, Interest::READ),
+            };
         }
     }
 
@@ -344,7 +347,10 @@ impl<'a> Run<'a> {
             let index = event.token.checked_sub(STREAMS);
             let index = index.and_then(|index| usize::try_from(index).ok());
             let stream = index.and_then(|index| self.set.streams.get(index));
-            let Some(Link::Tcp(conn)) = stream.map(|stream| &stream.link) else {
+            let Some(stream) = stream else { continue };
+            let Link::Tcp(conn) = &stream.link else {
+                let width = self.plan.parameters.counters;
+                self.beyond.read(stream, width);
                 continue;
             };
             match conn.recv_discard_nonblocking(DISCARD) {

@@ -101,6 +101,8 @@ pub(super) struct ClientControl {
     steps: VecDeque<ClientStep>,
     /// The test is to end as soon as it runs.
     stopping: bool,
+    /// The server has said something that an iperf3 server says first.
+    answered: bool,
 }
 
 impl ClientControl {
@@ -112,6 +114,7 @@ impl ClientControl {
             inbox: Inbox::new(limits::MAX_RESULTS),
             steps: VecDeque::from([ClientStep::Send(cookie.bytes().to_vec())]),
             stopping: false,
+            answered: false,
         }
     }
 
@@ -152,6 +155,11 @@ impl ClientControl {
             self.steps.push_back(ClientStep::Send(message));
             self.phase = Phase::Awaiting;
         }
+    }
+
+    /// Whether the server speaks iperf3's protocol, as far as is known.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered
     }
 
     /// The next step; `None` until something happens.
@@ -221,6 +229,13 @@ impl ClientControl {
     }
 
     fn take(&mut self, state: State) {
+        self.answered |= matches!(
+            state,
+            State::ParameterExchange
+                | State::AccessDenied
+                | State::ServerError
+                | State::ServerTerminate
+        );
         match (self.phase, state) {
             (_, State::ServerError) => self.phase = Phase::Erring,
             (_, State::AccessDenied) => self.fail(ControlFailure::Busy),

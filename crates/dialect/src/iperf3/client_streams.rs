@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tapeline_base::Family;
 use tapeline_report::{Notice, TestFailure};
-use tapeline_sys::{Interest, SocketOptions, TcpConn, UdpSocket, Wait, reason};
+use tapeline_sys::{
+    Interest, OptionFailure, SocketOption, SocketOptions, TcpConn, UdpSocket, Wait, reason,
+};
 use tapeline_wire::iperf3::{CONNECT, Direction, ErrorCode, Protocol, is_connect_reply, limits};
 
 use super::agreed::{control_failure, failure, socket_options};
@@ -54,6 +56,8 @@ impl Run<'_> {
     fn options(&self) -> SocketOptions {
         SocketOptions {
             device: self.plan.device.clone(),
+            // The ports of `--cport` are those of the test before, too.
+            reuse_address: self.plan.client_port.is_some(),
             ..socket_options(&self.plan.parameters, self.plan.patience.send)
         }
     }
@@ -64,11 +68,16 @@ impl Run<'_> {
         let connected =
             TcpConn::connect_or_cancel(self.peer, local, &options, Some(CONNECT_LIMIT), cancel)
                 .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;
-        let mut refused = connected.refused.iter();
-        if let Some(lacking) =
-            refused.find(|refused| refused.option == tapeline_sys::SocketOption::Congestion)
-        {
-            return Err(failure(ErrorCode(134), Some(&reason(&lacking.error))));
+        let refused = &connected.refused;
+        if let Some(why) = lacking(refused, SocketOption::Congestion) {
+            return Err(failure(ErrorCode(134), Some(&why)));
+        }
+        if let Some(why) = lacking_device(refused) {
+            return Err(failure(CANNOT_CREATE_STREAM, Some(&why)));
+        }
+        let labelled = self.peer.is_ipv6() && lacking(refused, SocketOption::FlowLabel).is_none();
+        if self.plan.parameters.flow_label.is_some() && !labelled {
+            return Err(failure(ErrorCode(127), None));
         }
         let conn = connected.conn;
         conn.send_all(self.cookie.bytes())
@@ -82,6 +91,9 @@ impl Run<'_> {
         let options = self.options();
         let opened = UdpSocket::connected(self.peer, local, &options)
             .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;
+        if let Some(why) = lacking_device(&opened.refused) {
+            return Err(failure(CANNOT_CREATE_STREAM, Some(&why)));
+        }
         let socket = opened.socket;
         let unreadable = |why: String| failure(ErrorCode::STREAM_READ, Some(&why));
         socket
@@ -130,6 +142,17 @@ impl Run<'_> {
             step => Ok(matches!(step, Some(ClientStep::Start))),
         }
     }
+}
+
+/// Why the system refused an option, if it did.
+fn lacking(refused: &[OptionFailure], option: SocketOption) -> Option<String> {
+    let failure = refused.iter().find(|failure| failure.option == option);
+    failure.map(OptionFailure::reason)
+}
+
+/// Why a connection cannot be held to its device, if it cannot.
+pub(super) fn lacking_device(refused: &[OptionFailure]) -> Option<String> {
+    lacking(refused, SocketOption::Device)
 }
 
 /// Own address of a connection to `peer`, where one was asked for.

@@ -22,10 +22,12 @@ mod far_side;
 mod file_intake;
 mod inbox;
 mod login;
+mod parting;
 mod plan;
 mod registry;
 #[cfg(test)]
 mod replay;
+mod sctp;
 #[cfg(test)]
 #[path = "../../../wire/tests/seeds/mod.rs"]
 mod seeds;
@@ -38,6 +40,7 @@ mod sessions;
 mod stamp;
 mod stream_set;
 mod streams;
+mod tail;
 
 pub use client::run_iperf3_client;
 pub use plan::{

@@ -41,11 +41,16 @@ pub struct Iperf3Client {
     pub credentials: Option<Iperf3Credentials>,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
+    /// The command for a server of iperf 2 in the same place, for errors.
+    pub iperf2_command: String,
 }
 
 /// How long an end waits for its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iperf3Patience {
+    /// Time for a server's first word. Those of the reference are deaf for up to 20 s while
+    /// somebody connects and says nothing.
+    pub answer: Duration,
     /// `--rcv-timeout`: a receiving end gives up after so long without data.
     pub receive: Duration,
     /// `--snd-timeout` (TCP_USER_TIMEOUT).
@@ -58,6 +63,7 @@ impl Default for Iperf3Patience {
     /// The reference's: 120 s for data.
     fn default() -> Self {
         Self {
+            answer: Duration::from_secs(25),
             receive: Duration::from_secs(120),
             send: None,
             keepalive: None,

@@ -8,10 +8,11 @@ use std::time::Duration;
 use tapeline_base::MonoTime;
 use tapeline_engine::Stop;
 use tapeline_report::Notice;
-use tapeline_sys::{Interest, TcpConn, UdpSocket, Wait, Waker, reason};
+use tapeline_sys::{TcpConn, UdpSocket, Waker, reason};
 use tapeline_wire::iperf3::{CONNECT_REPLY, Cookie, State};
 
 use super::login::Gate;
+use super::parting::part_in_peace;
 use super::plan::{Iperf3Server, MostTests};
 use super::registry::{Claim, Expected, Registry};
 use super::session::Session;
@@ -202,7 +203,8 @@ impl Test {
         let part = self.part.take();
         let ended = Session::new(&self).map(Session::serve);
         self.service.registry.leave(&self.expected);
-        self.part_in_peace();
+        let context = &self.service.context;
+        part_in_peace(&self.conn, context, FAREWELL, context.stop());
         // Somebody who only looked in, or could not log in, is not the one client.
         if self.service.plan.one_off && ended.is_some_and(|ended| ended.asked) {
             self.service.done.raise();
@@ -211,30 +213,6 @@ impl Test {
         if let Some(part) = part {
             // A server of many tests has not failed with one of them.
             part.end(failed && self.service.plan.one_off);
-        }
-    }
-
-    /// Waits for the client's close: a connection with unread bytes would be reset, and the
-    /// client's unread ones lost.
-    fn part_in_peace(&self) {
-        let context = &self.service.context;
-        let until = context.now() + FAREWELL;
-        let look = Duration::from_millis(50);
-        let mut buffer = [0; 4096];
-        if self.conn.shutdown_write().is_err() {
-            return;
-        }
-        while context.now() < until && !context.stop().is_raised() {
-            match self.conn.wait_ready(Interest::READ, Wait::AtMost(look)) {
-                Ok(false) => continue,
-                Ok(true) => match self.conn.recv_nonblocking(&mut buffer) {
-                    Ok(0) => return,
-                    Ok(_) => {}
-                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                    Err(_) => return,
-                },
-                Err(_) => return,
-            }
         }
     }
 }

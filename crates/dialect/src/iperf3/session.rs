@@ -19,8 +19,9 @@ use super::agreed::{
 };
 use super::client_control::ControlFailure;
 use super::far_side;
-use super::plan::Keepalive;
+use super::parting::keep_alive;
 use super::registry::UdpTurn;
+use super::sctp::SctpDoor;
 use super::server::Test;
 use super::server_control::{ServerControl, ServerStep};
 use super::stream_set::StreamSet;
@@ -31,6 +32,7 @@ use crate::reporter::Tap;
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
 const INTERRUPTION: u64 = 2;
+const SCTP: u64 = 3;
 /// Time for each message of the client that depends on nothing but itself, and for its streams.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(30);
 /// Time for the parameters.
@@ -76,6 +78,8 @@ pub(super) struct Session<'a> {
     length: u32,
     set: StreamSet,
     turn: Turn,
+    /// Where the streams of an SCTP test come in, until all are there.
+    sctp: Option<SctpDoor>,
     /// The answer to a failing login is due then.
     refusal_due: Option<MonoTime>,
     cpu: CpuClock,
@@ -102,16 +106,9 @@ impl<'a> Session<'a> {
             .ok()?;
         let _ = test.conn.set_nodelay(true);
         let _ = test.conn.set_send_timeout(Some(SEND_LIMIT));
-        if let Some(keepalive) = test.service.plan.patience.keepalive {
-            let Keepalive {
-                idle,
-                interval,
-                count,
-            } = keepalive;
-            if let Err(error) = test.conn.set_keepalive_probes(idle, interval, count) {
-                let what = format!("--cntl-ka: {}", reason(&error));
-                context.notice(Notice::Text(what));
-            }
+        if let Err(error) = keep_alive(&test.conn, test.service.plan.patience.keepalive) {
+            let what = format!("--cntl-ka: {}", reason(&error));
+            context.notice(Notice::Text(what));
         }
         let connected = Event::ControlConnected(ControlConnected {
             test: test.number,
@@ -134,6 +131,7 @@ impl<'a> Session<'a> {
             length: 0,
             set: StreamSet::new(context.stop().child()),
             turn: Turn::Idle,
+            sctp: None,
             refusal_due: None,
             cpu: CpuClock::start(context),
             their_results: None,
@@ -221,6 +219,9 @@ impl<'a> Session<'a> {
                 .wait(&mut events, wait)
                 .map_err(|error| failure(ErrorCode(118), Some(&reason(&error))))?;
             self.test.waker.drain();
+            if let Some(door) = &self.sctp {
+                door.take_all(&self.test.service.registry);
+            }
             self.hear();
         }
     }
@@ -339,8 +340,25 @@ impl<'a> Session<'a> {
             };
             self.turn = Turn::Had { _turn: turn };
         }
+        if parameters.protocol == Protocol::Sctp
+            && let Err(error) = self.open_sctp()
+        {
+            let errno = error
+                .raw_os_error()
+                .and_then(|code| u32::try_from(code).ok());
+            return self
+                .control
+                .refuse(ErrorCode::STREAM_LISTEN, errno.unwrap_or(0));
+        }
         self.test.expected.await_streams(transport, count);
         self.control.admit();
+    }
+
+    fn open_sctp(&mut self) -> std::io::Result<()> {
+        let door = SctpDoor::open(self.test.conn.local_addr()?)?;
+        self.poller.register(&door, SCTP, Interest::READ)?;
+        self.sctp = Some(door);
+        Ok(())
     }
 
     /// Why the server does not run such a test.
@@ -367,6 +385,9 @@ impl<'a> Session<'a> {
 
     fn begin_streams(&mut self, links: Vec<Link>) {
         self.turn = Turn::Idle;
+        if let Some(door) = self.sctp.take() {
+            let _ = self.poller.deregister(&door);
+        }
         for (index, link) in links.into_iter().enumerate() {
             let sends = match self.parameters.direction {
                 Direction::Forward => false,

@@ -422,8 +422,10 @@ impl Traffic {
         let running = self.context.reporter.start(self.flow(&stream, cell));
         let context = Arc::clone(&self.context);
         let (tag, start, patience) = (stream.tag, self.start, self.patience);
+        let deadline = self.deadline().filter(|_| !stream.sends);
         let over = Arc::clone(&self.over);
         let on_end = Box::new(move |ending: Ending| {
+            let ending = at_deadline(ending, deadline, patience);
             tell_ending(&context, tag, Transport::Tcp, start, &ending);
             let starved = !stream.sends && is_starved(&ending, patience);
             let end = FlowEnd {
@@ -616,6 +618,23 @@ impl StreamEnd {
             lost: 0,
             starved: false,
         }
+    }
+}
+
+/// A receiver whose time is over has ended in order, however long ago the last data came: a slow
+/// sender's blocks are far apart.
+fn at_deadline(ending: Ending, deadline: Option<MonoTime>, patience: Duration) -> Ending {
+    match (&ending.cause, deadline) {
+        (Cause::Vanished(silence), Some(deadline))
+            if *silence < patience && ending.at + *silence >= deadline =>
+        {
+            Ending {
+                cause: Cause::Complete,
+                at: deadline,
+                ..ending
+            }
+        }
+        _ => ending,
     }
 }
 

@@ -217,6 +217,42 @@ pub enum ServedTransports {
     Both,
 }
 
+/// Whose clients a server serves. The first bytes tell them apart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServedProtocols {
+    /// iperf 2's.
+    Iperf2,
+    /// iperf3's.
+    Iperf3(Iperf3Server),
+    /// Both.
+    Both(Iperf3Server),
+}
+
+impl ServedProtocols {
+    /// How iperf3 clients are served, if they are.
+    #[must_use]
+    pub fn iperf3(&self) -> Option<&Iperf3Server> {
+        match self {
+            Self::Iperf2 => None,
+            Self::Iperf3(plan) | Self::Both(plan) => Some(plan),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn iperf3_mut(&mut self) -> Option<&mut Iperf3Server> {
+        match self {
+            Self::Iperf2 => None,
+            Self::Iperf3(plan) | Self::Both(plan) => Some(plan),
+        }
+    }
+
+    /// Whether clients of iperf 2 are served.
+    #[must_use]
+    pub fn has_iperf2(&self) -> bool {
+        !matches!(self, Self::Iperf3(_))
+    }
+}
+
 /// A server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerPlan {
@@ -272,10 +308,10 @@ pub struct ServerPlan {
     pub l2_checks: bool,
     /// `-z`: traffic threads run before all others.
     pub realtime: bool,
-    /// iperf3 clients are served on the same ports.
-    pub iperf3: Option<Iperf3Server>,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
+    /// Whose clients are served, all on the same ports.
+    pub protocols: ServedProtocols,
 }
 
 /// A server's permit key.
@@ -317,8 +353,8 @@ impl ServerPlan {
             tap_device: None,
             l2_checks: false,
             realtime: false,
-            iperf3: None,
             techniques: Techniques::default(),
+            protocols: ServedProtocols::Iperf2,
         }
     }
 }

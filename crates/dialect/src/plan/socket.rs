@@ -4,12 +4,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Tos};
+use tapeline_sys::StreamProtocol;
 
 /// Socket options asked for by the user; `None` leaves the system's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketPlan {
     /// `-w`, bytes: send buffer of a client, receive buffer of a server.
     pub window: Option<u64>,
+    /// What carries streams (`-m` under the name iperf3).
+    pub protocol: StreamProtocol,
     /// `-M`, bytes.
     pub segment_size: Option<u32>,
     /// `-m`: show the segment size.

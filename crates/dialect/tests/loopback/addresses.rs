@@ -301,3 +301,22 @@ fn a_device_that_cannot_be_had_is_named() {
     let text = format!("{events:?}");
     assert!(text.contains("no-such-if"), "{text}");
 }
+
+#[test]
+fn a_dual_test_on_the_server_s_own_host_listens_elsewhere() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let server = TestServer::start(wildcard(transport));
+        let listen_port = server.address.port();
+        for arrangement in [
+            Arrangement::Dual { listen_port },
+            Arrangement::Tradeoff { listen_port },
+        ] {
+            let events = succeed(ClientPlan {
+                workload: ClientWorkload::Stream(arrangement),
+                ..client_plan(server.address, transport)
+            });
+            assert_eq!(totals(&events).len(), 2, "{transport:?} {arrangement:?}");
+        }
+        server.stop();
+    }
+}

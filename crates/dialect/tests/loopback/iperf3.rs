@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_dialect::{
-    Iperf3Client, Iperf3Patience, Iperf3Server, ServedTransports, ServerPlan, Techniques,
+    Iperf3Client, Iperf3Patience, Iperf3Server, ServedProtocols, ServedTransports, ServerPlan,
+    Techniques,
 };
 use tapeline_report::{Event, Measure, Row, TestEnd, TestFailure};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
@@ -18,7 +19,7 @@ pub(crate) fn serve(plan: Iperf3Server) -> TestServer {
     TestServer::start(ServerPlan {
         ports: (port, port),
         transports: ServedTransports::Both,
-        iperf3: Some(plan),
+        protocols: ServedProtocols::Both(plan),
         ..server_plan(V4, Transport::Tcp)
     })
 }
@@ -39,6 +40,7 @@ pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
         affinity: None,
         credentials: None,
         techniques: Techniques::default(),
+        iperf2_command: "iperf -c host".into(),
     }
 }
 
@@ -203,6 +205,24 @@ fn an_amount_counts_after_the_omitted_time() {
             assert!(sent.abs_diff(AMOUNT) <= 1000, "{sent}: {what}");
         },
     );
+    server.stop();
+}
+
+#[test]
+fn a_receiver_s_time_is_the_test_s_however_slow_the_sender() {
+    let server = serve(Iperf3Server::default());
+    let events = succeed(plan(
+        server.address,
+        Parameters {
+            // One block at the start, and no second one in time.
+            rate: 100_000,
+            direction: Direction::Reverse,
+            ..of_seconds(2)
+        },
+    ));
+    let own = &totals(&events)[0];
+    assert_eq!(own.bytes, 131_072);
+    assert_eq!(own.span.length(), Duration::from_secs(2));
     server.stop();
 }
 

@@ -7,9 +7,10 @@ use std::time::Duration;
 use tapeline_base::ExitCode;
 use tapeline_dialect::{Iperf3Patience, Iperf3Server, MostTests};
 use tapeline_report::Event;
-use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Parameters};
+use tapeline_sys::{SocketOptions, StreamProtocol, TcpListener};
+use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Parameters, Protocol};
 
-use crate::harness::{LIMIT, TestClient, TestServer};
+use crate::harness::{LIMIT, TestClient, TestServer, V4};
 use crate::iperf3::{ends, fail, of_bytes, of_seconds, plan, serve, served, succeed, udp};
 
 const PARAMETER_EXCHANGE: u8 = 9;
@@ -91,6 +92,32 @@ fn what_is_beyond_the_limits_is_refused_with_the_reference_s_code() {
         (ErrorCode::RATE_LIMIT.0, true)
     );
     succeed(plan(server.address, fast(2, Direction::Forward)));
+    server.stop();
+}
+
+#[test]
+fn sctp_is_refused_at_once_where_the_system_has_none() {
+    let server = serve(Iperf3Server::default());
+    let options = SocketOptions {
+        protocol: StreamProtocol::Sctp,
+        ..SocketOptions::default()
+    };
+    let here = TcpListener::bind((V4, 0).into(), &options, 1).is_ok();
+    let asked = Parameters {
+        protocol: Protocol::Sctp,
+        ..of_bytes(100_000)
+    };
+    if here {
+        succeed(plan(server.address, asked));
+    } else {
+        let failure = fail(plan(server.address, asked));
+        assert_eq!(
+            (failure.code, failure.by_peer),
+            (ErrorCode::STREAM_LISTEN.0, true)
+        );
+        assert!(failure.text.ends_with("not supported"), "{failure:?}");
+    }
+    still_serves(&server);
     server.stop();
 }
 
@@ -203,6 +230,24 @@ fn hostile_bytes_end_their_own_test_with_the_reference_s_code() {
         assert!(answer.contains(&0xfe), "{bytes:?}: {answer:?}");
     }
     still_serves(&server);
+    server.stop();
+}
+
+#[test]
+fn silent_connections_delay_nobody() {
+    let server = serve(Iperf3Server::default());
+    let silent: Vec<TcpStream> = (0..200_u8)
+        .map(|number| {
+            let mut conn = connect(server.address);
+            let cookie = cookie(number);
+            // Nothing, part of a cookie, a cookie and nothing else.
+            let said = [0, 20, cookie.bytes().len()][usize::from(number % 3)];
+            conn.write_all(&cookie.bytes()[..said]).expect("room");
+            conn
+        })
+        .collect();
+    still_serves(&server);
+    drop(silent);
     server.stop();
 }
 

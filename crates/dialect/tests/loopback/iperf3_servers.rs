@@ -5,11 +5,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread::JoinHandle;
 
 use tapeline_base::ExitCode;
+use tapeline_dialect::{Iperf3Client, Iperf3Patience};
 use tapeline_report::Measure;
-use tapeline_wire::iperf3::{CONNECT, ErrorCode, Results, StreamResults};
+use tapeline_wire::iperf3::{
+    CONNECT, CONNECT_REPLY, Direction, ErrorCode, Parameters, Results, StreamResults,
+};
 
 use crate::harness::{LIMIT, TestClient, V4, notices, totals};
-use crate::iperf3::{ends, fail, of_bytes, plan, succeed, udp};
+use crate::iperf3::{ends, fail, of_bytes, of_seconds, plan, succeed, udp};
 
 /// A server that does what `serve` does with its one control connection, whose cookie and
 /// parameters have been read.
@@ -86,6 +89,110 @@ fn a_lost_answer_and_losses_at_the_end_are_told_as_they_are() {
     assert_eq!(numbers, (20, 13, 7));
     assert_eq!(totals(&events)[0].bytes, 20_000);
     assert!(notices(&events).is_empty(), "{:?}", notices(&events));
+}
+
+/// A datagram of a stream.
+fn datagram(number: u32) -> Vec<u8> {
+    let mut bytes = vec![0; 1000];
+    bytes[8..12].copy_from_slice(&number.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn losses_behind_the_last_datagram_are_seen_by_a_receiving_client() {
+    const SENT: i64 = 15;
+    for (after_the_end, lost) in [(None, 5), (Some(13), 2), (Some(11), 0)] {
+        let (address, thread) = server(move |mut control, socket| {
+            control.write_all(&[10]).expect("room");
+            let (_, client) = socket.recv_from(&mut [0; 100]).expect("a connect message");
+            socket.send_to(&CONNECT_REPLY, client).expect("room");
+            control.write_all(&[1, 2]).expect("room");
+            let send = |number| socket.send_to(&datagram(number), client).expect("room");
+            for number in 1..=10 {
+                send(number);
+            }
+            assert_eq!(read(&mut control), [4]);
+            after_the_end.map(send);
+            control.write_all(&[13]).expect("room");
+            let theirs = Results::parse(&message(&mut control)).expect("results");
+            assert_eq!(theirs.streams[0].packets, 10);
+            let ours = Results {
+                streams: vec![StreamResults {
+                    packets: SENT,
+                    errors: 0,
+                    ..theirs.streams[0]
+                }],
+                ..theirs
+            };
+            let mut answer = Vec::new();
+            ours.encode(&mut answer);
+            answer.push(14);
+            control.write_all(&answer).expect("room");
+            assert_eq!(read(&mut control), [16]);
+            assert_eq!(control.read(&mut [0]).expect("a close in order"), 0);
+        });
+        let events = succeed(plan(
+            address,
+            udp(Parameters {
+                direction: Direction::Reverse,
+                ..of_seconds(1)
+            }),
+        ));
+        thread.join().expect("the server");
+        let end = ends(&events).pop().expect("an end");
+        let behind: u64 = end.lost_behind.iter().map(|(_, lost)| lost).sum();
+        assert_eq!(behind, lost, "{after_the_end:?}");
+    }
+}
+
+#[test]
+fn who_is_no_iperf3_server_is_told_from_one_in_time() {
+    let silent = Iperf3Patience {
+        answer: std::time::Duration::from_millis(100),
+        ..Iperf3Patience::default()
+    };
+    type Says = fn(TcpStream);
+    let servers: [(Says, Iperf3Patience); 4] = [
+        (drop, Iperf3Patience::default()),
+        // The acknowledgement of iperf 2, and a web server.
+        (
+            |mut conn| conn.write_all(&[0, 0, 0, 8, 0, 0, 0, 28]).expect("room"),
+            Iperf3Patience::default(),
+        ),
+        (
+            |mut conn| conn.write_all(b"HTTP/1.1 400").expect("room"),
+            Iperf3Patience::default(),
+        ),
+        (
+            |mut conn| {
+                // Until the client gives up.
+                while conn.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+            },
+            silent,
+        ),
+    ];
+    for (says, patience) in servers {
+        let listener = TcpListener::bind((V4, 0)).expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let thread = std::thread::spawn(move || {
+            let (mut conn, _) = listener.accept().expect("a client");
+            let _: [u8; 37] = read(&mut conn);
+            says(conn);
+        });
+        let failure = fail(Iperf3Client {
+            patience,
+            ..plan(address, of_bytes(1000))
+        });
+        let advice = "; if the server is one of iperf 2, use: iperf -c host";
+        assert!(failure.text.ends_with(advice), "{failure:?}");
+        thread.join().expect("the server");
+    }
+    // One that has answered is iperf3's.
+    let (address, thread) = server(|control, _| drop(control));
+    let failure = fail(plan(address, of_bytes(1000)));
+    assert_eq!(failure.code, ErrorCode::CONTROL_CLOSED.0);
+    assert!(!failure.text.contains("iperf 2"), "{failure:?}");
+    thread.join().expect("the server");
 }
 
 #[test]

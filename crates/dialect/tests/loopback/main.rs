@@ -11,6 +11,7 @@ mod iperf3;
 mod iperf3_refusals;
 mod iperf3_servers;
 mod old_peers;
+mod other_family;
 mod scheduling;
 mod serving;
 #[cfg(feature = "auth")]

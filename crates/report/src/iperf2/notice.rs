@@ -147,6 +147,10 @@ fn traffic_sentence(notice: &Notice, page: &Page) -> Option<String> {
             peer.port(),
             tame(reason)
         ),
+        Notice::OtherFamily { host, port } => format!(
+            "ERROR: the server at {host} port {port} is iperf3's, use: iperf3 -c {host} -p {port}",
+            host = tame(host)
+        ),
         Notice::WaitingForTests => {
             "Waiting for server threads to complete. Interrupt again to force quit.".to_owned()
         }

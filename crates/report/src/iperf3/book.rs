@@ -76,7 +76,10 @@ impl Book {
             }
             Event::TestEnd(end) => self.end(end),
             Event::Notice(notice) if !self.announced => {
-                self.failure = self.failure.take().or_else(|| failure(notice));
+                // What explains the others counts.
+                let explains = matches!(notice, Notice::OtherFamily { .. });
+                let before = self.failure.take().filter(|_| !explains);
+                self.failure = before.or_else(|| failure(notice));
                 Vec::new()
             }
             // A client's test has more to tell: its server's report, the flows of a later half.
@@ -295,6 +298,7 @@ impl Book {
             sender_congestion: congestion.map(|control| control.name),
             receiver_congestion: None,
             peer_totals: Vec::new(),
+            lost_behind: Vec::new(),
             peer_output: None,
             failure: failure.map(|text| TestFailure {
                 code: 0,
@@ -349,6 +353,9 @@ fn failure(notice: &Notice) -> Option<String> {
         }
         Notice::TrafficFailed { reason, .. } => {
             format!("stream socket has closed unexpectedly: {reason}")
+        }
+        Notice::OtherFamily { host, port } => {
+            format!("the server at {host} port {port} is iperf3's: use --peer iperf3")
         }
         Notice::PeerVanished { .. } => "idle timeout for receiving data".to_owned(),
         Notice::Interrupted => "interrupt - the client has terminated".to_owned(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tapeline_base::Role;
 
 use super::json::{Json, Object};
+use super::kept::Intervals;
 use super::style::Iperf3Style;
 use super::test::{Amount, Interval, Lane, Loss, Test, percent, window};
 use super::words;
@@ -14,12 +15,10 @@ use crate::model::{
     TestLimit, TestStart, TestTransport,
 };
 
-/// The whole document; `intervals` as [`interval`] made them.
-pub(super) fn document(test: &Test, style: &Iperf3Style, intervals: Vec<Json>) -> Object {
-    let mut document = Object::new()
-        .with("start", start(test, style))
-        .with("intervals", intervals)
-        .with("end", end(test));
+/// The whole document.
+pub(super) fn document(test: &Test, style: &Iperf3Style, intervals: Intervals) -> Object {
+    let document = Object::new().with("start", start(test, style));
+    let mut document = intervals.enter(document).with("end", end(test));
     if let Some(error) = error(test) {
         document.set("error", error);
     }

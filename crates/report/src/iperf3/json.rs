@@ -19,6 +19,8 @@ pub(super) enum Json {
     Array(Vec<Json>),
     /// Named values in order.
     Object(Object),
+    /// A value that was written before, with the indentation of its place.
+    Written(String),
 }
 
 /// Named values in order; no name comes twice.
@@ -125,6 +127,14 @@ impl Json {
         out
     }
 
+    /// The same as a part of a value, so deep within it.
+    pub(super) fn indented_at(&self, depth: usize) -> String {
+        let mut out = String::new();
+        self.write(&mut out, Some(depth));
+        out.shrink_to_fit();
+        out
+    }
+
     /// On one line, without white space.
     pub(super) fn compact(&self) -> String {
         let mut out = String::new();
@@ -153,6 +163,7 @@ impl Json {
                 out.push(']');
             }
             Self::Object(object) => write_object(out, object, depth),
+            Self::Written(text) => out.push_str(text),
         }
     }
 }

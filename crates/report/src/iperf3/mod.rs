@@ -7,6 +7,7 @@ mod book;
 mod document;
 mod figure;
 mod json;
+mod kept;
 mod renderer;
 mod row;
 mod style;

@@ -1,12 +1,12 @@
 //! Tests as documents and as streams of JSON.
 
-use std::collections::BTreeMap;
-
 use super::book::{Book, Step};
 use super::document;
 use super::json::{Json, Object};
+use super::kept::Kept;
 use super::style::Iperf3Style;
-use crate::model::{Event, Notice};
+use super::words;
+use crate::model::Event;
 use crate::render::{Output, Renderer};
 
 /// JSON: a document for each test, a line for each event, or both.
@@ -19,7 +19,7 @@ pub struct Iperf3Json {
     documents: bool,
     book: Book,
     /// Kept for the documents.
-    intervals: BTreeMap<u32, Vec<Json>>,
+    intervals: Kept,
 }
 
 impl Iperf3Json {
@@ -31,7 +31,7 @@ impl Iperf3Json {
             lines: false,
             documents: true,
             book: Book::default(),
-            intervals: BTreeMap::new(),
+            intervals: Kept::default(),
         }
     }
 
@@ -70,8 +70,7 @@ impl Iperf3Json {
                 if let Some(test) = self.book.test(number) {
                     let interval: Json = document::interval(test, &interval).into();
                     if self.documents {
-                        let kept = self.intervals.entry(number).or_default();
-                        kept.push(interval.clone());
+                        self.intervals.push(number, &interval);
                     }
                     self.line(number, "interval", interval, out);
                 }
@@ -81,7 +80,7 @@ impl Iperf3Json {
     }
 
     fn end(&mut self, number: u32, out: &mut Output) {
-        let intervals = self.intervals.remove(&number).unwrap_or_default();
+        let intervals = self.intervals.take(number);
         if let Some(test) = self.book.test(number) {
             if let Some(error) = document::error(test) {
                 self.line(number, "error", error, out);
@@ -117,7 +116,7 @@ impl Renderer for Iperf3Json {
 
 /// Warnings stay outside of documents.
 fn warn(event: &Event, out: &mut Output) {
-    if let Event::Notice(Notice::Text(text)) = event {
-        out.error_line(text);
+    if let Some(text) = words::notice(event) {
+        out.error_line(&text);
     }
 }

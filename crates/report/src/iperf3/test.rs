@@ -481,7 +481,20 @@ impl Test {
             loss.lost += sent.saturating_sub(loss.packets);
             loss.packets = loss.packets.max(sent);
         }
+        if !self.flows[flow].sends && whole {
+            let lost = self.lost_behind(self.flows[flow].tag);
+            loss.lost += lost;
+            loss.packets += lost;
+        }
         Some(loss)
+    }
+
+    fn lost_behind(&self, tag: FlowTag) -> u64 {
+        let end = self.end.iter();
+        let mut known = end.flat_map(|end| &end.lost_behind);
+        known
+            .find(|(of, _)| *of == tag)
+            .map_or(0, |(_, lost)| *lost)
     }
 }
 

@@ -13,8 +13,8 @@ use super::test::{Amount, Interval, Lane, Loss, Test, percent};
 use super::words;
 use crate::calendar::Calendar;
 use crate::model::{
-    ControlPeer, CpuUse, Event, Notice, PeerOutput, ServerBanner, TestDirection, TestEnd,
-    TestLimit, TestStart, TestTransport,
+    ControlPeer, CpuUse, Event, PeerOutput, ServerBanner, TestDirection, TestEnd, TestLimit,
+    TestStart, TestTransport,
 };
 use crate::render::{Output, Renderer};
 
@@ -141,8 +141,11 @@ impl Renderer for Iperf3Text {
     fn render(&mut self, event: &Event, out: &mut Output) {
         match event {
             Event::Listening(banner) => self.listening(banner, out),
-            Event::Notice(Notice::Text(text)) => out.error_line(text),
-            _ => {}
+            _ => {
+                if let Some(text) = words::notice(event) {
+                    out.error_line(&text);
+                }
+            }
         }
         for step in self.book.note(event) {
             self.tell(step, out);

@@ -3,7 +3,8 @@
 use tapeline_base::Role;
 
 use super::test::Test;
-use crate::model::TestFailure;
+use crate::iperf2::tame;
+use crate::model::{Event, Notice, TestFailure};
 
 /// Number of "the client has terminated".
 const CLIENT_TERMINATED: u32 = 119;
@@ -13,6 +14,18 @@ const SERVER_TERMINATED: u32 = 120;
 const CONTROL_CLOSED: u32 = 109;
 /// Number of "the server is busy".
 const ACCESS_DENIED: u32 = 121;
+
+/// What is said of a notice outside of a test's lines and documents, as it happens.
+pub(super) fn notice(event: &Event) -> Option<String> {
+    match event {
+        Event::Notice(Notice::Text(text)) => Some(text.clone()),
+        Event::Notice(Notice::PeerRefused { peer, reason }) => {
+            let peer = peer.ip().to_canonical();
+            Some(format!("iperf3: refused {peer}: {}", tame(reason)))
+        }
+        _ => None,
+    }
+}
 
 /// The value of the key `error`. The reference gives the key twice where the peer has told the
 /// error; here it is the second value, which readers of its documents keep.

@@ -136,6 +136,13 @@ pub enum Notice {
         /// Why, in words.
         reason: String,
     },
+    /// A client of iperf 2's protocol has reached an iperf3 server.
+    OtherFamily {
+        /// Host as typed.
+        host: String,
+        /// The server's port.
+        port: u16,
+    },
     /// The server waits for running tests after the first interrupt.
     WaitingForTests,
     /// The socket buffer is smaller than asked for.

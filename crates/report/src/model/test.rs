@@ -177,6 +177,8 @@ pub struct TestEnd {
     pub receiver_congestion: Option<String>,
     /// The other end's totals, flow by flow, as it counted them. The subject is the own flow.
     pub peer_totals: Vec<Row>,
+    /// Datagrams that were lost behind the last one that a receiver of this end saw.
+    pub lost_behind: Vec<(FlowTag, u64)>,
     /// The other end's own output.
     pub peer_output: Option<PeerOutput>,
     /// Why it ended before its time, in iperf3's words without prefix.

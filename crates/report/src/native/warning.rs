@@ -43,6 +43,7 @@ pub(super) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
         ),
         Notice::ConnectFailed { .. }
         | Notice::ConnectTimedOut { .. }
+        | Notice::OtherFamily { .. }
         | Notice::ListenFailed { .. }
         | Notice::BindFailed { .. }
         | Notice::DeviceFailed { .. }
@@ -127,6 +128,14 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
         Notice::ConnectTimedOut { tag, .. } => (
             Severity::Error,
             format!("{}gave up connecting: the time for it is over", flow(*tag)),
+        ),
+        Notice::OtherFamily { host, port } => (
+            Severity::Error,
+            format!(
+                "the server at {host} port {port} is iperf3's: use tapeline -c {host} -p {port} \
+                 --peer iperf3",
+                host = crate::iperf2::tame(host)
+            ),
         ),
         Notice::ListenFailed {
             transport,

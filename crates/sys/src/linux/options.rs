@@ -78,6 +78,12 @@ pub(crate) fn lease_flow_label(socket: &Socket, peer: Ipv6Addr, label: u32) -> i
 /// TCP over several paths.
 pub(crate) const MULTIPATH: Option<Protocol> = Some(Protocol::MPTCP);
 
+/// SCTP_NODELAY.
+pub(crate) fn set_sctp_nodelay(socket: &Socket) -> io::Result<()> {
+    const SCTP_NODELAY: c_int = 3;
+    sockopt::set(socket, libc::IPPROTO_SCTP, SCTP_NODELAY, 1)
+}
+
 pub(crate) fn set_pacing_rate(socket: &Socket, bytes_per_second: u64) -> io::Result<()> {
     // 64-bit rates since Linux 4.20; older kernels and 32-bit ones take a 32-bit value.
     sockopt::set(

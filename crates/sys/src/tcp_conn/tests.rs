@@ -4,11 +4,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use socket2::Protocol;
 use tapeline_base::Tos;
 
 use super::*;
 use crate::loopback::{any_port, connect, listener, tcp_pair};
 use crate::options::SocketOption;
+#[cfg(target_os = "linux")]
+use crate::options::StreamProtocol;
 use crate::tcp_listener::TcpListener;
 
 /// A port of this host that nobody listens on.
@@ -355,7 +359,7 @@ fn a_connected_socket_takes_what_it_still_can() {
 fn several_paths_are_asked_for_where_the_kernel_has_them() {
     let (_listener, address) = listener();
     let options = SocketOptions {
-        mptcp: true,
+        protocol: StreamProtocol::Multipath,
         ..SocketOptions::default()
     };
     match TcpConn::connect(address, None, &options, Some(Duration::from_secs(5))) {
@@ -365,6 +369,65 @@ fn several_paths_are_asked_for_where_the_kernel_has_them() {
         }
         Err(error) => assert_eq!(error.operation, Operation::Open, "{error}"),
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_listener_for_several_paths_takes_plain_connections_too() {
+    let listener = |protocol| {
+        let options = SocketOptions {
+            protocol,
+            ..SocketOptions::default()
+        };
+        TcpListener::bind(any_port(), &options, 8)
+    };
+    let Ok(opened) = listener(StreamProtocol::Multipath) else {
+        // A kernel without.
+        return;
+    };
+    let listener = opened.socket;
+    let address = listener.local_addr().unwrap();
+    for protocol in [StreamProtocol::Tcp, StreamProtocol::Multipath] {
+        let options = SocketOptions {
+            protocol,
+            ..SocketOptions::default()
+        };
+        let limit = Some(Duration::from_secs(5));
+        let client = TcpConn::connect(address, None, &options, limit)
+            .unwrap()
+            .conn;
+        assert!(
+            listener
+                .wait_ready(Wait::AtMost(Duration::from_secs(5)))
+                .unwrap()
+        );
+        let (server, _) = listener.accept().unwrap().expect("a connection");
+        client.send_all(b"there").unwrap();
+        let mut heard = [0; 5];
+        server.recv_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"there");
+        let carried = server.socket.protocol().unwrap();
+        let several = carried == Some(Protocol::MPTCP);
+        assert_eq!(several, protocol == StreamProtocol::Multipath);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kernel_without_sctp_says_so_at_once() {
+    let (_listener, address) = listener();
+    let options = SocketOptions {
+        protocol: StreamProtocol::Sctp,
+        ..SocketOptions::default()
+    };
+    // With SCTP nobody listens for it.
+    let error = TcpConn::connect(address, None, &options, Some(Duration::from_secs(5)))
+        .expect_err("no SCTP server");
+    let lacking = error.operation == Operation::Open;
+    assert_eq!(
+        lacking,
+        error.source.raw_os_error() == Some(libc::EPROTONOSUPPORT)
+    );
 }
 
 #[test]

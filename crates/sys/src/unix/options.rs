@@ -87,6 +87,10 @@ pub(crate) fn lease_flow_label(
 /// TCP over several paths.
 pub(crate) const MULTIPATH: Option<socket2::Protocol> = None;
 
+pub(crate) fn set_sctp_nodelay(_socket: &Socket) -> io::Result<()> {
+    unsupported()
+}
+
 pub(crate) fn set_pacing_rate(_socket: &Socket, _bytes_per_second: u64) -> io::Result<()> {
     unsupported()
 }

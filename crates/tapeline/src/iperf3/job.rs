@@ -8,9 +8,10 @@ use std::time::Duration;
 use tapeline_base::{Family, FormatLetter};
 use tapeline_dialect::{
     BindPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server,
-    MostTests, Personality, RsaPadding, ServedTransports, ServerPlan, Techniques,
+    MostTests, Personality, RsaPadding, ServedProtocols, ServedTransports, ServerPlan, SocketPlan,
+    Techniques,
 };
-use tapeline_sys::ask_secret;
+use tapeline_sys::{StreamProtocol, ask_secret};
 use tapeline_wire::iperf3::{Direction, Parameters, Protocol, limits};
 
 use super::VERSION;
@@ -126,6 +127,7 @@ fn client(
         ..settings.parameters.clone()
     };
     Ok(Iperf3Client {
+        iperf2_command: format!("iperf -c {host} -p {}", settings.port),
         host,
         port: settings.port,
         family: family(&settings),
@@ -173,7 +175,16 @@ fn server(settings: &Settings) -> Result<ServerPlan, Fault> {
         family: family(settings),
         bind,
         interval: settings.interval,
-        iperf3: Some(iperf3),
+        // Limits and logins hold for everybody who is served.
+        protocols: ServedProtocols::Iperf3(iperf3),
+        socket: SocketPlan {
+            protocol: if settings.parameters.mptcp {
+                StreamProtocol::Multipath
+            } else {
+                StreamProtocol::Tcp
+            },
+            ..SocketPlan::default()
+        },
         ..base
     })
 }
@@ -189,6 +200,7 @@ fn family(settings: &Settings) -> Family {
 fn patience(settings: &Settings) -> Iperf3Patience {
     let default = Iperf3Patience::default();
     Iperf3Patience {
+        answer: default.answer,
         receive: settings.receive_timeout.unwrap_or(default.receive),
         send: settings.send_timeout,
         keepalive: settings.keepalive,

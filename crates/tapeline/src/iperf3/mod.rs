@@ -16,7 +16,7 @@
 //! | a bad option with `-J` | no JSON | a document with the error as well |
 //! | `-c --use-pkcs1-padding` | refused (error 3) | logs in to servers up to 3.16 |
 //! | `-F FILE` that cannot be read | connects first | refused at once |
-//! | `--sctp`, `-X`, `--nstreams` | built with SCTP | refused (error 13) |
+//! | `--sctp` with `-X` or `--nstreams` | what they say | refused (error 13) |
 
 mod fault;
 mod help;

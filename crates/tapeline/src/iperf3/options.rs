@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Spec] = &[
     row(Id::Affinity, Some('A'), &["affinity"], Required, Both, "N[,M]", "processor of this process, and (client) of the server's"),
     row(Id::Title, Some('T'), &["title"], Required, Client, "TEXT", "begin each line with TEXT"),
     row(Id::Congestion, Some('C'), &["congestion", "linux-congestion"], Required, Client, "NAME", "TCP congestion control"),
-    row(Id::Sctp, None, &["sctp"], Switch, Client, "", ""),
+    row(Id::Sctp, None, &["sctp"], Switch, Client, "", "SCTP instead of TCP, where the system has it"),
     row(Id::SctpStreams, None, &["nstreams"], Required, Client, "N", ""),
     row(Id::SctpBind, Some('X'), &["xbind"], Required, Client, "NAME", ""),
     row(Id::PidFile, Some('I'), &["pidfile"], Required, Both, "FILE", "write the process id to FILE"),

@@ -60,7 +60,7 @@ pub(super) struct Settings {
     /// An option of this end only was given.
     pub(super) client_only: bool,
     pub(super) server_only: bool,
-    sctp: bool,
+    sctp_details: bool,
 }
 
 /// Options of logins, as given.
@@ -125,7 +125,7 @@ impl Default for Settings {
             output: Output::default(),
             client_only: false,
             server_only: false,
-            sctp: false,
+            sctp_details: false,
         }
     }
 }
@@ -196,7 +196,7 @@ impl Settings {
                 });
             }
             Id::Pkcs1Padding => self.login.pkcs1 = true,
-            Id::Sctp => self.sctp = true,
+            Id::Sctp => parameters.protocol = Protocol::Sctp,
             Id::ForceFlush | Id::NoFairQueue => {}
             _ => return false,
         }
@@ -224,7 +224,7 @@ impl Settings {
             Id::PublicKey => self.login.public_key = path(),
             Id::PrivateKey => self.login.private_key = path(),
             Id::AuthorizedUsers => self.login.users = path(),
-            Id::SctpBind => self.sctp = true,
+            Id::SctpBind => self.sctp_details = true,
             _ => return false,
         }
         true
@@ -297,7 +297,10 @@ impl Settings {
                 let limit = size(text).map_err(|_| Fault::bad_unit(text))?;
                 self.connect_timeout = (limit >= 1.0).then_some(millis(limit as u32));
             }
-            Id::SctpStreams => self.sctp = true,
+            Id::SctpStreams => {
+                let _ = amount(text)?;
+                self.sctp_details = true;
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -420,7 +423,7 @@ impl Settings {
         if self.role.is_none() {
             return Err(Error::NoRole.into());
         }
-        if self.sctp {
+        if self.sctp_details && self.parameters.protocol == Protocol::Sctp {
             return Err(Error::NotImplemented.into());
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use tapeline_base::Family;
-use tapeline_dialect::{Iperf3Client, MostTests, ServerPlan};
+use tapeline_dialect::{Iperf3Client, Iperf3Server, MostTests, ServedProtocols, ServerPlan};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Protocol};
 
 use super::options::{End, Found, TABLE, by_name};
@@ -39,6 +39,14 @@ fn server(line: &str) -> ServerPlan {
     match job(&format!("-s {line}")).task {
         Iperf3Task::Server(plan, _) => *plan,
         Iperf3Task::Client(_) => panic!("{line}: a client"),
+    }
+}
+
+/// How it serves iperf3 clients, and nobody else.
+fn iperf3(plan: ServerPlan) -> Iperf3Server {
+    match plan.protocols {
+        ServedProtocols::Iperf3(plan) => plan,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -167,7 +175,7 @@ fn bad_values_are_refused_in_the_words_of_the_reference() {
         ("-s -p 70000", "port number must be between 1 and 65535 inclusive"),
         ("-c h --cport abc", "port number must be between 1 and 65535 inclusive"),
         ("-c h -L 0x100000", "unable to set IPv6 flow label"),
-        ("-c h --sctp", "an option you are trying to set is not implemented yet"),
+        ("-c h --sctp --nstreams 2", "an option you are trying to set is not implemented yet"),
     ] {
         assert_eq!(complaint(line), format!("iperf3: parameter error - {text}"), "{line}");
     }
@@ -190,7 +198,7 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!(client("-u -b 0").parameters.rate, 0);
     let plan = server("");
     assert_eq!((plan.ports, plan.family), ((5201, 5201), Family::Any));
-    let plan = plan.iperf3.expect("iperf3");
+    let plan = iperf3(plan);
     assert_eq!(plan.patience.receive, Duration::from_secs(120));
     assert!(!plan.one_off && plan.rate_limit.is_none());
 }
@@ -275,18 +283,19 @@ fn addresses_devices_and_times_reach_the_plan() {
 fn a_server_limits_what_was_given() {
     let plan = server("-p 7 -6 -1 --idle-timeout 9 --server-max-duration 5 -A 3 -B ::1%lo");
     assert_eq!((plan.ports.0, plan.family), (7, Family::V6));
-    assert_eq!(plan.bind.expect("an address").device.as_deref(), Some("lo"));
+    let bind = plan.bind.clone().expect("an address");
+    assert_eq!(bind.device.as_deref(), Some("lo"));
     let any = server("--bind-dev lo").bind.expect("any address");
     assert_eq!(
         (any.host.as_str(), any.device.as_deref()),
         ("::", Some("lo"))
     );
-    let plan = plan.iperf3.expect("iperf3");
+    let plan = iperf3(plan);
     assert!(plan.one_off && plan.most_tests == MostTests::One);
     assert_eq!(plan.idle_timeout, Some(Duration::from_secs(9)));
     assert_eq!(plan.longest, Some(Duration::from_secs(5)));
     assert_eq!(plan.affinity, Some(3));
-    let limit = |line| server(line).iperf3.expect("iperf3").rate_limit;
+    let limit = |line| iperf3(server(line)).rate_limit;
     assert_eq!(
         limit("--server-bitrate-limit 1M"),
         Some((1_000_000, Duration::from_secs(5)))
@@ -335,10 +344,7 @@ fn logins_come_from_files_and_the_environment() {
         file("private"),
         file("users")
     ));
-    let gate = plan
-        .iperf3
-        .and_then(|plan| plan.authentication)
-        .expect("a gate");
+    let gate = iperf3(plan).authentication.expect("a gate");
     assert_eq!(
         (gate.private_key.as_str(), gate.users.as_str()),
         ("private", "users")

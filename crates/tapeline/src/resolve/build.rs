@@ -8,6 +8,7 @@ use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, Limit, Payload, RetryPlan, ServedTransports,
     ServerPlan, Shape, SocketPlan, Techniques,
 };
+use tapeline_sys::StreamProtocol;
 
 use crate::plan::TryPlan;
 
@@ -106,7 +107,7 @@ pub(super) fn server(
         (false, false) => ServedTransports::Both,
     };
     Ok(ServerPlan {
-        iperf3: peer::service(settings),
+        protocols: peer::service(settings),
         extra_port: peer::extra_port(settings),
         ports: (first, last.unwrap_or(first)),
         family: server_family(settings),
@@ -279,6 +280,7 @@ fn bounded(seconds: f64) -> Option<Duration> {
 
 fn socket(settings: &Settings) -> SocketPlan {
     SocketPlan {
+        protocol: StreamProtocol::Tcp,
         window: settings.window,
         segment_size: settings.segment_size,
         show_segment_size: settings.show_segment_size,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tapeline_base::{Pace, Transport};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, Iperf3Client, Iperf3Patience, Iperf3Server,
-    Limit, MostTests, Payload,
+    Limit, MostTests, Payload, ServedProtocols,
 };
 use tapeline_wire::iperf3::{self as wire, Direction, Parameters, limits};
 
@@ -61,15 +61,18 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
     Ok(())
 }
 
-/// How a server serves iperf3 clients; `None` where it cannot. Their control connection is TCP
-/// and carries no permit key.
-pub(super) fn service(settings: &Settings) -> Option<Iperf3Server> {
+/// Whose clients a server serves. iperf3's cannot be where there is no TCP for their control
+/// connection, or a permit key, which that does not carry.
+pub(super) fn service(settings: &Settings) -> ServedProtocols {
     let closed = settings.iperf()
         || settings.udp
         || settings.access.key.is_some()
         || settings.route.tap_device.is_some();
+    if closed {
+        return ServedProtocols::Iperf2;
+    }
     let default = Iperf3Server::default();
-    (!closed).then(|| Iperf3Server {
+    ServedProtocols::Both(Iperf3Server {
         interval: settings.interval,
         most_tests: settings.peer.most.unwrap_or(default.most_tests),
         ..default
@@ -78,7 +81,7 @@ pub(super) fn service(settings: &Settings) -> Option<Iperf3Server> {
 
 /// Without `-p` a server is found under iperf3's port too.
 pub(super) fn extra_port(settings: &Settings) -> Option<u16> {
-    (settings.ports.is_none() && service(settings).is_some()).then_some(PORT)
+    (settings.ports.is_none() && service(settings).iperf3().is_some()).then_some(PORT)
 }
 
 /// Refuses options that iperf3's protocol has no place for.
@@ -162,6 +165,7 @@ pub(super) fn client(
         affinity: None,
         credentials: None,
         techniques: plan.techniques,
+        iperf2_command: format!("tapeline -c {} -p {}", plan.host, plan.ports.0),
     })
 }
 
@@ -290,6 +294,10 @@ mod tests {
         }
     }
 
+    fn iperf3(plan: ServerPlan) -> Iperf3Server {
+        plan.protocols.iperf3().cloned().expect("served")
+    }
+
     #[test]
     fn own_options_are_said_in_the_terms_of_iperf3() {
         let plan = asks("");
@@ -369,27 +377,26 @@ mod tests {
     fn a_server_serves_iperf3_too() {
         let plan = serves("");
         assert_eq!((plan.ports, plan.extra_port), ((5001, 5001), Some(5201)));
-        assert_eq!(
-            plan.iperf3.expect("served").most_tests,
-            MostTests::AtOnce(64)
-        );
+        assert_eq!(iperf3(plan).most_tests, MostTests::AtOnce(64));
         let plan = serves("-p 7 -i 2 --max-tests 3");
         assert_eq!((plan.ports, plan.extra_port), ((7, 7), None));
-        let iperf3 = plan.iperf3.expect("served");
-        assert_eq!(iperf3.most_tests, MostTests::AtOnce(3));
-        assert_eq!(iperf3.interval, Some(Duration::from_secs(2)));
-        let one = serves("--one-at-a-time").iperf3.expect("served");
+        let service = iperf3(plan);
+        assert_eq!(service.most_tests, MostTests::AtOnce(3));
+        assert_eq!(service.interval, Some(Duration::from_secs(2)));
+        let one = iperf3(serves("--one-at-a-time"));
         assert_eq!(one.most_tests, MostTests::One);
         for line in ["-u", "--permit-key=secret"] {
             let plan = serves(line);
-            assert_eq!((plan.iperf3, plan.extra_port), (None, None), "{line}");
+            let closed = (ServedProtocols::Iperf2, None);
+            assert_eq!((plan.protocols, plan.extra_port), closed, "{line}");
         }
         assert_eq!(run("-s --max-tests 0").outcome, Err(ExitCode::Usage));
         let under_the_name_iperf = run("--as iperf -s").outcome;
         let Ok(Plan::Server(plan, ..)) = under_the_name_iperf else {
             panic!("{under_the_name_iperf:?}");
         };
-        assert_eq!((plan.iperf3, plan.extra_port), (None, None));
+        assert_eq!(plan.protocols, ServedProtocols::Iperf2);
+        assert_eq!(plan.extra_port, None);
     }
 
     #[test]

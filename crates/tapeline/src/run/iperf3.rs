@@ -22,10 +22,10 @@ pub(crate) fn iperf3(job: &Iperf3Job) -> ExitCode {
         Iperf3Task::Client(plan) => client(plan, job),
         Iperf3Task::Server(plan, life) => {
             let mut plan = plan.clone();
-            if let Some(iperf3) = &mut plan.iperf3 {
+            if let Some(iperf3) = plan.protocols.iperf3_mut() {
                 iperf3.output = output(&job.presentation);
             }
-            let processor = plan.iperf3.as_ref().and_then(|plan| plan.affinity);
+            let processor = plan.protocols.iperf3().and_then(|plan| plan.affinity);
             serve(&plan, &job.presentation, *life, || prepare(processor, job))
         }
     }
@@ -104,6 +104,7 @@ pub(super) fn end_of_nothing(failure: TestFailure) -> Event {
         sender_congestion: None,
         receiver_congestion: None,
         peer_totals: Vec::new(),
+        lost_behind: Vec::new(),
         peer_output: None,
         failure: Some(failure),
     }))

@@ -158,6 +158,7 @@ fn end(document: &Json, role: Role) -> TestEnd {
         sender_congestion: name("sender_tcp_congestion"),
         receiver_congestion: name("receiver_tcp_congestion"),
         peer_totals: Vec::new(),
+        lost_behind: Vec::new(),
         peer_output: text.or(json),
         failure,
     }

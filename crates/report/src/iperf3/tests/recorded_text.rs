@@ -372,6 +372,7 @@ impl<'a> Recording<'a> {
             sender_congestion: name("snd_tcp_congestion "),
             receiver_congestion: name("rcv_tcp_congestion "),
             peer_totals: Vec::new(),
+            lost_behind: Vec::new(),
             peer_output: output,
             failure: self.failure(),
         }

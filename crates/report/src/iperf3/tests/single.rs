@@ -412,6 +412,7 @@ fn empty_end() -> TestEnd {
         sender_congestion: None,
         receiver_congestion: None,
         peer_totals: Vec::new(),
+        lost_behind: Vec::new(),
         peer_output: None,
         failure: None,
     }
