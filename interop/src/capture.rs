@@ -12,6 +12,8 @@ const SNAP: usize = 96;
 const IPV4_HEADERS: usize = 20 + 8;
 /// Rest of the capture file after which nothing more is expected.
 const SETTLED: Duration = Duration::from_millis(100);
+/// Time after which the kernel hands over a block that is not full: tcpdump's second, and a rest.
+const BLOCK: Duration = Duration::from_millis(1300);
 /// Link type of a capture file whose packets begin with an Ethernet header of this length; those of
 /// a TUN device begin with the IP header.
 const ETHERNET: (u32, usize) = (1, 14);
@@ -56,6 +58,16 @@ impl Packet {
 pub struct Capture {
     process: Running,
     file: PathBuf,
+    handover: Handover,
+}
+
+/// How packets come from the kernel to the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handover {
+    /// Each at once.
+    Each,
+    /// Many together, within [`BLOCK`].
+    Blocks,
 }
 
 impl Capture {
@@ -76,19 +88,38 @@ impl Capture {
     /// # Errors
     /// The capture cannot begin.
     pub fn udp_to(namespace: Option<&Namespace>, interface: &str, port: u16) -> io::Result<Self> {
+        Self::begin(namespace, interface, port, Handover::Each)
+    }
+
+    /// The same for many packets per second: it takes less of the processors, and longer to
+    /// finish.
+    ///
+    /// # Errors
+    /// As [`Capture::udp_to`].
+    pub fn flood_to(namespace: Option<&Namespace>, interface: &str, port: u16) -> io::Result<Self> {
+        Self::begin(namespace, interface, port, Handover::Blocks)
+    }
+
+    fn begin(
+        namespace: Option<&Namespace>,
+        interface: &str,
+        port: u16,
+        handover: Handover,
+    ) -> io::Result<Self> {
         let file =
             std::env::temp_dir().join(format!("tapeline-{}-{port}.pcap", std::process::id()));
         let mut invocation = Invocation::of("tcpdump", "tcpdump")
             .args(["-i", interface, "-Q", "in", "-w"])
             .args([file.to_string_lossy()])
-            .args([
-                "--time-stamp-precision=nano",
-                "--immediate-mode",
-                "-U",
-                "-n",
-                "-B",
-                "16384",
-            ])
+            .args(["--time-stamp-precision=nano", "-n", "-B", "16384"])
+            .args(
+                match handover {
+                    Handover::Each => ["--immediate-mode", "-U"].as_slice(),
+                    Handover::Blocks => &[],
+                }
+                .iter()
+                .copied(),
+            )
             .args([
                 "-Z",
                 "root",
@@ -104,7 +135,11 @@ impl Capture {
             invocation = invocation.within(namespace);
         }
         let process = invocation.spawn()?;
-        let capture = Self { process, file };
+        let capture = Self {
+            process,
+            file,
+            handover,
+        };
         let end = std::time::Instant::now() + Duration::from_secs(10);
         while !capture.process.stderr().contains("listening on") {
             if !capture.process.is_alive() || std::time::Instant::now() > end {
@@ -121,7 +156,14 @@ impl Capture {
     /// # Errors
     /// The kernel dropped packets of the capture, or its file cannot be read.
     pub fn finish(self) -> io::Result<Vec<Packet>> {
-        let Self { process, file } = self;
+        let Self {
+            process,
+            file,
+            handover,
+        } = self;
+        if handover == Handover::Blocks {
+            std::thread::sleep(BLOCK);
+        }
         // What has been captured is being written; the end of that is seen by the file's rest.
         let size = || std::fs::metadata(&file).map_or(0, |file| file.len());
         let mut before = None;

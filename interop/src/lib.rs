@@ -44,4 +44,5 @@ pub use program::{Program, use_tapeline};
 pub use server::{Family, Server, ServerSpec, Transport};
 pub use shaping::{Bottleneck, SlowLane};
 pub use skip::{SKIP_LOG, skip};
+pub use tapeline_sys::raise_descriptor_limit;
 pub use transcript::{DatagramCounts, Delays, Row, RowId, Transcript};

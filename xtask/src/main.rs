@@ -6,7 +6,7 @@
 //! cargo xtask ci                          check and test
 //! cargo xtask generate [FOLDER]           write manual pages and completions
 //! cargo xtask dist                        release builds, dynamic and static
-//! cargo xtask bench [--out docs/FILE.md]  compare speed with the peers
+//! cargo xtask bench [--out docs/F.json]   compare speed with the peers
 //! ```
 #![allow(
     clippy::print_stdout,
@@ -45,8 +45,11 @@ usage: cargo xtask COMMAND
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
-                       --only WORD    only the benchmarks whose name holds WORD
-                       --out FILE.md  write the table there, and FILE.json beside it
+                       --rows A,B     only these rows: numbers of the targets, or
+                                      parts of names (tcp-one-stream, technique)
+                       --out F.json   put the results there, in the places of older
+                                      ones of the same rows, and the tables in F.md
+                       --profile      show where the time goes instead; --out F.md
 ";
 
 fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {

@@ -6,8 +6,8 @@ use interop::Program;
 
 use crate::shell::{self, on_path};
 
-/// Programs that the tests call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 9] = [
+/// Programs that tests and benchmarks call, each with the Debian package that has it.
+const TOOLS: [(&str, &str); 13] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -17,6 +17,10 @@ const TOOLS: [(&str, &str); 9] = [
     ("zsh", "zsh"),
     ("fish", "fish"),
     ("strace", "strace"),
+    ("nuttcp", "nuttcp"),
+    ("sockperf", "sockperf"),
+    ("qperf", "qperf"),
+    ("perf", "linux-perf"),
 ];
 
 /// Installs what is missing where that is possible; says what is not.

@@ -1,258 +1,141 @@
-//! Alternated runs of several programs, and what they say.
+//! The rounds of a row, in which the contenders take turns.
 
-use interop::Program;
-
+use super::contender::Contender;
+use super::quantity::Sample;
+use super::record::{Circumstances, Entry, Record};
+use super::row::{Row, Workload};
+use super::session::Site;
+use super::{datagrams, exchange, standing, streams};
 use crate::shell::Result;
-use crate::tally::Tally;
 
-/// One figure that a benchmark yields.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Measure {
-    /// What it is.
-    pub(crate) name: &'static str,
-    /// Its unit.
-    pub(crate) unit: &'static str,
-    /// Digits after the point in the table.
-    pub(crate) digits: usize,
-    /// Whether more is better.
-    pub(crate) higher_is_better: bool,
-    /// Whether it is the share of an event so rare that a round may see none: its ratio is that of
-    /// the sums over the rounds.
-    pub(crate) rare: bool,
-    /// The ratio to iperf 2.2.1 that must be met.
-    pub(crate) bar: Option<Bar>,
+/// Failures after which a contender no longer takes part in a row.
+const PATIENCE: usize = 2;
+
+/// Runs all contenders in every round, forwards and backwards in turn, and judges the bars. A
+/// failure costs its contender the round.
+pub(crate) fn hold(row: &Row, site: &Site<'_>, circumstances: Circumstances) -> Record {
+    let kind = (!row.paths.is_empty()).then(|| site.path.kind());
+    let mut record = Record {
+        row: row.name.clone(),
+        title: row.title.clone(),
+        path: kind.map(|kind| kind.to_string()),
+        congestion: site.congestion.map(|congestion| congestion.to_string()),
+        absent: row.absent.to_owned(),
+        entries: row.contenders.iter().map(entry).collect(),
+        circumstances,
+        verdicts: Vec::new(),
+    };
+    println!("{}", record.heading());
+    let rounds = record.circumstances.rounds;
+    rounds_of(&mut record.entries, rounds, |index| {
+        run(row, &row.contenders[index], site)
+    });
+    record.judge(&row.bars_on(kind, site.congestion));
+    record
 }
 
-/// A bound for the ratio tapeline / iperf 2.2.1.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Bar {
-    /// At least this much.
-    AtLeast(f64),
-    /// At most this much.
-    AtMost(f64),
-    /// Less than this much.
-    Below(f64),
+fn entry(contender: &Contender) -> Entry {
+    let mut entry = Entry::new(contender.label(), contender.is_peer());
+    entry.failure = contender
+        .missing()
+        .map(|tool| format!("{} is not here", tool.label()));
+    entry
 }
 
-impl Bar {
-    /// Whether a ratio meets it.
-    pub(crate) fn is_met(self, ratio: f64) -> bool {
-        match self {
-            Self::AtLeast(bound) => ratio >= bound,
-            Self::AtMost(bound) => ratio <= bound,
-            Self::Below(bound) => ratio < bound,
+/// Fills the entries, one sample for each round; a contender that is missing or fails again and
+/// again is left out.
+fn rounds_of(entries: &mut [Entry], rounds: usize, run: impl Fn(usize) -> Result<Sample>) {
+    let missing: Vec<bool> = entries
+        .iter()
+        .map(|entry| entry.failure.is_some())
+        .collect();
+    for round in 0..rounds {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            let entry = &mut entries[index];
+            let failures = entry.samples.iter().filter(|sample| sample.is_none());
+            let sample = if missing[index] || failures.count() >= PATIENCE {
+                None
+            } else {
+                run(index)
+                    .inspect(|sample| println!("  {} {}: {}", round + 1, entry.name, shown(sample)))
+                    .inspect_err(|error| {
+                        println!("  {} {}: {error}", round + 1, entry.name);
+                        entry.failure = Some(error.clone());
+                    })
+                    .ok()
+            };
+            entry.samples.push(sample);
         }
     }
 }
 
-impl std::fmt::Display for Bar {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::AtLeast(bound) => write!(f, ">= {bound:.2}"),
-            Self::AtMost(bound) => write!(f, "<= {bound:.2}"),
-            Self::Below(bound) => write!(f, "< {bound:.2}"),
-        }
-    }
-}
-
-/// One run of a program: a value for each measure.
-pub(crate) type Sample = Vec<f64>;
-
-/// A thing to measure.
-pub(crate) struct Benchmark<'a> {
-    /// Its name.
-    pub(crate) name: String,
-    /// What a run yields.
-    pub(crate) measures: &'static [Measure],
-    /// Runs a program once.
-    pub(crate) run: Box<dyn Fn(Program) -> Result<Sample> + 'a>,
-}
-
-/// The results of a benchmark.
-#[derive(Debug)]
-pub(crate) struct Contest {
-    /// Name of the benchmark.
-    pub(crate) name: String,
-    /// What was measured.
-    pub(crate) measures: &'static [Measure],
-    /// The samples of each program, one for each round.
-    pub(crate) samples: Vec<(Program, Vec<Sample>)>,
-}
-
-impl Contest {
-    /// Runs all programs in every round, forwards and backwards in turn.
-    ///
-    /// # Errors
-    /// A program fails.
-    pub(crate) fn hold(
-        benchmark: Benchmark<'_>,
-        programs: &[Program],
-        rounds: usize,
-    ) -> Result<Self> {
-        println!("{}", benchmark.name);
-        let mut samples: Vec<(Program, Vec<Sample>)> = programs
-            .iter()
-            .map(|program| (*program, Vec::new()))
-            .collect();
-        for round in 0..rounds {
-            let mut order: Vec<usize> = (0..programs.len()).collect();
-            if round % 2 == 1 {
-                order.reverse();
-            }
-            for index in order {
-                let (program, samples) = &mut samples[index];
-                let sample = (benchmark.run)(*program)
-                    .map_err(|error| format!("{}: {program}: {error}", benchmark.name))?;
-                println!("  round {} {program}: {sample:.4?}", round + 1);
-                samples.push(sample);
-            }
-        }
-        Ok(Self {
-            name: benchmark.name,
-            measures: benchmark.measures,
-            samples,
+fn shown(sample: &Sample) -> String {
+    let figures: Vec<String> = sample
+        .iter()
+        .map(|(quantity, value)| {
+            let (name, unit) = (quantity.name(), quantity.unit());
+            format!("{name} {} {unit}", quantity.shown(*value))
         })
-    }
-
-    /// The values of a measure, one for each round.
-    fn values(&self, program: Program, measure: usize) -> Option<Vec<f64>> {
-        let (_, samples) = self.samples.iter().find(|(of, _)| *of == program)?;
-        Some(samples.iter().map(|sample| sample[measure]).collect())
-    }
-
-    /// Median and best value of a measure.
-    pub(crate) fn figures(&self, program: Program, measure: usize) -> Option<(f64, f64)> {
-        let values = self.values(program, measure)?;
-        let best = if self.measures[measure].higher_is_better {
-            f64::max
-        } else {
-            f64::min
-        };
-        Some((median(&values)?, values.iter().copied().reduce(best)?))
-    }
-
-    /// Median over the rounds of a measure's ratio, tapeline / iperf 2.2.1.
-    pub(crate) fn ratio(&self, measure: usize) -> Option<f64> {
-        let ours = self.values(Program::TapelineAsIperf, measure)?;
-        let theirs = self.values(Program::Iperf221, measure)?;
-        if self.measures[measure].rare {
-            return Some(ratio(ours.iter().sum(), theirs.iter().sum()));
-        }
-        let ratios: Vec<f64> = ours
-            .iter()
-            .zip(&theirs)
-            .map(|(ours, theirs)| ratio(*ours, *theirs))
-            .collect();
-        median(&ratios)
-    }
-
-    /// Counts the bars that are met and missed.
-    pub(crate) fn judge(&self, tally: &mut Tally) {
-        for (index, measure) in self.measures.iter().enumerate() {
-            let Some(bar) = measure.bar else { continue };
-            let name = format!("{}: {}", self.name, measure.name);
-            match self.ratio(index) {
-                Some(ratio) if bar.is_met(ratio) => tally.pass(),
-                Some(ratio) => tally.fail(format!("{name}: ratio {ratio:.2}, the bar is {bar}")),
-                None => tally.skip(format!("{name}: nothing to compare with")),
-            }
-        }
-    }
+        .collect();
+    figures.join("; ")
 }
 
-/// A ratio of two amounts; none of ours is the least there can be, whatever theirs.
-fn ratio(ours: f64, theirs: f64) -> f64 {
-    if ours == 0.0 { 0.0 } else { ours / theirs }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (upper, lower) = (
-        sorted.get(sorted.len() / 2)?,
-        sorted.get(sorted.len().saturating_sub(1) / 2)?,
-    );
-    Some(f64::midpoint(*upper, *lower))
+fn run(row: &Row, contender: &Contender, site: &Site<'_>) -> Result<Sample> {
+    match row.workload {
+        Workload::Streams(plan) => streams::run(&plan, contender, site),
+        Workload::Flood { length } => datagrams::flood(length, contender, site),
+        Workload::Paced { rate } => datagrams::paced(rate, contender, site),
+        Workload::Exchange { transport, place } => exchange::run(transport, place, contender, site),
+        Workload::Connects => exchange::connects(contender, site),
+        Workload::Starts => standing::starts(contender),
+        Workload::Size => standing::sizes(contender),
+        Workload::Idle => standing::idle(contender, site),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
+    use crate::bench::quantity::Quantity;
 
-    const MEASURES: [Measure; 1] = [Measure {
-        name: "m",
-        unit: "u",
-        digits: 1,
-        higher_is_better: true,
-        rare: false,
-        bar: Some(Bar::AtLeast(1.5)),
-    }];
-
-    #[test]
-    fn ratios_are_medians_of_neighbours() {
-        let samples = |values: [f64; 3]| values.map(|value| vec![value]).to_vec();
-        // The machine is twice as fast in the second round.
-        let contest = Contest {
-            name: "n".to_owned(),
-            measures: &MEASURES,
-            samples: vec![
-                (Program::TapelineAsIperf, samples([2.0, 8.0, 3.0])),
-                (Program::Iperf221, samples([1.0, 4.0, 2.0])),
-            ],
-        };
-        assert_eq!(contest.ratio(0), Some(2.0));
-        assert_eq!(contest.figures(Program::Iperf221, 0), Some((2.0, 4.0)));
-        let mut tally = Tally::default();
-        contest.judge(&mut tally);
-        assert_eq!(tally.to_string(), "1 passed, 0 failed, 0 skipped");
+    fn entries() -> Vec<Entry> {
+        ["a", "b"]
+            .map(|name| Entry::new(name.to_owned(), true))
+            .into()
     }
 
     #[test]
-    fn rare_events_are_added_up() {
-        const RARE: [Measure; 1] = [Measure {
-            rare: true,
-            higher_is_better: false,
-            bar: Some(Bar::Below(0.25)),
-            ..MEASURES[0]
-        }];
-        let ratio = |ours: [f64; 2], theirs: [f64; 2]| {
-            let samples = |values: [f64; 2]| values.map(|value| vec![value]).to_vec();
-            let samples = vec![
-                (Program::TapelineAsIperf, samples(ours)),
-                (Program::Iperf221, samples(theirs)),
-            ];
-            Contest {
-                name: "n".to_owned(),
-                measures: &RARE,
-                samples,
+    fn the_contenders_alternate() {
+        let order = RefCell::new(Vec::new());
+        let mut entries = entries();
+        rounds_of(&mut entries, 2, |index| {
+            order.borrow_mut().push(index);
+            Ok(Sample::from([(Quantity::Loss, index as f64)]))
+        });
+        assert_eq!(order.into_inner(), [0, 1, 1, 0]);
+        assert_eq!(entries[1].figures(Quantity::Loss), Some((1.0, 1.0)));
+    }
+
+    #[test]
+    fn a_contender_that_fails_does_not_hold_the_others_up() {
+        let calls = RefCell::new([0; 2]);
+        let mut entries = entries();
+        rounds_of(&mut entries, 5, |index| {
+            calls.borrow_mut()[index] += 1;
+            if index == 0 {
+                Err("it hangs".to_owned())
+            } else {
+                Ok(Sample::new())
             }
-            .ratio(0)
-        };
-        assert_eq!(ratio([1.0, 0.0], [0.0, 8.0]), Some(0.125));
-        assert_eq!(ratio([0.0, 0.0], [0.0, 0.0]), Some(0.0));
-        assert_eq!(ratio([1.0, 0.0], [0.0, 0.0]), Some(f64::INFINITY));
-    }
-
-    #[test]
-    fn the_programs_alternate() {
-        let order = std::cell::RefCell::new(Vec::new());
-        let benchmark = Benchmark {
-            name: "n".to_owned(),
-            measures: &MEASURES,
-            run: Box::new(|program| {
-                order.borrow_mut().push(program);
-                Ok(vec![1.0])
-            }),
-        };
-        let [a, b] = [Program::TapelineAsIperf, Program::Iperf221];
-        Contest::hold(benchmark, &[a, b], 2).expect("no failure");
-        assert_eq!(order.into_inner(), [a, b, b, a]);
-    }
-
-    #[test]
-    fn a_median_lies_in_the_middle() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0, 1.0]), Some(2.0));
-        assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
+        });
+        assert_eq!(calls.into_inner(), [PATIENCE, 5]);
+        assert_eq!(entries[0].failure.as_deref(), Some("it hangs"));
+        assert!(entries.iter().all(|entry| entry.samples.len() == 5));
     }
 }

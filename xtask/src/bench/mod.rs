@@ -1,42 +1,55 @@
 //! Speed compared with the peers.
 //!
-//! The programs alternate within each round, in turned order in every second one, because only
-//! neighbours in time compare on a machine whose speed varies. A figure is the median over the
-//! rounds, a ratio the median of the rounds' ratios; the best round is the second figure, as it is
-//! the closest to a quiet machine.
+//! ```text
+//! rows (the targets) ─► contest ─ rounds, contenders in turn ─► record ─► JSON ─► Markdown
+//!                          │
+//!                          └─ streams, datagrams, exchange, standing ─► session ─ readings, gaps
+//! ```
+//!
+//! A row says what is measured, who takes part and which bars hold; a run of a contender yields a
+//! sample. Nothing is asserted: the outcome is a table. A hung program is killed and reported.
 
+mod contender;
 mod contest;
-mod pacing;
+mod datagrams;
+mod exchange;
+mod gaps;
 mod path;
+mod profile;
+mod quantity;
+mod readings;
+mod record;
 mod report;
-mod tcp;
+mod row;
+mod rows;
+mod session;
+mod standing;
+mod streams;
 
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 
-use interop::{Capture, NamespacePair, Program};
+use interop::NamespacePair;
 
 use crate::levels::release_binary;
 use crate::setup;
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
 
-use contest::{Benchmark, Contest};
 use path::Path;
-
-/// Who takes part, tapeline first.
-const PROGRAMS: [Program; 3] = [
-    Program::TapelineAsIperf,
-    Program::Iperf221,
-    Program::Iperf218,
-];
+use record::{Circumstances, Record};
+use row::{PathKind, Row};
+use session::Site;
 
 /// How to run the benchmarks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Options {
     rounds: usize,
     seconds: f64,
-    only: Option<String>,
+    /// Numbers or parts of names; all rows when empty.
+    rows: Vec<String>,
     out: Option<PathBuf>,
+    /// Show where the time goes instead.
+    profile: bool,
 }
 
 impl Options {
@@ -44,22 +57,22 @@ impl Options {
         let mut options = Self {
             rounds: 5,
             seconds: 1.0,
-            only: None,
-            out: None,
+            ..Self::default()
         };
-        for pair in words.chunks(2) {
-            let [name, value] = pair else {
-                return Err(format!("bench: {} needs a value", pair[0]));
-            };
-            let bad = |_| format!("bench: {name} cannot be '{value}'");
+        let mut words = words.iter();
+        while let Some(name) = words.next() {
+            if *name == "--profile" {
+                options.profile = true;
+                continue;
+            }
+            let value = words
+                .next()
+                .ok_or_else(|| format!("bench: {name} needs a value"))?;
+            let bad = || format!("bench: {name} cannot be '{value}'");
             match *name {
-                "--rounds" => options.rounds = value.parse().map_err(bad)?,
-                "--seconds" => {
-                    options.seconds = value
-                        .parse()
-                        .map_err(|_| format!("bench: {name} cannot be '{value}'"))?
-                }
-                "--only" => options.only = Some((*value).to_owned()),
+                "--rounds" => options.rounds = value.parse().map_err(|_| bad())?,
+                "--seconds" => options.seconds = value.parse().map_err(|_| bad())?,
+                "--rows" => options.rows = value.split(',').map(str::to_owned).collect(),
                 "--out" => options.out = Some(value.into()),
                 _ => return Err(format!("bench: there is no option {name}")),
             }
@@ -69,84 +82,146 @@ impl Options {
         }
         Ok(options)
     }
+
+    /// The rows that are meant.
+    ///
+    /// # Errors
+    /// A word means none.
+    fn rows(&self) -> Result<Vec<Row>> {
+        let all = rows::all();
+        let unknown = |word: &&String| !all.iter().any(|row| row.is_meant(word));
+        if let Some(word) = self.rows.iter().find(unknown) {
+            let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
+            return Err(format!(
+                "bench: there is no row '{word}' (there are 1 to 35, {})",
+                names.join(", ")
+            ));
+        }
+        let meant =
+            |row: &Row| self.rows.is_empty() || self.rows.iter().any(|word| row.is_meant(word));
+        Ok(all.into_iter().filter(meant).collect())
+    }
 }
 
-/// Runs the benchmarks and counts the bars that they meet.
+/// Runs the benchmarks; the tally holds what could not be measured here.
 ///
 /// # Errors
-/// The options are wrong or the program cannot be built.
+/// The options are wrong, the program cannot be built, or the results cannot be written.
 pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     let options = Options::parse(words)?;
+    let rows = options.rows()?;
     setup::prepare();
     // Another binary can be measured, for example an older one.
     if std::env::var_os("TAPELINE_BIN").is_none() {
         shell::run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
         interop::use_tapeline(release_binary());
     }
+    // Programs with many streams inherit it.
+    interop::raise_descriptor_limit();
+    if options.profile {
+        return profile::run(options.out.as_deref(), options.seconds);
+    }
     let mut tally = Tally::default();
-    let programs: Vec<Program> = PROGRAMS
-        .into_iter()
-        .filter(|program| match program.missing() {
-            Some(reason) => {
-                tally.skip(format!("{program}: {reason}"));
-                false
+    let pair = NamespacePair::new();
+    if let Err(error) = &pair {
+        tally.skip(format!("everything over a veth pair: {error}"));
+    }
+    let mut records = Vec::new();
+    for row in &rows {
+        for site in sites(row, pair.as_ref().ok(), options.seconds) {
+            let record = contest::hold(row, &site, circumstances(&options));
+            tell(&record);
+            // Each row is kept at once: a run may be ended on the way.
+            if let Some(out) = &options.out {
+                write(out, vec![record.clone()])?;
             }
-            None => true,
-        })
-        .collect();
-    let pair = NamespacePair::new().map_err(|error| error.to_string());
-    let mut contests = Vec::new();
-    for benchmark in benchmarks(&pair, &options, &mut tally) {
-        if options
-            .only
-            .as_ref()
-            .is_some_and(|word| !benchmark.name.contains(word.as_str()))
-        {
-            continue;
-        }
-        match Contest::hold(benchmark, &programs, options.rounds) {
-            Ok(contest) => {
-                contest.judge(&mut tally);
-                contests.push(contest);
-            }
-            Err(error) => tally.fail(error),
+            records.push(record);
         }
     }
-    let table = report::markdown(&contests, &options);
-    println!("\n{table}");
-    if let Some(out) = &options.out {
-        report::write(out, &table, &contests)?;
-    }
+    println!("\n{}", report::markdown(&records));
     Ok(tally)
 }
 
-/// Everything that can be measured here.
-fn benchmarks<'a>(
-    pair: &'a Result<NamespacePair>,
-    options: &Options,
-    tally: &mut Tally,
-) -> Vec<Benchmark<'a>> {
-    let mut paths = vec![Path::Loopback];
-    match pair {
-        Ok(pair) => paths.push(Path::Cable(pair)),
-        Err(error) => tally.skip(format!("everything over a veth pair: {error}")),
+/// Everywhere that a row is measured.
+fn sites<'a>(row: &Row, pair: Option<&'a NamespacePair>, seconds: f64) -> Vec<Site<'a>> {
+    let path = |kind: &PathKind| match kind {
+        PathKind::Loopback => Some(Path::Loopback),
+        PathKind::Veth => pair.map(Path::Cable),
+    };
+    let mut paths: Vec<Path<'_>> = row.paths.iter().filter_map(path).collect();
+    if row.paths.is_empty() {
+        paths.push(Path::Loopback);
     }
-    let mut benchmarks = Vec::new();
-    for path in &paths {
-        for congestion_control in [Some("cubic"), None] {
-            benchmarks.push(tcp::benchmark(*path, congestion_control, options.seconds));
-        }
+    let mut controls: Vec<_> = row.congestion.iter().copied().map(Some).collect();
+    if controls.is_empty() {
+        controls.push(None);
     }
-    if let Some(reason) = Capture::unavailable() {
-        tally.skip(format!("pacing as a third party sees it: {reason}"));
-        return benchmarks;
-    }
+    let mut sites = Vec::new();
     for path in paths {
-        for megabits in [10, 100] {
-            benchmarks.push(pacing::benchmark(path, megabits, options.seconds));
+        for congestion in &controls {
+            sites.push(Site {
+                path,
+                congestion: *congestion,
+                seconds,
+                processor: None,
+            });
         }
     }
-    benchmarks
+    sites
+}
+
+/// Prints how the row stands to its bars. Nothing is asserted: speed is no fault.
+fn tell(record: &Record) {
+    for verdict in &record.verdicts {
+        println!("{}", report::bar_line(record, verdict));
+    }
+}
+
+fn circumstances(options: &Options) -> Circumstances {
+    let first = |path: &str, key: &str| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(key))
+            .unwrap_or_default();
+        line.split_once(':')
+            .map_or(line, |(_, value)| value)
+            .trim()
+            .to_owned()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let load = first("/proc/loadavg", "");
+    let today = shell::read(std::process::Command::new("date").args(["-u", "+%F"]));
+    Circumstances {
+        date: today.map_or_else(|_| "an unknown day".to_owned(), |day| day.trim().to_owned()),
+        kernel: first("/proc/sys/kernel/osrelease", ""),
+        machine: format!("{cores} cores, {}", first("/proc/cpuinfo", "model name")),
+        load: load.split(' ').next().unwrap_or_default().to_owned(),
+        rounds: options.rounds,
+        seconds: options.seconds,
+    }
+}
+
+/// Merges the records into a JSON file, in the order of the rows, and writes the document for
+/// people beside it.
+fn write(out: &FilePath, new: Vec<Record>) -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", out.display());
+    let mut records: Vec<Record> = match std::fs::read_to_string(out) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(&error))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(failed(&error)),
+    };
+    record::merge(&mut records, new);
+    let order = rows::all();
+    let place = |record: &Record| order.iter().position(|row| row.name == record.row);
+    // A row that is no more leaves the file.
+    records.retain(|record| place(record).is_some());
+    records.sort_by_key(place);
+    let text = serde_json::to_string_pretty(&records).map_err(|error| failed(&error))?;
+    std::fs::write(out, text + "\n").map_err(|error| failed(&error))?;
+    let document = out.with_extension("md");
+    std::fs::write(&document, report::markdown(&records))
+        .map_err(|error| format!("{}: {error}", document.display()))
 }
 
 #[cfg(test)]
@@ -155,8 +230,10 @@ mod tests {
 
     #[test]
     fn options_are_checked() {
-        let options = Options::parse(&["--rounds", "7", "--out", "a.md"]).expect("good options");
-        assert_eq!((options.rounds, options.out), (7, Some("a.md".into())));
+        let words = ["--rounds", "7", "--profile", "--out", "a.json"];
+        let options = Options::parse(&words).expect("good options");
+        assert_eq!((options.rounds, options.out), (7, Some("a.json".into())));
+        assert!(options.profile);
         for bad in [
             &["--rounds"][..],
             &["--rounds", "x"],
@@ -165,5 +242,13 @@ mod tests {
         ] {
             assert!(Options::parse(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn rows_are_chosen() {
+        let chosen = |words: &[&str]| Options::parse(words).and_then(|options| options.rows());
+        assert_eq!(chosen(&["--rows", "14,start"]).expect("rows").len(), 2);
+        assert_eq!(chosen(&[]).expect("rows").len(), rows::all().len());
+        assert!(chosen(&["--rows", "99"]).is_err());
     }
 }

@@ -1,9 +1,10 @@
 //! Where the data of a benchmark go.
 
-use std::fmt;
 use std::net::IpAddr;
 
-use interop::{Family, Invocation, Namespace, NamespacePair, Program, Server, ServerSpec};
+use interop::{Family, Invocation, Namespace, NamespacePair};
+
+use super::row::PathKind;
 
 /// The way from the client to the server.
 #[derive(Debug, Clone, Copy)]
@@ -15,24 +16,24 @@ pub(crate) enum Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Starts a server at its end.
-    pub(crate) fn serve(self, spec: &ServerSpec) -> std::io::Result<Server> {
+    /// A server's process at its end.
+    pub(crate) fn at_server(self, invocation: Invocation) -> Invocation {
         match self {
-            Self::Loopback => spec.start(),
-            Self::Cable(pair) => spec.start_within(&pair.server),
+            Self::Loopback => invocation,
+            Self::Cable(pair) => invocation.within(&pair.server),
         }
     }
 
-    /// A client at its beginning.
-    pub(crate) fn client(self, program: Program, server: &Server) -> Invocation {
-        let client = server.client_to(program, self.address());
+    /// A client's process at its beginning.
+    pub(crate) fn at_client(self, invocation: Invocation) -> Invocation {
         match self {
-            Self::Loopback => client,
-            Self::Cable(pair) => client.within(&pair.client),
+            Self::Loopback => invocation,
+            Self::Cable(pair) => invocation.within(&pair.client),
         }
     }
 
-    fn address(self) -> IpAddr {
+    /// The server's address.
+    pub(crate) fn address(self) -> IpAddr {
         match self {
             Self::Loopback => Family::V4.loopback(),
             Self::Cable(pair) => pair.server_address(Family::V4),
@@ -46,13 +47,12 @@ impl<'a> Path<'a> {
             Self::Cable(pair) => (Some(&pair.server), Namespace::INTERFACE),
         }
     }
-}
 
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Loopback => "loopback",
-            Self::Cable(_) => "veth",
-        })
+    /// Which it is.
+    pub(crate) const fn kind(self) -> PathKind {
+        match self {
+            Self::Loopback => PathKind::Loopback,
+            Self::Cable(_) => PathKind::Veth,
+        }
     }
 }

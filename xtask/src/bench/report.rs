@@ -1,155 +1,195 @@
-//! The table and its machine-readable twin.
+//! The document for people, made from the records alone.
 
 use std::fmt::Write;
-use std::path::Path;
 
-use interop::Program;
-use serde_json::{Value, json};
+use super::record::{Record, Standing, Verdict};
 
-use super::contest::Contest;
-use super::{Options, PROGRAMS};
-use crate::shell::Result;
+const HEAD: &str = "\
+# Performance
 
-/// The results as a Markdown document.
-pub(crate) fn markdown(contests: &[Contest], options: &Options) -> String {
-    let mut text = String::new();
-    writeln!(
-        text,
-        "# Performance\n\n\
-         Written on {} by `cargo xtask bench --rounds {} --seconds {} --out docs/performance.md`: \
-         the programs take turns within each round, tapeline under the name `iperf` at both ends against \
-         the peers at both ends. A cell is the median over the rounds and, in brackets, the best round; the ratio is \
-         the median of the rounds' ratios to iperf 2.2.1. Rates and bytes are the receiver's; the gaps of UDP were seen \
-         by a packet socket at the receiver's interface.\n\n\
-         Machine: {}.\n",
-        today(),
-        options.rounds,
-        options.seconds,
-        machine()
-    )
-    .expect("memory");
-    write!(text, "| Benchmark | Figure |").expect("memory");
-    for program in PROGRAMS {
-        write!(text, " {} |", name(program)).expect("memory");
+How the programs compare, and what they are held to. Written by `cargo xtask bench --out docs/performance.json`; how to read it is below the tables, \
+what was tried is in [performance-notes.md](performance-notes.md), where the time goes in [performance-profile.md](performance-profile.md).
+
+";
+
+const FOOT: &str = "
+## How to read this
+
+- The programs take turns within each round, in turned order in every second one, because only neighbours in time compare on a machine whose speed varies.
+- **Bars**: `value` is the ratio tapeline / peer, the median over the rounds of the rounds' ratios; without a peer it is the median itself. `best` is the peer
+  with the best median of that row. The peer's name stands where a bar is set against it. *Number* is the row of the targets; 0 compares tapeline with itself
+  without one technique.
+- **Figures**: a cell is the median over the rounds and, in brackets, the best round, which is the closest to a quiet machine.
+- Rates and bytes are the receiver's. Processor time is that of both processes, from their clocks, over what the receiver got. Memory is `VmHWM`.
+- Gaps of paced datagrams were seen by a packet socket at the receiver's interface, with the kernel's time stamps; datagrams that left with one segmented send
+  arrive as one packet there, and the gap behind it is compared with the time of all of them.
+- tapeline runs under the name `iperf` at both ends unless the table says otherwise. A program that failed has its last message below its table.
+- The rate error is compared with 0.005 % or one datagram, whichever is more.
+- netperf and neper are not in Debian; rows that ought to have them are compared with the best program that is there.
+";
+
+/// The records as a Markdown document.
+pub(crate) fn markdown(records: &[Record]) -> String {
+    let mut text = HEAD.to_owned();
+    let line = |text: &mut String, words: String| writeln!(text, "{words}").expect("memory");
+    let counts = |standing| {
+        let verdicts = records.iter().flat_map(|record| &record.verdicts);
+        verdicts
+            .filter(|verdict| verdict.standing() == standing)
+            .count()
+    };
+    line(
+        &mut text,
+        format!(
+            "## Bars\n\n{} bars: {} missed, {} met, {} of these with the stretch goal; {} could not be judged.\n",
+            records
+                .iter()
+                .map(|record| record.verdicts.len())
+                .sum::<usize>(),
+            counts(Standing::Missed),
+            counts(Standing::Must) + counts(Standing::Stretch),
+            counts(Standing::Stretch),
+            counts(Standing::Unknown),
+        ),
+    );
+    line(
+        &mut text,
+        "| # | Workload | Figure | Against | Value | Must | Stretch | |\n|--:|---|---|---|--:|---|---|---|".to_owned(),
+    );
+    let mut verdicts: Vec<(&Record, &Verdict)> = records
+        .iter()
+        .flat_map(|record| record.verdicts.iter().map(move |verdict| (record, verdict)))
+        .collect();
+    // Those of techniques have no number in the targets.
+    verdicts.sort_by_key(|(_, verdict)| (verdict.number == 0, verdict.number));
+    for (record, verdict) in verdicts {
+        line(&mut text, bar_line(record, verdict));
     }
-    writeln!(text, " Ratio | Bar | |").expect("memory");
+    line(&mut text, "\n## Figures".to_owned());
+    for record in records {
+        text += &figures(record);
+    }
+    text += FOOT;
+    text
+}
+
+/// A bar as a line of a table.
+pub(crate) fn bar_line(record: &Record, verdict: &Verdict) -> String {
+    let value = verdict.value.map_or("-".to_owned(), significant);
+    let stretch = verdict.stretch.map(|bound| bound.to_string());
+    let standing = match verdict.standing() {
+        Standing::Stretch => "met, stretch too",
+        Standing::Must => "met",
+        Standing::Missed => "**missed**",
+        Standing::Unknown => "not judged",
+    };
+    format!(
+        "| {} | {} | {} | {} | {value} | {} | {} | {standing} |",
+        verdict.number,
+        record.heading(),
+        verdict.quantity.name(),
+        verdict.against.as_deref().unwrap_or("-"),
+        verdict.must,
+        stretch.unwrap_or_default(),
+    )
+}
+
+/// Three digits that matter.
+fn significant(value: f64) -> String {
+    let digits = match value.abs() {
+        0.0 => 0,
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        value if value >= 1.0 => 2,
+        value if value >= 0.1 => 3,
+        _ => 4,
+    };
+    format!("{value:.digits$}")
+}
+
+/// The table of a record.
+fn figures(record: &Record) -> String {
+    let mut text = String::new();
+    let about = &record.circumstances;
+    let mut quantities: Vec<_> = record
+        .entries
+        .iter()
+        .flat_map(|entry| entry.samples.iter().flatten())
+        .flat_map(|sample| sample.keys().copied())
+        .collect();
+    quantities.sort_unstable();
+    quantities.dedup();
+    write!(text, "\n### {} (`{}`)\n\n|", record.heading(), record.row).expect("memory");
+    for quantity in &quantities {
+        let unit = match quantity.unit() {
+            "" => String::new(),
+            unit => format!(", {unit}"),
+        };
+        write!(text, " | {}{unit}", quantity.name()).expect("memory");
+    }
+    let columns = "--:|".repeat(quantities.len());
+    writeln!(text, " |\n|---|{columns}").expect("memory");
+    for entry in &record.entries {
+        write!(text, "| {}", entry.name).expect("memory");
+        for quantity in &quantities {
+            let cell = match entry.figures(*quantity) {
+                Some((median, best)) => {
+                    format!("{} ({})", quantity.shown(median), quantity.shown(best))
+                }
+                None => "-".to_owned(),
+            };
+            write!(text, " | {cell}").expect("memory");
+        }
+        writeln!(text, " |").expect("memory");
+    }
     writeln!(
         text,
-        "|---|---|{}--:|---|---|",
-        "--:|".repeat(PROGRAMS.len())
+        "\n{} rounds of {} s on {}, load average {} before; {}, Linux {}.",
+        about.rounds, about.seconds, about.date, about.load, about.machine, about.kernel
     )
     .expect("memory");
-    for contest in contests {
-        rows(&mut text, contest);
+    if !record.absent.is_empty() {
+        writeln!(text, "Not here: {}.", record.absent).expect("memory");
+    }
+    for entry in &record.entries {
+        if let Some(failure) = &entry.failure {
+            let first: String = failure.lines().take(2).collect::<Vec<_>>().join("; ");
+            writeln!(text, "{}: `{}`", entry.name, first.replace('`', "'")).expect("memory");
+        }
     }
     text
 }
 
-fn rows(text: &mut String, contest: &Contest) {
-    for (index, measure) in contest.measures.iter().enumerate() {
-        let title = if index == 0 {
-            contest.name.as_str()
-        } else {
-            ""
-        };
-        write!(text, "| {title} | {}, {} |", measure.name, measure.unit).expect("memory");
-        for program in PROGRAMS {
-            match contest.figures(program, index) {
-                Some((median, best)) => {
-                    let digits = measure.digits;
-                    write!(text, " {median:.digits$} ({best:.digits$}) |").expect("memory");
-                }
-                None => write!(text, " - |").expect("memory"),
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::quantity::{Bound, Quantity};
+    use crate::bench::record::tests::record;
+    use crate::bench::row::Bar;
+
+    #[test]
+    fn bars_and_figures_are_told() {
+        let quantity = Quantity::Throughput;
+        let bars = [
+            Bar::new(1, quantity, Bound::AtLeast(1.0)).stretch(Bound::AtLeast(1.4)),
+            Bar::new(2, quantity, Bound::AtLeast(3.0)),
+        ];
+        let entries: [(&str, &[f64]); 2] = [("tapeline", &[2.0, 3.0]), ("peer", &[1.0, 2.0])];
+        let text = markdown(&[record(quantity, &entries, &bars)]);
+        for part in [
+            "2 bars: 1 missed, 1 met, 1 of these with the stretch goal; 0 could not be judged.",
+            "| 1 | A row, loopback | throughput | peer | 1.75 | >= 1 | >= 1.4 | met, stretch too |",
+            "| 2 | A row, loopback | throughput | peer | 1.75 | >= 3 |  | **missed** |",
+            "| tapeline | 2.50 (3.00) |",
+            "3 rounds of 1 s on 2026-11-21, load average 0.1 before; m, Linux 6.18.",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
         }
-        let ratio = contest.ratio(index);
-        let shown = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
-        let (bar, verdict) = match (measure.bar, ratio) {
-            (Some(bar), Some(ratio)) if bar.is_met(ratio) => (bar.to_string(), "met"),
-            (Some(bar), Some(_)) => (bar.to_string(), "**missed**"),
-            _ => (String::new(), ""),
-        };
-        writeln!(text, " {shown} | {bar} | {verdict} |").expect("memory");
     }
-}
 
-/// Name of a column.
-const fn name(program: Program) -> &'static str {
-    match program {
-        Program::TapelineAsIperf => "tapeline",
-        other => other.label(),
+    #[test]
+    fn values_have_three_digits() {
+        let shown = [0.0, 0.01234, 0.1234, 1.234, 12.34, 123.4].map(significant);
+        assert_eq!(shown, ["0", "0.0123", "0.123", "1.23", "12.3", "123"]);
     }
-}
-
-/// The date in universal time, as the system's `date` tells it.
-fn today() -> String {
-    let told = std::process::Command::new("date")
-        .args(["-u", "+%F"])
-        .output();
-    told.ok()
-        .and_then(|output| String::from_utf8(output.stdout).ok())
-        .map_or_else(|| "an unknown day".into(), |text| text.trim().to_owned())
-}
-
-fn machine() -> String {
-    let first = |path: &str, key: &str| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let line = text
-            .lines()
-            .find(|line| line.starts_with(key))
-            .unwrap_or_default();
-        line.split_once(':')
-            .map_or(line, |(_, value)| value)
-            .trim()
-            .to_owned()
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let kernel = first("/proc/sys/kernel/osrelease", "");
-    let load = first("/proc/loadavg", "");
-    let load = load.split(' ').next().unwrap_or_default();
-    format!(
-        "{cores} cores, {}, Linux {kernel}, load average {load} at the end",
-        first("/proc/cpuinfo", "model name")
-    )
-}
-
-/// Writes the document, and its figures as JSON beside it.
-///
-/// # Errors
-/// A file cannot be written.
-pub(crate) fn write(out: &Path, table: &str, contests: &[Contest]) -> Result<()> {
-    let put = |path: &Path, text: &str| {
-        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    put(out, table)?;
-    let figures: Vec<Value> = contests.iter().map(json_of).collect();
-    let document = json!({ "machine": machine(), "benchmarks": figures });
-    put(&out.with_extension("json"), &format!("{document:#}\n"))
-}
-
-fn json_of(contest: &Contest) -> Value {
-    let measures: Vec<Value> = contest
-        .measures
-        .iter()
-        .enumerate()
-        .map(|(index, measure)| {
-            let samples: serde_json::Map<String, Value> = contest
-                .samples
-                .iter()
-                .map(|(program, samples)| {
-                    let values: Vec<f64> = samples.iter().map(|sample| sample[index]).collect();
-                    (name(*program).to_owned(), json!(values))
-                })
-                .collect();
-            json!({
-                "name": measure.name,
-                "unit": measure.unit,
-                "samples": samples,
-                "ratio": contest.ratio(index),
-                "bar": measure.bar.map(|bar| bar.to_string()),
-                "met": measure.bar.zip(contest.ratio(index)).map(|(bar, ratio)| bar.is_met(ratio)),
-            })
-        })
-        .collect();
-    json!({ "name": contest.name, "measures": measures })
 }
