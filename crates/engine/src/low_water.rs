@@ -36,7 +36,7 @@ impl Batch {
     /// Bytes that a read waits for (`SO_RCVLOWAT`).
     fn mark(self) -> u32 {
         match self {
-            Self::OfSmall => 32 * 1024,
+            Self::OfSmall => 64 * 1024,
             Self::OfUncopied => 256 * 1024,
         }
     }
