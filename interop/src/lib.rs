@@ -8,7 +8,7 @@
 //!                             RelayedPair ── relay (known delay and faults, with a record)
 //! ```
 //!
-//! A [`Program`] is something that speaks iperf 2: tapeline under either name, or one of the peers.
+//! A [`Program`] is something that speaks iperf 2 or iperf3: tapeline under a name, or one of the peers.
 //! Every process has a deadline and dies with its handle, every namespace is deleted with its
 //! handle, and a test that cannot run says so through [`skip`], which the test command counts.
 

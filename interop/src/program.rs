@@ -6,29 +6,50 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, OnceLock};
 
-/// A program that speaks iperf 2's protocol.
+/// A program that speaks iperf 2's protocol, iperf3's, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Program {
     /// tapeline under its own name.
     Tapeline,
     /// tapeline called through a link named `iperf`.
     TapelineAsIperf,
+    /// tapeline called through a link named `iperf3`.
+    TapelineAsIperf3,
     /// iperf 2.2.1, the reference.
     Iperf221,
     /// iperf 2.1.8, the version of Debian 12.
     Iperf218,
     /// iperf 2.0.14a, the version of Debian 11.
     Iperf2014a,
+    /// iperf3 3.22, the reference.
+    Iperf3V22,
+    /// iperf3 3.18, the version of Debian 13.
+    Iperf3V18,
+    /// iperf3 3.12, the version of Debian 12.
+    Iperf3V12,
+    /// iperf3 3.9, the version of Debian 11.
+    Iperf3V9,
 }
 
 impl Program {
     /// The programs of other projects.
-    pub const PEERS: [Self; 3] = [Self::Iperf221, Self::Iperf218, Self::Iperf2014a];
+    pub const PEERS: [Self; 7] = [
+        Self::Iperf221,
+        Self::Iperf218,
+        Self::Iperf2014a,
+        Self::Iperf3V22,
+        Self::Iperf3V18,
+        Self::Iperf3V12,
+        Self::Iperf3V9,
+    ];
 
     /// Whether this is one of our own names.
     #[must_use]
     pub const fn is_tapeline(self) -> bool {
-        matches!(self, Self::Tapeline | Self::TapelineAsIperf)
+        matches!(
+            self,
+            Self::Tapeline | Self::TapelineAsIperf | Self::TapelineAsIperf3
+        )
     }
 
     /// A name that is unique among the programs and usable in test names.
@@ -39,7 +60,12 @@ impl Program {
             Self::TapelineAsIperf => "tapeline-as-iperf",
             Self::Iperf221 => "iperf-2.2.1",
             Self::Iperf218 => "iperf-2.1.8",
+            Self::TapelineAsIperf3 => "tapeline-as-iperf3",
             Self::Iperf2014a => "iperf-2.0.14a",
+            Self::Iperf3V22 => "iperf3-3.22",
+            Self::Iperf3V18 => "iperf3-3.18",
+            Self::Iperf3V12 => "iperf3-3.12",
+            Self::Iperf3V9 => "iperf3-3.9",
         }
     }
 
@@ -51,7 +77,12 @@ impl Program {
             Self::TapelineAsIperf => &TAPELINE_AS_IPERF,
             Self::Iperf221 => &PEER_221,
             Self::Iperf218 => &PEER_218,
+            Self::TapelineAsIperf3 => &TAPELINE_AS_IPERF3,
             Self::Iperf2014a => &PEER_2014A,
+            Self::Iperf3V22 => &PEER_3_22,
+            Self::Iperf3V18 => &PEER_3_18,
+            Self::Iperf3V12 => &PEER_3_12,
+            Self::Iperf3V9 => &PEER_3_9,
         }
     }
 
@@ -87,10 +118,15 @@ pub fn use_tapeline(binary: PathBuf) {
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 static TAPELINE: LazyLock<PathBuf> =
     LazyLock::new(|| CHOSEN.get().cloned().unwrap_or_else(tapeline));
-static TAPELINE_AS_IPERF: LazyLock<PathBuf> = LazyLock::new(|| link_named_iperf(&TAPELINE));
+static TAPELINE_AS_IPERF: LazyLock<PathBuf> = LazyLock::new(|| link("iperf", &TAPELINE));
+static TAPELINE_AS_IPERF3: LazyLock<PathBuf> = LazyLock::new(|| link("iperf3", &TAPELINE));
 static PEER_221: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.2.1"));
 static PEER_218: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.1.8"));
 static PEER_2014A: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.0.14a"));
+static PEER_3_22: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf3-3.22"));
+static PEER_3_18: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf3-3.18"));
+static PEER_3_12: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf3-3.12"));
+static PEER_3_9: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf3-3.9"));
 
 /// `$PEERS_PREFIX/bin/NAME`, by default below `/opt/peers`.
 fn peer(name: &str) -> PathBuf {
@@ -119,21 +155,21 @@ fn tapeline() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Makes a link named `iperf` to `binary` in the target directory.
-fn link_named_iperf(binary: &Path) -> PathBuf {
+/// Makes a link of that name to `binary` in the target directory.
+fn link(name: &str, binary: &Path) -> PathBuf {
     // One folder per binary, because tests of a debug and a release build may run side by side.
     let profile = binary
         .parent()
         .and_then(Path::file_name)
         .unwrap_or(OsStr::new("other"));
     let folder = target_directory().join("interop").join(profile);
-    let link = folder.join("iperf");
+    let link = folder.join(name);
     let binary = std::path::absolute(binary).unwrap_or_else(|_| binary.to_owned());
     if std::fs::read_link(&link).is_ok_and(|target| target == binary) {
         return link;
     }
     // Renaming makes the replacement atomic for test processes that start at the same time.
-    let draft = folder.join(format!("iperf.{}", std::process::id()));
+    let draft = folder.join(format!("{name}.{}", std::process::id()));
     let made = std::fs::create_dir_all(&folder)
         .and_then(|()| symlink(&binary, &draft))
         .and_then(|()| std::fs::rename(&draft, &link));

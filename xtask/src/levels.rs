@@ -84,10 +84,15 @@ const LEVELS: [Level; 4] = [
                 programs: &["matrix"],
                 threads: Some(4),
             },
-            // Brings its own number of threads.
+            // These bring their own number of threads.
             Run {
                 packages: &["interop"],
                 programs: &["modes"],
+                threads: None,
+            },
+            Run {
+                packages: &["interop"],
+                programs: &["iperf3"],
                 threads: None,
             },
             Run {

@@ -40,6 +40,11 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(5);
 /// Silence by which an amount that did not arrive as a whole is over.
 const SILENCE: Duration = Duration::from_secs(3);
+/// Time for an agreed amount to reach the server's host.
+const DELIVERY: Duration = Duration::from_secs(1);
+/// Time for the server to read what has reached its host. It counts this time too, so that it is
+/// no longer than the reference takes to notice an amount.
+const LAST_READ: Duration = Duration::from_millis(10);
 /// Token of the first data connection.
 const STREAMS: u64 = 16;
 /// Bytes discarded at a time.
@@ -212,7 +217,8 @@ impl<'a> Run<'a> {
         };
         self.tell_congestion(&mut end);
         if let Some(results) = &self.their_results {
-            far_side::tell(results, &self.set.ended, &mut end);
+            let omits = self.plan.parameters.omit > 0;
+            far_side::tell(results, &self.set.ended, omits, &mut end);
             end.lost_behind = self.beyond.lost(results, &self.set.ended);
         }
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
@@ -239,6 +245,7 @@ impl<'a> Run<'a> {
             }
             if self.set.is_over() && !self.stopped {
                 self.stopped = true;
+                self.await_delivery();
                 self.read_on();
                 self.control.stop();
                 self.due = Some(self.context.now() + MESSAGE_LIMIT);
@@ -324,6 +331,28 @@ impl<'a> Run<'a> {
             self.set.stop.raise();
         }
         true
+    }
+
+    /// A server of iperf3 reads nothing behind the message of the end. Where an amount was agreed,
+    /// it gets the time to read all of it.
+    fn await_delivery(&self) {
+        let amount = self.set.traffic.as_ref().and_then(Traffic::amount);
+        let senders = || self.set.streams.iter().filter(|stream| stream.sends);
+        if amount.is_none() || senders().next().is_none() {
+            return;
+        }
+        let under_way = |link: &Link| match link {
+            Link::Tcp(conn) => conn.unacknowledged_bytes().is_some_and(|bytes| bytes > 0),
+            Link::Udp(_) => false,
+        };
+        let until = self.context.now() + DELIVERY;
+        while senders().any(|stream| under_way(&stream.link))
+            && self.context.now() < until
+            && !self.context.interruption.is_raised()
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(LAST_READ);
     }
 
     /// Data that is still under way is read until the end, so that the server's close is heard

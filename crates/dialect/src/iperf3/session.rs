@@ -152,7 +152,8 @@ impl<'a> Session<'a> {
         }
         let mut end = self.own_end(failure.clone());
         if let Some(results) = &self.their_results {
-            far_side::tell(results, &self.set.ended, &mut end);
+            let omits = self.parameters.omit > 0;
+            far_side::tell(results, &self.set.ended, omits, &mut end);
         }
         // Whoever hears of the end may count on the place.
         self.test.service.registry.leave(&self.test.expected);

@@ -419,6 +419,17 @@ impl Traffic {
     }
 
     fn pool(&self, stream: Stream, cell: CounterCell, work: Box<dyn TcpWork>, ends: Ends) {
+        let last: Box<dyn Fn() -> MonoTime + Send> = match &cell {
+            CounterCell::TcpSend(cell) => {
+                let cell = Arc::clone(cell);
+                Box::new(move || cell.read().last)
+            }
+            CounterCell::TcpReceive(cell) => {
+                let cell = Arc::clone(cell);
+                Box::new(move || cell.read().last)
+            }
+            _ => Box::new(|| MonoTime::ZERO),
+        };
         let running = self.context.reporter.start(self.flow(&stream, cell));
         let context = Arc::clone(&self.context);
         let (tag, start, patience) = (stream.tag, self.start, self.patience);
@@ -428,8 +439,10 @@ impl Traffic {
             let ending = at_deadline(ending, deadline, patience);
             tell_ending(&context, tag, Transport::Tcp, start, &ending);
             let starved = !stream.sends && is_starved(&ending, patience);
+            // What passed while the stream was told to stop was counted: its time counts too.
+            let over = over.get().map_or(ending.at, |over| last().max(*over));
             let end = FlowEnd {
-                at: over.get().map_or(ending.at, |over| ending.at.min(*over)),
+                at: ending.at.min(over),
                 ..FlowEnd::default()
             };
             ends.tell(StreamEnd {
@@ -527,7 +540,9 @@ impl Traffic {
         let cause = self.take_datagrams(socket, &mut receiver);
         receiver.finish();
         let limits = self.deadline().into_iter().chain(self.over.get().copied());
-        let at = limits.fold(self.context.now(), MonoTime::min);
+        let due = limits.fold(self.context.now(), MonoTime::min);
+        // A datagram that came just behind the end was counted: its time counts too.
+        let at = due.max(receiver.counters().last);
         let ending = Ending::new(cause, at);
         tell_ending(
             &self.context,

@@ -252,11 +252,18 @@ fn enter_tcp(mut object: Object, send: &TcpSend) -> Object {
         .with("reorder", known(state.reordering))
 }
 
+/// Share of the longest stream's interval from which on another one is alike.
+const LIKE: f64 = 0.99;
+
 fn interval_sum(interval: &Interval, lane: &Lane) -> Object {
     let rows: Vec<&Row> = interval.of(&lane.flows).collect();
-    // The first stream's time is that of the sum, in both directions.
-    let span = interval.rows.first().map(|(_, row)| row.span);
-    let span = span.unwrap_or_default();
+    // The first stream's time is that of the sum, in both directions; where streams ended apart,
+    // that of the longest.
+    let spans = || interval.rows.iter().map(|(_, row)| row.span);
+    let first = spans().next().unwrap_or_default();
+    let longest = spans().max_by_key(|span| span.length()).unwrap_or_default();
+    let apart = first.length() < longest.length().mul_f64(LIKE);
+    let span = if apart { longest } else { first };
     let amount = Amount {
         seconds: span.length().as_secs_f64(),
         bytes: rows.iter().map(|row| row.bytes).sum(),

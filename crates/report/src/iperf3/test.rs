@@ -9,9 +9,6 @@ use crate::model::{
     TestEnd, TestStart, UdpReceive, UdpSend,
 };
 
-/// A last interval without a row of its own is told when longer than this share of an interval.
-const PARTIAL_SHARE: f64 = 0.1;
-
 /// Windows and round-trip times of a sender, over its intervals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TcpExtremes {
@@ -110,10 +107,9 @@ impl Flow {
             return None;
         };
         let (_, since) = self.reached?;
-        let length = total.span.end.saturating_sub(since);
         let bytes = total.bytes.saturating_sub(self.told.0);
-        let long = length.as_secs_f64() > interval?.as_secs_f64() * PARTIAL_SHARE;
-        (long && bytes > 0).then(|| {
+        let lasts = interval.is_some() && total.span.end > since;
+        (lasts && bytes > 0).then(|| {
             let mut row = total.clone();
             row.phase = Phase::Interval;
             row.span.start = since;
@@ -145,9 +141,14 @@ pub(super) struct Interval {
 impl Interval {
     fn takes(&self, flow: usize, row: &Row) -> bool {
         let (counts, end) = self.place;
-        let apart = end.abs_diff(row.span.end);
+        let near = |a: Duration, b: Duration| a.abs_diff(b) < row.span.length() / 2;
+        // The last intervals of streams begin together and end with their streams.
+        let together = self
+            .rows
+            .iter()
+            .any(|(_, other)| near(other.span.start, row.span.start));
         (row.phase != Phase::Omitted) == counts
-            && apart < row.span.length() / 2
+            && (together || near(end, row.span.end))
             && !self.holds(flow)
     }
 
@@ -273,6 +274,7 @@ pub(super) struct Test {
     /// told for both (tests over iperf 2's protocol).
     pub(super) mirrored: bool,
     open: Vec<Interval>,
+    /// How many were told that count.
     intervals: u64,
 }
 
@@ -383,7 +385,7 @@ impl Test {
         };
         let open = self.open.iter().take_while(|one| is_complete(one)).count();
         let complete: Vec<Interval> = self.open.drain(..open).collect();
-        self.intervals += complete.len() as u64;
+        self.intervals += complete.iter().filter(|one| !one.omitted()).count() as u64;
         complete
     }
 
@@ -398,9 +400,10 @@ impl Test {
             }
         }
         self.end = Some(end);
-        if self.intervals == 0 && self.open.is_empty() {
+        if self.intervals == 0 && self.open.iter().all(Interval::omitted) {
             for flow in 0..self.flows.len() {
-                if let Some(total) = self.flows[flow].total.clone() {
+                let whole = |total: &Row| self.open.is_empty() || total.bytes > 0;
+                if let Some(total) = self.flows[flow].total.clone().filter(whole) {
                     let row = Row {
                         phase: Phase::Interval,
                         ..total

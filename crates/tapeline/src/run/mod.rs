@@ -35,12 +35,12 @@ pub(crate) use printer::refusal;
 pub(crate) use trial::trial;
 
 /// Share of an interval above which a last partial one is told: iperf 2's quarter, and
-/// the 5 % that the measurement rules ask for, iperf3's tenth.
+/// the 5 % that the measurement rules ask for. iperf3 tells each that has data.
 fn settings(presentation: &Presentation) -> ReporterSettings {
     ReporterSettings {
         partial_share: match presentation.style {
             TextStyle::Native => 0.05,
-            TextStyle::Iperf3(_) => 0.1,
+            TextStyle::Iperf3(_) => 0.0,
             TextStyle::Iperf2Text | TextStyle::Csv => 0.25,
         },
         sum_single: presentation.sum_only,

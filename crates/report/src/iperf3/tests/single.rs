@@ -309,14 +309,69 @@ fn the_rest_of_a_datagram_sender_is_its_last_interval() {
     let last = document.at("intervals.2.streams.0");
     assert_eq!(last.at("packets").count(), 501);
     assert!((last.at("seconds").float() - 0.9947).abs() < 1e-4);
-    // What is shorter than a tenth of an interval is not told.
+    // A short one is told too: it has data.
     for event in &mut events {
         if let Event::TestStart(start) = event {
             start.interval = Some(Duration::from_secs(10));
         }
     }
     let short = super::values(&told(Iperf3Json::documents(style()), &events).stdout).remove(0);
-    assert_eq!(short.at("intervals").items().len(), 2);
+    let short = short.at("intervals").items();
+    let bytes = |interval: &Json| interval.at("sum.bytes").count();
+    assert_eq!(
+        short.iter().map(bytes).sum::<u64>(),
+        document.at("end.sum.bytes").count()
+    );
+}
+
+#[test]
+fn last_intervals_of_streams_that_end_apart_are_one() {
+    let mut flow = 0;
+    let mut events = changed(
+        "tcp-P4.json",
+        |event| !matches!(event, Event::Row(row) if row.phase == Phase::Interval),
+    );
+    let rest: Vec<Event> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Row(row) if row.phase == Phase::Total => {
+                flow += 1;
+                let mut row = row.clone();
+                row.phase = Phase::Interval;
+                row.span.end = Duration::from_millis(flow * flow * 10);
+                Some(Event::Row(row))
+            }
+            _ => None,
+        })
+        .collect();
+    let first = events
+        .iter()
+        .position(|event| matches!(event, Event::Row(_)));
+    let first = first.expect("a row");
+    events.splice(first..first, rest);
+    let intervals = document(&events).at("intervals").items().to_vec();
+    assert_eq!(intervals.len(), 1);
+    assert_eq!(intervals[0].at("streams").items().len(), 4);
+    assert!(
+        (intervals[0].at("sum.end").float() - 0.16).abs() < 1e-9,
+        "{}",
+        intervals[0].indented()
+    );
+}
+
+#[test]
+fn a_test_that_omits_without_intervals_has_one_that_counts() {
+    let events = changed(
+        "tcp-omit1.json",
+        |event| !matches!(event, Event::Row(row) if row.phase == Phase::Interval),
+    );
+    let document = document(&events);
+    let intervals = document.at("intervals").items();
+    let counted = intervals
+        .iter()
+        .filter(|one| !one.at("sum.omitted").is_true());
+    let bytes: Vec<u64> = counted.map(|one| one.at("sum.bytes").count()).collect();
+    assert_eq!(bytes, [document.at("end.sum_sent.bytes").count()]);
 }
 
 #[test]
