@@ -70,7 +70,7 @@ impl FamilyWatch {
 
     /// Waits for the ends of all flows; an iperf3 server's answer ends them at once. Returns
     /// whether anything failed.
-    pub(super) fn wait(self, plan: &ClientPlan, context: &SharedContext, tally: &Tally) -> bool {
+    pub(super) fn wait(&self, plan: &ClientPlan, context: &SharedContext, tally: &Tally) -> bool {
         let heard = self.hears(tally).unwrap_or(false);
         if heard {
             tally.fail();

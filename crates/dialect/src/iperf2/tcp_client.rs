@@ -107,7 +107,12 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let failed = watch.wait(plan, context, &tally);
     let failed = load.is_some_and(RunningLoad::end) || failed;
-    listener.map_or(failed, |listener| listener.wait() || failed)
+    // Nobody connects back from a server of another family.
+    let given_up = starter.stop.is_raised() && !context.stop().is_raised();
+    match listener {
+        Some(listener) if !given_up => listener.wait() || failed,
+        _ => failed,
+    }
 }
 
 /// Shows the banner; returns the plan as the system lets it be carried out, `None` when the

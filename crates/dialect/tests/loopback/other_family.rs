@@ -8,7 +8,7 @@ use tapeline_base::{ExitCode, Transport};
 use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, Limit};
 use tapeline_report::Notice;
 
-use crate::harness::{TestClient, V4, client_plan, notices};
+use crate::harness::{TestClient, V4, client_plan, free_port, notices};
 
 /// A server that does what iperf3's does with what it takes for a cookie, for parameters, and
 /// for the rest.
@@ -35,6 +35,13 @@ fn a_client_says_which_command_works_long_before_its_time_is_over() {
     for (workload, answer, refusal) in [
         (stream(Arrangement::Forward), &[9][..], &[][..]),
         (stream(Arrangement::Forward), &[0xff], &[]),
+        (
+            stream(Arrangement::Dual {
+                listen_port: free_port(),
+            }),
+            &[9],
+            &[],
+        ),
         (stream(Arrangement::Reverse), &[9], REFUSAL),
         (stream(Arrangement::FullDuplex), &[9], REFUSAL),
     ] {
