@@ -17,8 +17,21 @@ use crate::tally::Tally;
 const FREQUENCY: &str = "997";
 /// Symbols shown for each workload.
 const SHOWN: usize = 12;
-/// Tasks that belong to the machine or to the measurement, not to the programs.
-const OTHERS: [&str; 6] = ["swapper", "perf", "xtask", "sleep", "ip", "tcpdump"];
+/// Names of the program's threads; all other tasks are the machine's.
+const TASKS: [&str; 12] = [
+    "iperf",
+    "tapeline",
+    "flow",
+    "flows",
+    "udp",
+    "server",
+    "listener",
+    "reporter",
+    "printer",
+    "signals",
+    "payload",
+    "connect-back",
+];
 
 const HEAD: &str = "\
 # Where the time goes
@@ -238,7 +251,7 @@ fn parse(report: &str) -> Shares {
         let Ok(share) = share.trim_end_matches('%').parse::<f64>() else {
             continue;
         };
-        if OTHERS.contains(&task) || task.starts_with("kworker") {
+        if !TASKS.contains(&task) {
             continue;
         }
         // In front of the name stands `[k]` or `[.]`.
