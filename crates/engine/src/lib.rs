@@ -75,7 +75,9 @@ pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver}
 pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender, WriteTimes};
 pub use technique::{Technique, Techniques};
 pub use timing::{KernelPacing, Rest, Timing};
-pub use udp_receive::{ArrivedDatagram, DatagramReceiver, FrameRecord, ReceiverHistograms};
+pub use udp_receive::{
+    ArrivedDatagram, DatagramReceiver, Followers, FrameRecord, ReceiverHistograms,
+};
 pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan, run_udp_sender};
 pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};
 pub use variable_rate::VariableRate;

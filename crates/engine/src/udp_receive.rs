@@ -26,8 +26,20 @@ pub struct ArrivedDatagram {
     pub truncated: bool,
     /// It met congestion on the way (ECN).
     pub marked: bool,
+    /// It came joined with others, and shares its arrival with them.
+    pub joined: bool,
     /// The frame it belongs to.
     pub frame: Option<ArrivedFrame>,
+}
+
+/// Datagrams that count on from one that arrived with them: consecutive numbers, the same send
+/// stamp, the same arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Followers {
+    /// How many.
+    pub count: u64,
+    /// Their payloads together, bytes.
+    pub bytes: u64,
 }
 
 /// Histograms that are wanted of a receiver.
@@ -133,6 +145,7 @@ impl DatagramReceiver {
         self.counters.bytes += datagram.length as u64;
         self.counters.truncated += u64::from(datagram.truncated);
         self.counters.marked += u64::from(datagram.marked);
+        self.counters.joined += u64::from(datagram.joined);
         self.counters.last = now;
         let arrival = self.tracker.observe(datagram.sequence);
         match arrival {
@@ -155,6 +168,62 @@ impl DatagramReceiver {
             Arrival::Duplicate | Arrival::TooOld => {}
         }
         arrival
+    }
+
+    /// Counts one datagram and those that count on from it, as [`observe`](Self::observe) would
+    /// one by one.
+    #[inline]
+    pub fn observe_run(&mut self, first: &ArrivedDatagram, followers: Followers, now: MonoTime) {
+        let arrival = self.observe(first, now);
+        if followers.count == 0 {
+            return;
+        }
+        if matches!(arrival, Arrival::InOrder { .. }) && !self.wants_each() {
+            self.observe_followers(first, followers, now);
+        } else {
+            self.observe_each(first, followers, now);
+        }
+    }
+
+    /// Somebody wants to see each datagram.
+    fn wants_each(&self) -> bool {
+        let ReceiverHistograms {
+            transit,
+            frames,
+            jitter,
+        } = &self.histograms;
+        transit.is_some() || frames.is_some() || jitter.is_some() || self.log.is_some()
+    }
+
+    /// `first` was in order: the rest is too, and each takes as long as the first did.
+    #[inline]
+    fn observe_followers(&mut self, first: &ArrivedDatagram, rest: Followers, now: MonoTime) {
+        let c = &mut self.counters;
+        c.bytes += rest.bytes;
+        c.truncated += rest.count * u64::from(first.truncated);
+        c.marked += rest.count * u64::from(first.marked);
+        c.joined += rest.count * u64::from(first.joined);
+        c.last = now;
+        self.tracker.observe_next(rest.count);
+        self.transit
+            .observe_many(first.arrival.nanos_since(first.sent), rest.count);
+        self.jitter.observe_equal(rest.count);
+    }
+
+    #[cold]
+    fn observe_each(&mut self, first: &ArrivedDatagram, rest: Followers, now: MonoTime) {
+        let mut left = rest.bytes;
+        for ahead in 1..=rest.count {
+            // Only the last one may be shorter.
+            let length = left.min(first.length as u64);
+            left -= length;
+            let next = ArrivedDatagram {
+                sequence: first.sequence + ahead,
+                length: length as usize,
+                ..*first
+            };
+            self.observe(&next, now);
+        }
     }
 
     /// Counts a datagram's transit time, nanoseconds.
@@ -292,8 +361,64 @@ mod tests {
             length: 100,
             truncated: false,
             marked: false,
+            joined: false,
             frame: None,
         }
+    }
+
+    #[test]
+    fn runs_count_as_their_datagrams_do() {
+        let receiver = || {
+            let cell = Arc::new(DatagramCell::new(Intervals::new(MonoTime::ZERO, None)));
+            DatagramReceiver::new(1, cell, MonoTime::ZERO)
+        };
+        let (mut single, mut runs) = (receiver(), receiver());
+        // First number, followers, transit time in milliseconds: in order, behind a gap, into
+        // the gap, again, and onwards.
+        for (sequence, followers, transit) in [
+            (1, 43, 5),
+            (60, 43, 9),
+            (45, 9, 30),
+            (45, 9, 40),
+            (104, 0, 2),
+            (105, 63, 7),
+        ] {
+            let first = ArrivedDatagram {
+                joined: followers > 0,
+                ..datagram(sequence, 100, 100 + transit)
+            };
+            let rest = Followers {
+                count: followers,
+                bytes: followers * 100,
+            };
+            runs.observe_run(&first, rest, MonoTime::ZERO);
+            for ahead in 0..=followers {
+                let next = ArrivedDatagram {
+                    sequence: sequence + ahead,
+                    ..first
+                };
+                single.observe(&next, MonoTime::ZERO);
+            }
+        }
+        single.publish();
+        runs.publish();
+        let (one, all) = (*single.counters(), *runs.counters());
+        assert!(
+            (one.jitter_ns - all.jitter_ns).abs() < 1e-3,
+            "{one:?} {all:?}"
+        );
+        assert!((one.jitter_mean_ns - all.jitter_mean_ns).abs() < 1e-3);
+        assert!((one.transit.mean - all.transit.mean).abs() < 1e-12);
+        assert!((one.transit.m2 - all.transit.m2).abs() < 1e-9);
+        let exact = DatagramCounters {
+            jitter_ns: one.jitter_ns,
+            jitter_mean_ns: one.jitter_mean_ns,
+            transit: one.transit,
+            ..all
+        };
+        assert_eq!(one, exact);
+        assert_eq!((all.received, all.lost, all.duplicates), (162, 6, 10));
+        assert_eq!(single.loss(None), runs.loss(None));
     }
 
     #[test]

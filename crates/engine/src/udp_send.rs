@@ -389,10 +389,10 @@ impl<S: DatagramStamp> Sender<S> {
         } else {
             length * count
         };
-        for (i, datagram) in self.buffer[..total].chunks_mut(length).enumerate() {
-            self.plan
-                .stamp
-                .stamp(datagram, self.sequence + i as u64, self.clock.wall());
+        // Stamping a group takes less than the microsecond that stamps are counted in.
+        let wall = self.clock.wall();
+        for (sequence, datagram) in (self.sequence..).zip(self.buffer[..total].chunks_mut(length)) {
+            self.plan.stamp.stamp(datagram, sequence, wall);
         }
         let datagrams = &self.buffer[..total];
         let socket = &self.plan.socket;

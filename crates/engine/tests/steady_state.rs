@@ -166,6 +166,7 @@ fn arriving_datagrams() {
                     length: 1470,
                     truncated: false,
                     marked: n % 3 == 0,
+                    joined: false,
                     frame: Some(ArrivedFrame {
                         id: sequence as u32 / 10 + 1,
                         previous: sequence as u32 / 10,

@@ -1,9 +1,13 @@
 //! Interarrival jitter.
 
+use std::num::NonZeroU64;
+
 use crate::Moments;
 
 /// Share of a new difference in the running estimate (RFC 3550, section 6.4.1).
 const GAIN: f64 = 1.0 / 16.0;
+/// Share of the running estimate that remains.
+const KEPT: f64 = 1.0 - GAIN;
 
 /// The running interarrival jitter J of RFC 3550 (section 6.4.1, appendix A.8) over
 /// transit times in nanoseconds. A constant clock offset cancels.
@@ -51,6 +55,23 @@ impl Jitter {
         Some(totals.current)
     }
 
+    /// Counts `count` packets with the transit time of the one before: their differences are 0,
+    /// so that J becomes a geometric series, which is summed up at once.
+    #[inline]
+    pub fn observe_equal(&mut self, count: u64) {
+        if count == 0 || self.previous.is_none() {
+            return;
+        }
+        let skipped = u64::from(std::mem::take(&mut self.skip_next));
+        let Some(rest) = NonZeroU64::new(count - skipped) else {
+            return;
+        };
+        self.difference = 0;
+        let totals = &mut self.totals;
+        totals.running.merge(&series(totals.current, rest));
+        totals.current *= power(rest.get());
+    }
+
     /// The next packet begins a frame: its difference to the previous packet says
     /// nothing about the network and is left out (iperf 2, isochronous traffic).
     #[inline]
@@ -77,6 +98,27 @@ impl Jitter {
     #[must_use]
     pub fn totals(&self) -> JitterTotals {
         self.totals
+    }
+}
+
+/// What remains of J after `count` differences of 0.
+fn power(count: u64) -> f64 {
+    KEPT.powi(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+/// The moments of J·k, J·k², … J·kⁿ for k = [`KEPT`] and n = `count`.
+fn series(start: f64, count: NonZeroU64) -> Moments {
+    let n = count.get() as f64;
+    let last = power(count.get());
+    let sum = start * KEPT * (1.0 - last) / GAIN;
+    let squares = start * start * KEPT * KEPT * (1.0 - last * last) / (1.0 - KEPT * KEPT);
+    let mean = sum / n;
+    Moments {
+        count: count.get(),
+        mean,
+        m2: (squares - sum * mean).max(0.0),
+        min: start * last,
+        max: start * KEPT,
     }
 }
 
@@ -123,6 +165,42 @@ mod tests {
         let mean = jitter.totals().mean().unwrap();
         assert!((mean / 1e6 - 0.272_368).abs() < 1e-6);
         assert_eq!(jitter.difference_ns(), -1_000_000);
+    }
+
+    #[test]
+    fn equal_transit_times_at_once_are_as_one_by_one() {
+        for (count, skip) in [
+            (1, false),
+            (1, true),
+            (43, false),
+            (43, true),
+            (5000, false),
+        ] {
+            let mut single = Jitter::new();
+            for transit in [0, 900, 100, 40_000] {
+                single.observe(transit);
+            }
+            if skip {
+                single.skip_next_difference();
+            }
+            let mut many = single;
+            many.observe_equal(count);
+            for _ in 0..count {
+                single.observe(40_000);
+            }
+            // Both go on from the same state.
+            for jitter in [&mut single, &mut many] {
+                jitter.observe(41_600);
+            }
+            let (one, all) = (single.totals(), many.totals());
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+            assert_eq!(one.running.count, all.running.count);
+            assert!(close(one.current, all.current), "{one:?} {all:?}");
+            assert!(close(one.running.mean, all.running.mean), "{one:?} {all:?}");
+            assert!(close(one.running.m2, all.running.m2), "{one:?} {all:?}");
+            assert!(close(one.running.min, all.running.min), "{one:?} {all:?}");
+            assert_eq!(one.running.max, all.running.max);
+        }
     }
 
     #[test]

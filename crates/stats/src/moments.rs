@@ -42,6 +42,23 @@ impl Moments {
         self.max = self.max.max(sample);
     }
 
+    /// Counts `count` samples that are all alike.
+    #[inline]
+    pub fn add_many(&mut self, sample: f64, count: u64) {
+        match count {
+            0 => {}
+            1 => self.add(sample),
+            _ if sample.is_finite() => self.merge(&Self {
+                count,
+                mean: sample,
+                m2: 0.0,
+                min: sample,
+                max: sample,
+            }),
+            _ => {}
+        }
+    }
+
     /// Counts all samples of `other` too (Chan, Golub, LeVeque; methodology 7.2).
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {

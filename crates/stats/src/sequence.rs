@@ -81,6 +81,19 @@ impl SequenceTracker {
         self.observe_disorder(sequence)
     }
 
+    /// Judges the arrival of the `count` numbers that follow the highest one seen, in order.
+    #[inline]
+    pub fn observe_next(&mut self, count: u64) {
+        let count = count.min(u64::MAX - self.next);
+        // Only the last few are remembered.
+        let passed = count.saturating_sub(RECENT as u64);
+        self.counts.received += passed;
+        self.next += passed;
+        for _ in passed..count {
+            self.advance(self.next);
+        }
+    }
+
     #[cold]
     fn observe_disorder(&mut self, sequence: u64) -> Arrival {
         // The largest number has no successor; no sender gets there.

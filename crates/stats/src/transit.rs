@@ -24,6 +24,12 @@ impl Transit {
         self.moments.add(transit_ns as f64 * 1e-9);
     }
 
+    /// Counts one transit time, in nanoseconds, of `count` packets.
+    #[inline]
+    pub fn observe_many(&mut self, transit_ns: i64, count: u64) {
+        self.moments.add_many(transit_ns as f64 * 1e-9, count);
+    }
+
     /// Counts all packets of `other` too.
     pub fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);

@@ -1,11 +1,18 @@
 //! Receiving many datagrams with one call, into memory that is allocated once.
 
 use std::io;
+use std::time::Duration;
 
 use crate::datagram::Datagram;
 use crate::platform::receive_batch as system;
 use crate::poller::{Interest, Wait};
 use crate::udp_socket::UdpSocket;
+
+/// What a call is to fill, bytes, judged by the one before: more would leave the nearest cache.
+const NEAR: usize = 64 << 10;
+/// How long a socket at which datagrams arrive joined is left alone when it is empty. Each group
+/// would wake the receiver, which costs the sender's processor more than the receiver sleeps.
+const REST: Duration = Duration::from_micros(30);
 
 /// A set of receive slots, reused by every call. Owned by one thread; usable with any socket.
 ///
@@ -13,6 +20,12 @@ use crate::udp_socket::UdpSocket;
 #[derive(Debug)]
 pub struct ReceiveBatch {
     slots: system::Slots,
+    /// Slots to fill with the next call.
+    most: usize,
+    /// May rest.
+    rests: bool,
+    /// What came last was joined.
+    joined: bool,
 }
 
 impl ReceiveBatch {
@@ -26,6 +39,19 @@ impl ReceiveBatch {
         let slot_size = slot_size.clamp(1, Self::COALESCED_SLOT);
         Self {
             slots: system::Slots::new(slots, slot_size),
+            most: slots,
+            rests: true,
+            joined: false,
+        }
+    }
+
+    /// The same, but woken by whatever arrives: while joined datagrams arrive, an empty socket is
+    /// otherwise left alone for some ten microseconds. The kernel's stamps do not suffer from that.
+    #[must_use]
+    pub fn without_rest(self) -> Self {
+        Self {
+            rests: false,
+            ..self
         }
     }
 
@@ -39,7 +65,8 @@ impl ReceiveBatch {
     /// nothing arrived within `wait`.
     ///
     /// [`Wait::Forever`] waits as long as the socket's receive timeout lets it; it costs the
-    /// fewest system calls. [`Wait::AtMost`] costs an additional `poll(2)` when idle.
+    /// fewest system calls. [`Wait::AtMost`] costs an additional `poll(2)` when idle, and rests
+    /// before it (see [`ReceiveBatch::without_rest`]).
     ///
     /// # Errors
     /// `ConnectionRefused` when an earlier datagram met a closed port; others of `recvmsg(2)`.
@@ -47,8 +74,14 @@ impl ReceiveBatch {
         match wait {
             Wait::Forever => self.fill(socket, true),
             Wait::Never => self.fill(socket, false),
-            Wait::AtMost(_) => {
-                let count = self.fill(socket, false)?;
+            Wait::AtMost(longest) => {
+                let rests = self.rests && self.joined;
+                let mut count = self.fill(socket, false)?;
+                if count == 0 && rests {
+                    std::thread::sleep(REST.min(longest));
+                    count = self.fill(socket, false)?;
+                    self.joined &= count > 0;
+                }
                 if count == 0 && socket.wait_ready(Interest::READ, wait)? {
                     return self.fill(socket, false);
                 }
@@ -60,8 +93,11 @@ impl ReceiveBatch {
     fn fill(&mut self, socket: &UdpSocket, blocking: bool) -> io::Result<usize> {
         self.slots.clear();
         loop {
-            match self.slots.fill(socket.inner(), blocking) {
-                Ok(count) => return Ok(count),
+            match self.slots.fill(socket.inner(), blocking, self.most) {
+                Ok(count) => {
+                    self.note();
+                    return Ok(count);
+                }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock => return Ok(0),
                     io::ErrorKind::Interrupted => {}
@@ -70,6 +106,17 @@ impl ReceiveBatch {
                 },
             }
         }
+    }
+
+    /// Draws the conclusions from what has arrived.
+    #[inline]
+    fn note(&mut self) {
+        let Some(last) = self.slots.len().checked_sub(1) else {
+            return;
+        };
+        let last = self.slots.datagram(last);
+        self.joined = last.segment_size.is_some();
+        self.most = NEAR / last.payload.len().max(1);
     }
 
     /// Filled slots of the last [`ReceiveBatch::receive`].

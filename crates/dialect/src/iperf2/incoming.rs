@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tapeline_base::{Bytes, MonoTime, Tos, WallTime};
-use tapeline_engine::{ArrivedDatagram, DatagramReceiver};
+use tapeline_engine::{ArrivedDatagram, DatagramReceiver, Followers};
 use tapeline_wire::PacketFault;
 use tapeline_wire::iperf2::{
     DatagramStamp, Micros, Millionths, ReportLayout, ServerReport, TransitTimes, limits,
@@ -29,6 +29,8 @@ pub(super) struct Content<'a> {
     pub(super) truncated: bool,
     /// Its type of service, where it is known.
     pub(super) tos: Option<Tos>,
+    /// It came joined with others, and shares its arrival with them.
+    pub(super) joined: bool,
     pub(super) now: MonoTime,
 }
 
@@ -91,8 +93,18 @@ impl Incoming {
     }
 
     /// Takes a datagram from the flow's source. [`publish`](Self::publish) after a batch.
-    #[inline]
     pub(super) fn take(&mut self, content: &Content<'_>) -> Taken {
+        self.take_run(content, &mut std::iter::empty())
+    }
+
+    /// Takes a datagram from the flow's source, and of those that came joined with it, `rest`,
+    /// the ones that only count on from it.
+    #[inline]
+    pub(super) fn take_run<'a>(
+        &mut self,
+        content: &Content<'_>,
+        rest: &mut (impl Iterator<Item = Content<'a>> + Clone),
+    ) -> Taken {
         let Some(seen) = self.reader.read(content.payload) else {
             return Taken::Going;
         };
@@ -111,9 +123,19 @@ impl Incoming {
                 length: content.payload.len(),
                 truncated: content.truncated,
                 marked: content.tos.is_some_and(|tos| tos.ecn() == CONGESTION),
+                joined: content.joined,
                 frame: seen.frame,
             };
-            self.receiver.observe(&arrived, content.now);
+            let followers = if self.closing.is_none() && self.l4s.is_none() {
+                let ahead = rest.clone().map(|content| content.payload);
+                self.reader.followers(&seen, ahead)
+            } else {
+                Followers::default()
+            };
+            if let Some(last) = followers.count.checked_sub(1) {
+                rest.nth(last as usize);
+            }
+            self.receiver.observe_run(&arrived, followers, content.now);
         }
         if is_end && !repeated {
             let stamp = DatagramStamp::read_16(content.payload, true).unwrap_or_default();

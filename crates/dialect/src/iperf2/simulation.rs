@@ -172,6 +172,7 @@ impl Endpoint for Server {
             arrival: wall(now),
             truncated: false,
             tos: None,
+            joined: false,
             now,
         };
         match &mut self.flow {

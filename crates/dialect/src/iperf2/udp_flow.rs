@@ -1,7 +1,7 @@
 //! Reading a UDP flow's datagrams: which layout, which number, data or end.
 
 use tapeline_base::WallTime;
-use tapeline_engine::ArrivedFrame;
+use tapeline_engine::{ArrivedFrame, Followers};
 use tapeline_wire::iperf2::{
     DatagramStamp, IsochronousFrame, ShortTripTimes, Timestamp, UdpClientHeader, UdpForm,
     UdpLayout, Workload, limits,
@@ -225,6 +225,36 @@ impl FlowReader {
             frame: frame.map(arrived_frame),
         })
     }
+
+    /// How many of the datagrams behind `seen` count on from it. The next one is to be
+    /// [`read`](Self::read).
+    #[inline]
+    pub(super) fn followers<'a>(
+        &mut self,
+        seen: &Seen,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+    ) -> Followers {
+        let mut followers = Followers::default();
+        if seen.meaning != Meaning::Data || self.frames.is_some() {
+            return followers;
+        }
+        let (seconds, micros) = seen.sent.to_wire();
+        let mut expected = DatagramStamp {
+            id: seen.sequence as i64,
+            seconds,
+            micros,
+        };
+        for datagram in datagrams {
+            expected.id += 1;
+            if self.stamp(datagram) != Some(expected) {
+                break;
+            }
+            followers.count += 1;
+            followers.bytes += datagram.len() as u64;
+        }
+        self.highest = self.highest.max(seen.sequence + followers.count);
+        followers
+    }
 }
 
 /// A frame's place in time: its slot began so many periods behind the start.
@@ -355,6 +385,38 @@ mod tests {
         let bytes = datagram(&|bytes| absurd.write(bytes));
         let seen = FlowReader::reverse(true).read(&bytes).expect("data");
         assert!(seen.frame.is_some_and(|frame| frame.due.is_some()));
+    }
+
+    #[test]
+    fn datagrams_that_count_on_are_followers_until_something_changes() {
+        let at = |id, micros| {
+            let mut datagram = stamped(id);
+            DatagramStamp {
+                id,
+                seconds: 7,
+                micros,
+            }
+            .write_16(&mut datagram);
+            datagram
+        };
+        let followers = |behind: &[Vec<u8>]| {
+            let (mut reader, _) = FlowReader::open(&at(1, 8)).expect("a flow");
+            let seen = reader.read(&at(1, 8)).expect("data");
+            let found = reader.followers(&seen, behind.iter().map(Vec::as_slice));
+            let (count, bytes) = (found.count, found.bytes);
+            (count, bytes, reader.highest)
+        };
+        let short = at(3, 8)[..40].to_vec();
+        assert_eq!(followers(&[at(2, 8), short]), (2, 140, 3));
+        // A gap, another time, a repetition, the end, and what has no stamp.
+        for other in [at(4, 8), at(3, 9), at(2, 8), at(-3, 8), vec![0; 3]] {
+            assert_eq!(followers(&[at(2, 8), other, at(4, 8)]), (1, 100, 2));
+        }
+        let mut frames = FlowReader::reverse(true);
+        let seen = frames.read(&at(1, 8)).expect("data");
+        let next = at(2, 8);
+        let found = frames.followers(&seen, [next.as_slice()].into_iter());
+        assert_eq!(found, Followers::default(), "each has a place in its frame");
     }
 
     #[test]

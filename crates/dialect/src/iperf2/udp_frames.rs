@@ -127,12 +127,14 @@ impl UdpService {
                 continue;
             }
             let segment = frame.segment_size.unwrap_or(packet.payload.len()).max(1);
+            let now = self.context.now();
             let contents = packet.payload.chunks(segment).map(|payload| Content {
                 payload,
                 arrival: frame.arrival,
                 truncated: frame.truncated,
                 tos: None,
-                now: self.context.now(),
+                joined: frame.segment_size.is_some(),
+                now,
             });
             self.take_guarded(flows, key, contents);
         }

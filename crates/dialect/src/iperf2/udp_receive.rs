@@ -133,7 +133,8 @@ impl UdpReceiving {
                 Ok(_) => {
                     let now = self.context.now();
                     for datagram in batch.datagrams() {
-                        for payload in datagram.segments() {
+                        let mut segments = datagram.segments();
+                        while let Some(payload) = segments.next() {
                             let Some(seen) = reader.read(payload) else {
                                 continue;
                             };
@@ -144,9 +145,14 @@ impl UdpReceiving {
                                 length: payload.len(),
                                 truncated: datagram.truncated,
                                 marked: datagram.tos.is_some_and(|tos| tos.ecn() == CONGESTION),
+                                joined: datagram.segment_size.is_some(),
                                 frame: seen.frame,
                             };
-                            receiver.observe(&arrived, now);
+                            let followers = reader.followers(&seen, segments.clone());
+                            if let Some(last) = followers.count.checked_sub(1) {
+                                segments.nth(last as usize);
+                            }
+                            receiver.observe_run(&arrived, followers, now);
                             ended |= seen.meaning == Meaning::End;
                         }
                     }

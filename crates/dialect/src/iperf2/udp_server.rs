@@ -276,6 +276,7 @@ impl UdpService {
                 arrival: datagram.arrival,
                 truncated: datagram.truncated,
                 tos: datagram.tos,
+                joined: datagram.segment_size.is_some(),
                 now,
             });
             self.take_guarded(flows, key, contents);
@@ -289,7 +290,7 @@ impl UdpService {
         &self,
         flows: &mut Flows,
         key: FlowKey,
-        contents: impl Iterator<Item = Content<'a>>,
+        contents: impl Iterator<Item = Content<'a>> + Clone,
     ) {
         let taken = panic::catch_unwind(AssertUnwindSafe(|| self.take_all(flows, key, contents)));
         if taken.is_err() {
@@ -312,7 +313,7 @@ impl UdpService {
         &self,
         flows: &mut Flows,
         key: FlowKey,
-        mut contents: impl Iterator<Item = Content<'a>>,
+        mut contents: impl Iterator<Item = Content<'a>> + Clone,
     ) {
         while let Some(mut content) = contents.next() {
             let Some(Flow::Receiving(flow)) = flows.by_key.get_mut(&key) else {
@@ -320,7 +321,7 @@ impl UdpService {
                 continue;
             };
             let taken = loop {
-                match self.take(flow, key, &content) {
+                match self.take(flow, key, &content, &mut contents) {
                     Taken::Going => {}
                     taken => break taken,
                 }
@@ -334,12 +335,18 @@ impl UdpService {
     }
 
     #[inline]
-    fn take(&self, flow: &mut Receiving, key: FlowKey, content: &Content<'_>) -> Taken {
+    fn take<'a>(
+        &self,
+        flow: &mut Receiving,
+        key: FlowKey,
+        content: &Content<'_>,
+        rest: &mut (impl Iterator<Item = Content<'a>> + Clone),
+    ) -> Taken {
         let wall = || self.context.wall();
         if let Some(ack) = flow.incoming.acknowledge(content, wall) {
             self.answer(&ack, key);
         }
-        flow.incoming.take(content)
+        flow.incoming.take_run(content, rest)
     }
 
     /// A datagram of a flow that is not being received, or of none.

@@ -9,15 +9,15 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
     ArrivedDatagram, ByteIntake, Cause, DatagramCell, DatagramReceiver, Destination, Ending,
-    Intervals, KernelPacing, PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop,
-    StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Timing,
-    UdpSendPlan, UdpTraffic, run_udp_sender,
+    Followers, Intervals, KernelPacing, PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd,
+    Stage, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
+    Technique, Timing, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{Endpoints, Measure, Notice, Row};
 use tapeline_stats::Random;
 use tapeline_sys::{ReceiveBatch, TcpConn, UdpSocket, Wait, Waker, reason};
 use tapeline_wire::iperf3::{
-    CONNECT_REPLY, DatagramHeader, Parameters, StreamResults, is_connect, limits,
+    CONNECT_REPLY, CounterWidth, DatagramHeader, Parameters, StreamResults, is_connect, limits,
 };
 
 use super::file_intake::FileIntake;
@@ -602,16 +602,22 @@ impl Traffic {
                 Ok(_) => {
                     let now = self.context.now();
                     for datagram in batch.datagrams() {
-                        if datagram.segments().any(is_connect) {
-                            // The answer was lost.
-                            let _ = socket.send(&CONNECT_REPLY);
-                        }
-                        // Whatever has another length is no data.
-                        for payload in datagram.segments().filter(|data| data.len() == length) {
-                            let Some(header) = DatagramHeader::read(payload, width) else {
+                        let mut segments = datagram.segments();
+                        while let Some(payload) = segments.next() {
+                            let header = DatagramHeader::read(payload, width);
+                            // Whatever has another length is no data.
+                            let Some(header) = header.filter(|_| payload.len() == length) else {
+                                if is_connect(payload) {
+                                    // The answer was lost.
+                                    let _ = socket.send(&CONNECT_REPLY);
+                                }
                                 continue;
                             };
-                            receiver.observe(&arrived(&header, &datagram, payload.len()), now);
+                            let rest = followers(&header, length, segments.clone(), width);
+                            if let Some(last) = rest.count.checked_sub(1) {
+                                segments.nth(last as usize);
+                            }
+                            receiver.observe_run(&arrived(&header, &datagram, length), rest, now);
                         }
                     }
                     receiver.publish();
@@ -657,6 +663,27 @@ fn is_starved(ending: &Ending, patience: Duration) -> bool {
     matches!(ending.cause, Cause::Vanished(silence) if silence >= patience)
 }
 
+/// How many of the datagrams behind one with this header count on from it.
+#[inline]
+fn followers<'a>(
+    header: &DatagramHeader,
+    length: usize,
+    datagrams: impl Iterator<Item = &'a [u8]>,
+    width: CounterWidth,
+) -> Followers {
+    let mut expected = *header;
+    let count = datagrams
+        .take_while(|datagram| {
+            expected.number += 1;
+            datagram.len() == length && DatagramHeader::read(datagram, width) == Some(expected)
+        })
+        .count() as u64;
+    Followers {
+        count,
+        bytes: count * length as u64,
+    }
+}
+
 fn arrived(
     header: &DatagramHeader,
     datagram: &tapeline_sys::Datagram<'_>,
@@ -669,6 +696,7 @@ fn arrived(
         length,
         truncated: datagram.truncated,
         marked: false,
+        joined: datagram.segment_size.is_some(),
         frame: None,
     }
 }

@@ -9,7 +9,7 @@ use super::{DelaySeries, Extremes, FlowCell, Publisher, Words};
 /// Words of the published counters.
 const WORDS: usize = OWN + SERIES;
 /// Words before the series of frame latencies.
-const OWN: usize = 27;
+const OWN: usize = 28;
 
 /// Frames of which datagrams arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -66,6 +66,8 @@ pub struct DatagramCounters {
     pub frames: FrameArrivals,
     /// Datagrams marked with congestion experienced (ECN).
     pub marked: u64,
+    /// Datagrams that came joined with others and share their arrival.
+    pub joined: u64,
     /// Faults below UDP.
     pub link: LinkFaults,
     /// Time of the last datagram.
@@ -109,6 +111,7 @@ impl Words<WORDS> for DatagramCounters {
             self.link.length,
             self.link.checksum,
             self.link.unknown,
+            self.joined,
         ];
         let mut words = [0; WORDS];
         let (front, series) = words.split_at_mut(OWN);
@@ -146,6 +149,7 @@ impl Words<WORDS> for DatagramCounters {
                 latency: DelaySeries::from_words(&w[OWN..]),
             },
             marked: w[23],
+            joined: w[27],
             link: LinkFaults {
                 length: w[24],
                 checksum: w[25],

@@ -52,6 +52,24 @@ fn vector_of_the_methodology() {
 }
 
 #[test]
+fn a_run_of_next_numbers_is_as_one_by_one() {
+    for run in [0, 1, 2, 3, 4, 5, 63, 1000] {
+        let (mut single, mut many) = (tracked(1, &[1, 2, 5]), tracked(1, &[1, 2, 5]));
+        many.observe_next(run);
+        for number in 6..6 + run {
+            single.observe(number);
+        }
+        // What comes late looks back at the last ones.
+        let after = 6 + run;
+        for number in [after + 3, 3, after, after] {
+            assert_eq!(single.observe(number), many.observe(number));
+        }
+        assert_eq!(single.counts(), many.counts());
+        assert_eq!(single.finish(None), many.finish(None));
+    }
+}
+
+#[test]
 fn n_reordering_looks_at_the_arrivals_just_before() {
     let tracker = tracked(1, &[1, 5, 6, 7, 2, 9, 8]);
     // 2 follows 5, 6, 7; 8 follows 9 and 2.

@@ -89,20 +89,26 @@ impl Slots {
         self.filled = 0;
     }
 
-    /// One `recvmmsg` call on cleared slots.
-    pub(crate) fn fill(&mut self, socket: &Socket, blocking: bool) -> io::Result<usize> {
+    /// One `recvmmsg` call on cleared slots, of which it may fill `most` (at least 1).
+    pub(crate) fn fill(
+        &mut self,
+        socket: &Socket,
+        blocking: bool,
+        most: usize,
+    ) -> io::Result<usize> {
+        let most = most.clamp(1, self.headers.len());
         let flags = if blocking {
             libc::MSG_WAITFORONE
         } else {
             libc::MSG_DONTWAIT
         };
         // SAFETY: every header describes memory that `self` owns and that nothing borrows while
-        // `self` is borrowed mutably; the count is the number of headers.
+        // `self` is borrowed mutably; the count is at most the number of headers.
         let count = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                self.headers.len() as libc::c_uint,
+                most as libc::c_uint,
                 flags as _,
                 ptr::null_mut(),
             )

@@ -44,8 +44,14 @@ impl Slots {
 
     /// Waits (if `blocking`) for the first datagram only, as `recvmmsg(MSG_WAITFORONE)` does.
     /// An error after the first datagram is left to the next call.
-    pub(crate) fn fill(&mut self, socket: &Socket, blocking: bool) -> io::Result<usize> {
-        while self.slots.len() < self.capacity {
+    pub(crate) fn fill(
+        &mut self,
+        socket: &Socket,
+        blocking: bool,
+        most: usize,
+    ) -> io::Result<usize> {
+        let most = most.clamp(1, self.capacity);
+        while self.slots.len() < most {
             let start = self.slots.len() * self.slot_size;
             let buffer = &mut self.payload[start..start + self.slot_size];
             let wait = blocking && self.slots.is_empty();
@@ -110,7 +116,7 @@ mod tests {
                 .unwrap();
         }
         let mut slots = Slots::new(3, 12);
-        assert_eq!(slots.fill(receiver.inner(), true).unwrap(), 3);
+        assert_eq!(slots.fill(receiver.inner(), true, 3).unwrap(), 3);
         for index in 0..3 {
             let datagram = slots.datagram(index);
             assert_eq!(datagram.payload, vec![index as u8; 10 + index]);
@@ -118,11 +124,11 @@ mod tests {
             assert!(!datagram.truncated);
         }
         slots.clear();
-        assert_eq!(slots.fill(receiver.inner(), true).unwrap(), 2);
+        assert_eq!(slots.fill(receiver.inner(), true, 3).unwrap(), 2);
         assert!(slots.datagram(0).truncated, "13 bytes do not fit 12");
         assert_eq!(slots.datagram(0).payload, [3; 12]);
         slots.clear();
-        let empty = slots.fill(receiver.inner(), false).unwrap_err();
+        let empty = slots.fill(receiver.inner(), false, 3).unwrap_err();
         assert_eq!(empty.kind(), io::ErrorKind::WouldBlock);
         assert_eq!((slots.len(), slots.drops()), (0, 0));
     }
