@@ -88,6 +88,8 @@ pub struct ServerSpec {
     pub family: Family,
     /// Further options, for example `-f b`.
     pub options: Vec<String>,
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
 }
 
 impl ServerSpec {
@@ -99,7 +101,15 @@ impl ServerSpec {
             transport,
             family,
             options: vec!["-f".to_owned(), "b".to_owned()],
+            environment: Vec::new(),
         }
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Adds the options of a line, split at blanks.
@@ -132,6 +142,9 @@ impl ServerSpec {
             .args(self.transport.options().iter().copied())
             .args(self.family.options().iter().copied())
             .args(self.options.iter().cloned());
+        for (name, value) in &self.environment {
+            invocation = invocation.env(name, value);
+        }
         if let Some(namespace) = namespace {
             invocation = invocation.within(namespace);
         }

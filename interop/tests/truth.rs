@@ -26,6 +26,9 @@ const JITTER_TOLERANCE_MS: f64 = 0.02;
 /// counts in bins of 100 us.
 const TCP_TOLERANCE: u64 = 300_000;
 
+/// Names the optimisations that tapeline is to do without.
+const LEAVE_OUT: &str = "TAPELINE_WITHOUT";
+
 /// One test over a relay.
 struct Measured {
     client: Finished,
@@ -46,6 +49,8 @@ struct Trial {
     transport: Transport,
     client_options: String,
     server_options: &'static str,
+    /// Optimisations that both ends do without.
+    left_out: &'static str,
     there: Path,
 }
 
@@ -57,6 +62,7 @@ impl Trial {
             transport: Transport::Udp,
             client_options: "-e --trip-times -t 1 -b 200pps -l 1470".to_owned(),
             server_options: "-e --histograms=10u,20000",
+            left_out: "",
             there,
         }
     }
@@ -85,6 +91,7 @@ impl Trial {
         let spec = ServerSpec::new(self.server, self.transport, interop::Family::V4);
         let server = spec
             .options(self.server_options)
+            .env(LEAVE_OUT, self.left_out)
             .start_within(&hosts.server);
         let mut server = server.expect("a server");
         let capture = match self.transport {
@@ -97,6 +104,7 @@ impl Trial {
             .client_to(self.client, hosts.server_address(interop::Family::V4))
             .within(&hosts.client)
             .line(&self.client_options)
+            .env(LEAVE_OUT, self.left_out)
             .run()
             .unwrap_or_else(|error| panic!("{error}\n--- server\n{}", server.output()));
         assert_eq!(
@@ -409,6 +417,32 @@ fn loss_repetition_and_reordering_are_the_relays() {
 }
 
 /// A TCP test whose writes are single segments, sent at once, so that each is a packet in the relay.
+/// Datagrams leave in groups of two and are dropped, doubled and held singly.
+#[test]
+fn faults_are_the_relays_with_and_without_offloads() {
+    const ALL: &str =
+        "udp-segmentation,udp-coalescing,receive-batch,receive-rest,receive-buffer,pacing-spin";
+    for left_out in ["", "udp-segmentation", "udp-coalescing", ALL] {
+        let trial = Trial {
+            client_options: "-e -n 441000 -b 2g -l 1470".to_owned(),
+            server_options: "-f b",
+            left_out,
+            ..Trial::udp(
+                Program::TapelineAsIperf,
+                Program::TapelineAsIperf,
+                Path {
+                    // All are sent at once; a server waits 10 ms for what the last one overtakes.
+                    holding: Duration::from_millis(4),
+                    ..random_faults()
+                },
+            )
+        };
+        if let Some(measured) = trial.run("faults_are_the_relays_with_and_without_offloads") {
+            measured.check_faults(Program::TapelineAsIperf);
+        }
+    }
+}
+
 fn tcp_trial(client: Program, server: Program, client_options: &str) -> Trial {
     Trial {
         client,
@@ -418,6 +452,7 @@ fn tcp_trial(client: Program, server: Program, client_options: &str) -> Trial {
         // Segments have no timestamps of the kernel's, so the reader must not wait for a
         // processor.
         server_options: "-e -z --histograms=10u,20000",
+        left_out: "",
         there: Path::of_delay(Duration::from_millis(10)),
     }
 }

@@ -31,5 +31,5 @@ pub use plan::{
     Shape, SocketPlan, StartTime, WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
-pub use tapeline_engine::{Technique, Techniques};
+pub use tapeline_engine::{Precision, Technique, Techniques};
 pub use tapeline_wire::iperf2::PermitKey;

@@ -31,6 +31,7 @@ mod prague;
 mod requester;
 mod responder;
 mod schedule;
+mod spacing;
 mod stop;
 mod stream_content;
 mod tcp_receive;
@@ -69,6 +70,7 @@ pub use requester::{
 };
 pub use responder::{Answer, Respond, Responder, ResponsePlan};
 pub use schedule::Schedule;
+pub use spacing::Spacing;
 pub use stop::{Stop, WeakStop};
 pub use stream_content::{Blocks, BurstStamp, BurstStart, Spliced, StreamContent};
 pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};

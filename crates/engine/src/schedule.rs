@@ -81,6 +81,11 @@ impl Schedule {
         self.in_bursts(units)
     }
 
+    /// Units that are due together.
+    pub(crate) fn burst(&self) -> u64 {
+        self.burst
+    }
+
     /// The gap between two units, rounded down to nanoseconds.
     #[must_use]
     pub fn gap(&self) -> Duration {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_sys::ReceiveFeatures;
+use tapeline_sys::{ReceiveBatch, ReceiveFeatures};
 
 use crate::pacer::Precision;
 
@@ -15,6 +15,8 @@ pub enum Technique {
     UdpCoalescing,
     /// Several UDP buffers are read with one call (`recvmmsg`).
     ReceiveBatch,
+    /// A socket at which joined datagrams arrive is left alone for a moment when it is empty.
+    ReceiveRest,
     /// The UDP receive buffer is as large as the system allows.
     ReceiveBuffer,
     /// The last microseconds before a datagram is due are spun away.
@@ -34,10 +36,11 @@ pub enum Technique {
 
 impl Technique {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::UdpSegmentation,
         Self::UdpCoalescing,
         Self::ReceiveBatch,
+        Self::ReceiveRest,
         Self::ReceiveBuffer,
         Self::PacingSpin,
         Self::RepeatedChunk,
@@ -54,6 +57,7 @@ impl Technique {
             Self::UdpSegmentation => "udp-segmentation",
             Self::UdpCoalescing => "udp-coalescing",
             Self::ReceiveBatch => "receive-batch",
+            Self::ReceiveRest => "receive-rest",
             Self::ReceiveBuffer => "receive-buffer",
             Self::PacingSpin => "pacing-spin",
             Self::RepeatedChunk => "repeated-chunk",
@@ -103,21 +107,23 @@ impl Techniques {
         }
     }
 
-    /// UDP buffers that a receiver reads with one call, of `most`.
+    /// What a UDP receiver reads with one call: up to `slots` buffers.
     #[must_use]
-    pub const fn receive_slots(self, most: usize) -> usize {
-        if self.uses(Technique::ReceiveBatch) {
-            most
+    pub fn receive_batch(self, slots: usize) -> ReceiveBatch {
+        let single = !self.uses(Technique::ReceiveBatch);
+        let batch = ReceiveBatch::coalescing(if single { 1 } else { slots });
+        if self.uses(Technique::ReceiveRest) {
+            batch
         } else {
-            1
+            batch.without_rest()
         }
     }
 
-    /// How a UDP sender waits for the time of a datagram.
+    /// How a UDP sender that wants this precision waits for the time of a datagram.
     #[must_use]
-    pub const fn precision(self) -> Precision {
+    pub const fn precision(self, wanted: Precision) -> Precision {
         if self.uses(Technique::PacingSpin) {
-            Precision::Precise
+            wanted
         } else {
             Precision::Economical
         }
@@ -165,22 +171,21 @@ mod tests {
     fn amounts_follow_the_switches() {
         let all = Techniques::default();
         assert_eq!(all.receive_features(), ReceiveFeatures::MEASURE);
-        assert_eq!(all.receive_slots(64), 64);
-        assert_eq!(all.precision(), Precision::Precise);
+        for wanted in [Precision::Precise, Precision::Economical] {
+            assert_eq!(all.precision(wanted), wanted);
+        }
         assert_eq!(all.pacing_quantum(), Duration::from_millis(1));
         let quanta = all.without(Technique::PacingQuanta);
         assert!(quanta.pacing_quantum().is_zero());
         assert_eq!([8, 100].map(|block| all.payload_length(block, 32)), [8, 32]);
-        let [coalescing, batch, spin, chunk] = [
+        let [coalescing, spin, chunk] = [
             Technique::UdpCoalescing,
-            Technique::ReceiveBatch,
             Technique::PacingSpin,
             Technique::RepeatedChunk,
         ]
         .map(|technique| all.without(technique));
         assert!(!coalescing.receive_features().coalescing);
-        assert_eq!(batch.receive_slots(64), 1);
-        assert_eq!(spin.precision(), Precision::Economical);
+        assert_eq!(spin.precision(Precision::Precise), Precision::Economical);
         assert_eq!(chunk.payload_length(100, 32), 100);
     }
 }

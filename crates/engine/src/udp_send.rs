@@ -11,6 +11,7 @@ use tapeline_sys::{Marks, SystemClock, UdpSocket, set_timer_slack_minimal, threa
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacer::{Pacer, Precision};
 use crate::payload_source::{Filled, PayloadSource};
+use crate::spacing::Spacing;
 use crate::stop::Stop;
 use crate::udp_traffic::{FramePart, UdpTraffic};
 use crate::work::{Cause, Ending, Stage, is_not_ready};
@@ -176,6 +177,8 @@ pub struct UdpSendEnd {
     pub late: u64,
     /// Largest number of datagrams sent with one call.
     pub group: usize,
+    /// How the gaps were kept, of steady paced traffic.
+    pub spacing: Option<Spacing>,
     /// The traffic as it ended: clocks and chains with what they counted.
     pub traffic: UdpTraffic,
 }
@@ -193,6 +196,7 @@ struct Sender<S> {
     group: usize,
     most: usize,
     largest_group: usize,
+    spacing: Option<Spacing>,
     /// Bytes of content in the buffer that have not left yet.
     loaded: usize,
 }
@@ -214,6 +218,7 @@ pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
         next_sequence: sender.sequence,
         late,
         group: sender.largest_group,
+        spacing: sender.spacing,
         traffic: sender.plan.traffic,
     }
 }
@@ -235,6 +240,7 @@ impl<S: DatagramStamp> Sender<S> {
             group,
             most: group,
             largest_group: 1,
+            spacing: plan.traffic.steady_gap().map(Spacing::new),
             loaded: 0,
             plan,
         }
@@ -417,6 +423,9 @@ impl<S: DatagramStamp> Sender<S> {
             Ok(bytes) => {
                 let count = bytes.div_ceil(length.max(1)).max(1);
                 self.plan.traffic.sent(count as u64, bytes as u64, now);
+                if let Some(spacing) = &mut self.spacing {
+                    spacing.sent(count as u32, now);
+                }
                 self.counters.frames = self.plan.traffic.frames();
                 self.counters.bytes += bytes as u64;
                 self.counters.writes += count as u64;

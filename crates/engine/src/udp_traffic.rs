@@ -252,6 +252,14 @@ impl UdpTraffic {
         }
     }
 
+    /// The gap that is to be between all datagrams, if it is to be the same everywhere.
+    pub(crate) fn steady_gap(&self) -> Option<Duration> {
+        match self {
+            Self::Paced(schedule) if schedule.burst() == 1 => Some(schedule.gap()),
+            _ => None,
+        }
+    }
+
     /// Several datagrams may leave with one call: they are equal.
     pub(crate) fn is_uniform(&self) -> bool {
         match self {

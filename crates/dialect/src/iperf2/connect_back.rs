@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, Pace, Transport};
-use tapeline_engine::{Destination, SendEnd, Stop};
+use tapeline_engine::{Destination, Precision, SendEnd, Stop};
 use tapeline_report::{ConnectionFlavour, Event, Notice, TargetGap};
 use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket, Waker};
 use tapeline_wire::iperf2::limits;
@@ -251,6 +251,7 @@ impl ConnectBack {
             deadline: self.order.time.map(|time| start + time),
             bytes: self.order.bytes,
             traffic: Traffic::Steady(Pace::Bits(rate)),
+            precision: Precision::Precise,
             seed: 0,
             trip_times: false,
             content: None,

@@ -269,6 +269,7 @@ fn start_flow(
             deadline,
             bytes: plan.byte_limit(),
             traffic: Traffic::of_client(plan, length),
+            precision: plan.precision,
             seed: plan
                 .seed
                 .unwrap_or_else(|| context.wall().as_nanos() as u64)

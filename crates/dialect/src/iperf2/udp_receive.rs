@@ -7,7 +7,7 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{ArrivedDatagram, Cause, DatagramReceiver, Ending, Stage, Stop};
 use tapeline_report::{Endpoints, Notice};
-use tapeline_sys::{ReceiveBatch, UdpSocket, Wait};
+use tapeline_sys::{UdpSocket, Wait};
 
 use super::client::SharedContext;
 use super::flows::tell_ending;
@@ -105,7 +105,7 @@ impl UdpReceiving {
     }
 
     fn receive(&self, reader: &mut FlowReader, receiver: &mut DatagramReceiver) -> Cause {
-        let mut batch = ReceiveBatch::coalescing(self.context.techniques.receive_slots(SLOTS));
+        let mut batch = self.context.techniques.receive_batch(SLOTS);
         let (mut all_data, mut ended, mut overtaken) = (false, false, false);
         let mut end = self.deadline;
         loop {

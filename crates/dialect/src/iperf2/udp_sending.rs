@@ -8,12 +8,12 @@ use std::time::Duration;
 use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport};
 use tapeline_engine::{
     Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
-    SendCell, SendCounters, SendPublisher, Stop, Technique, UdpSendEnd, UdpSendPlan,
-    run_l4s_sender, run_udp_sender,
+    Precision, SendCell, SendCounters, SendPublisher, Spacing, Stop, Technique, UdpSendEnd,
+    UdpSendPlan, run_l4s_sender, run_udp_sender,
 };
 use tapeline_report::{
-    Endpoints, Event, MarkovReport, Measure, Notice, Phase, Row, ScheduleErrors, Span, Subject,
-    TrafficOperation, UdpReceive,
+    Departures, Endpoints, Event, GapErrors, MarkovReport, Measure, Notice, Phase, Row,
+    ScheduleErrors, Span, Subject, TrafficOperation, UdpReceive,
 };
 use tapeline_stats::Moments;
 use tapeline_sys::{Interest, UdpSocket, Wait, reason};
@@ -60,6 +60,10 @@ struct DataEnd {
     frame_errors: Option<Moments>,
     /// How often each length followed each.
     transitions: Option<Vec<Vec<u64>>>,
+    /// Most datagrams of a call.
+    group: usize,
+    /// How gaps were kept.
+    spacing: Option<Spacing>,
 }
 
 impl From<UdpSendEnd> for DataEnd {
@@ -67,6 +71,8 @@ impl From<UdpSendEnd> for DataEnd {
         Self {
             frame_errors: end.traffic.frame_clock().map(|clock| *clock.errors()),
             transitions: end.traffic.length_chain().map(LengthChain::transitions),
+            group: end.group,
+            spacing: end.spacing,
             ending: end.ending,
             counters: end.counters,
             next_sequence: end.next_sequence,
@@ -79,10 +85,32 @@ impl From<L4sSendEnd> for DataEnd {
         Self {
             frame_errors: end.frames.map(|clock| *clock.errors()),
             transitions: None,
+            group: 1,
+            spacing: None,
             ending: end.ending,
             counters: end.counters,
             next_sequence: end.next_sequence,
         }
+    }
+}
+
+fn departures(tag: FlowTag, end: &DataEnd) -> Departures {
+    let gaps = end.spacing.as_ref().and_then(|spacing| {
+        let errors = spacing.errors();
+        let percentile = |percent| errors.percentile(percent).map(Duration::from_nanos);
+        Some(GapErrors {
+            gap: spacing.gap(),
+            p50: percentile(50.0)?,
+            p99: percentile(99.0)?,
+            max: percentile(100.0)?,
+            back_to_back: spacing.back_to_back() as f64 / spacing.count() as f64,
+            late: end.counters.late,
+        })
+    });
+    Departures {
+        tag,
+        group: end.group as u64,
+        gaps,
     }
 }
 
@@ -103,6 +131,8 @@ pub(super) struct UdpSending {
     pub(super) traffic: Traffic,
     /// Decides all that the traffic draws.
     pub(super) seed: u64,
+    /// How due times are waited for.
+    pub(super) precision: Precision,
     /// The clocks agree.
     pub(super) trip_times: bool,
     /// Payload that is read.
@@ -270,7 +300,7 @@ impl UdpSending {
             bytes_from: MonoTime::ZERO,
             traffic: self.traffic.engine(self.start, self.length, self.seed),
             content: self.content.take(),
-            precision: self.context.techniques.precision(),
+            precision: self.context.techniques.precision(self.precision),
             segmentation: self.context.techniques.uses(Technique::UdpSegmentation),
             cell,
             stop: self.stop.clone(),
@@ -278,8 +308,11 @@ impl UdpSending {
         }
     }
 
-    /// What clocks and chains counted.
+    /// What clocks and chains counted, and how the gaps were kept.
     fn tell_traffic(&self, end: DataEnd) {
+        self.context
+            .reporter
+            .event(Event::Departures(departures(self.tag, &end)));
         if let (Some(errors), Some(_)) = (end.frame_errors, self.traffic.marked_frames()) {
             self.context
                 .reporter

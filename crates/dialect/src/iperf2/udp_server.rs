@@ -140,7 +140,7 @@ impl UdpService {
     /// Serves until told to stop.
     pub(super) fn run(mut self) {
         let mut tap = self.tap.take();
-        let mut batch = ReceiveBatch::coalescing(self.context.techniques.receive_slots(SLOTS));
+        let mut batch = self.context.techniques.receive_batch(SLOTS);
         let mut events = Events::with_capacity(4);
         let mut flows = Flows {
             by_key: HashMap::new(),

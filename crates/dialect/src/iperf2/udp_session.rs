@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
-use tapeline_engine::{Destination, Stop};
+use tapeline_engine::{Destination, Precision, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::Marks;
 use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload};
@@ -268,6 +268,7 @@ impl Opening<'_> {
             deadline: time.map(|time| self.now + time),
             bytes: order.bytes,
             traffic: order.traffic(),
+            precision: Precision::Precise,
             seed: service.context.wall().as_nanos() as u64,
             trip_times: self.trip_times,
             content: None,

@@ -13,6 +13,7 @@
 //! | `client.rs`, `server.rs` | the two ends | yes |
 
 mod agreed;
+mod arrivals;
 mod client;
 mod client_control;
 mod client_streams;

@@ -6,20 +6,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
+use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{
-    ArrivedDatagram, ByteIntake, Cause, DatagramCell, DatagramReceiver, Destination, Ending,
-    Followers, Intervals, KernelPacing, PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd,
-    Stage, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
-    Technique, Timing, UdpSendPlan, UdpTraffic, run_udp_sender,
+    ByteIntake, Cause, DatagramCell, DatagramReceiver, Destination, Ending, Intervals,
+    KernelPacing, PayloadSource, Precision, ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop,
+    StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Timing,
+    UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{Endpoints, Measure, Notice, Row};
 use tapeline_stats::Random;
-use tapeline_sys::{ReceiveBatch, TcpConn, UdpSocket, Wait, Waker, reason};
+use tapeline_sys::{TcpConn, UdpSocket, Wait, Waker, reason};
 use tapeline_wire::iperf3::{
-    CONNECT_REPLY, CounterWidth, DatagramHeader, Parameters, StreamResults, is_connect, limits,
+    CONNECT_REPLY, DatagramHeader, Parameters, StreamResults, is_connect, limits,
 };
 
+use super::arrivals::{arrived, followers};
 use super::file_intake::FileIntake;
 use super::stamp::Iperf3Stamp;
 use crate::context::Context;
@@ -502,7 +503,7 @@ impl Traffic {
             bytes_from: self.counted_from(),
             traffic,
             content: None,
-            precision: self.context.techniques.precision(),
+            precision: self.context.techniques.precision(Precision::Precise),
             segmentation: self.context.techniques.uses(Technique::UdpSegmentation),
             cell,
             stop: self.stop.clone(),
@@ -576,7 +577,7 @@ impl Traffic {
     }
 
     fn take_datagrams(&self, socket: &UdpSocket, receiver: &mut DatagramReceiver) -> Cause {
-        let mut batch = ReceiveBatch::coalescing(self.context.techniques.receive_slots(SLOTS));
+        let mut batch = self.context.techniques.receive_batch(SLOTS);
         let length = self.length as usize;
         let width = self.parameters.counters;
         let bytes = self.own_amount();
@@ -661,42 +662,4 @@ fn at_deadline(ending: Ending, deadline: Option<MonoTime>, patience: Duration) -
 
 fn is_starved(ending: &Ending, patience: Duration) -> bool {
     matches!(ending.cause, Cause::Vanished(silence) if silence >= patience)
-}
-
-/// How many of the datagrams behind one with this header count on from it.
-#[inline]
-fn followers<'a>(
-    header: &DatagramHeader,
-    length: usize,
-    datagrams: impl Iterator<Item = &'a [u8]>,
-    width: CounterWidth,
-) -> Followers {
-    let mut expected = *header;
-    let count = datagrams
-        .take_while(|datagram| {
-            expected.number += 1;
-            datagram.len() == length && DatagramHeader::read(datagram, width) == Some(expected)
-        })
-        .count() as u64;
-    Followers {
-        count,
-        bytes: count * length as u64,
-    }
-}
-
-fn arrived(
-    header: &DatagramHeader,
-    datagram: &tapeline_sys::Datagram<'_>,
-    length: usize,
-) -> ArrivedDatagram {
-    ArrivedDatagram {
-        sequence: header.number,
-        sent: WallTime::from_wire(header.seconds, header.micros),
-        arrival: datagram.arrival,
-        length,
-        truncated: datagram.truncated,
-        marked: false,
-        joined: datagram.segment_size.is_some(),
-        frame: None,
-    }
 }

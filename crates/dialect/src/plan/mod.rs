@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{Bytes, Family, Pace, Tos, Transport};
-use tapeline_engine::Techniques;
+use tapeline_engine::{Precision, Techniques};
 use tapeline_wire::iperf2::PermitKey;
 
 use crate::iperf3::Iperf3Server;
@@ -135,6 +135,8 @@ pub struct ClientPlan {
     pub shape: Shape,
     /// `--set-rand-seed`: random sizes and rates repeat with it; `None` draws one.
     pub seed: Option<u64>,
+    /// `--pacing`: how a UDP sender waits for the time of a datagram.
+    pub precision: Precision,
     /// What is sent.
     pub payload: Payload,
     /// When sending begins.
@@ -190,6 +192,7 @@ impl ClientPlan {
             enhanced: false,
             shape: Shape::default(),
             seed: None,
+            precision: Precision::Precise,
             payload: Payload::default(),
             start: StartTime::default(),
             latency: LatencyPlan::default(),

@@ -360,6 +360,7 @@ fn udp_receive(
             .extras
             .frames
             .then(|| frames_received(phase, &b.frames, &a.frames)),
+        joined: a.joined.saturating_sub(b.joined),
         marked: flow.extras.marks.then(|| a.marked.saturating_sub(b.marked)),
         link_errors: flow.extras.link.then(|| LinkErrors {
             length: a.link.length.saturating_sub(b.link.length),

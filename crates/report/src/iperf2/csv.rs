@@ -237,6 +237,7 @@ impl Renderer for Iperf2Csv {
             | Event::StartDelay(_)
             | Event::ConnectTimes(_)
             | Event::Markov(_)
+            | Event::Departures(_)
             | Event::Dropped(_) => {}
         }
     }

@@ -23,7 +23,8 @@ pub use test::{
     TestFile, TestLimit, TestRequest, TestStart, TestTransport,
 };
 pub use timing::{
-    ClockCheck, ConnectTimes, HistogramKind, HistogramRow, MarkovReport, ScheduleErrors, StartDelay,
+    ClockCheck, ConnectTimes, Departures, GapErrors, HistogramKind, HistogramRow, MarkovReport,
+    ScheduleErrors, StartDelay,
 };
 
 use tapeline_base::FlowTag;
@@ -66,6 +67,8 @@ pub enum Event {
     ConnectTimes(ConnectTimes),
     /// Lateness of isochronous frames, at a sender's end.
     ScheduleErrors(ScheduleErrors),
+    /// How datagrams left, at a UDP sender's end.
+    Departures(Departures),
     /// Transitions of a bra-ket sender, at its end.
     Markov(MarkovReport),
     /// A connection was dropped because its permit key is wrong or missing.

@@ -243,6 +243,8 @@ pub struct UdpReceive {
     pub link_errors: Option<LinkErrors>,
     /// Datagrams marked congestion experienced (RFC 3168); `None` when not watched.
     pub marked: Option<u64>,
+    /// Datagrams that the kernel joined with others: they share its arrival stamp.
+    pub joined: u64,
 }
 
 /// One-way delays of requests and responses, seconds.

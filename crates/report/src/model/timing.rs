@@ -1,5 +1,7 @@
 //! Histograms, start times, clock checks and connect times.
 
+use std::time::Duration;
+
 use tapeline_base::{FlowTag, Role, WallTime};
 use tapeline_stats::{LinearHistogram, Moments};
 
@@ -106,4 +108,32 @@ pub struct ScheduleErrors {
     pub tag: FlowTag,
     /// Start of a frame minus its tick.
     pub errors: Moments,
+}
+
+/// How a UDP sender's datagrams left, at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departures {
+    /// The flow.
+    pub tag: FlowTag,
+    /// Most datagrams that left with one call; 1 where each had a call of its own.
+    pub group: u64,
+    /// How the gaps were kept, where they were to be equal.
+    pub gaps: Option<GapErrors>,
+}
+
+/// How a paced sender kept its gaps, by its own clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GapErrors {
+    /// The gap asked for.
+    pub gap: Duration,
+    /// Median distance of gaps from it.
+    pub p50: Duration,
+    /// 99th percentile.
+    pub p99: Duration,
+    /// Largest.
+    pub max: Duration,
+    /// Share of gaps below a fifth of it, 0 to 1.
+    pub back_to_back: f64,
+    /// Datagrams that left later than one gap, and 50 us, after their time.
+    pub late: u64,
 }

@@ -91,6 +91,7 @@ impl NativeText {
         };
         if !hidden {
             self.print_row(row, out);
+            self.lines(timing::shared_arrivals(row), out);
         }
     }
 
@@ -320,6 +321,7 @@ impl Renderer for NativeText {
             Event::ClockCheck(check) => self.say(timing::clock_check(check), out),
             Event::ConnectTimes(times) => self.summary.connects(timing::connect_times(times)),
             Event::ScheduleErrors(schedule) => self.lines(timing::schedule_errors(schedule), out),
+            Event::Departures(departures) => self.lines(timing::departures(departures), out),
             Event::Markov(report) => self.lines(timing::markov(report), out),
             Event::Dropped(connected) => {
                 let peer = setup::shown(connected.peer, &self.style);

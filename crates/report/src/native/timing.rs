@@ -1,11 +1,16 @@
 //! Start times, clocks, connect times, frames and chains of lengths.
 
+use std::time::Duration;
+
 use tapeline_base::WallTime;
 
 use super::unit::{millis, percent};
 use super::warning::Severity;
 use crate::calendar::Calendar;
-use crate::model::{ClockCheck, ConnectTimes, MarkovReport, ScheduleErrors, StartDelay};
+use crate::model::{
+    ClockCheck, ConnectTimes, Departures, MarkovReport, Measure, Phase, Row, ScheduleErrors,
+    StartDelay, Subject,
+};
 
 /// A clock error below this may be nothing but the granularity of stamps.
 const CLOCK_TOLERANCE: f64 = 2e-6;
@@ -71,6 +76,47 @@ pub(super) fn schedule_errors(schedule: &ScheduleErrors) -> Option<String> {
             schedule.tag.id,
             millis(errors.mean),
             millis(errors.max)
+        )
+    })
+}
+
+/// How a UDP sender's datagrams left.
+pub(super) fn departures(departures: &Departures) -> Option<String> {
+    let Departures { tag, group, gaps } = departures;
+    let id = tag.id;
+    let Some(gaps) = gaps else {
+        return (*group > 1)
+            .then(|| format!("flow {id}: up to {group} datagrams left with one call"));
+    };
+    let micros = |time: Duration| format!("{:.2} us", time.as_secs_f64() * 1e6);
+    let calls = match group {
+        0 | 1 => String::new(),
+        _ => format!(", {group} datagrams together"),
+    };
+    Some(format!(
+        "flow {id}: gaps of {}{calls}, kept to {} (p50), {} (p99), {} (max); {} back to back, {} late",
+        micros(gaps.gap),
+        micros(gaps.p50),
+        micros(gaps.p99),
+        micros(gaps.max),
+        percent(gaps.back_to_back),
+        gaps.late
+    ))
+}
+
+/// Of how many datagrams the arrival is not their own.
+pub(super) fn shared_arrivals(row: &Row) -> Option<String> {
+    let (Subject::Flow(tag), Phase::Total, Measure::UdpReceive(receive)) =
+        (row.subject, row.phase, &row.measure)
+    else {
+        return None;
+    };
+    let all = receive.received + receive.duplicates;
+    (receive.joined > 0 && all > 0).then(|| {
+        format!(
+            "flow {}: {} of the datagrams came joined by the kernel, those of a group with one arrival time",
+            tag.id,
+            percent(receive.joined.min(all) as f64 / all as f64)
         )
     })
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tapeline_base::Transport::Tcp;
 use tapeline_base::{BitRate, Role, WallTime};
 use tapeline_report::{
-    BurstKind, BurstsReceived, ClientBanner, ClockCheck, ConnectTimes, Event, FairQueue,
-    FramesReceived, FramesSent, HistogramKind, HistogramRow, LinkErrors, MarkovReport, Measure,
-    NativeText, OneWayTimes, Output, PermitKeyLife, Phase, Renderer, RequestPlan, RequestResponse,
-    ScheduleErrors, ServerBanner, Span, StartDelay, Style, Subject, TcpReceive, TcpSend, Terminal,
-    TrafficShape, UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, ClientBanner, ClockCheck, ConnectTimes, Departures, Event,
+    FairQueue, FramesReceived, FramesSent, GapErrors, HistogramKind, HistogramRow, LinkErrors,
+    MarkovReport, Measure, NativeText, OneWayTimes, Output, PermitKeyLife, Phase, Renderer,
+    RequestPlan, RequestResponse, ScheduleErrors, ServerBanner, Span, StartDelay, Style, Subject,
+    TcpReceive, TcpSend, Terminal, TrafficShape, UdpReceive, UdpSend,
 };
 use tapeline_stats::{HistogramShape, LinearHistogram, Moments};
 
@@ -385,6 +385,58 @@ fn marks_and_damage_have_columns_where_they_are_watched() {
     let shown = tell(&[Event::Row(row(flow(), (0, 1000), 12_500_000, receive))]).stdout;
     assert!(shown.contains("  marked  damaged\n"), "{shown}");
     assert!(shown.contains("       3        2\n"), "{shown}");
+}
+
+#[test]
+fn a_sender_says_how_its_datagrams_left() {
+    let departures = |group, gaps| {
+        tell(&[Event::Departures(Departures {
+            tag: tag(1),
+            group,
+            gaps,
+        })])
+        .stdout
+    };
+    let gaps = GapErrors {
+        gap: Duration::from_nanos(2352),
+        p50: Duration::from_nanos(16),
+        p99: Duration::from_micros(11),
+        max: Duration::from_micros(250),
+        back_to_back: 0.0012,
+        late: 3,
+    };
+    assert_eq!(
+        departures(4, Some(gaps)),
+        text(&[
+            "flow 1: gaps of 2.35 us, 4 datagrams together, kept to 0.02 us (p50), 11.00 us \
+             (p99), 250.00 us (max); 0.12 % back to back, 3 late",
+        ])
+    );
+    assert_eq!(
+        departures(44, None),
+        text(&["flow 1: up to 44 datagrams left with one call"])
+    );
+    assert_eq!(departures(1, None), "");
+}
+
+#[test]
+fn shared_arrival_times_are_told_with_the_total() {
+    let receive = |joined| {
+        Measure::UdpReceive(UdpReceive {
+            joined,
+            ..udp_receive(900, 0, 0, 0)
+        })
+    };
+    let shown = |row| tell(&[Event::Row(row)]).stdout;
+    let sentence = "flow 1: 50.0 % of the datagrams came joined by the kernel";
+    let all = shown(total(row(flow(), (0, 1000), 12_500_000, receive(450))));
+    assert!(all.contains(sentence), "{all}");
+    for other in [
+        row(flow(), (0, 1000), 12_500_000, receive(450)),
+        total(row(flow(), (0, 1000), 12_500_000, receive(0))),
+    ] {
+        assert!(!shown(other).contains("joined"));
+    }
 }
 
 #[test]

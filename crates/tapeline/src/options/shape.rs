@@ -1,7 +1,7 @@
 //! Shapes of traffic and what is sent.
 
 use super::Section::Client;
-use super::{Group, OptionId as Id, OptionSpec, Sides};
+use super::{Group, OptionId as Id, OptionSpec, Personalities, Sides};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Isochronous, None, "isochronous")
@@ -44,6 +44,18 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help(
             Group::Traffic,
             "random sizes and rates repeat with the same number",
+        ),
+    OptionSpec::new(Id::Pacing, None, "pacing")
+        .value("precise|economical")
+        .only(Personalities::Native)
+        .sides(Sides::CLIENT)
+        .help(
+            Group::Traffic,
+            "how a UDP sender waits: spinning at the end (default), or asleep",
+        )
+        .details(
+            "precise keeps gaps to a fraction of a microsecond and takes up to a processor; \
+             economical only sleeps, and is off by what the system takes to wake.",
         ),
     OptionSpec::new(Id::FileInput, Some('F'), "file_input")
         .value("FILE")

@@ -13,6 +13,7 @@ pub(crate) enum OptionId {
     Time, Num, Bandwidth, Interval, Parallel, Len, Ipg, TxStartTime, TxDelayTime,
     BouncebackTxDelay, NoConnectSync, ConnectRetryTime, ConnectRetryTimer, IgnoreShutdown,
     NoUdpFin, ConnectOnly, NearCongestion, RandomSeed,
+    Pacing,
     // sockets
     Window, Mss, PrintMss, NoDelay, Tos, Dscp, TosOverride, TcpCongestion, TcpCca,
     WorkingLoadCca, Ttl, LocalOnly, FqRate, FqRateStep, FqRateStepInterval, RxWindowClamp,

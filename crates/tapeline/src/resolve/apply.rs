@@ -82,6 +82,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         | Id::Ipg
         | Id::NearCongestion
         | Id::RandomSeed
+        | Id::Pacing
         | Id::FileInput
         | Id::StdinInput
         | Id::UdpL4s

@@ -73,6 +73,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         enhanced: settings.presentation.enhanced,
         shape: settings.traffic_shape(),
         seed: settings.shape.seed,
+        precision: settings.shape.precision,
         payload: settings.shape.payload.clone(),
         start: settings.start_time(),
         latency: settings.latency_plan(),

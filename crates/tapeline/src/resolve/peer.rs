@@ -5,7 +5,7 @@ use std::time::Duration;
 use tapeline_base::{Pace, Transport};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, Iperf3Client, Iperf3Patience, Iperf3Server,
-    Limit, MostTests, Payload, ServedProtocols,
+    Limit, MostTests, Payload, Precision, ServedProtocols, Technique,
 };
 use tapeline_wire::iperf3::{self as wire, Direction, Parameters, limits};
 
@@ -110,6 +110,7 @@ fn is_known(id: Id) -> bool {
             | Id::Time
             | Id::Num
             | Id::Bandwidth
+            | Id::Pacing
             | Id::Interval
             | Id::Parallel
             | Id::Len
@@ -164,7 +165,10 @@ pub(super) fn client(
         patience: Iperf3Patience::default(),
         affinity: None,
         credentials: None,
-        techniques: plan.techniques,
+        techniques: match plan.precision {
+            Precision::Precise => plan.techniques,
+            Precision::Economical => plan.techniques.without(Technique::PacingSpin),
+        },
         iperf2_command: format!("tapeline -c {} -p {}", plan.host, plan.ports.0),
     })
 }
@@ -337,6 +341,14 @@ mod tests {
         assert_eq!(asked.congestion.as_deref(), Some("cubic"));
         assert_eq!(asks("-u").parameters.rate, 1 << 20);
         assert_eq!(asks("-u -b 100pps -l 500").parameters.rate, 400_000);
+    }
+
+    #[test]
+    fn a_sender_to_iperf3_can_be_told_to_sleep() {
+        for (line, spins) in [("-u", true), ("-u --pacing economical", false)] {
+            let techniques = asks(line).techniques;
+            assert_eq!(techniques.uses(Technique::PacingSpin), spins, "{line}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, Pace, parse_amount, parse_bit_or_byte_rate, parse_seconds};
-use tapeline_dialect::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape};
+use tapeline_dialect::{FrameMean, IsochronousPlan, MarkovChain, Payload, Precision, Shape};
 
 use crate::message::CliMessage;
 use crate::options::OptionId as Id;
@@ -38,6 +38,7 @@ pub(crate) struct ShapeSettings {
     pub(crate) near_congestion: Option<f64>,
     pub(crate) chain: Option<MarkovChain>,
     pub(crate) seed: Option<u64>,
+    pub(crate) precision: Precision,
     pub(crate) payload: Payload,
     /// `--udp-l4s`, `--udp-l4s-video`.
     pub(crate) l4s: bool,
@@ -59,6 +60,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::NearCongestion => {
             settings.shape.near_congestion = Some(factor(settings, given, log)?);
         }
+        Id::Pacing => settings.shape.precision = precision(given, log)?,
         Id::RandomSeed => settings.shape.seed = Some(seed(given, log)?),
         Id::FileInput => settings.shape.payload = file(settings, given, log)?,
         Id::StdinInput => settings.shape.payload = Payload::StandardInput,
@@ -204,6 +206,18 @@ fn factor(settings: &Settings, given: &Given, log: &mut Log) -> Result<f64, Stop
         }
         _ if settings.iperf() => Ok(DEFAULT_FACTOR),
         _ => Err(refuse_value(given, "is no number above 0", log)),
+    }
+}
+
+fn precision(given: &Given, log: &mut Log) -> Result<Precision, Stop> {
+    match given.text().as_str() {
+        "precise" => Ok(Precision::Precise),
+        "economical" => Ok(Precision::Economical),
+        _ => Err(refuse_value(
+            given,
+            "is neither precise nor economical",
+            log,
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tapeline_base::WallTime;
 use tapeline_dialect::{
     AddressSteps, ExchangePlan, FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan,
-    LoadDirection, StartTime, WorkingLoad,
+    LoadDirection, Precision, StartTime, WorkingLoad,
 };
 
 use super::*;
@@ -338,6 +338,7 @@ fn every_option_is_tested() {
             Id::OneAtATime,
             // Below.
             Id::ZeroCopy,
+            Id::Pacing,
         ])
         .collect();
     for spec in all().filter(|spec| spec.availability == Availability::Available) {
@@ -355,6 +356,20 @@ fn zero_copy_is_an_option_of_tapeline_alone() {
     let over_udp = line(Native, "-c h -u --zero-copy");
     assert!(over_udp.outcome.is_err());
     assert!(said(&over_udp)[0].contains("--zero-copy needs TCP"));
+}
+
+#[test]
+fn a_sender_spins_unless_told_to_sleep() {
+    let precision = |text: &str| client(Native, text).0.precision;
+    assert_eq!(precision("-c h -u"), Precision::Precise);
+    assert_eq!(precision("-c h -u --pacing precise"), Precision::Precise);
+    assert_eq!(
+        precision("-c h -u --pacing economical"),
+        Precision::Economical
+    );
+    let resolution = line(Native, "-c h -u --pacing lazy");
+    assert!(said(&resolution)[0].contains("neither precise nor economical"));
+    assert_eq!(resolution.outcome, Err(ExitCode::Usage));
 }
 
 #[test]
