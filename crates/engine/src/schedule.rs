@@ -114,8 +114,12 @@ impl Schedule {
         planned.max(self.last + self.length_of(self.last_units) / 2)
     }
 
-    /// Records that `units` left at `now`.
+    /// Records that `units` left at `now`. The first ones set the time from which all others
+    /// count: a thread that begins late has nothing to make up for.
     pub fn sent(&mut self, units: u64, now: MonoTime) {
+        if self.sent == 0 {
+            self.start = self.start.max(now);
+        }
         let planned = self.planned(self.sent);
         let behind = now.since(planned);
         if behind > self.gap().max(Duration::from_nanos(50_000)) {
@@ -160,6 +164,17 @@ mod tests {
             schedule.sent(1, due);
         }
         assert_eq!(schedule.due(), at(1_000_000 * 1_000_000_000));
+        assert_eq!(schedule.late(), 0);
+    }
+
+    #[test]
+    fn a_late_beginning_is_not_made_up_for() {
+        let mut schedule = Schedule::at_unit_rate(at(0), 1000).expect("a rate");
+        schedule.sent(1, at(400_450_000));
+        for n in 1..10 {
+            assert_eq!(schedule.due(), at(400_450_000 + n * 1_000_000));
+            schedule.sent(1, schedule.due());
+        }
         assert_eq!(schedule.late(), 0);
     }
 

@@ -422,9 +422,14 @@ impl<S: DatagramStamp> Sender<S> {
         match result {
             Ok(bytes) => {
                 let count = bytes.div_ceil(length.max(1)).max(1);
-                self.plan.traffic.sent(count as u64, bytes as u64, now);
+                // The first call may take long, and the gaps begin behind it.
+                let left = match self.counters.writes {
+                    0 => self.clock.now(),
+                    _ => now,
+                };
+                self.plan.traffic.sent(count as u64, bytes as u64, left);
                 if let Some(spacing) = &mut self.spacing {
-                    spacing.sent(count as u32, now);
+                    spacing.sent(count as u32, left);
                 }
                 self.counters.frames = self.plan.traffic.frames();
                 self.counters.bytes += bytes as u64;
