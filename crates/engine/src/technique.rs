@@ -92,6 +92,14 @@ impl Techniques {
         }
     }
 
+    /// What may be used by both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            left_out: self.left_out | other.left_out,
+        }
+    }
+
     /// Whether one may be used.
     #[must_use]
     pub const fn uses(self, technique: Technique) -> bool {

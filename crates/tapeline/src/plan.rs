@@ -36,7 +36,7 @@ impl Plan {
             Self::Client(plan, _) => plan.techniques = techniques,
             Self::Server(plan, ..) => plan.techniques = techniques,
             Self::Iperf3(job) => match &mut job.task {
-                Iperf3Task::Client(plan) => plan.techniques = techniques,
+                Iperf3Task::Client(plan) => plan.techniques = plan.techniques.and(techniques),
                 Iperf3Task::Server(plan, _) => plan.techniques = techniques,
             },
             Self::Try(plan, _) => plan.techniques = techniques,
