@@ -17,13 +17,15 @@ struct Level {
 /// One call of `cargo test`.
 struct Run {
     packages: &'static [&'static str],
+    /// Features beside the default ones; a package's own run where there are any.
+    features: &'static [&'static str],
     /// Test programs of the package; all of its targets when empty.
     programs: &'static [&'static str],
     /// Threads of the test harness; by default one per core.
     threads: Option<u8>,
 }
 
-const LEVELS: [Level; 4] = [
+const LEVELS: [Level; 5] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -35,6 +37,7 @@ const LEVELS: [Level; 4] = [
                 "tapeline-report",
                 "relay",
             ],
+            features: &[],
             programs: &[],
             threads: None,
         }],
@@ -50,6 +53,7 @@ const LEVELS: [Level; 4] = [
                 "tapeline",
                 "xtask",
             ],
+            features: &[],
             programs: &[],
             threads: None,
         }],
@@ -60,6 +64,7 @@ const LEVELS: [Level; 4] = [
         // Rates, queues and delays are measured: nothing else may run beside them.
         runs: &[Run {
             packages: &["interop"],
+            features: &[],
             programs: &["namespaces", "truth"],
             threads: Some(1),
         }],
@@ -70,35 +75,59 @@ const LEVELS: [Level; 4] = [
         runs: &[
             Run {
                 packages: &["interop"],
+                features: &[],
                 programs: &["--lib", "kit", "native", "multicast", "links"],
                 threads: None,
             },
             // Most of a case is waiting, so more cases than cores.
             Run {
                 packages: &["interop"],
+                features: &[],
                 programs: &["layout"],
                 threads: Some(12),
             },
             Run {
                 packages: &["interop"],
+                features: &[],
                 programs: &["matrix"],
                 threads: Some(4),
             },
             // These bring their own number of threads.
             Run {
                 packages: &["interop"],
+                features: &[],
                 programs: &["modes"],
                 threads: None,
             },
             Run {
                 packages: &["interop"],
+                features: &[],
                 programs: &["iperf3"],
                 threads: None,
             },
             Run {
                 packages: &["interop"],
+                features: &[],
                 programs: &["lifecycle"],
                 threads: Some(2),
+            },
+        ],
+    },
+    Level {
+        name: "logins",
+        about: "what the feature `auth` adds; compiles a C library once",
+        runs: &[
+            Run {
+                packages: &["tapeline-dialect"],
+                features: &["auth"],
+                programs: &["--lib", "loopback"],
+                threads: None,
+            },
+            Run {
+                packages: &["tapeline"],
+                features: &["auth"],
+                programs: &["logins"],
+                threads: None,
             },
         ],
     },
@@ -135,10 +164,14 @@ pub(crate) fn test(names: &[&str]) -> Result<Tally> {
     Ok(tally)
 }
 
+/// Where everything is built.
+pub(crate) fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
+}
+
 /// Where the program under test is.
 pub(crate) fn release_binary() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| shell::root().join("target"), PathBuf::from);
+    let target = target_directory();
     std::path::absolute(target.join("release/tapeline")).unwrap_or_else(|_| "tapeline".into())
 }
 
@@ -174,6 +207,9 @@ impl Run {
         command.args(["test", "--no-fail-fast"]);
         for package in self.packages {
             command.args(["--package", package]);
+        }
+        for feature in self.features {
+            command.args(["--features", feature]);
         }
         for program in self.programs {
             match program.strip_prefix("--") {

@@ -33,7 +33,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [LEVEL ...]   install what the tests need, build, and run the levels
-                     pure, loopback, namespaces, interop (all without arguments)
+                     pure, loopback, namespaces, interop, logins (all without arguments)
   check              formatting, lints, documentation, licences, line limits,
                      portability, the README's commands
   ci                 check and test: everything that a change must pass
