@@ -1,4 +1,4 @@
-//! Other operating systems and the static build.
+//! Other operating systems, the oldest compiler, and the static build.
 
 use std::process::Command;
 
@@ -14,6 +14,9 @@ const CHECKED: [&str; 3] = [
 
 /// Target of the static build.
 const STATIC: &str = "x86_64-unknown-linux-musl";
+
+/// The oldest compiler that is promised: `rust-version` of the workspace.
+const OLDEST: &str = concat!(env!("CARGO_PKG_RUST_VERSION"), ".0");
 
 /// Compiles the shipped crates for each target whose standard library can be had.
 pub(crate) fn check() -> Tally {
@@ -31,6 +34,19 @@ pub(crate) fn check() -> Tally {
             Ok(()) => tally.pass(),
             Err(error) => tally.fail(format!("portability: {error}")),
         }
+    }
+    if has_oldest() {
+        // Its own folder: no compiler can use what another one has made.
+        let folder = crate::levels::target_directory().join("oldest");
+        let mut check = Command::new("rustup");
+        check.args(["run", OLDEST, "cargo", "check", "--quiet"]);
+        check.args(["--package", "tapeline", "--target-dir"]);
+        match shell::run(check.arg(folder)) {
+            Ok(()) => tally.pass(),
+            Err(error) => tally.fail(format!("oldest compiler: {error}")),
+        }
+    } else {
+        tally.skip(format!("oldest compiler: no Rust {OLDEST}; NOT CHECKED"));
     }
     if available(STATIC) {
         match static_build() {
@@ -54,6 +70,14 @@ fn available(target: &str) -> bool {
     installed()
         || (shell::run(Command::new("rustup").args(["target", "add", target])).is_ok()
             && installed())
+}
+
+/// Whether the oldest compiler is there, or could be installed.
+fn has_oldest() -> bool {
+    let installed = || shell::read(Command::new("rustup").args(["run", OLDEST, "cargo", "-V"]));
+    let install = ["toolchain", "install", OLDEST, "--profile", "minimal"];
+    installed().is_ok()
+        || (shell::run(Command::new("rustup").args(install)).is_ok() && installed().is_ok())
 }
 
 fn static_build() -> shell::Result<()> {
