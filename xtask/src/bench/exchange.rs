@@ -92,7 +92,7 @@ pub(crate) fn connects(contender: &Contender, site: &Site<'_>) -> Result<Sample>
         format!("-s -p {port}")
     })?;
     let words = format!(
-        "-c {} -p {} -t {} --connect-only -x C",
+        "-c {} -p {} -t {} --connect-only",
         site.path.address(),
         session.port,
         site.seconds
