@@ -36,6 +36,8 @@ const CHUNK: usize = 32 * 1024;
 const BULK: u32 = 1 << 20;
 /// A sender whose peer takes nothing for this long is alone.
 const SEND_PATIENCE: Duration = Duration::from_secs(120);
+/// Time that passes at most from a datagram's arrival until it is in its interval.
+const BESIDE: Duration = Duration::from_millis(1);
 
 /// What carries a stream.
 #[derive(Clone, Debug)]
@@ -541,9 +543,11 @@ impl Traffic {
         let cause = self.take_datagrams(socket, &mut receiver);
         receiver.finish();
         let limits = self.deadline().into_iter().chain(self.over.get().copied());
-        let due = limits.fold(self.context.now(), MonoTime::min);
-        // A datagram that came just behind the end was counted: its time counts too.
-        let at = due.max(receiver.counters().last);
+        let now = self.context.now();
+        let due = limits.fold(now, MonoTime::min);
+        // A datagram beside the end may be counted behind the last interval: its time is told then.
+        let beside = receiver.counters().last + BESIDE >= due;
+        let at = if beside { now } else { due };
         let ending = Ending::new(cause, at);
         tell_ending(
             &self.context,
