@@ -106,7 +106,11 @@ impl Flow {
         let Measure::UdpSend(sent) = &total.measure else {
             return None;
         };
-        let (_, since) = self.reached?;
+        // Without an interval that counts it is the whole.
+        let since = match self.reached {
+            Some((true, end)) => end,
+            Some((false, _)) | None => total.span.start,
+        };
         let bytes = total.bytes.saturating_sub(self.told.0);
         let lasts = interval.is_some() && total.span.end > since;
         (lasts && bytes > 0).then(|| {

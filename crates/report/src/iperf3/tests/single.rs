@@ -325,6 +325,23 @@ fn the_rest_of_a_datagram_sender_is_its_last_interval() {
 }
 
 #[test]
+fn a_datagram_sender_that_ends_before_its_first_interval_is_in_it() {
+    let mut seen = Vec::new();
+    let events = changed("udp-P2.json", |event| match event {
+        Event::Row(row) if row.phase == Phase::Interval => {
+            // The second stream tells no interval.
+            seen.push(row.subject);
+            row.subject == seen[0]
+        }
+        _ => true,
+    });
+    let document = document(&events);
+    let intervals = document.at("intervals").items().iter();
+    let told: u64 = intervals.map(|one| one.at("sum.packets").count()).sum();
+    assert_eq!(told, document.at("end.sum_sent.packets").count());
+}
+
+#[test]
 fn last_intervals_of_streams_that_end_apart_are_one() {
     let mut flow = 0;
     let mut events = changed(
