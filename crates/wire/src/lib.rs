@@ -8,10 +8,12 @@
 //!
 //! - [`iperf2`]: iperf 1.7, 2.0.x, 2.1.x and 2.2.x over TCP and UDP.
 //! - [`iperf3`]: iperf3 3.1 to 3.22, control connection and data.
+//! - [`native`]: what two tapelines say to each other beside them.
 //! - [`UdpPacket`]: what carries a datagram, for receivers below the sockets.
 
 pub mod iperf2;
 pub mod iperf3;
+pub mod native;
 mod udp_packet;
 
 pub use udp_packet::{PacketFault, UdpPacket};

@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use tapeline_base::{BitRate, Bytes, PacketRate, Tos};
 use tapeline_wire::iperf2::*;
+use tapeline_wire::native::Mark;
 
 fn timestamp() -> impl Strategy<Value = Timestamp> {
     (1_u32.., any::<u32>()).prop_map(|(seconds, micros)| Timestamp { seconds, micros })
@@ -14,6 +15,13 @@ fn version() -> impl Strategy<Value = PeerVersion> {
     (1_u16.., any::<u16>(), 1_u16.., 0_u32..16).prop_map(|(major, minor, patch, state)| {
         let upper = u32::from(major) << 16 | u32::from(minor);
         PeerVersion::from_words(upper, u32::from(patch) << 16 | state).unwrap()
+    })
+}
+
+fn mark() -> impl Strategy<Value = Mark> {
+    (1_u8.., 1_u32..).prop_map(|(version, number)| Mark {
+        version,
+        number: number.try_into().unwrap(),
     })
 }
 
@@ -96,6 +104,7 @@ prop_compose! {
         ],
         congestion_control in option::of("[a-z0-9_-]{1,31}"),
         permit_key in option::of(vec(any::<u8>(), 4..=128)),
+        mark in option::of(mark()),
     ) -> TcpClientHeader {
         TcpClientHeader {
             peer_detect: peer_detect && !is_legacy(base.mode),
@@ -104,7 +113,7 @@ prop_compose! {
                 .map(|name| CongestionControl::new(name.as_bytes()).unwrap()),
             permit_key: permit_key.map(|key| PermitKey::new(&key).unwrap()),
             version, tos, rate, write_prefetch, barrier_micros, epoch_start, trip_times,
-            fq_rate, workload, quickack,
+            fq_rate, workload, quickack, mark,
             ..base
         }
     }
@@ -129,6 +138,7 @@ prop_compose! {
             option::of(settings()).prop_map(Workload::Isochronous),
         ],
         form in prop_oneof![Just(UdpForm::Extended36), Just(UdpForm::Extended40)],
+        mark in option::of(mark()),
     ) -> UdpClientHeader {
         UdpClientHeader {
             form,
@@ -141,7 +151,7 @@ prop_compose! {
             version: version.filter(|_| !l4s),
             tos: if l4s { Tos::default() } else { tos },
             buffer_length, rate, wide_ids, start_time, epoch_start, trip_times,
-            fq_rate, workload, l2_length_check, l2_ipv6, l4s,
+            fq_rate, workload, l2_length_check, l2_ipv6, l4s, mark,
         }
     }
 }
@@ -227,12 +237,12 @@ proptest! {
     #[test]
     fn server_acknowledgements(
         version in option::of(version()),
-        reserved: [u32; 2],
+        mark in option::of(mark()),
         times in option::of([timestamp(), timestamp(), timestamp()]),
     ) {
         let trip_times =
             times.map(|[sent, accepted, acknowledged]| AckTimes { sent, accepted, acknowledged });
-        let ack = ServerAck { version, reserved, trip_times };
+        let ack = ServerAck { version, mark, trip_times };
         let mut bytes = Vec::new();
         ack.encode(&mut bytes);
         prop_assert!(ServerAck::is_ack(&bytes));

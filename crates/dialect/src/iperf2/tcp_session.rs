@@ -288,7 +288,7 @@ impl Session<'_> {
         };
         let ack = ServerAck {
             version: Some(PeerVersion::IPERF_2_2_1),
-            reserved: [0; 2],
+            mark: None,
             trip_times: header.trip_times.then(times),
         };
         let mut message = Vec::with_capacity(limits::ACK);

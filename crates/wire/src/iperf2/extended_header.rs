@@ -2,6 +2,8 @@
 
 use tapeline_base::{BitRate, Tos};
 
+use crate::native::Mark;
+
 use super::field::{half, put_half, put_word, word};
 use super::flags::{LowerFlags, UpperFlags};
 use super::limits;
@@ -12,8 +14,7 @@ use super::version::{PeerVersion, version_words};
 ///
 /// | Offset | Field |
 /// |---|---|
-/// | 0 | type, 0 since 2.1 |
-/// | 4 | length, 0 since 2.1 |
+/// | 0, 4 | type and length, 0 since 2.1; or a tapeline's [`Mark`] |
 /// | 8, 10 | upper and lower flags |
 /// | 12, 16 | version words |
 /// | 20 | reserved, 0 |
@@ -30,6 +31,7 @@ pub(super) struct ExtendedHeader {
     pub(super) rate: u64,
     pub(super) write_prefetch: u32,
     pub(super) barrier: u32,
+    pub(super) mark: Option<Mark>,
 }
 
 impl ExtendedHeader {
@@ -44,14 +46,19 @@ impl ExtendedHeader {
             rate: upper_rate << 32 | u64::from(word(bytes, at + 24)),
             write_prefetch: word(bytes, at + 32).min(limits::MAX_WRITE_PREFETCH),
             barrier: word(bytes, at + 36).min(limits::MAX_BARRIER_MICROS),
+            mark: Mark::from_words(word(bytes, at), word(bytes, at + 4)),
         }
     }
 
     /// Writes the header at `at`, as far as the buffer reaches. The words that it does
-    /// not own (type, length, reserved) are left alone.
+    /// not own (type and length without a mark, reserved) are left alone.
     pub(super) fn write(&self, bytes: &mut [u8], at: usize) {
         let rate = self.rate.min(limits::MAX_RATE);
         let (version_upper, version_lower) = version_words(self.version);
+        if let Some((name, number)) = self.mark.map(Mark::to_words) {
+            put_word(bytes, at, name);
+            put_word(bytes, at + 4, number);
+        }
         put_half(bytes, at + 8, self.upper.0);
         put_half(bytes, at + 10, self.lower.0);
         put_word(bytes, at + 12, version_upper);
@@ -93,7 +100,8 @@ impl ExtendedHeader {
     /// number the header as message type 1 of 28 bytes.
     pub(super) fn is_plausible(bytes: &[u8], at: usize, typed: bool) -> bool {
         let kind = (word(bytes, at), word(bytes, at + 4));
-        let kind_fits = kind == (0, 0) || (typed && kind == (1, 28));
+        let marked = Mark::from_words(kind.0, kind.1).is_some();
+        let kind_fits = kind == (0, 0) || marked || (typed && kind == (1, 28));
         kind_fits
             && word(bytes, at + 12) >> 16 == 2
             && half(bytes, at + 20) == 0

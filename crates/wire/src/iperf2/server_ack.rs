@@ -1,5 +1,7 @@
 //! The server's answer to a TCP client header.
 
+use crate::native::Mark;
+
 use super::error::DecodeError;
 use super::field::{put_word, word};
 use super::limits::{ACK, ACK_TRIP_TIMES};
@@ -27,14 +29,14 @@ pub struct AckTimes {
 /// | 4 | length: 28, or 52 with times |
 /// | 8 | flags 0 |
 /// | 12, 16 | version words |
-/// | 20, 24 | reserved |
+/// | 20, 24 | reserved, 0; or a tapeline's [`Mark`] |
 /// | 28, 36, 44 | sent, accepted, acknowledged |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerAck {
     /// The server's version.
     pub version: Option<PeerVersion>,
-    /// Two words that every iperf sends as 0 and ignores.
-    pub reserved: [u32; 2],
+    /// The server is tapeline.
+    pub mark: Option<Mark>,
     /// Times; `None` when trip-times were not asked for, or refused.
     pub trip_times: Option<AckTimes>,
 }
@@ -87,7 +89,7 @@ impl ServerAck {
         };
         Ok(Self {
             version: PeerVersion::from_words(word(bytes, 12), word(bytes, 16)),
-            reserved: [word(bytes, 20), word(bytes, 24)],
+            mark: Mark::from_words(word(bytes, 20), word(bytes, 24)),
             trip_times: (length == ACK_TRIP_TIMES).then(times),
         })
     }
@@ -105,8 +107,9 @@ impl ServerAck {
         put_word(&mut bytes, 4, length as u32);
         put_word(&mut bytes, 12, version_upper);
         put_word(&mut bytes, 16, version_lower);
-        put_word(&mut bytes, 20, self.reserved[0]);
-        put_word(&mut bytes, 24, self.reserved[1]);
+        let (name, number) = self.mark.map_or((0, 0), Mark::to_words);
+        put_word(&mut bytes, 20, name);
+        put_word(&mut bytes, 24, number);
         if let Some(times) = self.trip_times {
             times.sent.write(&mut bytes, Self::TIMES_AT);
             times.accepted.write(&mut bytes, Self::TIMES_AT + 8);

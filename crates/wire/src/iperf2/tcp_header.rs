@@ -2,6 +2,8 @@
 
 use tapeline_base::{BitRate, Tos};
 
+use crate::native::Mark;
+
 use super::base_header::BaseHeader;
 use super::congestion_control::CongestionControl;
 use super::error::DecodeError;
@@ -86,6 +88,8 @@ pub struct TcpClientHeader {
     pub congestion_control: Option<CongestionControl>,
     /// Permit key (`--permit-key`).
     pub permit_key: Option<PermitKey>,
+    /// The client is tapeline.
+    pub mark: Option<Mark>,
 }
 
 /// A plain test of a 2.2.1 client without any option.
@@ -114,6 +118,7 @@ impl Default for TcpClientHeader {
             quickack: false,
             congestion_control: None,
             permit_key: None,
+            mark: None,
         }
     }
 }
@@ -231,6 +236,7 @@ impl TcpClientHeader {
         };
         self.mode = extended.mode().unwrap_or(self.mode);
         self.version = extended.version;
+        self.mark = extended.mark;
         self.tos = extended.tos;
         self.rate = extended.rate();
         self.write_prefetch = upper
@@ -399,6 +405,7 @@ impl TcpClientHeader {
             rate: self.rate.map_or(0, |rate| rate.0),
             write_prefetch: self.write_prefetch.unwrap_or(0),
             barrier: self.barrier_micros.unwrap_or(0),
+            mark: self.mark,
         }
         .write(bytes, EXTENDED_AT);
         self.start_time.unwrap_or_default().write(bytes, START_AT);

@@ -2,6 +2,8 @@
 
 use tapeline_base::{BitRate, PacketRate, Tos};
 
+use crate::native::Mark;
+
 use super::base_header::BaseHeader;
 use super::error::DecodeError;
 use super::extended_header::ExtendedHeader;
@@ -87,6 +89,8 @@ pub struct UdpClientHeader {
     pub l2_ipv6: bool,
     /// L4S traffic: an [`super::L4sStamp`] overlays part of the extended header.
     pub l4s: bool,
+    /// The client is tapeline.
+    pub mark: Option<Mark>,
 }
 
 /// A plain test of a 2.2.1 client without any option.
@@ -113,6 +117,7 @@ impl Default for UdpClientHeader {
             l2_length_check: false,
             l2_ipv6: false,
             l4s: false,
+            mark: None,
         }
     }
 }
@@ -194,6 +199,7 @@ impl UdpClientHeader {
             l2_length_check: upper.contains(UpperFlags::L2_LENGTH_CHECK),
             l2_ipv6: upper.contains(UpperFlags::L2_IPV6),
             l4s,
+            mark: extended.mark,
             ..settled
         }
     }
@@ -231,6 +237,7 @@ impl UdpClientHeader {
             rate: match self.rate {
                 Rate::Bits(BitRate(rate)) | Rate::Packets(PacketRate(rate)) => rate,
             },
+            mark: self.mark,
             ..ExtendedHeader::default()
         }
         .write(datagram, EXTENDED_AT);

@@ -1,0 +1,301 @@
+//! The messages of a control connection.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use super::DecodeError;
+
+/// What the client's side of a control connection begins with: no iperf 2 header, no iperf3 cookie.
+pub const PREAMBLE: [u8; 8] = *b"TAPELINE";
+
+/// Bytes in front of a body: kind and length.
+pub const FRAME_HEADER: usize = 4;
+
+/// Largest body of a message, bytes.
+pub const MAX_BODY: usize = 4 << 20;
+
+/// Longest sentence taken from a peer, bytes.
+const MAX_SENTENCE: usize = 1024;
+
+/// First kind that a receiver skips when it does not know it.
+const FIRST_OPTIONAL_KIND: u8 = 64;
+
+/// The program at one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Program {
+    /// Its name.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// The system that it runs on.
+    pub system: String,
+}
+
+/// What a client says first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The number in its marks.
+    pub test: NonZeroU32,
+    /// The number in an answer of the server.
+    pub token: NonZeroU32,
+    /// Lowest version that it speaks.
+    pub lowest: u8,
+    /// Highest version that it speaks.
+    pub highest: u8,
+}
+
+/// Readings of both clocks: request and reply, nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReply {
+    /// Number of the request.
+    pub number: u32,
+    /// The client sent the request.
+    pub request_sent: u64,
+    /// The server received it.
+    pub request_received: u64,
+    /// The server sent the reply.
+    pub reply_sent: u64,
+}
+
+/// What an end has sent or received so far, in all flows of the test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Since the first flow's start, nanoseconds.
+    pub elapsed: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Flows under way.
+    pub flows: u32,
+}
+
+/// One message of a control connection (`docs/protocol.md`, section 2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Which test the connection is for.
+    Hello(Hello),
+    /// The server takes part.
+    Welcome {
+        /// The version that is spoken from here on.
+        version: u8,
+        /// The server.
+        server: Program,
+    },
+    /// The server does not, and why.
+    Refused(String),
+    /// The client's clock.
+    ClockRequest {
+        /// Number, counted up by the client.
+        number: u32,
+        /// When the request was sent, nanoseconds since 1970.
+        sent: u64,
+    },
+    /// Both clocks.
+    ClockReply(ClockReply),
+    /// Running counters.
+    Progress(Progress),
+    /// The client's flows have ended.
+    Finished,
+    /// One end's results: a JSON object.
+    Results(String),
+    /// The test shall end now, and why.
+    Stop(String),
+    /// The sender gives up, and why.
+    Error(String),
+    /// The client is done.
+    Goodbye,
+}
+
+impl Message {
+    /// Bytes of the whole message, of which the front is given; `None` when even its length is not
+    /// there yet.
+    ///
+    /// # Errors
+    /// [`DecodeError`] for kinds that must be known and are not, and for lengths that cannot be: before
+    /// a receiver has made room for the body.
+    pub fn announced_length(front: &[u8]) -> Result<Option<usize>, DecodeError> {
+        let Some(&[kind, a, b, c]) = front.first_chunk::<FRAME_HEADER>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes([0, a, b, c]) as usize;
+        let fits = match kind {
+            1 | 4 => length == 12,
+            2 => (4..=MAX_SENTENCE).contains(&length),
+            5 | 6 => length == 28,
+            7 | 11 => length == 0,
+            3 | 9 | 10 => length <= MAX_SENTENCE,
+            8 => length <= MAX_BODY,
+            FIRST_OPTIONAL_KIND.. => length <= MAX_BODY,
+            _ => return Err(DecodeError::Kind(kind)),
+        };
+        if fits {
+            Ok(Some(FRAME_HEADER + length))
+        } else {
+            Err(DecodeError::Length { kind, length })
+        }
+    }
+
+    /// Decodes a whole message; `None` for one that is to be skipped.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the bytes are cut or are no message.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, DecodeError> {
+        let kind = bytes.first().copied().unwrap_or(0);
+        let cut = DecodeError::Length {
+            kind,
+            length: bytes.len(),
+        };
+        let length = Self::announced_length(bytes)?.ok_or_else(|| cut.clone())?;
+        let body = bytes.get(FRAME_HEADER..length).ok_or(cut)?;
+        let unreadable = |why: &str| DecodeError::Body {
+            kind,
+            why: why.to_owned(),
+        };
+        let sentence = || readable(body).ok_or_else(|| unreadable("no UTF-8 text"));
+        Ok(Some(match kind {
+            1 => Self::Hello(Hello::read(body).ok_or_else(|| unreadable("a number is 0"))?),
+            2 => Self::Welcome {
+                version: body[0],
+                server: serde_json::from_slice(&body[4..])
+                    .map_err(|error| unreadable(&error.to_string()))?,
+            },
+            3 => Self::Refused(sentence()?),
+            4 => Self::ClockRequest {
+                number: number(body, 0),
+                sent: long(body, 4),
+            },
+            5 => Self::ClockReply(ClockReply {
+                number: number(body, 0),
+                request_sent: long(body, 4),
+                request_received: long(body, 12),
+                reply_sent: long(body, 20),
+            }),
+            6 => Self::Progress(Progress {
+                elapsed: long(body, 0),
+                bytes: long(body, 8),
+                datagrams: long(body, 16),
+                flows: number(body, 24),
+            }),
+            7 => Self::Finished,
+            8 => Self::Results(
+                std::str::from_utf8(body)
+                    .map_err(|_| unreadable("no UTF-8 text"))?
+                    .to_owned(),
+            ),
+            9 => Self::Stop(sentence()?),
+            10 => Self::Error(sentence()?),
+            11 => Self::Goodbye,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Appends the message. Sentences are cut to what a peer takes; results beyond
+    /// [`MAX_BODY`] are sent as an empty object.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[self.kind(), 0, 0, 0]);
+        match self {
+            Self::Hello(hello) => hello.write(out),
+            Self::Welcome { version, server } => {
+                out.extend_from_slice(&[*version, 0, 0, 0]);
+                // A structure of texts, written to memory, cannot fail.
+                let _ = serde_json::to_writer(&mut *out, server);
+            }
+            Self::ClockRequest { number, sent } => {
+                out.extend_from_slice(&number.to_be_bytes());
+                out.extend_from_slice(&sent.to_be_bytes());
+            }
+            Self::ClockReply(reply) => {
+                out.extend_from_slice(&reply.number.to_be_bytes());
+                for time in [reply.request_sent, reply.request_received, reply.reply_sent] {
+                    out.extend_from_slice(&time.to_be_bytes());
+                }
+            }
+            Self::Progress(progress) => {
+                for count in [progress.elapsed, progress.bytes, progress.datagrams] {
+                    out.extend_from_slice(&count.to_be_bytes());
+                }
+                out.extend_from_slice(&progress.flows.to_be_bytes());
+            }
+            Self::Results(object) if object.len() > MAX_BODY => out.extend_from_slice(b"{}"),
+            Self::Results(object) => out.extend_from_slice(object.as_bytes()),
+            Self::Refused(words) | Self::Stop(words) | Self::Error(words) => {
+                out.extend_from_slice(beginning(words).as_bytes());
+            }
+            Self::Finished | Self::Goodbye => {}
+        }
+        let [_, length @ ..] = ((out.len() - start - FRAME_HEADER) as u32).to_be_bytes();
+        out[start + 1..start + FRAME_HEADER].copy_from_slice(&length);
+    }
+
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Hello(_) => 1,
+            Self::Welcome { .. } => 2,
+            Self::Refused(_) => 3,
+            Self::ClockRequest { .. } => 4,
+            Self::ClockReply(_) => 5,
+            Self::Progress(_) => 6,
+            Self::Finished => 7,
+            Self::Results(_) => 8,
+            Self::Stop(_) => 9,
+            Self::Error(_) => 10,
+            Self::Goodbye => 11,
+        }
+    }
+}
+
+impl Hello {
+    fn read(body: &[u8]) -> Option<Self> {
+        Some(Self {
+            test: NonZeroU32::new(number(body, 0))?,
+            token: NonZeroU32::new(number(body, 4))?,
+            lowest: body[8],
+            highest: body[9],
+        })
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.test.get().to_be_bytes());
+        out.extend_from_slice(&self.token.get().to_be_bytes());
+        out.extend_from_slice(&[self.lowest, self.highest, 0, 0]);
+    }
+}
+
+/// A sentence fit to be shown: control characters would move a terminal's cursor.
+fn readable(body: &[u8]) -> Option<String> {
+    let words = std::str::from_utf8(body).ok()?;
+    Some(
+        words
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect(),
+    )
+}
+
+/// As much of a sentence as a peer takes.
+fn beginning(words: &str) -> &str {
+    let fits = |end: &usize| words.is_char_boundary(*end);
+    let end = (0..=words.len().min(MAX_SENTENCE)).rev().find(fits);
+    &words[..end.unwrap_or(0)]
+}
+
+fn number(body: &[u8], at: usize) -> u32 {
+    body[at..]
+        .first_chunk()
+        .copied()
+        .map_or(0, u32::from_be_bytes)
+}
+
+fn long(body: &[u8], at: usize) -> u64 {
+    body[at..]
+        .first_chunk()
+        .copied()
+        .map_or(0, u64::from_be_bytes)
+}
+
+#[cfg(test)]
+mod tests;

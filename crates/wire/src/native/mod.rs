@@ -1,0 +1,19 @@
+//! What two tapelines say to each other beside iperf 2's protocol (`docs/protocol.md`).
+//!
+//! ```text
+//!  client ── header with a Mark ─► server     on a flow of the test
+//!         ◄── answer with a Mark ──
+//!         ── PREAMBLE, Hello ────►            on the control connection
+//!         ◄────────── Welcome ──
+//!         ── ClockRequest ───────►            and so on, each a Message
+//! ```
+
+mod error;
+mod mark;
+mod message;
+
+pub use error::DecodeError;
+pub use mark::{Mark, VERSIONS};
+pub use message::{
+    ClockReply, FRAME_HEADER, Hello, MAX_BODY, Message, PREAMBLE, Program, Progress,
+};
