@@ -420,8 +420,7 @@ fn loss_repetition_and_reordering_are_the_relays() {
 /// Datagrams leave in groups of two and are dropped, doubled and held singly.
 #[test]
 fn faults_are_the_relays_with_and_without_offloads() {
-    const ALL: &str =
-        "udp-segmentation,udp-coalescing,receive-batch,receive-rest,receive-buffer,pacing-spin";
+    const ALL: &str = "udp-segmentation,udp-coalescing,receive-batch,receive-rest,pacing-spin";
     for left_out in ["", "udp-segmentation", "udp-coalescing", ALL] {
         let trial = Trial {
             client_options: "-e -n 441000 -b 2g -l 1470".to_owned(),

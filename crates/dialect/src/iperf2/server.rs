@@ -27,6 +27,9 @@ use crate::reporter::ReporterHandle;
 #[error("the server could not listen")]
 pub struct ServerError;
 
+/// How many ports of the system's choice are tried until one is free for both transports.
+const MAX_PORT_TRIES: usize = 16;
+
 /// A listening socket that is to be opened.
 pub(super) struct ListenRequest<'a> {
     pub(super) plan: &'a ServerPlan,
@@ -343,14 +346,22 @@ impl Server {
         groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
-        let (socket, mut banner) = open_udp(request, &self.context)?;
+        let loaded = plan.working_load && plan.transports == ServedTransports::Udp;
+        let mut tries = 0;
+        let (socket, mut banner, load) = loop {
+            let (socket, mut banner) = open_udp(request, &self.context)?;
+            if !loaded {
+                break (socket, banner, None);
+            }
+            match self.open_load(plan, groups, request, &mut banner) {
+                Ok(load) => break (socket, banner, Some(load)),
+                // A port of the system's choice is free for UDP, not always for TCP.
+                Err(_) if request.port == 0 && tries < MAX_PORT_TRIES => tries += 1,
+                Err(notice) => return Err(notice),
+            }
+        };
         let local = socket.local_addr().unwrap_or(request.address());
         let tap = open_tap(plan, local)?;
-        let load = if plan.working_load && plan.transports == ServedTransports::Udp {
-            Some(self.open_load(plan, groups, request, &mut banner)?)
-        } else {
-            None
-        };
         self.announce(plan, &mut banner, Transport::Udp);
         let service = UdpService {
             socket: Arc::new(socket),
