@@ -294,29 +294,39 @@ impl Server {
         groups: &Arc<TestGroups>,
         request: &mut ListenRequest<'_>,
     ) -> Result<(), Notice> {
+        let mut over_tcp = None;
         if plan.transports != ServedTransports::Udp {
-            request.port = self.open_tcp(plan, groups, request)?;
+            let service = self.open_tcp(plan, groups, request)?;
+            request.port = service
+                .listener
+                .local_addr()
+                .map_or(request.port, |own| own.port());
+            over_tcp = Some(service);
         }
         // UDP has no permit keys: a server that asks for one does not serve it.
         if plan.transports != ServedTransports::Tcp && plan.permit_key.is_none() {
             self.open_udp(plan, groups, request)?;
         }
-        Ok(())
+        // An iperf3 client follows its connection with datagrams: the port takes both by then.
+        match over_tcp {
+            Some(service) => self.spawn(move || service.run()),
+            None => Ok(()),
+        }
     }
 
+    /// Listens over TCP; the service is still to be run.
     fn open_tcp(
         &mut self,
         plan: &Arc<ServerPlan>,
         groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
-    ) -> Result<u16, Notice> {
+    ) -> Result<TcpService, Notice> {
         if request.own.is_some_and(|own| own.ip().is_multicast()) {
             return Err(Notice::Text("Multicast requires -u option".into()));
         }
         let (listener, mut banner) = open_tcp(request, &self.context)?;
-        let actual = banner.ports.0;
         self.announce(plan, &mut banner, Transport::Tcp);
-        let service = TcpService {
+        Ok(TcpService {
             listener,
             plan: Arc::clone(plan),
             context: Arc::clone(&self.context),
@@ -335,9 +345,7 @@ impl Server {
                 .min()
                 .map(|time| self.context.now() + time),
             most: plan.connections,
-        };
-        self.spawn(move || service.run())?;
-        Ok(actual)
+        })
     }
 
     fn open_udp(
