@@ -14,6 +14,7 @@
 //! Needs root (namespaces, `/dev/net/tun`). Not shipped: this is a tool of the tests, and the one
 //! crate beside `tapeline-sys` that may use `unsafe` (in `device.rs` and `priority.rs` alone).
 
+mod awake;
 mod device;
 mod fate;
 mod packet;

@@ -11,10 +11,20 @@ const SLACK: u64 = 1000;
 /// later than it need be, which its record shows.
 pub(crate) fn precede_ordinary_threads() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(SLACK));
+    schedule(libc::SCHED_FIFO, PRIORITY);
+}
+
+/// Puts the calling thread behind all others: it runs where a processor would idle. Returns
+/// whether that was permitted.
+pub(crate) fn follow_all_others() -> bool {
+    schedule(libc::SCHED_IDLE, 0)
+}
+
+fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
     let parameters = libc::sched_param {
-        sched_priority: PRIORITY,
+        sched_priority: priority,
     };
     // SAFETY: the pointer is to a `sched_param` that lives through the call, and 0 names the
     // calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
 }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::awake::Awake;
 use crate::thread::Carrier;
 use crate::{Passage, Path, TunDevice};
 
@@ -16,6 +17,7 @@ pub struct Relay {
     stop: Arc<OwnedFd>,
     /// There and back.
     threads: Vec<JoinHandle<io::Result<Vec<Passage>>>>,
+    _awake: Awake,
 }
 
 /// What passed, in the order in which it came in.
@@ -38,6 +40,7 @@ impl Relay {
         let mut relay = Self {
             stop,
             threads: Vec::new(),
+            _awake: Awake::start(),
         };
         for (name, path) in [("relay there", there), ("relay back", back)] {
             let (stop, devices) = (Arc::clone(&relay.stop), Arc::clone(&devices));

@@ -29,7 +29,7 @@ pub(super) struct FamilyWatch {
     stop: Stop,
     /// Connections of flows that only send.
     senders: Mutex<Vec<Arc<TcpConn>>>,
-    /// A flow that receives got what an iperf3 server sends.
+    /// A flow that receives got as much as an iperf3 server sends.
     received: Arc<AtomicBool>,
 }
 
@@ -61,9 +61,11 @@ impl FamilyWatch {
     pub(super) fn after_receiver(&self) -> AfterEnd {
         let (received, stop) = (Arc::clone(&self.received), self.stop.clone());
         Box::new(move |total, failed| {
-            if failed && total.is_some_and(is_answer) {
+            if total.is_some_and(is_answer) {
                 received.store(true, Ordering::Relaxed);
-                stop.raise();
+                if failed {
+                    stop.raise();
+                }
             }
         })
     }
@@ -77,7 +79,8 @@ impl FamilyWatch {
             self.stop.raise();
         }
         let failed = tally.wait();
-        if heard || self.received.load(Ordering::Relaxed) {
+        // In full duplex the sender may be the one that is told of the reset.
+        if heard || (failed && self.received.load(Ordering::Relaxed)) {
             context.notice(Notice::OtherFamily {
                 host: plan.host.clone(),
                 port: plan.ports.0,

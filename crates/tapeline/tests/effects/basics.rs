@@ -89,7 +89,7 @@ fn lengths_and_amounts_are_kept() {
 
 #[test]
 fn rates_are_kept() {
-    let pair = Pair::run("-u", "-u -b 8m -l 1000 -n 100000 -e");
+    let pair = Pair::run("-u", "-u -b 8m -l 1000 -n 400000 -e");
     has(pair.client(), "IPG target: 1000.00 us");
     let rate = number_before(rows(pair.server(), "[  1]")[0], " Mbits/sec");
     assert!((7.2..8.8).contains(&rate), "{rate}");
