@@ -21,6 +21,8 @@ struct Run {
     features: &'static [&'static str],
     /// Test programs of the package; all of its targets when empty.
     programs: &'static [&'static str],
+    /// What the names of the tests hold; all tests without it.
+    only: Option<&'static str>,
     /// Threads of the test harness; by default one per core.
     threads: Option<u8>,
 }
@@ -39,6 +41,7 @@ const LEVELS: [Level; 5] = [
             ],
             features: &[],
             programs: &[],
+            only: None,
             threads: None,
         }],
     },
@@ -55,6 +58,7 @@ const LEVELS: [Level; 5] = [
             ],
             features: &[],
             programs: &[],
+            only: None,
             threads: None,
         }],
     },
@@ -66,6 +70,7 @@ const LEVELS: [Level; 5] = [
             packages: &["interop"],
             features: &[],
             programs: &["namespaces", "truth"],
+            only: None,
             threads: Some(1),
         }],
     },
@@ -77,6 +82,7 @@ const LEVELS: [Level; 5] = [
                 packages: &["interop"],
                 features: &[],
                 programs: &["--lib", "kit", "native", "multicast", "links"],
+                only: None,
                 threads: None,
             },
             // Most of a case is waiting, so more cases than cores.
@@ -84,12 +90,14 @@ const LEVELS: [Level; 5] = [
                 packages: &["interop"],
                 features: &[],
                 programs: &["layout"],
+                only: None,
                 threads: Some(12),
             },
             Run {
                 packages: &["interop"],
                 features: &[],
                 programs: &["matrix"],
+                only: None,
                 threads: Some(4),
             },
             // These bring their own number of threads.
@@ -97,18 +105,21 @@ const LEVELS: [Level; 5] = [
                 packages: &["interop"],
                 features: &[],
                 programs: &["modes"],
+                only: None,
                 threads: None,
             },
             Run {
                 packages: &["interop"],
                 features: &[],
                 programs: &["iperf3"],
+                only: None,
                 threads: None,
             },
             Run {
                 packages: &["interop"],
                 features: &[],
                 programs: &["lifecycle"],
+                only: None,
                 threads: Some(2),
             },
         ],
@@ -121,12 +132,14 @@ const LEVELS: [Level; 5] = [
                 packages: &["tapeline-dialect"],
                 features: &["auth"],
                 programs: &["--lib", "loopback"],
+                only: Some("login"),
                 threads: None,
             },
             Run {
                 packages: &["tapeline"],
                 features: &["auth"],
                 programs: &["logins"],
+                only: None,
                 threads: None,
             },
         ],
@@ -217,8 +230,9 @@ impl Run {
                 None => command.args(["--test", program]),
             };
         }
+        command.arg("--").args(self.only);
         if let Some(threads) = self.threads {
-            command.args(["--", "--test-threads", &threads.to_string()]);
+            command.args(["--test-threads", &threads.to_string()]);
         }
         command
     }
