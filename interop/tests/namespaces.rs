@@ -9,7 +9,7 @@ use std::time::Duration;
 use interop::{
     Arrivals, Bottleneck, Capture, DatagramCounts, DatagramFigures, Family, Finished,
     NamespacePair, PacketFilter, Places, Program, Server, ServerSpec, SlowLane, Transcript,
-    Transport, skip,
+    Transport, in_a_quiet_moment, skip,
 };
 
 /// Time that a server may take to print its last row after the client has ended.
@@ -76,6 +76,10 @@ fn assert_near(measured: f64, expected: f64, what: &dyn std::fmt::Display) {
 
 #[test]
 fn tcp_goodput_is_the_bottleneck() {
+    in_a_quiet_moment(tcp_goodput);
+}
+
+fn tcp_goodput() {
     let name = "tcp_goodput_is_the_bottleneck";
     let tapeline = Program::TapelineAsIperf;
     let Some(pair) = hosts(name, &[tapeline]) else {
@@ -94,6 +98,10 @@ fn tcp_goodput_is_the_bottleneck() {
 
 #[test]
 fn reverse_tcp_goodput_is_the_bottleneck() {
+    in_a_quiet_moment(reverse_tcp_goodput);
+}
+
+fn reverse_tcp_goodput() {
     let name = "reverse_tcp_goodput_is_the_bottleneck";
     let tapeline = Program::TapelineAsIperf;
     let Some(pair) = hosts(name, &[tapeline]) else {
@@ -109,6 +117,10 @@ fn reverse_tcp_goodput_is_the_bottleneck() {
 
 #[test]
 fn udp_beyond_the_bottleneck_loses_what_the_queue_drops() {
+    in_a_quiet_moment(udp_overload);
+}
+
+fn udp_overload() {
     let name = "udp_beyond_the_bottleneck_loses_what_the_queue_drops";
     let tapeline = Program::TapelineAsIperf;
     let Some(pair) = hosts(name, &[tapeline]) else {

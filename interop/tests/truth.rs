@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use interop::{
     Arrivals, Capture, DatagramFigures, Finished, Histogram, Packet, Program, RelayedPair, Server,
-    ServerSpec, Transport, parse_histograms, skip,
+    ServerSpec, Transport, in_a_quiet_moment, parse_histograms, skip,
 };
 use relay::{Jitter, Passage, Path, Record, Selection};
 
@@ -284,18 +284,6 @@ const PAIRS: [(Program, Program); 3] = [
     (Program::Iperf221, Program::TapelineAsIperf),
     (Program::Iperf221, Program::Iperf221),
 ];
-
-/// Runs a comparison of times up to three times. Relay, reader and writer share the processors of
-/// this host with whatever else runs there, and a single busy second is no fault of theirs; one
-/// that is wrong is wrong every time.
-fn in_a_quiet_moment(comparison: impl Fn() + std::panic::RefUnwindSafe) {
-    for _ in 0..2 {
-        if std::panic::catch_unwind(&comparison).is_ok() {
-            return;
-        }
-    }
-    comparison();
-}
 
 #[test]
 fn one_way_delay_is_the_relays() {
