@@ -36,6 +36,8 @@ const CHUNK: usize = 32 * 1024;
 const BULK: u32 = 1 << 20;
 /// A sender whose peer takes nothing for this long is alone.
 const SEND_PATIENCE: Duration = Duration::from_secs(120);
+/// Time that a receiver takes at most for what it has not read when it is told to stop.
+const UNREAD: Duration = Duration::from_millis(50);
 /// Time that passes at most from a datagram's arrival until it is in its interval.
 const BESIDE: Duration = Duration::from_millis(1);
 
@@ -585,9 +587,12 @@ impl Traffic {
         let length = self.length as usize;
         let width = self.parameters.counters;
         let bytes = self.own_amount();
+        // What has arrived by the end counts, though a busy machine has not read it yet.
+        let mut unread_until = None;
         loop {
             let now = self.context.now();
-            if self.stop.is_raised() {
+            let stopped = self.stop.is_raised();
+            if stopped && now >= *unread_until.get_or_insert(now + UNREAD) {
                 return Cause::Stopped;
             }
             let left = self.deadline().map_or(LOOK, |deadline| deadline.since(now));
@@ -597,7 +602,13 @@ impl Traffic {
             if left.is_zero() || enough {
                 return Cause::Complete;
             }
-            match batch.receive(socket, Wait::AtMost(left.min(LOOK))) {
+            let wait = if stopped {
+                Wait::Never
+            } else {
+                Wait::AtMost(left.min(LOOK))
+            };
+            match batch.receive(socket, wait) {
+                Ok(0) if stopped => return Cause::Stopped,
                 Ok(0) => {
                     let silence = now.since(receiver.counters().last);
                     if silence > self.patience {
