@@ -1,8 +1,9 @@
 //! When each send is due: an absolute schedule in integer nanoseconds.
 //!
 //! `due(n) = start + n * gap`, never derived from the previous send, so rounding and
-//! lateness do not add up. A sender that fell behind catches up at twice its rate, never
-//! with a volley; a backlog of more than a second is given up and counted.
+//! lateness do not add up. A sender that fell behind catches up at twice its rate. One that
+//! is woken late again and again may also send a bounded volley for each such wake. A backlog
+//! of more than a second is given up and counted.
 
 use std::time::Duration;
 
@@ -14,6 +15,17 @@ const FORGIVEN_AFTER: u64 = 1_000_000_000;
 const FORGIVEN_AT_START: Duration = Duration::from_millis(1);
 /// Backlog that is left when the rest was given up, nanoseconds.
 const KEPT: u64 = 1_000_000;
+/// Backlog that is made up for by smaller gaps alone, and the traffic of a first volley.
+const VOLLEY: Duration = Duration::from_millis(1);
+
+/// What a sender that is woken late may send at once.
+#[derive(Clone, Copy, Debug)]
+struct Volley {
+    /// Most units of a volley: about [`VOLLEY`], or more once that was seen not to do.
+    limit: u64,
+    /// Backlog when the last volley began.
+    behind: Duration,
+}
 
 /// The schedule of one sender.
 #[derive(Clone, Debug)]
@@ -28,6 +40,10 @@ pub struct Schedule {
     last: MonoTime,
     /// Units that left at `last`.
     last_units: u64,
+    /// The volleys of the present backlog; `None` without one.
+    volley: Option<Volley>,
+    /// Units of the present volley that have not left.
+    volley_left: u64,
     late: u64,
     given_up: u64,
 }
@@ -60,6 +76,8 @@ impl Schedule {
             sent: 0,
             last: start,
             last_units: 0,
+            volley: None,
+            volley_left: 0,
             late: 0,
             given_up: 0,
         }
@@ -100,6 +118,12 @@ impl Schedule {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    /// The units that a time has room for.
+    fn units_in(&self, time: Duration) -> u64 {
+        let units = time.as_nanos().saturating_mul(self.per) / self.numerator.max(1);
+        u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
     fn planned(&self, n: u64) -> MonoTime {
         self.start + self.length_of(n)
     }
@@ -109,11 +133,16 @@ impl Schedule {
     pub fn due(&self) -> MonoTime {
         let within = self.sent % self.burst;
         let planned = self.planned(self.sent - within);
-        if self.sent == 0 || within > 0 {
+        if self.sent == 0 || within > 0 || self.volley_left > 0 {
             return planned;
         }
         // Back-to-back packets are what a paced flow must not show.
-        planned.max(self.last + self.length_of(self.last_units) / 2)
+        planned.max(self.last + self.half_a_gap())
+    }
+
+    /// The least distance of the next unit from the last one.
+    fn half_a_gap(&self) -> Duration {
+        self.length_of(self.last_units) / 2
     }
 
     /// Records that `units` left at `now`. When the first ones leave a little late, as any thread
@@ -127,14 +156,47 @@ impl Schedule {
         if behind > self.gap().max(Duration::from_nanos(50_000)) {
             self.late += units;
         }
+        self.volley_left = self.volley_behind(units, now);
         self.sent += units;
         (self.last, self.last_units) = (now, units);
         if behind.as_nanos() > u128::from(FORGIVEN_AFTER) {
             let shift = behind - Duration::from_nanos(KEPT);
             self.start += shift;
+            (self.volley, self.volley_left) = (None, 0);
             let gap = self.gap().as_nanos().max(1);
             self.given_up += u64::try_from(shift.as_nanos() / gap).unwrap_or(u64::MAX);
         }
+    }
+
+    /// Units that may follow at once behind `units` that leave at `now`.
+    ///
+    /// Half a gap between packets makes up for a backlog, unless the sender is woken late for
+    /// these too: then as many as became due since the last one, up to a limit, which doubles
+    /// while volleys of that size do not lessen the backlog.
+    fn volley_behind(&mut self, units: u64, now: MonoTime) -> u64 {
+        let within = self.sent % self.burst;
+        if self.volley_left > 0 || within > 0 {
+            return self.volley_left.saturating_sub(units);
+        }
+        let behind = now.since(self.planned(self.sent));
+        if behind <= VOLLEY {
+            self.volley = None;
+            return 0;
+        }
+        if now.since(self.due()) <= self.half_a_gap() {
+            return 0;
+        }
+        let waited = self.units_in(now.since(self.last)).max(self.burst);
+        let wanted = self.units_in(behind).min(waited).saturating_add(1);
+        let limit = match self.volley {
+            None => self.units_in(VOLLEY).max(self.burst),
+            Some(last) if wanted > last.limit && behind >= last.behind => {
+                last.limit.saturating_mul(2)
+            }
+            Some(last) => last.limit,
+        };
+        self.volley = Some(Volley { limit, behind });
+        wanted.min(limit).saturating_sub(units)
     }
 
     /// Units that left later than one gap (at least 50 us) after their time.
@@ -215,27 +277,98 @@ mod tests {
         assert_eq!([10_000, 100_000].map(|rate| burst_of(rate, 50)), [50, 100]);
     }
 
-    #[test]
-    fn a_backlog_is_spread_not_volleyed() {
-        let mut schedule = Schedule::at_unit_rate(at(0), 10_000).expect("a rate");
-        schedule.sent(1, at(0));
-        let mut now = 20_000_000;
-        let mut sends = 0;
-        // 20 ms late: 200 units behind, sent at half the gap until the plan is met.
+    /// Sends until `end` with a sender that is woken `late` after a time that it waits for.
+    /// Returns the times.
+    fn sends(schedule: &mut Schedule, late: u64, end: u64) -> Vec<u64> {
+        let mut now = schedule.due().as_nanos();
+        let mut times = Vec::new();
         loop {
             let due = schedule.due().as_nanos();
             if due > now {
-                now = due;
+                now = due + late;
+            }
+            if now > end {
+                return times;
             }
             schedule.sent(1, at(now));
-            sends += 1;
-            if schedule.planned(schedule.sent) > at(now) {
-                break;
-            }
-            assert!(sends < 1000);
+            times.push(now);
         }
-        assert!((300..450).contains(&sends), "{sends}");
+    }
+
+    /// The most that left at the same time.
+    fn largest_volley(times: &[u64]) -> usize {
+        let volleys = times.chunk_by(|a, b| a == b);
+        volleys.map(<[u64]>::len).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn a_backlog_is_spread_behind_one_millisecond_of_traffic() {
+        let mut schedule = Schedule::at_unit_rate(at(0), 10_000).expect("a rate");
+        schedule.sent(1, at(0));
+        // 20 ms late: 200 units behind, ten of which leave at once.
+        schedule.sent(1, at(20_000_000));
+        let mut now = 20_000_000;
+        let mut times = vec![now];
+        while schedule.planned(schedule.sent) <= at(now) {
+            now = schedule.due().as_nanos().max(now);
+            schedule.sent(1, at(now));
+            times.push(now);
+            assert!(times.len() < 1000);
+        }
+        assert_eq!(largest_volley(&times), 10);
+        assert!((300..450).contains(&times.len()), "{}", times.len());
+        let gaps = times[9..].windows(2).map(|pair| pair[1] - pair[0]);
+        assert_eq!(gaps.min(), Some(50_000));
         assert_eq!(schedule.given_up(), 0);
+    }
+
+    #[test]
+    fn wakes_that_are_always_late_cost_no_rate() {
+        // Units a second, lateness of each wake in microseconds, and the largest volley.
+        for (rate, late, largest) in [
+            (2500, 4000, 11),
+            (2500, 900, 4),
+            (850, 900, 2),
+            (850, 4000, 4),
+            (8500, 100, 2),
+            (85_000, 1000, 86),
+            (100_000, 200, 21),
+            (250, 30_000, 9),
+        ] {
+            let mut schedule = Schedule::at_unit_rate(at(0), rate).expect("a rate");
+            let times = sends(&mut schedule, late * 1000, 2_000_000_000);
+            let told = format!("{rate}/s woken {late} us late: {}", times.len());
+            let wanted = 2 * rate - (rate * 40 / 1000 + 2);
+            assert!(times.len() as u64 >= wanted, "{told}");
+            assert!(largest_volley(&times) <= largest, "{told}");
+            assert_eq!(schedule.given_up(), 0, "{told}");
+        }
+    }
+
+    #[test]
+    fn volleys_end_with_the_late_wakes() {
+        let mut schedule = Schedule::at_unit_rate(at(0), 2500).expect("a rate");
+        sends(&mut schedule, 4_000_000, 200_000_000);
+        assert!(schedule.volley.is_some_and(|volley| volley.limit > 2));
+        // What is left of the backlog is spread: the first wake is one more late one.
+        let times = sends(&mut schedule, 0, 300_000_000);
+        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(gaps.skip(20).all(|gap| gap >= 200_000), "{times:?}");
+        assert!(schedule.volley.is_none());
+    }
+
+    #[test]
+    fn a_late_wake_of_less_than_a_millisecond_shows_no_packets_back_to_back() {
+        // 100 Mbit/s of 1470 bytes.
+        let mut schedule = Schedule::at_bit_rate(at(0), 1470 * 8, 100_000_000).expect("a rate");
+        let mut last = 0;
+        for n in 1..10_000_u64 {
+            let late = if n % 100 == 0 { 950_000 } else { 20_000 };
+            let now = schedule.due().as_nanos() + late;
+            schedule.sent(1, at(now));
+            assert!(n == 1 || now - last >= 58_800, "{n}");
+            last = now;
+        }
     }
 
     #[test]
