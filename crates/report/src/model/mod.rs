@@ -3,6 +3,7 @@
 mod banner;
 mod connection;
 mod notice;
+mod other_end;
 mod row;
 mod test;
 mod timing;
@@ -13,6 +14,10 @@ pub use banner::{
 };
 pub use connection::{Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};
+pub use other_end::{
+    ClockEstimate, DelayClock, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow,
+    OtherLimits, OtherProgram, OtherProgress, OtherWarning,
+};
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
     Measure, OneWayTimes, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
@@ -79,6 +84,18 @@ pub enum Event {
     TestStart(Box<TestStart>),
     /// A test has ended, in order or not (iperf3).
     TestEnd(Box<TestEnd>),
+    /// The other end has shown that it is tapeline, and takes part in the control connection.
+    OtherEndFound(OtherProgram),
+    /// Running counters of the other end.
+    OtherProgress(OtherProgress),
+    /// The other end's results; all totals of this end were told before.
+    OtherEnd(Box<OtherEnd>),
+    /// There are no results of the other end, and why; told once for a test.
+    NoOtherEnd(NoOtherEnd),
+    /// How the two ends' clocks differ.
+    Clocks(ClockEstimate),
+    /// One-way delay of a flow's datagrams; not told where the clocks could not be compared.
+    OneWayDelay(OneWayDelay),
     /// A condition, in words; the renderer chooses stream and sentence.
     Notice(Notice),
     /// No flow is active any more (a server between tests): column headers start anew.

@@ -2,6 +2,7 @@
 
 mod cells;
 mod distribution;
+mod other_end;
 mod paint;
 mod setup;
 mod summary;

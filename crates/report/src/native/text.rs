@@ -9,9 +9,11 @@ use super::paint::Paint;
 use super::summary::Summary;
 use super::table::{Table, wrap};
 use super::warning::{self, Severity};
-use super::{distribution, setup, timing, views};
+use super::{distribution, other_end, setup, timing, views};
 use crate::calendar::Calendar;
-use crate::model::{Event, HistogramRow, Measure, Notice, Phase, RequestResponse, Row, Subject};
+use crate::model::{
+    Event, HistogramRow, Measure, Notice, OtherProgram, Phase, RequestResponse, Row, Subject,
+};
 use crate::render::{Output, Renderer};
 use crate::style::{Style, Terminal};
 
@@ -19,6 +21,8 @@ use crate::style::{Style, Terminal};
 const MOST_WAITING: usize = 4096;
 /// Warnings that the summary repeats.
 const MOST_WARNINGS: usize = 20;
+/// Lines that the summary has of the other end.
+const MOST_BEYOND: usize = 64;
 /// Histograms that the summary shows.
 const MOST_HISTOGRAMS: usize = 64;
 
@@ -42,6 +46,10 @@ pub struct NativeText {
     histograms: Vec<HistogramRow>,
     /// Totals of UDP senders whose receiver may still tell its view.
     waiting: VecDeque<(FlowId, Row)>,
+    /// The program at the other end, where it is tapeline.
+    other: Option<OtherProgram>,
+    /// Closing lines of the other end and of the clocks.
+    beyond: Vec<other_end::Headline>,
 }
 
 impl NativeText {
@@ -61,6 +69,8 @@ impl NativeText {
             warnings: Vec::new(),
             histograms: Vec::new(),
             waiting: VecDeque::new(),
+            other: None,
+            beyond: Vec::new(),
         }
     }
 
@@ -216,6 +226,12 @@ impl NativeText {
         }
     }
 
+    /// Keeps closing lines.
+    fn beyond(&mut self, lines: impl IntoIterator<Item = other_end::Headline>) {
+        let room = MOST_BEYOND.saturating_sub(self.beyond.len());
+        self.beyond.extend(lines.into_iter().take(room));
+    }
+
     fn warning_line(&self, severity: Severity, sentence: &str) -> String {
         let word = severity.word();
         let word = match severity {
@@ -236,7 +252,11 @@ impl NativeText {
             let lines = distribution::total(&row, self.terminal.unicode, &self.calendar);
             self.lines(lines, out);
         }
-        let headlines = summary.headlines(&self.style);
+        let mut headlines = summary.headlines(&self.style);
+        let beyond = std::mem::take(&mut self.beyond);
+        if !headlines.is_empty() {
+            headlines.extend(beyond);
+        }
         if headlines.is_empty() {
             return;
         }
@@ -336,6 +356,18 @@ impl Renderer for NativeText {
                 }
             }
             Event::ControlConnected(_) | Event::TestStart(_) => {}
+            Event::OtherEndFound(program) => self.other = Some(program.clone()),
+            Event::OtherProgress(_) => {}
+            Event::OtherEnd(end) => {
+                let program = self.other.as_ref();
+                let lines = other_end::headlines(end, program, self.style.format);
+                self.beyond(lines);
+            }
+            Event::Clocks(clock) => self.beyond([other_end::clocks(clock)]),
+            Event::OneWayDelay(delay) => self.beyond([other_end::one_way(delay)]),
+            Event::NoOtherEnd(reason) => {
+                self.say((Severity::Note, other_end::absence(reason)), out);
+            }
             Event::Idle => {
                 self.tables.clear();
                 if self.serves {

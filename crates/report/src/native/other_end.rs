@@ -1,0 +1,147 @@
+//! What the other end says, and what its clock is worth: lines at the end of a test.
+
+use tapeline_base::{BitRate, FormatLetter};
+
+use super::unit::{millis, rate, size};
+use crate::model::{
+    ClockEstimate, DelayClock, Measure, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow, OtherProgram,
+};
+
+/// A closing line: what it is about, its number, and phrases of detail.
+pub(super) type Headline = (&'static str, String, Vec<String>);
+
+/// What both ends counted, from the other's side: a line for what it sent, one for what it received.
+pub(super) fn headlines(
+    end: &OtherEnd,
+    program: Option<&OtherProgram>,
+    format: FormatLetter,
+) -> Vec<Headline> {
+    let mut list: Vec<Headline> = [false, true]
+        .into_iter()
+        .filter_map(|sends| of_direction(&end.flows, sends, format))
+        .collect();
+    if let Some((_, _, details)) = list.last_mut() {
+        details.extend(end.cpu.map(|cpu| format!("{:.0} % CPU", cpu.total)));
+        details.extend(program.map(|known| format!("{} {}", known.program, known.version)));
+    }
+    list
+}
+
+fn of_direction(flows: &[OtherFlow], sends: bool, format: FormatLetter) -> Option<Headline> {
+    let other_sends = |flow: &&OtherFlow| {
+        matches!(
+            flow.total.measure,
+            Measure::TcpSend(_) | Measure::UdpSend(_)
+        ) == sends
+    };
+    let flows: Vec<&OtherFlow> = flows.iter().filter(other_sends).collect();
+    let longest = flows.iter().map(|flow| flow.total.span.length()).max()?;
+    let bytes = flows
+        .iter()
+        .fold(0_u64, |sum, flow| sum.saturating_add(flow.total.bytes));
+    let verb = if sends { "sent" } else { "received" };
+    let mut details = vec![
+        format!("{verb} there"),
+        format!("{} in {:.2} s", size(bytes), longest.as_secs_f64()),
+    ];
+    if flows.len() > 1 {
+        details.push(format!("{} flows", flows.len()));
+    }
+    let retransmits = flows.iter().filter_map(|flow| flow.limits.retransmits);
+    if let Some(sum) = retransmits.reduce(u64::saturating_add) {
+        details.push(format!("{sum} retransmissions"));
+    }
+    let drops = flows.iter().filter_map(|flow| flow.limits.socket_drops);
+    if let Some(sum) = drops.reduce(u64::saturating_add).filter(|sum| *sum > 0) {
+        details.push(format!("{sum} dropped by its socket"));
+    }
+    Some(("far end", rate(BitRate::over(bytes, longest), format), details))
+}
+
+/// How the clocks differ.
+pub(super) fn clocks(clock: &ClockEstimate) -> Headline {
+    let ahead = if clock.offset < 0.0 { "behind" } else { "ahead" };
+    let details = vec![
+        format!("the far end's clock is {ahead}"),
+        format!("± {} est.", millis(clock.bound)),
+        format!("± {} for certain", millis(clock.certain)),
+        format!("skew {:.1} ppm", clock.skew * 1e6),
+        format!("{} exchanges", clock.exchanges),
+        format!("{} ms smallest round trip", millis(clock.round_trip)),
+    ];
+    ("clocks", format!("{} ms", millis(clock.offset.abs())), details)
+}
+
+/// A flow's one-way delay with what it is worth.
+pub(super) fn one_way(delay: &OneWayDelay) -> Headline {
+    let [mean, min, max] = [delay.mean, delay.min, delay.max].map(millis);
+    let number = match &delay.clock {
+        DelayClock::Estimated(clock) => format!("{mean} ms ± {} est.", millis(clock.bound)),
+        DelayClock::AssumedSynchronised => format!("{mean} ms"),
+    };
+    let way = if delay.tag.reversed { "back" } else { "there" };
+    let mut details = vec![
+        format!("one-way delay of flow {} {way}", delay.tag.id),
+        format!("{min} min"),
+        format!("{max} max"),
+        format!("{} datagrams", delay.samples),
+    ];
+    if delay.clock == DelayClock::AssumedSynchronised {
+        details.push("as the clocks say".to_owned());
+    }
+    ("delay", number, details)
+}
+
+/// Why nothing is known of the other end, and what is missing for it.
+pub(super) fn absence(reason: &NoOtherEnd) -> String {
+    let missing = "its CPU use and what it counts are unknown";
+    match reason {
+        NoOtherEnd::NotRecognised => {
+            format!("the other end has not shown that it is tapeline: {missing}")
+        }
+        NoOtherEnd::Unreachable(why) => format!("no control connection ({why}): {missing}"),
+        NoOtherEnd::Refused(why) => {
+            format!("the other end refused the control connection ({why}): {missing}")
+        }
+        NoOtherEnd::Broken(why) => format!("the control connection broke ({why}): {missing}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tapeline_base::{FlowId, FlowTag};
+
+    use super::*;
+
+    const CLOCK: ClockEstimate = ClockEstimate {
+        offset: -0.003_012,
+        bound: 0.000_04,
+        certain: 0.0101,
+        skew: 12e-6,
+        round_trip: 0.0202,
+        exchanges: 73,
+    };
+
+    #[test]
+    fn a_delay_comes_with_its_bound() {
+        let delay = OneWayDelay {
+            tag: FlowTag {
+                id: FlowId(1),
+                reversed: false,
+            },
+            samples: 500,
+            min: 0.0121,
+            mean: 0.01231,
+            max: 0.0142,
+            deviation: 0.0001,
+            clock: DelayClock::Estimated(CLOCK),
+        };
+        let (title, number, details) = one_way(&delay);
+        assert_eq!((title, number.as_str()), ("delay", "12.310 ms ± 0.040 est."));
+        assert_eq!(details[0], "one-way delay of flow 1 there");
+        let (_, number, details) = clocks(&CLOCK);
+        assert_eq!(number, "3.012 ms");
+        assert_eq!(details[0], "the far end's clock is behind");
+        assert_eq!(details[3], "skew 12.0 ppm");
+    }
+}
