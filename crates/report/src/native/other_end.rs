@@ -55,12 +55,20 @@ fn of_direction(flows: &[OtherFlow], sends: bool, format: FormatLetter) -> Optio
     if let Some(sum) = drops.reduce(u64::saturating_add).filter(|sum| *sum > 0) {
         details.push(format!("{sum} dropped by its socket"));
     }
-    Some(("far end", rate(BitRate::over(bytes, longest), format), details))
+    Some((
+        "far end",
+        rate(BitRate::over(bytes, longest), format),
+        details,
+    ))
 }
 
 /// How the clocks differ.
 pub(super) fn clocks(clock: &ClockEstimate) -> Headline {
-    let ahead = if clock.offset < 0.0 { "behind" } else { "ahead" };
+    let ahead = if clock.offset < 0.0 {
+        "behind"
+    } else {
+        "ahead"
+    };
     let details = vec![
         format!("the far end's clock is {ahead}"),
         format!("± {} est.", millis(clock.bound)),
@@ -69,7 +77,11 @@ pub(super) fn clocks(clock: &ClockEstimate) -> Headline {
         format!("{} exchanges", clock.exchanges),
         format!("{} ms smallest round trip", millis(clock.round_trip)),
     ];
-    ("clocks", format!("{} ms", millis(clock.offset.abs())), details)
+    (
+        "clocks",
+        format!("{} ms", millis(clock.offset.abs())),
+        details,
+    )
 }
 
 /// A flow's one-way delay with what it is worth.
@@ -137,7 +149,10 @@ mod tests {
             clock: DelayClock::Estimated(CLOCK),
         };
         let (title, number, details) = one_way(&delay);
-        assert_eq!((title, number.as_str()), ("delay", "12.310 ms ± 0.040 est."));
+        assert_eq!(
+            (title, number.as_str()),
+            ("delay", "12.310 ms ± 0.040 est.")
+        );
         assert_eq!(details[0], "one-way delay of flow 1 there");
         let (_, number, details) = clocks(&CLOCK);
         assert_eq!(number, "3.012 ms");
