@@ -31,6 +31,6 @@ pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_output};
 pub use model::*;
-pub use native::{NativeText, TrialPart, TrialReport, TrialResult};
+pub use native::{NativeText, TrialPart, TrialReport, TrialResult, finding_words, limit_words};
 pub use render::{Output, Renderer};
 pub use style::{Exclude, Style, Terminal};

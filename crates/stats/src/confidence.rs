@@ -107,7 +107,7 @@ pub struct Comparison {
 
 /// What a comparison says about a quantity of which more is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Change {
     /// Surely worse by more than the threshold.
     Regression,
     /// Surely better by more than the threshold.
@@ -152,16 +152,16 @@ impl Comparison {
     /// The verdict for a relative `threshold` (0.05 for 5 %) on a quantity of which
     /// more is better; swap the first two for one of which less is better.
     #[must_use]
-    pub fn verdict(&self, threshold: f64) -> Verdict {
+    pub fn change(&self, threshold: f64) -> Change {
         let (lower, upper) = (self.difference.lower(), self.difference.upper());
         if upper < -threshold {
-            Verdict::Regression
+            Change::Regression
         } else if lower > threshold {
-            Verdict::Improvement
+            Change::Improvement
         } else if lower >= -threshold && upper <= threshold {
-            Verdict::NoChange
+            Change::NoChange
         } else {
-            Verdict::Inconclusive
+            Change::Inconclusive
         }
     }
 }
@@ -232,12 +232,12 @@ mod tests {
         let compare = |other: &[f64]| {
             compare_means(&base, &of(other), Confidence::P95)
                 .unwrap()
-                .verdict(0.05)
+                .change(0.05)
         };
-        assert_eq!(compare(&[80.0, 81.0, 79.0, 80.0]), Verdict::Regression);
-        assert_eq!(compare(&[120.0, 121.0, 119.0, 120.0]), Verdict::Improvement);
-        assert_eq!(compare(&[100.5, 101.0, 100.0, 100.0]), Verdict::NoChange);
-        assert_eq!(compare(&[60.0, 140.0, 90.0, 110.0]), Verdict::Inconclusive);
+        assert_eq!(compare(&[80.0, 81.0, 79.0, 80.0]), Change::Regression);
+        assert_eq!(compare(&[120.0, 121.0, 119.0, 120.0]), Change::Improvement);
+        assert_eq!(compare(&[100.5, 101.0, 100.0, 100.0]), Change::NoChange);
+        assert_eq!(compare(&[60.0, 140.0, 90.0, 110.0]), Change::Inconclusive);
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn runs_without_any_spread_compare() {
         let same = compare_means(&of(&[5.0, 5.0]), &of(&[5.0, 5.0]), Confidence::P99).unwrap();
-        assert_eq!((same.t, same.verdict(0.05)), (0.0, Verdict::NoChange));
+        assert_eq!((same.t, same.change(0.05)), (0.0, Change::NoChange));
         assert_eq!(
             compare_means(&of(&[0.0, 0.0]), &of(&[5.0, 5.0]), Confidence::P99),
             None

@@ -1,4 +1,4 @@
-//! Measurement mathematics: loss, jitter, delay, histograms, clock error, confidence.
+//! Measurement mathematics: loss, jitter, delay, histograms, clock error, confidence, limits.
 //!
 //! Nothing here reads a clock, does IO or formats text. A worker owns its
 //! accumulators and feeds them per packet; a sampler takes copies and subtracts:
@@ -23,6 +23,7 @@ mod delay_variation;
 mod derived;
 mod gap_history;
 mod jitter;
+mod limit;
 mod linear_histogram;
 mod loss;
 mod moments;
@@ -35,7 +36,7 @@ mod transit;
 
 pub use clock_offset::{ClockExchange, ClockState, OffsetEstimate, OffsetEstimator};
 pub use confidence::{
-    Comparison, Confidence, ConfidenceInterval, Verdict, compare_means, student_t, trimmed_mean,
+    Change, Comparison, Confidence, ConfidenceInterval, compare_means, student_t, trimmed_mean,
 };
 pub use delay_histogram::{Bucket, DelayHistogram, PUBLISHED_PERCENTILES, bucket_index};
 pub use delay_variation::DelayVariation;
@@ -44,6 +45,10 @@ pub use derived::{
     responses_per_second,
 };
 pub use jitter::{Jitter, JitterTotals};
+pub use limit::{
+    Certainty, End, Finding, DropCounts, HostEvidence, LimitedBy, LossOrigin, RateTarget,
+    ReceiverEvidence, SenderEvidence, StreamTimes, Verdict, judge_datagrams, judge_stream,
+};
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
 pub use loss::{Loss, LossRuns};
 pub use moments::Moments;

@@ -245,6 +245,7 @@ impl Renderer for Iperf2Csv {
             | Event::ConnectTimes(_)
             | Event::Markov(_)
             | Event::Departures(_)
+            | Event::Judgement(_)
             | Event::Dropped(_) => {}
         }
     }

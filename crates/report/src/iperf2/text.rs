@@ -127,7 +127,7 @@ impl Renderer for Iperf2Text {
                 out.error_line(&timing::schedule_errors(schedule, &self.page));
             }
             Event::Markov(report) if rows => lines(timing::markov(report, &self.page), out),
-            Event::Markov(_) | Event::Departures(_) => {}
+            Event::Markov(_) | Event::Departures(_) | Event::Judgement(_) => {}
             Event::Notice(notice) => say(notice::sentence(notice, &self.page), out),
             Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             // Nothing that iperf 2 has lines for.

@@ -7,6 +7,8 @@ mod other_end;
 mod row;
 mod test;
 mod timing;
+mod verdict;
+mod warning;
 
 pub use banner::{
     BufferSize, ClientBanner, CongestionControl, FairQueue, PermitKeyLife, RequestPlan,
@@ -31,6 +33,8 @@ pub use timing::{
     ClockCheck, ConnectTimes, Departures, GapErrors, HistogramKind, HistogramRow, MarkovReport,
     ScheduleErrors, StartDelay,
 };
+pub use verdict::Judgement;
+pub use warning::{Severity, Warning};
 
 use tapeline_base::FlowTag;
 
@@ -74,6 +78,8 @@ pub enum Event {
     ScheduleErrors(ScheduleErrors),
     /// How datagrams left, at a UDP sender's end.
     Departures(Departures),
+    /// What limited one direction of a test, behind the totals of its flows.
+    Judgement(Box<Judgement>),
     /// Transitions of a bra-ket sender, at its end.
     Markov(MarkovReport),
     /// A connection was dropped because its permit key is wrong or missing.

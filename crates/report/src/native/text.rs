@@ -8,11 +8,11 @@ use super::cells::{self, Field, Units};
 use super::paint::Paint;
 use super::summary::Summary;
 use super::table::{Table, wrap};
-use super::warning::{self, Severity};
-use super::{distribution, other_end, setup, timing, views};
+use super::warning;
+use super::{distribution, other_end, setup, timing, verdict, views};
 use crate::calendar::Calendar;
 use crate::model::{
-    Event, HistogramRow, Measure, Notice, OtherProgram, Phase, RequestResponse, Row, Subject,
+    Event, HistogramRow, Judgement, Measure, Notice, OtherProgram, Phase, RequestResponse, Row, Severity, Subject,
 };
 use crate::render::{Output, Renderer};
 use crate::style::{Style, Terminal};
@@ -42,6 +42,8 @@ pub struct NativeText {
     tables: Vec<Table>,
     summary: Summary,
     warnings: Vec<(Severity, String)>,
+    /// What limited the tests, told with the result.
+    judgements: Vec<Judgement>,
     /// Histograms of whole tests, told with the result.
     histograms: Vec<HistogramRow>,
     /// Totals of UDP senders whose receiver may still tell its view.
@@ -67,6 +69,7 @@ impl NativeText {
             tables: Vec::new(),
             summary: Summary::default(),
             warnings: Vec::new(),
+            judgements: Vec::new(),
             histograms: Vec::new(),
             waiting: VecDeque::new(),
             other: None,
@@ -246,6 +249,7 @@ impl NativeText {
     fn conclude(&mut self, out: &mut Output) {
         let summary = std::mem::take(&mut self.summary);
         let warnings = std::mem::take(&mut self.warnings);
+        let judgements = std::mem::take(&mut self.judgements);
         self.waiting.clear();
         for row in std::mem::take(&mut self.histograms) {
             out.line("");
@@ -269,6 +273,11 @@ impl NativeText {
             }
             let text = wrap(&phrases, self.terminal.width, 9);
             out.line(&text.replacen(&title, &self.paint.bold(&title), 1));
+        }
+        for judgement in &judgements {
+            let several = judgements.len() > 1;
+            let phrases = verdict::phrases(judgement, several);
+            out.line(&wrap(&phrases, self.terminal.width, 9));
         }
         for (severity, sentence) in warnings {
             out.line(&self.warning_line(severity, &sentence));
@@ -343,6 +352,7 @@ impl Renderer for NativeText {
             Event::ScheduleErrors(schedule) => self.lines(timing::schedule_errors(schedule), out),
             Event::Departures(departures) => self.lines(timing::departures(departures), out),
             Event::Markov(report) => self.lines(timing::markov(report), out),
+            Event::Judgement(judgement) => self.judgements.push((**judgement).clone()),
             Event::Dropped(connected) => {
                 let peer = setup::shown(connected.peer, &self.style);
                 let sentence = format!("turned away {peer}: its permit key is wrong or missing");

@@ -5,11 +5,10 @@ use std::time::Duration;
 use tapeline_base::WallTime;
 
 use super::unit::{millis, percent};
-use super::warning::Severity;
 use crate::calendar::Calendar;
 use crate::model::{
     ClockCheck, ConnectTimes, Departures, MarkovReport, Measure, Phase, Row, ScheduleErrors,
-    StartDelay, Subject,
+    Severity, StartDelay, Subject,
 };
 
 /// A clock error below this may be nothing but the granularity of stamps.

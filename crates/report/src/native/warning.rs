@@ -4,30 +4,8 @@ use tapeline_base::{FlowTag, FormatLetter};
 
 use super::setup::{name, shown};
 use super::unit::{percent, rate, size};
-use crate::model::{Notice, TrafficOperation};
+use crate::model::{Notice, Severity, TrafficOperation};
 use crate::style::Style;
-
-/// How grave a condition is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Severity {
-    /// Something to know; the numbers hold.
-    Note,
-    /// The numbers say less than they seem to.
-    Warning,
-    /// Something did not take place.
-    Error,
-}
-
-impl Severity {
-    /// The word before the sentence.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
 
 /// A condition's severity and sentence.
 pub(super) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {

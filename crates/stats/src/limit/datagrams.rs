@@ -1,0 +1,119 @@
+//! What limited a UDP test.
+
+use super::evidence::{LossOrigin, ReceiverEvidence, SenderEvidence};
+use super::verdict::{
+    Certainty, End, Finding, LimitedBy, Verdict, rate_reached, saturation, unexplained,
+};
+
+/// Share of the datagrams below which a loss does not limit a test: single losses happen.
+const FEW: f64 = 0.001;
+/// A buffer that holds less than this cannot bridge the time until a thread runs, whatever
+/// the processor does; microseconds.
+const TINY: u64 = 1000;
+
+/// Judges one direction of a UDP test by what its ends know; an end that is not known is the
+/// default. Losses decide first, by where most of them happened; without losses, whether the
+/// rate asked for was reached, and why not.
+#[must_use]
+pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Verdict {
+    let sent = sender.datagrams.unwrap_or(u64::MAX);
+    if let Some(lost) = receiver.lost.filter(|lost| *lost > 0)
+        && (sent == u64::MAX || lost as f64 >= FEW * sent as f64)
+        && let Some(loss) = receiver.loss(sender)
+    {
+        return by_loss(lost, loss, sender, receiver);
+    }
+    if let Some(reached) = rate_reached(sender) {
+        let certainty = match receiver.lost {
+            Some(_) => Certainty::High,
+            None => Certainty::Medium,
+        };
+        return Verdict::new(LimitedBy::Application, certainty, [reached]);
+    }
+    let missed = sender.rate.map(Finding::RateMissed);
+    let slow = saturation(End::Sender, &sender.host);
+    if !slow.is_empty() {
+        let findings = slow.into_iter().chain(missed);
+        return Verdict::new(LimitedBy::SenderCpu, Certainty::High, findings);
+    }
+    // A full queue of the device: the link takes no more.
+    if let Some(congested) = sender.congested_sends.filter(|sends| *sends > 0) {
+        let findings = [Finding::CongestedSends(congested)]
+            .into_iter()
+            .chain(missed);
+        return Verdict::new(LimitedBy::Network, Certainty::Medium, findings);
+    }
+    match missed {
+        Some(missed) => {
+            let certainty = match sender.host.is_known() {
+                true => Certainty::Medium,
+                false => Certainty::Low,
+            };
+            Verdict::new(LimitedBy::Pacing, certainty, [missed])
+        }
+        None => unexplained(sender, receiver),
+    }
+}
+
+fn by_loss(
+    lost: u64,
+    loss: LossOrigin,
+    sender: &SenderEvidence,
+    receiver: &ReceiverEvidence,
+) -> Verdict {
+    let Some((network, in_receiver)) = loss.network.zip(loss.receiver_host) else {
+        let findings = [Finding::Lost(lost), Finding::Unknown(End::Receiver)];
+        return Verdict::new(LimitedBy::Network, Certainty::Low, findings);
+    };
+    let in_sender = loss.sender_host.unwrap_or(0);
+    let mut parts = vec![];
+    let found = |datagrams: u64, finding: Finding| (datagrams > 0).then_some(finding);
+    parts.extend(found(network, Finding::LostInNetwork(network)));
+    parts.extend(found(
+        in_receiver,
+        Finding::LostInHost(End::Receiver, in_receiver),
+    ));
+    parts.extend(found(
+        in_sender,
+        Finding::LostInHost(End::Sender, in_sender),
+    ));
+    // Of a host's drops before its sockets some may be others'.
+    let largest = network.max(in_receiver).max(in_sender);
+    let certainty = if 2 * largest >= lost && loss.sender_host.is_some() {
+        Certainty::High
+    } else {
+        Certainty::Medium
+    };
+    if largest == in_receiver {
+        return in_receiver_host(parts, certainty, receiver);
+    }
+    if largest == network {
+        return Verdict::new(LimitedBy::Network, certainty, parts);
+    }
+    let slow = saturation(End::Sender, &sender.host);
+    let limit = if slow.is_empty() {
+        LimitedBy::SendBuffer
+    } else {
+        LimitedBy::SenderCpu
+    };
+    parts.extend(slow);
+    Verdict::new(limit, certainty, parts)
+}
+
+/// A buffer that is too small, or a reader that is too slow for any.
+fn in_receiver_host(
+    mut parts: Vec<Finding>,
+    certainty: Certainty,
+    receiver: &ReceiverEvidence,
+) -> Verdict {
+    let depth = receiver.buffer_depth;
+    parts.extend(depth.map(|micros| Finding::BufferDepth(micros as f64 * 1e-6)));
+    let slow = saturation(End::Receiver, &receiver.host);
+    if slow.is_empty() || depth.is_some_and(|micros| micros < TINY) {
+        let known = receiver.host.is_known() || depth.is_some();
+        let certainty = if known { certainty } else { Certainty::Medium };
+        return Verdict::new(LimitedBy::ReceiveBuffer, certainty, parts);
+    }
+    parts.extend(slow);
+    Verdict::new(LimitedBy::ReceiverCpu, certainty, parts)
+}
