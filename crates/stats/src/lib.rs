@@ -46,7 +46,7 @@ pub use derived::{
 };
 pub use jitter::{Jitter, JitterTotals};
 pub use limit::{
-    Certainty, End, Finding, DropCounts, HostEvidence, LimitedBy, LossOrigin, RateTarget,
+    Certainty, DropCounts, End, Finding, HostEvidence, LimitedBy, LossOrigin, RateTarget,
     ReceiverEvidence, SenderEvidence, StreamTimes, Verdict, judge_datagrams, judge_stream,
 };
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};

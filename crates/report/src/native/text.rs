@@ -12,7 +12,8 @@ use super::warning;
 use super::{distribution, other_end, setup, timing, verdict, views};
 use crate::calendar::Calendar;
 use crate::model::{
-    Event, HistogramRow, Judgement, Measure, Notice, OtherProgram, Phase, RequestResponse, Row, Severity, Subject,
+    Event, HistogramRow, Judgement, Measure, Notice, OtherProgram, Phase, RequestResponse, Row,
+    Severity, Subject,
 };
 use crate::render::{Output, Renderer};
 use crate::style::{Style, Terminal};
