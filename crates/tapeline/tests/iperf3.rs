@@ -6,8 +6,9 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod program;
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::time::Instant;
 
 use interop::free_port;
 use program::{Ended, Program};
@@ -382,4 +383,61 @@ fn tapelines_own_server_limits_tests_at_the_same_time() {
     assert_eq!(client(single.port, "-n 1M").code(), Some(0));
     let counted = program::Server::native("-P 1");
     assert_eq!(client(counted.port, "-n 1M").code(), Some(0));
+}
+
+/// tapeline's own server that tells in iperf3's form, once somebody can connect.
+fn server_of_documents() -> (Program, u16) {
+    let port = free_port();
+    let program = Program::native(&format!("-s -p {port} -f iperf3-json"));
+    let until = Instant::now() + program::SOON;
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < until, "nobody listens");
+        std::thread::yield_now();
+    }
+    (program, port)
+}
+
+/// The next document of a server: it ends with a brace at the margin.
+fn next_document(server: &mut Program) -> serde_json::Value {
+    let mut text = String::new();
+    while !text.ends_with("\n}\n") {
+        text += &server.line("");
+        text.push('\n');
+    }
+    serde_json::from_str(&text).expect("a document")
+}
+
+#[test]
+fn iperf_2_clients_at_the_same_time_have_a_document_each() {
+    let (mut server, port) = server_of_documents();
+    let line = format!("-c 127.0.0.1 -p {port} -t 30 -i 0.1 -b 1M -P 2");
+    let mut long = Program::iperf(&line);
+    long.line("[SUM] 0.00-0.10");
+    let line = format!("-c 127.0.0.1 -p {port} -n 1M");
+    assert_eq!(Program::iperf(&line).end().code(), Some(0));
+    let short = next_document(&mut server);
+    assert_eq!(short["start"]["test_start"]["num_streams"], 1);
+    assert_eq!(short["end"]["sum_received"]["bytes"], 1 << 20);
+    long.signal(Signal::INT);
+    let _ = long.end();
+    let long = next_document(&mut server);
+    assert_eq!(long["start"]["test_start"]["num_streams"], 2);
+    let streams = long["end"]["streams"].as_array().expect("streams");
+    let bytes = |stream: &serde_json::Value| stream["receiver"]["bytes"].as_u64();
+    let sum: Option<u64> = streams.iter().map(bytes).sum();
+    assert_eq!(long["end"]["sum_received"]["bytes"].as_u64(), sum);
+}
+
+#[test]
+fn a_server_of_documents_gives_clients_its_document() {
+    let (mut server, port) = server_of_documents();
+    let ended = client(port, "-n 1M -J --get-server-output");
+    let told: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a document");
+    let theirs = &told["server_output_json"];
+    let own = next_document(&mut server);
+    assert_eq!(theirs["start"]["cookie"], told["start"]["cookie"]);
+    for part in ["start", "intervals"] {
+        assert_eq!(theirs[part], own[part], "{part}");
+    }
+    assert_eq!(theirs["end"]["streams"], own["end"]["streams"]);
 }

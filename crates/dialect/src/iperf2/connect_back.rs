@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, Pace, Transport};
 use tapeline_engine::{Destination, Precision, SendEnd, Stop};
-use tapeline_report::{ConnectionFlavour, Event, Notice, TargetGap};
+use tapeline_report::{ClientTest, ConnectionFlavour, Event, Notice, TargetGap};
 use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket, Waker};
 use tapeline_wire::iperf2::limits;
 
@@ -49,6 +49,8 @@ pub(super) struct ConnectBack {
     pub(super) order: SendOrder,
     pub(super) interval: Option<Duration>,
     pub(super) group: GroupKey,
+    /// The client's test.
+    pub(super) test: Option<ClientTest>,
     pub(super) tally: Arc<Tally>,
     /// 12-byte datagrams, for clients up to 2.0.5.
     pub(super) narrow: bool,
@@ -99,6 +101,7 @@ impl ConnectBack {
         let mut line = banner::connected(tag, local, self.peer);
         line.flavour = ConnectionFlavour::Reverse;
         line.peer_version = self.peer_version.clone();
+        line.test = self.test;
         line.congestion = conn.and_then(TcpConn::congestion);
         line.initial = conn.and_then(banner::initial_tcp);
         self.context.reporter.event(Event::Connected(line));

@@ -5,10 +5,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, Role};
+use tapeline_report::ClientTest;
 use tapeline_wire::iperf2::TestMode;
 
 use crate::plan::{ClientPlan, LoadDirection};
@@ -27,6 +29,8 @@ pub(super) struct TestSums {
     /// Flows with which the server connects back: the same sum when they run at the same
     /// time, another one when they follow.
     pub(super) back: GroupKey,
+    /// Which test of which server's client.
+    pub(super) test: Option<ClientTest>,
 }
 
 impl TestSums {
@@ -74,7 +78,11 @@ impl TestSums {
             TestMode::Tradeoff => group(flows),
             _ => opened,
         };
-        Self { opened, back }
+        Self {
+            opened,
+            back,
+            test: None,
+        }
     }
 }
 
@@ -111,9 +119,20 @@ pub(super) struct TestGroups {
     open: Mutex<HashMap<(IpAddr, u32), Open>>,
     /// A sum is over when no flow of it runs; the next flow begins it anew.
     uncounted: Mutex<HashMap<IpAddr, TestSums>>,
+    /// Tests that were numbered.
+    numbered: AtomicU32,
 }
 
 impl TestGroups {
+    /// A new test of so many directions of flows.
+    fn number(&self, flows: Option<u32>) -> Option<ClientTest> {
+        let before = self.numbered.fetch_add(1, Ordering::Relaxed);
+        Some(ClientTest {
+            number: before.wrapping_add(1),
+            flows,
+        })
+    }
+
     /// The sums of a new flow whose test has `threads` streams.
     pub(super) fn join(
         &self,
@@ -145,6 +164,7 @@ impl TestGroups {
             TestSums {
                 opened: group,
                 back: group,
+                test: self.number(None),
             }
         })
     }
@@ -171,7 +191,14 @@ impl TestGroups {
             open.clear();
         }
         let flows = usize::try_from(threads).unwrap_or(usize::MAX);
-        let sums = TestSums::open(reporter, Role::Server, mode, flows);
+        let directions = match mode {
+            TestMode::Normal | TestMode::Reverse => threads,
+            TestMode::FullDuplex | TestMode::Dual | TestMode::Tradeoff => threads.saturating_mul(2),
+        };
+        let sums = TestSums {
+            test: self.number(Some(directions)),
+            ..TestSums::open(reporter, Role::Server, mode, flows)
+        };
         let test = Open {
             sums,
             mode,

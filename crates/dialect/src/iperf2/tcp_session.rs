@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Pace, Role, Transport, WallTime};
 use tapeline_engine::{SendEnd, THREADED_FLOWS};
-use tapeline_report::{Connected, ConnectionFlavour, Event, Notice};
+use tapeline_report::{ClientTest, Connected, ConnectionFlavour, Event, Notice};
 use tapeline_sys::TcpConn;
 use tapeline_wire::iperf2::{
     AckTimes, Bounceback, PeerVersion, ServerAck, TcpClientHeader, TestMode, Workload, limits,
@@ -89,11 +89,17 @@ impl Session<'_> {
         }
     }
 
-    fn show(&self, tag: FlowTag, flavour: ConnectionFlavour, header: Option<&TcpClientHeader>) {
+    fn show(
+        &self,
+        flavour: ConnectionFlavour,
+        header: Option<&TcpClientHeader>,
+        test: Option<ClientTest>,
+    ) {
         let context = &self.service.context;
-        let line = self.line(tag, flavour, header);
+        let mut line = self.line(self.tag, flavour, header);
+        line.test = test;
         context.reporter.event(Event::Connected(line));
-        context.tell_start(tag, Role::Server, self.announced);
+        context.tell_start(self.tag, Role::Server, self.announced);
     }
 
     fn line(
@@ -204,7 +210,7 @@ impl Session<'_> {
                 (limit.map(|limit| self.start + limit), vec![*group])
             }
         };
-        self.show(self.tag, ConnectionFlavour::Plain, None);
+        self.show(ConnectionFlavour::Plain, None, None);
         let part = self.receive_part(read, deadline);
         self.flow(self.tag, groups, false, None)
             .receive(&self.service.context, part);
@@ -234,16 +240,16 @@ impl Session<'_> {
         }
         match header.mode {
             TestMode::Normal => {
-                self.show(self.tag, ConnectionFlavour::Plain, Some(header));
+                self.show(ConnectionFlavour::Plain, Some(header), sums.test);
                 self.flow(self.tag, vec![group], many, gap)
                     .receive(context, self.test_part(header, counted, None));
             }
             TestMode::Reverse => {
-                self.show(self.tag, ConnectionFlavour::Reverse, Some(header));
+                self.show(ConnectionFlavour::Reverse, Some(header), sums.test);
                 self.send(self.tag, header, vec![group], many, true);
             }
             TestMode::FullDuplex => {
-                self.show(self.tag, ConnectionFlavour::FullDuplex, Some(header));
+                self.show(ConnectionFlavour::FullDuplex, Some(header), sums.test);
                 let pair = context.reporter.open_group(GroupKind::Duplex(self.tag), 2);
                 let groups = vec![pair, group];
                 let limit = SendOrder::from_tcp(header, None)
@@ -371,7 +377,7 @@ impl Session<'_> {
     fn dual(&self, header: &TcpClientHeader, counted: u64, sums: TestSums, many: bool) {
         let service = self.service;
         let context = &service.context;
-        self.show(self.tag, ConnectionFlavour::Plain, Some(header));
+        self.show(ConnectionFlavour::Plain, Some(header), sums.test);
         let order = SendOrder::from_tcp(header, service.plan.reflected_tos);
         let back = ConnectBack {
             context: Arc::clone(context),
@@ -381,6 +387,7 @@ impl Session<'_> {
             order,
             interval: service.plan.interval,
             group: sums.back,
+            test: sums.test,
             tally: Arc::clone(&service.tally),
             narrow: false,
             congestion: service.plan.socket.congestion.clone(),
@@ -427,11 +434,6 @@ impl Session<'_> {
             quickack: first.quickack,
         };
         let context = &self.service.context;
-        let mut line = self.line(self.tag, flavour, None);
-        line.trip_times = first.clock_synchronised;
-        line.tos = banner::tos_note(flavour, false, tos, self.service.plan.reflected_tos);
-        context.reporter.event(Event::Connected(line));
-        let own_end = self.service.plan.time.map(|time| self.start + time);
         let sums = self.service.groups.join(
             &context.reporter,
             self.group_by(GroupBy::Uncounted(self.peer.ip())),
@@ -439,6 +441,12 @@ impl Session<'_> {
             1,
             self.start,
         );
+        let mut line = self.line(self.tag, flavour, None);
+        line.test = sums.test;
+        line.trip_times = first.clock_synchronised;
+        line.tos = banner::tos_note(flavour, false, tos, self.service.plan.reflected_tos);
+        context.reporter.event(Event::Connected(line));
+        let own_end = self.service.plan.time.map(|time| self.start + time);
         self.flow(self.tag, vec![sums.opened], false, None)
             .respond(context, first, bytes, own_end);
     }

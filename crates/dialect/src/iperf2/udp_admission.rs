@@ -149,6 +149,7 @@ impl UdpService {
             Admission::ConnectBack { group, .. } => TestSums {
                 opened: *group,
                 back: *group,
+                test: None,
             },
             Admission::Server { .. } => {
                 let (mode, threads) = header.map_or((TestMode::Normal, 1), |header| {
@@ -160,7 +161,12 @@ impl UdpService {
                 } else {
                     GroupBy::Client(source.ip())
                 };
-                self.groups.join(reporter, by, mode, threads, now)
+                let sums = self.groups.join(reporter, by, mode, threads, now);
+                TestSums {
+                    // Without a header nobody knows how many flows there are.
+                    test: sums.test.filter(|_| header.is_some()),
+                    ..sums
+                }
             }
         }
     }

@@ -59,6 +59,7 @@ impl Opening<'_> {
         line.flavour = flavour;
         line.no_udp_fin = no_fin;
         line.trip_times = self.trip_times;
+        line.test = self.sums.test;
         if let Announced::Header(header) = &self.announced {
             line.isochronous = matches!(header.workload, Workload::Isochronous(_));
             line.fair_queue = header.fq_rate.is_some();
@@ -236,6 +237,7 @@ impl Opening<'_> {
             order,
             interval: service.plan.interval,
             group: self.sums.back,
+            test: self.sums.test,
             tally: Arc::clone(&service.tally),
             narrow,
             congestion: None,

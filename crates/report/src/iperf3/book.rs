@@ -1,6 +1,7 @@
 //! Which test an event belongs to.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, Role};
@@ -11,13 +12,35 @@ use crate::model::{
     Subject, TestDirection, TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
 };
 
-/// The test of flows that none announced: one over iperf 2's protocol.
-const UNANNOUNCED: u32 = 0;
-
 /// Connections that are kept until their test starts.
 const MOST_WAITING: usize = 1 << 16;
+/// Tests over iperf 2's protocol that wait for flows that never come.
+const MOST_INCOMPLETE: usize = 1024;
 
-/// What an event adds to a test.
+/// What tells a test from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    /// A control connection announced it, under this number.
+    Announced(u32),
+    /// This client's own, over iperf 2's protocol.
+    Own,
+    /// One that a server numbered.
+    Numbered(u32),
+    /// One of a client that says nothing of its test but where it comes from.
+    Nameless(IpAddr),
+}
+
+impl Name {
+    /// The test of a flow over iperf 2's protocol on a server.
+    fn of(line: &Connected) -> Self {
+        match line.test {
+            Some(test) => Self::Numbered(test.number),
+            None => Self::Nameless(line.peer.ip()),
+        }
+    }
+}
+
+/// What an event adds to a test, which has a number from 1.
 #[derive(Debug)]
 pub(super) enum Step {
     /// A control connection is there.
@@ -34,11 +57,14 @@ pub(super) enum Step {
 #[derive(Debug, Default)]
 pub(super) struct Book {
     tests: BTreeMap<u32, Test>,
+    names: HashMap<Name, u32>,
+    /// Number of the last test.
+    last: u32,
     owners: HashMap<FlowTag, u32>,
     /// Connections of tests that have not started.
     waiting: Vec<Connected>,
     banner: Option<ClientBanner>,
-    /// Why a test over iperf 2's protocol cannot be.
+    /// Why tests over iperf 2's protocol cannot be.
     failure: Option<String>,
     /// Tests are announced: they tell their own failures.
     announced: bool,
@@ -50,7 +76,7 @@ impl Book {
         self.announced |= matches!(event, Event::ControlConnected(_) | Event::TestEnd(_));
         match event {
             Event::ControlConnected(control) => {
-                let number = control.test;
+                let number = self.number(Name::Announced(control.test));
                 let mut test = Test::new();
                 test.control = Some(control.clone());
                 self.tests.insert(number, test);
@@ -75,15 +101,12 @@ impl Book {
                 Vec::new()
             }
             Event::TestEnd(end) => self.end(end),
-            Event::Notice(notice) if !self.announced => {
-                // What explains the others counts.
-                let explains = matches!(notice, Notice::OtherFamily { .. });
-                let before = self.failure.take().filter(|_| !explains);
-                self.failure = before.or_else(|| failure(notice));
+            Event::Notice(notice) => {
+                self.condition(notice);
                 Vec::new()
             }
             // A client's test has more to tell: its server's report, the flows of a later half.
-            Event::Idle if self.banner.is_none() => self.close(),
+            Event::Idle if self.banner.is_none() => self.close_all(),
             _ => Vec::new(),
         }
     }
@@ -91,9 +114,10 @@ impl Book {
     /// Nothing follows.
     pub(super) fn finish(&mut self) -> Vec<Step> {
         if self.failure.is_some() && self.tests.is_empty() {
-            self.tests.insert(UNANNOUNCED, Test::new());
+            let number = self.number(Name::Own);
+            self.tests.insert(number, Test::unannounced());
         }
-        self.close()
+        self.close_all()
     }
 
     /// A test that is being told.
@@ -109,21 +133,55 @@ impl Book {
     /// Forgets a test that has ended.
     pub(super) fn take(&mut self, number: u32) -> Option<Test> {
         let test = self.tests.remove(&number)?;
+        self.names.retain(|_, known| *known != number);
         for flow in &test.flows {
             self.owners.remove(&flow.tag);
         }
         Some(test)
     }
 
+    /// The number of a test, which is a new one where the name is.
+    fn number(&mut self, name: Name) -> u32 {
+        *self.names.entry(name).or_insert_with(|| {
+            self.last = self.last.wrapping_add(1);
+            self.last
+        })
+    }
+
+    /// Notes why a test over iperf 2's protocol fails. A server's flows fail for themselves; tests
+    /// that are announced tell their own failures.
+    fn condition(&mut self, notice: &Notice) {
+        let flow = match notice {
+            Notice::TrafficFailed { tag, .. } | Notice::PeerVanished { tag, .. } => Some(tag),
+            _ => None,
+        };
+        let owner = flow.and_then(|tag| self.owners.get(tag));
+        if self.banner.is_none()
+            && let Some(test) = owner.and_then(|number| self.tests.get_mut(number))
+        {
+            if test.mirrored && test.condition.is_none() {
+                test.condition = failure(notice);
+            }
+        } else if !self.announced {
+            // What explains the others counts.
+            let explains = matches!(notice, Notice::OtherFamily { .. });
+            let before = self.failure.take().filter(|_| !explains);
+            self.failure = before.or_else(|| failure(notice));
+        }
+    }
+
     fn start(&mut self, start: &TestStart) -> Vec<Step> {
-        let number = start.test;
+        let number = self.number(Name::Announced(start.test));
         let flows = start.flows.iter();
         let flows = flows
             .map(|(tag, sends)| Flow::new(*tag, *sends, self.connection(*tag)))
             .collect();
         let test = self.tests.entry(number).or_insert_with(Test::new);
         test.flows = flows;
-        test.start = Some(start.clone());
+        test.start = Some(TestStart {
+            test: number,
+            ..start.clone()
+        });
         for (tag, _) in &start.flows {
             self.owners.insert(*tag, number);
         }
@@ -135,9 +193,14 @@ impl Book {
         if let Some(at) = self.waiting.iter().rposition(|line| line.tag == tag) {
             return Some(self.waiting.swap_remove(at));
         }
-        let test = self.tests.get_mut(&UNANNOUNCED)?;
+        let number = self.owners.remove(&tag)?;
+        let test = self.tests.get_mut(&number)?;
         let at = test.index(tag)?;
-        test.remove(at).connected
+        let line = test.remove(at).connected;
+        if test.flows.is_empty() {
+            self.take(number);
+        }
+        line
     }
 
     fn row(&mut self, row: &Row) -> Vec<Step> {
@@ -145,9 +208,13 @@ impl Book {
             return Vec::new();
         };
         let mut steps = Vec::new();
-        let number = self.owners.get(&tag).copied().unwrap_or(UNANNOUNCED);
-        if number == UNANNOUNCED {
-            steps.extend(self.adopt(tag, row));
+        let number = match self.owners.get(&tag) {
+            Some(number) => *number,
+            None => self.name(tag),
+        };
+        let announced = self.tests.get(&number).is_some_and(|test| !test.mirrored);
+        if !announced {
+            steps.extend(self.adopt(number, tag, row));
         }
         if let Some(test) = self.tests.get_mut(&number)
             && let Some(flow) = test.index(tag)
@@ -155,17 +222,59 @@ impl Book {
             let intervals = test.row(flow, row);
             steps.extend(intervals.into_iter().map(|one| Step::Interval(number, one)));
         }
+        if self.banner.is_none() && self.is_over(number) {
+            steps.extend(self.close(number, None));
+        }
         steps
+    }
+
+    /// The number of the test that a flow belongs to which has not told a row.
+    fn name(&mut self, tag: FlowTag) -> u32 {
+        if self.banner.is_some() {
+            return self.number(Name::Own);
+        }
+        let line = self.waiting.iter().rfind(|line| line.tag.id == tag.id);
+        if let Some(name) = line.map(Name::of) {
+            // All connections that were there belong to the test before.
+            if let Name::Nameless(_) = name {
+                self.names.remove(&name);
+            }
+            return self.number(name);
+        }
+        // The other direction of a connection.
+        let mut known = self.owners.iter();
+        match known.find(|(other, _)| other.id == tag.id) {
+            Some((_, number)) => *number,
+            None => self.number(Name::Own),
+        }
+    }
+
+    /// Whether a test over iperf 2's protocol has told all that it will.
+    fn is_over(&self, number: u32) -> bool {
+        let Some(test) = self.tests.get(&number).filter(|test| test.mirrored) else {
+            return false;
+        };
+        let mut lines = test.flows.iter().filter_map(|flow| flow.connected.as_ref());
+        let wanted = lines.find_map(|line| line.test?.flows).unwrap_or(0);
+        test.flows.iter().all(|flow| flow.total.is_some())
+            && (test.flows.len() as u64 >= u64::from(wanted) || self.tests.len() > MOST_INCOMPLETE)
     }
 
     /// A flow of a test that was not announced, and all that are connected beside it. Which end
     /// sends shows when a flow tells its first row; until then it is taken for the same.
-    fn adopt(&mut self, tag: FlowTag, row: &Row) -> Option<Step> {
-        let first = !self.tests.contains_key(&UNANNOUNCED);
-        let mut test = self.tests.remove(&UNANNOUNCED).unwrap_or_else(Test::new);
-        test.mirrored = true;
+    fn adopt(&mut self, number: u32, tag: FlowTag, row: &Row) -> Option<Step> {
+        let first = !self.tests.contains_key(&number);
+        let mut test = self.tests.remove(&number).unwrap_or_else(Test::unannounced);
         let sends = sends(&row.measure);
-        for line in self.waiting.drain(..) {
+        let own = self.banner.is_some();
+        let names = &self.names;
+        let joins = |line: &mut Connected| match Name::of(line) {
+            _ if own => true,
+            // All of them come together.
+            name @ Name::Nameless(_) => first && names.get(&name) == Some(&number),
+            name => names.get(&name) == Some(&number),
+        };
+        for line in self.waiting.extract_if(.., joins) {
             let both = line.flavour == ConnectionFlavour::FullDuplex;
             let flow = Flow::new(line.tag, sends, Some(line.clone()));
             test.flows.push(flow);
@@ -202,7 +311,7 @@ impl Book {
         }
         let mut start = match test.start.take() {
             Some(start) => start,
-            None => self.unannounced_start(row),
+            None => self.unannounced_start(number, row),
         };
         let flows = test.flows.iter();
         start.flows = flows.map(|flow| (flow.tag, flow.sends)).collect();
@@ -213,20 +322,20 @@ impl Book {
         };
         start.streams = u32::try_from(streams).unwrap_or(u32::MAX);
         for (tag, _) in &start.flows {
-            self.owners.insert(*tag, UNANNOUNCED);
+            self.owners.insert(*tag, number);
         }
         test.start = Some(start);
-        self.tests.insert(UNANNOUNCED, test);
-        first.then_some(Step::Start(UNANNOUNCED))
+        self.tests.insert(number, test);
+        first.then_some(Step::Start(number))
     }
 
-    fn unannounced_start(&self, row: &Row) -> TestStart {
+    fn unannounced_start(&self, number: u32, row: &Row) -> TestStart {
         let banner = self.banner.as_ref();
         let length = banner.map_or(0, |banner| banner.write_length);
         let buffer = banner.map(|banner| banner.buffer).unwrap_or_default();
         let interval = (row.phase == Phase::Interval).then(|| row.span.length());
         TestStart {
-            test: UNANNOUNCED,
+            test: number,
             flows: Vec::new(),
             role: if banner.is_some() {
                 Role::Client
@@ -261,8 +370,9 @@ impl Book {
         let Subject::Flow(tag) = row.subject else {
             return;
         };
-        let tests = self.tests.get_mut(&UNANNOUNCED);
-        let flows = tests.into_iter().flat_map(|test| &mut test.flows);
+        let own = self.names.get(&Name::Own);
+        let test = own.and_then(|number| self.tests.get_mut(number));
+        let flows = test.into_iter().flat_map(|test| &mut test.flows);
         let mut flows = flows.filter(|flow| flow.tag.id == tag.id && flow.sends);
         if let Some(flow) = flows.next() {
             flow.peer = Some(row.clone());
@@ -270,7 +380,11 @@ impl Book {
     }
 
     fn end(&mut self, end: &TestEnd) -> Vec<Step> {
-        let number = end.test;
+        let number = self.number(Name::Announced(end.test));
+        self.end_of(number, end)
+    }
+
+    fn end_of(&mut self, number: u32, end: &TestEnd) -> Vec<Step> {
         let test = self.tests.entry(number).or_insert_with(Test::new);
         let intervals = test.finish(end.clone()).into_iter();
         let mut steps: Vec<Step> = intervals.map(|one| Step::Interval(number, one)).collect();
@@ -278,35 +392,50 @@ impl Book {
         steps
     }
 
-    /// Ends the test that nobody announced, if one is being told.
-    fn close(&mut self) -> Vec<Step> {
+    /// Ends all tests that nobody announced.
+    fn close_all(&mut self) -> Vec<Step> {
         let failure = self.failure.take();
+        let tests = self.tests.iter();
+        let numbers: Vec<u32> = tests
+            .filter(|(_, test)| test.mirrored)
+            .map(|(number, _)| *number)
+            .collect();
+        let close = |number| self.close(number, failure.clone());
+        numbers.into_iter().flat_map(close).collect()
+    }
+
+    /// Ends a test that nobody announced.
+    fn close(&mut self, number: u32, failure: Option<String>) -> Vec<Step> {
         let banner = self.banner.as_ref();
         let congestion = banner.and_then(|banner| banner.congestion.clone());
-        let Some(test) = self.tests.get_mut(&UNANNOUNCED) else {
+        let Some(test) = self.tests.get_mut(&number) else {
             return Vec::new();
         };
+        let failure = test.condition.take().or(failure);
         let totals = test.flows.iter().filter_map(|flow| flow.total.as_ref());
         let longest = totals.map(|row| row.span.length()).max();
         if let Some(start) = &mut test.start {
             start.limit = TestLimit::Time(longest.unwrap_or_default());
         }
-        self.end(&TestEnd {
-            test: UNANNOUNCED,
-            cpu: CpuUse::default(),
-            peer_cpu: None,
-            sender_congestion: congestion.map(|control| control.name),
-            receiver_congestion: None,
-            peer_totals: Vec::new(),
-            lost_behind: Vec::new(),
-            peer_output: None,
-            failure: failure.map(|text| TestFailure {
-                code: 0,
-                text,
-                by_peer: false,
-                interrupted: true,
-            }),
-        })
+        self.end_of(
+            number,
+            &TestEnd {
+                test: number,
+                cpu: CpuUse::default(),
+                peer_cpu: None,
+                sender_congestion: congestion.map(|control| control.name),
+                receiver_congestion: None,
+                peer_totals: Vec::new(),
+                lost_behind: Vec::new(),
+                peer_output: None,
+                failure: failure.map(|text| TestFailure {
+                    code: 0,
+                    text,
+                    by_peer: false,
+                    interrupted: true,
+                }),
+            },
+        )
     }
 }
 

@@ -275,8 +275,10 @@ pub(super) struct Test {
     pub(super) flows: Vec<Flow>,
     pub(super) end: Option<TestEnd>,
     /// The other end's count is not known, where it is a stream without loss: this end's is
-    /// told for both (tests over iperf 2's protocol).
+    /// told for both (tests over iperf 2's protocol, which none announces).
     pub(super) mirrored: bool,
+    /// Why such a test fails.
+    pub(super) condition: Option<String>,
     open: Vec<Interval>,
     /// How many were told that count.
     intervals: u64,
@@ -290,8 +292,17 @@ impl Test {
             flows: Vec::new(),
             end: None,
             mirrored: false,
+            condition: None,
             open: Vec::new(),
             intervals: 0,
+        }
+    }
+
+    /// One over iperf 2's protocol.
+    pub(super) fn unannounced() -> Self {
+        Self {
+            mirrored: true,
+            ..Self::new()
         }
     }
 

@@ -57,6 +57,15 @@ pub struct InitialTcp {
     pub rtt_micros: u32,
 }
 
+/// The client's test that a server's flow is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientTest {
+    /// Number within this process, which the flows of a test share.
+    pub number: u32,
+    /// Directions of flows that it has in all, where the client says so.
+    pub flows: Option<u32>,
+}
+
 /// The connection line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connected {
@@ -108,6 +117,8 @@ pub struct Connected {
     pub quickack: bool,
     /// `--permit-key`: all lines of the flow carry it.
     pub permit_key: Option<String>,
+    /// The test that the flow is part of, on a server of iperf 2's protocol.
+    pub test: Option<ClientTest>,
     /// When. `None` on reverse server flows, whose line has no date.
     pub at: Option<WallTime>,
 }
@@ -141,6 +152,7 @@ impl Connected {
             l4s: false,
             quickack: false,
             permit_key: None,
+            test: None,
             at: None,
         }
     }

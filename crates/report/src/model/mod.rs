@@ -14,7 +14,7 @@ pub use banner::{
     BufferSize, ClientBanner, CongestionControl, FairQueue, PermitKeyLife, RequestPlan,
     SegmentSize, ServerBanner, TargetGap, TrafficShape,
 };
-pub use connection::{Connected, ConnectionFlavour, InitialTcp, TosNote};
+pub use connection::{ClientTest, Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};
 pub use other_end::{
     ClockEstimate, DelayClock, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow,

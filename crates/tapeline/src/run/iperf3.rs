@@ -6,40 +6,22 @@ use std::process;
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{Iperf3Client, run_iperf3_client};
-use tapeline_report::{CpuUse, Event, Iperf3Output, TestEnd, TestFailure};
+use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
 use tapeline_sys::{is_running, reason, run_on_processor};
 
 use super::adorned::{END_OF_SERVER, interruption};
-use super::printer::iperf3_style;
 use super::{Run, serve, settings, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
-use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 
 /// Does the job.
 pub(crate) fn iperf3(job: &Iperf3Job) -> ExitCode {
     match &job.task {
         Iperf3Task::Client(plan) => client(plan, job),
         Iperf3Task::Server(plan, life) => {
-            let mut plan = plan.clone();
-            if let Some(iperf3) = plan.protocols.iperf3_mut() {
-                iperf3.output = output(&job.presentation);
-            }
             let processor = plan.protocols.iperf3().and_then(|plan| plan.affinity);
-            serve(&plan, &job.presentation, *life, || prepare(processor, job))
+            serve(plan, &job.presentation, *life, || prepare(processor, job))
         }
-    }
-}
-
-/// What clients see that ask for the server's output: the form that the server itself has.
-fn output(presentation: &Presentation) -> Iperf3Output {
-    let TextStyle::Iperf3(form) = presentation.style else {
-        return Iperf3Output::default();
-    };
-    let style = iperf3_style(form, presentation);
-    Iperf3Output {
-        json: form != Iperf3Form::Text,
-        style,
     }
 }
 

@@ -22,12 +22,12 @@ use tapeline_dialect::{
     ClientPlan, Interruption, Reporter, ReporterSettings, Server, ServerPlan, ServerStopper,
     run_client,
 };
-use tapeline_report::{Event, Notice};
+use tapeline_report::{Event, Iperf3Output, Notice};
 use tapeline_sys::{Daemon, reason};
 
 use crate::message::{self, CliMessage};
 use crate::plan::Life;
-use crate::presentation::{Presentation, TextStyle};
+use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 use printer::{Printer, renderer};
 
 pub(crate) use iperf3::iperf3;
@@ -92,6 +92,18 @@ impl Run {
     }
 }
 
+/// What iperf3's clients see that ask for the server's output: iperf3's form of it that the
+/// server itself prints, its text where it prints another.
+fn server_output(presentation: &Presentation) -> Iperf3Output {
+    let TextStyle::Iperf3(form) = presentation.style else {
+        return Iperf3Output::default();
+    };
+    Iperf3Output {
+        json: form != Iperf3Form::Text,
+        style: printer::iperf3_style(form, presentation),
+    }
+}
+
 /// Runs a client's test.
 pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode {
     let run = match Run::begin(
@@ -145,6 +157,10 @@ fn serve<T>(
         Ok(run) => run,
         Err(code) => return code,
     };
+    let mut plan = plan.clone();
+    if let Some(iperf3) = plan.protocols.iperf3_mut() {
+        iperf3.output = server_output(presentation);
+    }
     let reporter = run.reporter.handle();
     // Caught before the server announces itself; what comes meanwhile is seen below.
     let stopper = Arc::new(OnceLock::<ServerStopper>::new());
@@ -161,7 +177,7 @@ fn serve<T>(
     if let Err(error) = caught {
         return cannot(&format!("signals cannot be caught: {error}"));
     }
-    let server = match Server::start(plan, &reporter, &run.interruption) {
+    let server = match Server::start(&plan, &reporter, &run.interruption) {
         Ok(server) => server,
         // The reason has been told as an event.
         Err(_) => return run.end(ExitCode::Failure),

@@ -1,5 +1,6 @@
 //! Tests against recorded runs of iperf3 3.22.
 
+mod clients;
 mod documents;
 mod events;
 mod recorded_text;

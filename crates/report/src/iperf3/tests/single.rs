@@ -13,7 +13,7 @@ use crate::model::{
     Subject, TcpReceive, TcpSend, TcpState, TestEnd, TestFailure, TestStart, UdpReceive, UdpSend,
 };
 
-fn style() -> Iperf3Style {
+pub(super) fn style() -> Iperf3Style {
     Iperf3Style {
         version: "iperf 3.21+".to_owned(),
         system_info: "Linux host".to_owned(),
@@ -27,14 +27,20 @@ fn document(events: &[Event]) -> Json {
     documents.remove(0)
 }
 
-fn tag(id: u32) -> FlowTag {
+pub(super) fn tag(id: u32) -> FlowTag {
     FlowTag {
         id: FlowId(id),
         reversed: false,
     }
 }
 
-fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Event {
+pub(super) fn row(
+    id: u32,
+    phase: Phase,
+    (start, end): (u64, u64),
+    bytes: u64,
+    measure: Measure,
+) -> Event {
     Event::Row(Row {
         subject: Subject::Flow(tag(id)),
         phase,
@@ -690,8 +696,11 @@ fn a_test_that_starts_beside_one_over_iperf_2_keeps_its_connections() {
         .expect("a start");
     let received = || Measure::TcpReceive(TcpReceive::default());
     let mut mixed = announced.clone();
+    // From the same address.
+    let local = "127.0.0.1:5001".parse().expect("an address");
+    let peer = "127.0.0.1:40000".parse().expect("an address");
     let other = [
-        connected(1),
+        Event::Connected(Connected::new(tag(1), local, peer)),
         row(1, Phase::Interval, (0, 1000), 10, received()),
         row(1, Phase::Total, (0, 2000), 20, received()),
     ];
