@@ -58,26 +58,16 @@ fn a_lost_answer_and_losses_at_the_end_are_told_as_they_are() {
         // No answer: the start says that the stream is there.
         control.write_all(&[1, 2]).expect("room");
         assert_eq!(read(&mut control), [4]);
-        control.write_all(&[13]).expect("room");
-        let theirs = Results::parse(&message(&mut control)).expect("results");
-        assert_eq!(theirs.streams[0].packets, SENT);
-        // Two of them are missing in between; of those behind the highest it knows nothing.
-        let ours = Results {
-            streams: vec![StreamResults {
+        exchange_results(&mut control, |theirs| {
+            assert_eq!(theirs.packets, SENT);
+            // Two of them are missing in between; of those behind the highest it knows nothing.
+            StreamResults {
                 packets: HIGHEST,
                 errors: 2,
                 bytes: 13_000,
-                ..theirs.streams[0]
-            }],
-            ..theirs
-        };
-        let mut answer = Vec::new();
-        ours.encode(&mut answer);
-        answer.push(14);
-        control.write_all(&answer).expect("room");
-        assert_eq!(read(&mut control), [16]);
-        // The client has nothing more to say, and waits for the close.
-        assert_eq!(control.read(&mut [0]).expect("a close in order"), 0);
+                ..theirs
+            }
+        });
     });
     let events = succeed(plan(address, udp(of_bytes(20_000))));
     thread.join().expect("the server");
@@ -89,6 +79,24 @@ fn a_lost_answer_and_losses_at_the_end_are_told_as_they_are() {
     assert_eq!(numbers, (20, 13, 7));
     assert_eq!(totals(&events)[0].bytes, 20_000);
     assert!(notices(&events).is_empty(), "{:?}", notices(&events));
+}
+
+/// Takes the client's results, answers with those that `ours` makes of its only stream, and sees the
+/// client end in order.
+fn exchange_results(control: &mut TcpStream, ours: impl FnOnce(StreamResults) -> StreamResults) {
+    control.write_all(&[13]).expect("room");
+    let theirs = Results::parse(&message(control)).expect("results");
+    let ours = Results {
+        streams: vec![ours(theirs.streams[0])],
+        ..theirs
+    };
+    let mut answer = Vec::new();
+    ours.encode(&mut answer);
+    answer.push(14);
+    control.write_all(&answer).expect("room");
+    assert_eq!(read(control), [16]);
+    // The client has nothing more to say, and waits for the close.
+    assert_eq!(control.read(&mut [0]).expect("a close in order"), 0);
 }
 
 /// A datagram of a stream.
@@ -113,23 +121,14 @@ fn losses_behind_the_last_datagram_are_seen_by_a_receiving_client() {
             }
             assert_eq!(read(&mut control), [4]);
             after_the_end.map(send);
-            control.write_all(&[13]).expect("room");
-            let theirs = Results::parse(&message(&mut control)).expect("results");
-            assert_eq!(theirs.streams[0].packets, 10);
-            let ours = Results {
-                streams: vec![StreamResults {
+            exchange_results(&mut control, |theirs| {
+                assert_eq!(theirs.packets, 10);
+                StreamResults {
                     packets: SENT,
                     errors: 0,
-                    ..theirs.streams[0]
-                }],
-                ..theirs
-            };
-            let mut answer = Vec::new();
-            ours.encode(&mut answer);
-            answer.push(14);
-            control.write_all(&answer).expect("room");
-            assert_eq!(read(&mut control), [16]);
-            assert_eq!(control.read(&mut [0]).expect("a close in order"), 0);
+                    ..theirs
+                }
+            });
         });
         let events = succeed(plan(
             address,
