@@ -487,12 +487,14 @@ fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
     wanted.min(fitting).max(1)
 }
 
-/// Datagrams per call at this gap.
+/// Datagrams per call at this gap. A gap so short that no full group lasts as long as a single send
+/// asks for all that the system can do.
 fn paced_group(gap: Duration) -> usize {
     let gap = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX).max(1);
-    usize::try_from(SINGLE_SEND_GAP.div_ceil(gap))
-        .unwrap_or(PACED_GROUP)
-        .min(PACED_GROUP)
+    match usize::try_from(SINGLE_SEND_GAP.div_ceil(gap)) {
+        Ok(group) if group <= UNPACED_GROUP => group.min(PACED_GROUP),
+        _ => UNPACED_GROUP,
+    }
 }
 
 /// The last datagram of a byte limit is cut, but keeps its number and time.
@@ -513,4 +515,25 @@ fn is_transient(error: &io::Error) -> bool {
             | io::ErrorKind::NetworkDown
             | io::ErrorKind::OutOfMemory
     ) || error.raw_os_error() == Some(105)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_as_small_as_the_gap_allows() {
+        for (nanos, group) in [
+            (8_000, 1),
+            (7_999, 2),
+            (1_000, 8),
+            (500, 16),
+            (200, PACED_GROUP),
+            (125, PACED_GROUP),
+            (124, UNPACED_GROUP),
+            (0, UNPACED_GROUP),
+        ] {
+            assert_eq!(paced_group(Duration::from_nanos(nanos)), group, "{nanos}");
+        }
+    }
 }
