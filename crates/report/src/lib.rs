@@ -12,13 +12,15 @@
 //!                       ├─ Iperf2Csv    iperf 2.2.1's -y C
 //!                       ├─ Iperf3Json   iperf3 3.22's -J and --json-stream
 //!                       ├─ Iperf3Text   iperf3 3.22's text
-//!                       └─ NativeText   tapeline's own
+//!                       ├─ NativeText   tapeline's own
+//!                       └─ document     tapeline's own as data: JSON, NDJSON, CSV
 //! ```
 //!
 //! [`layout`] is the grammar of iperf 2.2.1's lines: it names the kind of a line and
 //! finds its fields, so that output can be compared with recorded runs.
 
 mod calendar;
+pub mod document;
 mod iperf2;
 mod iperf3;
 pub mod layout;

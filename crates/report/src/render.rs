@@ -46,6 +46,9 @@ pub trait Renderer {
     /// Appends what `event` adds to the tale.
     fn render(&mut self, event: &Event, out: &mut Output);
 
+    /// Learns that so many interval rows never came, because the output was too slow.
+    fn missed(&mut self, _rows: u64, _out: &mut Output) {}
+
     /// Appends what can only be said after the last event (a closing summary).
     fn finish(&mut self, _out: &mut Output) {}
 }

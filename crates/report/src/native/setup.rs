@@ -1,6 +1,6 @@
 //! Who listens, who connects, with which settings.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use tapeline_base::{FormatLetter, Tos, Transport};
@@ -323,11 +323,20 @@ fn special(flow: &Connected) -> Vec<String> {
 }
 
 /// `192.168.77.1:5001`, hidden when wanted.
-pub(super) fn shown(socket: SocketAddr, style: &Style) -> String {
+pub(crate) fn shown(socket: SocketAddr, style: &Style) -> String {
     if style.hide_addresses && socket.is_ipv4() {
         format!("{}:{}", hidden(socket.ip()), socket.port())
     } else {
         socket.to_string()
+    }
+}
+
+/// The same without port.
+pub(crate) fn shown_address(address: IpAddr, style: &Style) -> String {
+    if style.hide_addresses && address.is_ipv4() {
+        hidden(address)
+    } else {
+        address.to_canonical().to_string()
     }
 }
 

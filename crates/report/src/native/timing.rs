@@ -15,7 +15,7 @@ use crate::model::{
 const CLOCK_TOLERANCE: f64 = 2e-6;
 
 /// When traffic begins.
-pub(super) fn start_delay(delay: &StartDelay, calendar: &Calendar) -> (Severity, String) {
+pub(crate) fn start_delay(delay: &StartDelay, calendar: &Calendar) -> (Severity, String) {
     let id = delay.tag.id;
     let start = calendar.time_of_day(delay.start);
     if delay.start < delay.now {
@@ -33,7 +33,7 @@ fn seconds(time: WallTime) -> f64 {
 
 /// What two clocks say of each other. One-way delays below 0, or together more than the round
 /// trip, cannot be.
-pub(super) fn clock_check(check: &ClockCheck) -> (Severity, String) {
+pub(crate) fn clock_check(check: &ClockCheck) -> (Severity, String) {
     let [trip, there, back] = [check.round_trip, check.send, check.acknowledge].map(millis);
     let sentence = format!(
         "flow {}: clocks compared: round trip {trip} ms, to the server {there} ms, back {back} ms",

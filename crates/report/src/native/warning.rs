@@ -8,7 +8,7 @@ use crate::model::{Notice, Severity, TrafficOperation};
 use crate::style::Style;
 
 /// A condition's severity and sentence.
-pub(super) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
+pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
     match notice {
         Notice::Text(text) => (Severity::Warning, text.clone()),
         Notice::WaitingForTests => (

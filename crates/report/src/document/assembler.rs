@@ -1,0 +1,439 @@
+//! From events to documents: which test an event belongs to, and when that is complete.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Role, WallTime};
+
+use super::interval::Interval;
+use super::report::{Report, TestShape, Workload};
+use super::tale::Tale;
+use super::warning::Warning;
+use crate::model::{Connected, Event, Notice, Row, Subject};
+use crate::native;
+use crate::style::Style;
+
+/// What no event says of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Occasion {
+    /// Version of the program.
+    pub version: String,
+    /// Its command line, quoted for a shell.
+    pub command: String,
+    /// Which end it is.
+    pub role: Role,
+    /// What a client was asked for.
+    pub planned: Option<Planned>,
+    /// How addresses are shown.
+    pub style: Style,
+}
+
+/// What a client was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The host as it was typed.
+    pub host: String,
+    /// `tcp`, `udp` or `sctp`.
+    pub transport: &'static str,
+    /// Who sends.
+    pub direction: TestShape,
+    /// What the flows do.
+    pub workload: Workload,
+    /// When it is over.
+    pub limit: PlannedLimit,
+    /// What does not count at the start.
+    pub omit: Duration,
+    /// Flows.
+    pub streams: usize,
+    /// The interval.
+    pub interval: Option<Duration>,
+}
+
+/// When a test is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannedLimit {
+    /// After this time.
+    Time(Duration),
+    /// After so many bytes of each flow.
+    Bytes(u64),
+    /// When it is interrupted.
+    Never,
+}
+
+/// What an event adds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A test has begun.
+    Start {
+        /// Its number, from 1.
+        test: u32,
+        /// What is known of it.
+        report: Box<Report>,
+    },
+    /// An interval of a flow.
+    Interval {
+        /// Number of its test.
+        test: u32,
+        /// The numbers.
+        interval: Box<Interval>,
+    },
+    /// Something to know.
+    Warning {
+        /// Number of the test, where it concerns one.
+        test: Option<u32>,
+        /// What.
+        warning: Warning,
+    },
+    /// A test has ended.
+    End {
+        /// Its number.
+        test: u32,
+        /// All of it.
+        report: Box<Report>,
+    },
+}
+
+/// What makes flows a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// A client runs one.
+    Client,
+    /// A server was told so (iperf3).
+    Announced(u32),
+    /// Flows from one address that run at the same time (iperf 2).
+    From(IpAddr),
+}
+
+/// Puts documents together.
+#[derive(Debug)]
+pub struct Assembler {
+    occasion: Occasion,
+    keeps_intervals: bool,
+    tests: BTreeMap<Key, Tale>,
+    owners: HashMap<FlowTag, Key>,
+    /// Connections of iperf3 tests that have not started.
+    waiting: Vec<Connected>,
+    begun: u32,
+}
+
+/// Time for which a test whose flows have all ended is kept while others run.
+const STRAGGLERS: Duration = Duration::from_secs(1);
+
+/// Connections that are kept until their test starts.
+const MOST_WAITING: usize = 1 << 16;
+
+impl Assembler {
+    /// Nothing told yet.
+    #[must_use]
+    pub fn new(occasion: Occasion) -> Self {
+        Self {
+            keeps_intervals: true,
+            ..Self::without_intervals(occasion)
+        }
+    }
+
+    /// The same; intervals are told as steps and are not kept for the documents.
+    #[must_use]
+    pub fn without_intervals(occasion: Occasion) -> Self {
+        Self {
+            occasion,
+            keeps_intervals: false,
+            tests: BTreeMap::new(),
+            owners: HashMap::new(),
+            waiting: Vec::new(),
+            begun: 0,
+        }
+    }
+
+    /// Takes an event.
+    pub fn note(&mut self, event: &Event) -> Vec<Step> {
+        let mut steps = Vec::new();
+        match event {
+            Event::Connecting(banner) if !banner.connect_back => {
+                if let Some(tale) = self.client(&mut steps) {
+                    tale.banner = Some(banner.clone());
+                }
+            }
+            Event::ControlConnected(control) => {
+                let key = self.announced(control.test);
+                self.tale(key, &mut steps).control = Some(control.clone());
+            }
+            Event::TestStart(start) => {
+                let key = self.announced(start.test);
+                for (tag, _) in &start.flows {
+                    self.owners.insert(*tag, key);
+                    let line = self.waiting.iter().rposition(|line| line.tag == *tag);
+                    if let Some(line) = line.map(|at| self.waiting.swap_remove(at)) {
+                        self.tale(key, &mut steps).connected(line);
+                    }
+                }
+                self.tale(key, &mut steps).start = Some(start.as_ref().clone());
+                self.tell_start(key, &mut steps);
+            }
+            Event::TestEnd(end) => {
+                let key = self.announced(end.test);
+                if self.tests.contains_key(&key) {
+                    self.tale(key, &mut steps).end(end);
+                    if key != Key::Client {
+                        self.close(key, &mut steps);
+                    }
+                }
+            }
+            Event::Connected(line) => self.connected(line, &mut steps),
+            Event::Row(row) => self.row(row, &mut steps),
+            Event::ServerReport { row, .. } => {
+                if let Some(tale) = self.owner(row) {
+                    tale.server_report(row);
+                }
+            }
+            Event::Sent { .. } | Event::Listening(_) | Event::Connecting(_) => {}
+            Event::ConnectTimes(times) => {
+                if let Some(tale) = self.client(&mut steps) {
+                    tale.connects = Some(*times);
+                }
+            }
+            Event::Notice(notice) => self.notice(notice, &mut steps),
+            Event::StartDelay(delay) => {
+                let calendar = crate::calendar::Calendar::new(self.occasion.style.utc);
+                let said = native::start_delay(delay, &calendar);
+                self.warn(Warning::new("start_passed", said), Some(delay.tag), &mut steps);
+            }
+            Event::ClockCheck(check) => {
+                let said = native::clock_check(check);
+                self.warn(Warning::new("clock_check", said), Some(check.tag), &mut steps);
+            }
+            Event::Dropped(line) => {
+                let peer = native::shown(line.peer, &self.occasion.style);
+                let text = format!("turned away {peer}: its permit key is wrong or missing");
+                let warning = Warning::new("turned_away", (native::Severity::Warning, text));
+                self.warn(warning, None, &mut steps);
+            }
+            Event::Idle => self.close_ended(None, &mut steps),
+            Event::Histogram(_)
+            | Event::ScheduleErrors(_)
+            | Event::Departures(_)
+            | Event::Markov(_) => {}
+        }
+        steps
+    }
+
+    /// Rows that never came here, because the output was too slow.
+    pub fn missed(&mut self, rows: u64) {
+        for tale in self.tests.values_mut() {
+            tale.missed(rows);
+        }
+    }
+
+    /// Nothing follows.
+    pub fn finish(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.occasion.role == Role::Client {
+            // A document in any case.
+            self.tale(Key::Client, &mut steps);
+        }
+        let keys: Vec<Key> = self.tests.keys().copied().collect();
+        for key in keys {
+            self.close(key, &mut steps);
+        }
+        steps
+    }
+
+    fn is_client(&self) -> bool {
+        self.occasion.role == Role::Client
+    }
+
+    fn announced(&self, number: u32) -> Key {
+        if self.is_client() {
+            Key::Client
+        } else {
+            Key::Announced(number)
+        }
+    }
+
+    fn client(&mut self, steps: &mut Vec<Step>) -> Option<&mut Tale> {
+        self.is_client().then(|| self.tale(Key::Client, steps))
+    }
+
+    fn tale(&mut self, key: Key, _steps: &mut Vec<Step>) -> &mut Tale {
+        let (begun, keeps) = (&mut self.begun, self.keeps_intervals);
+        self.tests.entry(key).or_insert_with(|| {
+            *begun += 1;
+            Tale::new(*begun, keeps)
+        })
+    }
+
+    fn owner(&mut self, row: &Row) -> Option<&mut Tale> {
+        let Subject::Flow(tag) = row.subject else {
+            return None;
+        };
+        let key = self.key_of(tag)?;
+        self.tests.get_mut(&key)
+    }
+
+    fn key_of(&self, tag: FlowTag) -> Option<Key> {
+        if self.is_client() {
+            return Some(Key::Client);
+        }
+        let other = FlowTag {
+            reversed: !tag.reversed,
+            ..tag
+        };
+        let known = self.owners.get(&tag).or_else(|| self.owners.get(&other));
+        known.copied()
+    }
+
+    fn connected(&mut self, line: &Connected, steps: &mut Vec<Step>) {
+        let key = if self.is_client() {
+            Key::Client
+        } else {
+            Key::From(line.peer.ip().to_canonical())
+        };
+        // A test that ended before: this is the next one.
+        if self.tests.get(&key).is_some_and(|tale| key != Key::Client && tale.ended().is_some()) {
+            self.close(key, steps);
+        }
+        if self.waiting.len() >= MOST_WAITING {
+            self.waiting.remove(0);
+        }
+        if !self.is_client() {
+            self.waiting.push(line.clone());
+            return;
+        }
+        self.tale(key, steps).connected(line.clone());
+        self.tell_start(key, steps);
+    }
+
+    fn tell_start(&mut self, key: Key, steps: &mut Vec<Step>) {
+        let Some(tale) = self.tests.get_mut(&key) else {
+            return;
+        };
+        if !tale.told_start {
+            tale.told_start = true;
+            steps.push(Step::Start {
+                test: tale.number,
+                report: Box::new(tale.report(&self.occasion)),
+            });
+        }
+    }
+
+    fn row(&mut self, row: &Row, steps: &mut Vec<Step>) {
+        let Subject::Flow(tag) = row.subject else {
+            return;
+        };
+        let Some(key) = self.adopt(tag, row, steps) else {
+            return;
+        };
+        self.close_ended(Some(row.ended), steps);
+        self.tell_start(key, steps);
+        let role = self.occasion.role;
+        let Some(tale) = self.tests.get_mut(&key) else {
+            return;
+        };
+        if let Some(interval) = tale.row(tag, row, role) {
+            steps.push(Step::Interval {
+                test: tale.number,
+                interval: Box::new(interval),
+            });
+        }
+    }
+
+    /// The test of a flow; one over iperf 2's protocol is known by its peer.
+    fn adopt(&mut self, tag: FlowTag, row: &Row, steps: &mut Vec<Step>) -> Option<Key> {
+        if let Some(key) = self.key_of(tag) {
+            self.owners.insert(tag, key);
+            self.tale(key, steps);
+            return Some(key);
+        }
+        let line = self.waiting.iter().rposition(|line| line.tag.id == tag.id);
+        let line = line.map(|at| self.waiting.swap_remove(at));
+        let peer = match (&line, row.endpoints) {
+            (Some(line), _) => line.peer.ip(),
+            (None, Some(endpoints)) => endpoints.peer.ip(),
+            (None, None) => return None,
+        };
+        let key = Key::From(peer.to_canonical());
+        self.owners.insert(tag, key);
+        let tale = self.tale(key, steps);
+        if let Some(line) = line {
+            tale.connected(line);
+        }
+        Some(key)
+    }
+
+    fn notice(&mut self, notice: &Notice, steps: &mut Vec<Step>) {
+        let warning = Warning::of(notice, &self.occasion.style);
+        let tag = match notice {
+            Notice::ConnectFailed { tag, .. }
+            | Notice::ConnectTimedOut { tag, .. }
+            | Notice::TrafficFailed { tag, .. }
+            | Notice::NoServerReport { tag, .. }
+            | Notice::ReportUnacknowledged { tag }
+            | Notice::PeerVanished { tag, .. }
+            | Notice::CpuSaturated { tag, .. }
+            | Notice::PacingMissed { tag, .. } => Some(*tag),
+            Notice::ReceiveBufferDrops { tag, .. } => *tag,
+            _ => None,
+        };
+        let everybody = matches!(notice, Notice::ReceiveBufferDrops { tag: None, .. });
+        let key = tag.and_then(|tag| self.key_of(tag));
+        if self.is_client() {
+            self.tale(Key::Client, steps).notice(notice, &warning);
+        } else if let Some(tale) = key.and_then(|key| self.tests.get_mut(&key)) {
+            tale.notice(notice, &warning);
+        } else if everybody {
+            for tale in self.tests.values_mut() {
+                tale.notice(notice, &warning);
+            }
+        }
+        self.tell_warning(warning, key, steps);
+    }
+
+    fn warn(&mut self, warning: Warning, tag: Option<FlowTag>, steps: &mut Vec<Step>) {
+        let key = match tag {
+            Some(tag) => self.key_of(tag),
+            None => self.is_client().then_some(Key::Client),
+        };
+        if let Some(key) = key {
+            self.tale(key, steps).warn(warning.clone());
+        }
+        self.tell_warning(warning, key, steps);
+    }
+
+    fn tell_warning(&mut self, warning: Warning, key: Option<Key>, steps: &mut Vec<Step>) {
+        let tale = key.and_then(|key| self.tests.get(&key));
+        let test = tale.map(|tale| tale.number);
+        steps.push(Step::Warning { test, warning });
+    }
+
+    /// Closes the tests of a server whose flows have all ended; where others run (at `now`) some
+    /// time ago, since something may follow.
+    fn close_ended(&mut self, now: Option<WallTime>, steps: &mut Vec<Step>) {
+        if self.is_client() {
+            return;
+        }
+        let over = |tale: &Tale| match (tale.ended(), now) {
+            (Some(ended), Some(now)) => ended + STRAGGLERS < now,
+            (ended, None) => ended.is_some(),
+            (None, Some(_)) => false,
+        };
+        let ended = |(key, tale): (&Key, &Tale)| {
+            (matches!(key, Key::From(_)) && over(tale)).then_some(*key)
+        };
+        let keys: Vec<Key> = self.tests.iter().filter_map(ended).collect();
+        for key in keys {
+            self.close(key, steps);
+        }
+    }
+
+    fn close(&mut self, key: Key, steps: &mut Vec<Step>) {
+        self.tell_start(key, steps);
+        if let Some(tale) = self.tests.remove(&key) {
+            self.owners.retain(|_, owner| *owner != key);
+            steps.push(Step::End {
+                test: tale.number,
+                report: Box::new(tale.finish(&self.occasion)),
+            });
+        }
+    }
+}

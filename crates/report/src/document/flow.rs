@@ -1,0 +1,300 @@
+//! One direction of a flow, as both ends counted it.
+
+use serde::Serialize;
+
+use super::delay::{DelaySummary, OneWayDelay};
+use super::report::FlowDirection;
+use super::{millis, seconds};
+use crate::model::{Measure, Row, TcpState, UdpReceive};
+
+/// One direction of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Flow {
+    /// Its number in the text; both directions of one connection share it.
+    pub id: u32,
+    /// Which way its data goes.
+    pub direction: FlowDirection,
+    /// Own address and port.
+    pub local: Option<String>,
+    /// The peer's address and port.
+    pub remote: Option<String>,
+    /// Congestion control of this end (TCP).
+    pub congestion_control: Option<String>,
+    /// How long connect() took (TCP clients).
+    pub connect_ms: Option<f64>,
+    /// What the sender counted.
+    pub sender: Sender,
+    /// What the receiver counted.
+    pub receiver: Receiver,
+    /// Round trips: of requests and their responses, or the sender's smoothed ones (TCP_INFO),
+    /// sampled at the end of each interval.
+    pub rtt: Option<DelaySummary>,
+    /// One-way delays of the data; of requests where there are such.
+    pub one_way_delay: Option<OneWayDelay>,
+    /// One-way delays of responses.
+    pub one_way_delay_back: Option<OneWayDelay>,
+    /// Requests and responses.
+    pub exchange: Option<Exchange>,
+}
+
+/// Bytes over a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct End {
+    /// Payload.
+    pub bytes: Option<u64>,
+    /// Time in which it was counted.
+    pub seconds: Option<f64>,
+    /// `bytes` over `seconds`.
+    pub bits_per_second: Option<f64>,
+    /// Processor time over that time, percent of one processor.
+    pub cpu_percent: Option<f64>,
+}
+
+impl End {
+    /// Bytes over a time in seconds.
+    pub(super) fn new(bytes: u64, seconds: f64) -> Self {
+        Self {
+            bytes: Some(bytes),
+            seconds: Some(seconds),
+            bits_per_second: rate(bytes, seconds),
+            cpu_percent: None,
+        }
+    }
+
+    fn of(row: &Row) -> Self {
+        Self::new(row.bytes, seconds(row.span.length()))
+    }
+}
+
+/// Bits per second, to a thousandth; unknown over no time.
+pub(super) fn rate(bytes: u64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| (bytes as f64 * 8e3 / seconds).round() / 1e3)
+}
+
+/// What the sender counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sender {
+    /// Its data.
+    #[serde(flatten)]
+    pub end: End,
+    /// What only one transport has.
+    #[serde(flatten)]
+    pub details: Option<SenderDetails>,
+}
+
+/// What only the sender of one transport has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum SenderDetails {
+    /// TCP.
+    Tcp {
+        /// Segments that were sent again.
+        retransmits: Option<u64>,
+        /// Smoothed round-trip time at the end.
+        rtt_ms: Option<f64>,
+        /// Congestion window at the end.
+        cwnd_bytes: Option<u64>,
+    },
+    /// UDP.
+    Udp {
+        /// Datagrams that left, the final one included.
+        packets: Option<u64>,
+        /// Send calls that failed.
+        send_errors: Option<u64>,
+    },
+}
+
+impl SenderDetails {
+    /// Nothing known of a TCP sender.
+    pub(super) const UNKNOWN_TCP: Self = Self::Tcp {
+        retransmits: None,
+        rtt_ms: None,
+        cwnd_bytes: None,
+    };
+    /// Nothing known of a UDP sender.
+    pub(super) const UNKNOWN_UDP: Self = Self::Udp {
+        packets: None,
+        send_errors: None,
+    };
+}
+
+/// Bytes of the congestion window.
+pub(super) fn window(state: &TcpState) -> Option<u64> {
+    let packets = u64::from(state.cwnd_packets?);
+    Some(packets * u64::from(state.mss?))
+}
+
+/// Smoothed round-trip time, milliseconds.
+pub(super) fn smoothed(state: &TcpState) -> Option<f64> {
+    state.rtt_micros.map(|micros| f64::from(micros) / 1e3)
+}
+
+impl Sender {
+    /// Of a sender's total.
+    pub(super) fn of(row: &Row) -> Self {
+        let details = match &row.measure {
+            Measure::TcpSend(send) => {
+                let state = send.state.unwrap_or_default();
+                Some(SenderDetails::Tcp {
+                    retransmits: send.retransmits,
+                    rtt_ms: smoothed(&state),
+                    cwnd_bytes: window(&state),
+                })
+            }
+            Measure::UdpSend(send) => Some(SenderDetails::Udp {
+                packets: Some(send.writes),
+                send_errors: Some(send.errors),
+            }),
+            _ => None,
+        };
+        Self {
+            end: End::of(row),
+            details,
+        }
+    }
+
+    /// Of a sender of which nothing is known.
+    pub(super) fn unknown(udp: bool) -> Self {
+        Self {
+            end: End::default(),
+            details: Some(if udp {
+                SenderDetails::UNKNOWN_UDP
+            } else {
+                SenderDetails::UNKNOWN_TCP
+            }),
+        }
+    }
+}
+
+/// What the receiver counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Receiver {
+    /// Its data.
+    #[serde(flatten)]
+    pub end: End,
+    /// What only UDP has.
+    #[serde(flatten)]
+    pub udp: Option<UdpReceiver>,
+}
+
+/// What a UDP receiver counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UdpReceiver {
+    /// Distinct datagrams that arrived.
+    pub packets: Option<u64>,
+    /// Datagrams that were sent and did not arrive.
+    pub lost: Option<u64>,
+    /// `lost` of all that were sent as far as the receiver knows.
+    pub lost_percent: Option<f64>,
+    /// Of `lost`: on the way.
+    pub lost_network: Option<u64>,
+    /// Of `lost`: in the receiver's host.
+    pub lost_receiver_host: Option<u64>,
+    /// Of `lost`: in the sender's host.
+    pub lost_sender_host: Option<u64>,
+    /// Datagrams that arrived again.
+    pub duplicates: Option<u64>,
+    /// Distinct datagrams that arrived after a later one.
+    pub reordered: Option<u64>,
+    /// Late and repeated datagrams together, as iperf counts them.
+    pub out_of_order: Option<u64>,
+    /// RFC 3550 jitter at the end.
+    pub jitter_ms: Option<f64>,
+    /// Mean of all its values.
+    pub jitter_mean_ms: Option<f64>,
+}
+
+/// Who counted a receiver's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counter {
+    /// A tapeline.
+    Tapeline,
+    /// A server of iperf 2's protocol, in its report.
+    Iperf2Report,
+    /// A server of iperf3's protocol, in its results.
+    Iperf3Results,
+}
+
+impl UdpReceiver {
+    /// Of a receiver's numbers; `behind` were lost behind the last datagram that it saw.
+    pub(super) fn of(receive: &UdpReceive, behind: u64, counter: Counter) -> Self {
+        let lost = receive.lost + behind;
+        let sent = receive.total + behind;
+        let own = counter == Counter::Tapeline;
+        let in_host = receive.lost_in_host;
+        Self {
+            packets: Some(receive.received),
+            lost: Some(lost),
+            lost_percent: (sent > 0).then(|| 100.0 * lost as f64 / sent as f64),
+            lost_network: None,
+            lost_receiver_host: in_host,
+            lost_sender_host: None,
+            duplicates: own.then_some(receive.duplicates),
+            reordered: own.then_some(receive.reordered),
+            out_of_order: Some(receive.out_of_order),
+            jitter_ms: receive
+                .jitter
+                .filter(|_| counter != Counter::Iperf2Report)
+                .and_then(millis),
+            jitter_mean_ms: receive
+                .jitter_mean
+                .filter(|_| counter != Counter::Iperf3Results)
+                .and_then(millis),
+        }
+    }
+}
+
+impl Receiver {
+    /// Of a receiver's total.
+    pub(super) fn of(row: &Row, behind: u64, counter: Counter) -> Self {
+        let udp = match &row.measure {
+            Measure::UdpReceive(receive) => Some(UdpReceiver::of(receive, behind, counter)),
+            _ => None,
+        };
+        Self {
+            end: End::of(row),
+            udp,
+        }
+    }
+
+    /// Of a receiver of which nothing is known.
+    pub(super) fn unknown(udp: bool) -> Self {
+        Self {
+            end: End::default(),
+            udp: udp.then(UdpReceiver::default),
+        }
+    }
+}
+
+/// Requests and responses of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Exchange {
+    /// Responses that came.
+    pub responses: u64,
+    /// Responses per second, back to back: 1 over the mean round trip.
+    pub per_second: Option<f64>,
+    /// Bytes of requests.
+    pub request_bytes: u64,
+    /// Bytes of responses.
+    pub response_bytes: u64,
+    /// Segments that were sent again.
+    pub retransmits: Option<u64>,
+}
+
+/// Durations of connecting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Connects {
+    /// Of connections that were made.
+    #[serde(flatten)]
+    pub times: DelaySummary,
+    /// Attempts that failed.
+    pub failed: u64,
+}

@@ -1,0 +1,51 @@
+//! tapeline's own report of a test, as data.
+//!
+//! ```text
+//! Event ─► Assembler ─► Step ─┬─ DocumentJson    a document for each test (--json)
+//!              │              ├─ DocumentStream  a line for each event (--json-stream)
+//!            Tale             └─ DocumentCsv     a row for each flow and interval (--csv)
+//!        one test so far
+//! ```
+//!
+//! The names of all members are published: they are part of [`SCHEMA`], whose number rises
+//! when one of them goes or changes its meaning. What is not known is `null`.
+
+mod assembler;
+mod csv;
+mod delay;
+mod flow;
+mod interval;
+mod json;
+mod report;
+mod stream;
+mod sum;
+mod tale;
+mod warning;
+
+pub use assembler::{Assembler, Occasion, Planned, PlannedLimit, Step};
+pub use csv::DocumentCsv;
+pub use delay::{DelaySummary, DelayClock, OneWayDelay};
+pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, UdpReceiver};
+pub use interval::{CountedBy, Interval};
+pub use json::DocumentJson;
+pub use report::{
+    Failure, FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict, Workload,
+};
+pub use stream::DocumentStream;
+pub use sum::{DirectionSum, Sum};
+pub use warning::{Warning, WarningSeverity};
+
+/// A span in seconds.
+pub(crate) fn seconds(span: std::time::Duration) -> f64 {
+    span.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests;
+
+/// Seconds as milliseconds, to the nanosecond; `None` when they are no number.
+pub(crate) fn millis(seconds: f64) -> Option<f64> {
+    seconds
+        .is_finite()
+        .then(|| (seconds * 1e9).round() / 1e6)
+}

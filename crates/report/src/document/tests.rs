@@ -1,0 +1,298 @@
+//! Small tests, told as events.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use serde_json::Value;
+
+use super::*;
+use crate::model::{
+    ClientBanner, Connected, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject, TcpSend,
+    TcpState, UdpReceive, UdpSend,
+};
+use crate::render::{Output, Renderer};
+use crate::style::Style;
+
+/// 2026-11-20 23:05:56 UTC.
+const START: WallTime = WallTime::from_nanos(1_795_215_956_108_000_000);
+
+fn tag(id: u32) -> FlowTag {
+    FlowTag {
+        id: FlowId(id),
+        reversed: false,
+    }
+}
+
+fn ends() -> (SocketAddr, SocketAddr) {
+    let socket = |text: &str| text.parse().expect("an address");
+    (socket("192.0.2.1:46976"), socket("192.0.2.2:5001"))
+}
+
+fn row(id: u32, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Row {
+    let (local, peer) = ends();
+    Row {
+        subject: Subject::Flow(tag(id)),
+        phase: Phase::Interval,
+        span: Span {
+            start: Duration::from_millis(start),
+            end: Duration::from_millis(end),
+        },
+        ended: START + Duration::from_millis(end),
+        bytes,
+        endpoints: Some(Endpoints {
+            local,
+            peer,
+            local_sends: true,
+        }),
+        trip_times: false,
+        measure,
+    }
+}
+
+/// A TCP sender's row.
+pub(super) fn tcp_row(id: u32, span: (u64, u64), bytes: u64) -> Row {
+    let state = TcpState {
+        cwnd_packets: Some(10),
+        mss: Some(1448),
+        rtt_micros: Some(422),
+        ..TcpState::default()
+    };
+    let send = TcpSend {
+        writes: 1,
+        retransmits: Some(3),
+        state: Some(state),
+        ..TcpSend::default()
+    };
+    row(id, span, bytes, Measure::TcpSend(send))
+}
+
+fn total(row: Row) -> Event {
+    Event::Row(Row {
+        phase: Phase::Total,
+        ..row
+    })
+}
+
+fn connected(id: u32, peer: &str) -> Event {
+    let peer = peer.parse().expect("an address");
+    Event::Connected(Connected {
+        at: Some(START),
+        ..Connected::new(tag(id), ends().0, peer)
+    })
+}
+
+fn occasion(role: Role, transport: &'static str) -> Occasion {
+    Occasion {
+        version: "0.0.0".to_owned(),
+        command: "tapeline -c server".to_owned(),
+        role,
+        planned: (role == Role::Client).then(|| Planned {
+            host: "server".to_owned(),
+            transport,
+            direction: TestShape::Forward,
+            workload: Workload::Stream,
+            limit: PlannedLimit::Time(Duration::from_secs(2)),
+            omit: Duration::ZERO,
+            streams: 1,
+            interval: None,
+        }),
+        style: Style::default(),
+    }
+}
+
+/// What a renderer makes of events.
+fn lines(mut renderer: impl Renderer, events: &[Event]) -> String {
+    let mut out = Output::default();
+    for event in events {
+        renderer.render(event, &mut out);
+    }
+    renderer.finish(&mut out);
+    assert_eq!(out.stderr, "");
+    out.stdout
+}
+
+fn document(events: &[Event]) -> Value {
+    let text = lines(DocumentJson::new(occasion(Role::Client, "tcp")), events);
+    serde_json::from_str(&text).expect("one document")
+}
+
+#[test]
+fn what_the_other_end_counted_is_unknown() {
+    let document = document(&[
+        Event::Connecting(ClientBanner::new("server", 5001, Transport::Tcp)),
+        connected(1, "192.0.2.2:5001"),
+        Event::Row(tcp_row(1, (0, 1000), 125_000)),
+        Event::Row(tcp_row(1, (1000, 2000), 125_000)),
+        total(tcp_row(1, (0, 2000), 250_000)),
+    ]);
+    assert_eq!(document["schema"], "tapeline-report/1");
+    let flow = &document["flows"][0];
+    assert_eq!(flow["id"], 1);
+    assert_eq!(flow["direction"], "forward");
+    assert_eq!(flow["local"], "192.0.2.1:46976");
+    assert_eq!(flow["sender"]["bytes"], 250_000);
+    assert_eq!(flow["sender"]["bits_per_second"], 1e6);
+    assert_eq!(flow["sender"]["retransmits"], 3);
+    assert_eq!(flow["sender"]["cwnd_bytes"], 14_480);
+    for member in ["bytes", "seconds", "bits_per_second", "cpu_percent"] {
+        assert!(flow["receiver"].as_object().expect("an end").contains_key(member));
+        assert_eq!(flow["receiver"][member], Value::Null, "{member}");
+    }
+    assert_eq!(flow["rtt"]["samples"], 3);
+    assert_eq!(flow["rtt"]["max_ms"], 0.422);
+    assert_eq!(document["intervals"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["intervals"][1]["start"], 1.0);
+    assert_eq!(document["sum"]["sender"]["bytes"], 250_000);
+    assert_eq!(document["test"]["complete"], true);
+    assert_eq!(document["error"], Value::Null);
+}
+
+#[test]
+fn a_report_of_the_old_protocol_tells_what_it_has() {
+    let receive = UdpReceive {
+        received: 90,
+        total: 100,
+        lost: 10,
+        out_of_order: 4,
+        jitter: Some(0.001),
+        jitter_mean: Some(0.001),
+        ..UdpReceive::default()
+    };
+    let send = UdpSend {
+        writes: 101,
+        ..UdpSend::default()
+    };
+    let mut row_received = row(1, (0, 1000), 90_000, Measure::UdpReceive(receive));
+    row_received.phase = Phase::Total;
+    let text = lines(
+        DocumentJson::new(occasion(Role::Client, "udp")),
+        &[
+            connected(1, "192.0.2.2:5001"),
+            total(row(1, (0, 1000), 100_000, Measure::UdpSend(send))),
+            Event::ServerReport {
+                row: row_received,
+                enhanced: false,
+            },
+        ],
+    );
+    let document: Value = serde_json::from_str(&text).expect("one document");
+    let receiver = &document["flows"][0]["receiver"];
+    assert_eq!(receiver["packets"], 90);
+    assert_eq!(receiver["lost"], 10);
+    assert_eq!(receiver["lost_percent"], 10.0);
+    assert_eq!(receiver["out_of_order"], 4);
+    assert_eq!(receiver["jitter_mean_ms"], 1.0);
+    for member in ["lost_network", "duplicates", "reordered", "jitter_ms"] {
+        assert_eq!(receiver[member], Value::Null, "{member}");
+    }
+    assert_eq!(document["flows"][0]["sender"]["packets"], 101);
+    assert_eq!(document["sum"]["receiver"]["lost"], 10);
+}
+
+#[test]
+fn a_test_that_was_not_begun_has_a_document() {
+    let refused = Notice::Unresolvable {
+        host: "server".to_owned(),
+        reason: "Unknown host".to_owned(),
+    };
+    let document = document(&[Event::Notice(refused)]);
+    assert_eq!(document["error"]["id"], "unresolvable");
+    assert_eq!(document["test"]["complete"], false);
+    assert_eq!(document["flows"], Value::Array(Vec::new()));
+    assert_eq!(document["warnings"][0]["severity"], "error");
+}
+
+#[test]
+fn an_interrupted_test_says_so() {
+    let document = document(&[
+        connected(1, "192.0.2.2:5001"),
+        total(tcp_row(1, (0, 500), 1000)),
+        Event::Notice(Notice::Interrupted),
+    ]);
+    assert_eq!(document["test"]["interrupted"], true);
+    assert_eq!(document["test"]["complete"], false);
+    assert_eq!(document["error"], Value::Null);
+    assert_eq!(document["warnings"][0]["id"], "interrupted");
+}
+
+#[test]
+fn each_test_of_a_server_is_a_line() {
+    let receive = |id, at: &str, span| {
+        let mut row = row(id, span, 1000, Measure::TcpReceive(Default::default()));
+        row.phase = Phase::Total;
+        [connected(id, at), Event::Row(row)]
+    };
+    let mut events = receive(1, "192.0.2.7:1000", (0, 1000)).to_vec();
+    events.extend(receive(2, "192.0.2.8:1000", (0, 3000)));
+    events.push(Event::Idle);
+    events.extend(receive(3, "192.0.2.7:1001", (0, 5000)));
+    let server = || DocumentJson::new(occasion(Role::Server, "tcp"));
+    let text = lines(server(), &events);
+    let peers: Vec<Value> = text
+        .lines()
+        .map(|line| {
+            let document: Value = serde_json::from_str(line).expect("a document in a line");
+            assert_eq!(document["flows"].as_array().map(Vec::len), Some(1));
+            assert_eq!(document["flows"][0]["sender"]["bytes"], Value::Null);
+            document["peer"]["address"].clone()
+        })
+        .collect();
+    assert_eq!(peers, ["192.0.2.7", "192.0.2.8", "192.0.2.7"]);
+}
+
+#[test]
+fn a_stream_ends_with_the_document() {
+    let stream = DocumentStream::new(occasion(Role::Client, "tcp"));
+    let text = lines(
+        stream,
+        &[
+            connected(1, "192.0.2.2:5001"),
+            Event::Row(tcp_row(1, (0, 1000), 125_000)),
+            Event::Notice(Notice::Interrupted),
+            total(tcp_row(1, (0, 1000), 125_000)),
+        ],
+    );
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let events: Vec<&Value> = lines.iter().map(|line| &line["event"]).collect();
+    assert_eq!(events, ["start", "interval", "warning", "end"]);
+    assert_eq!(lines[1]["data"]["bytes"], 125_000);
+    assert_eq!(lines[3]["data"]["flows"][0]["sender"]["bytes"], 125_000);
+    assert_eq!(lines[3]["data"]["intervals"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn rows_that_were_missed_are_counted() {
+    let mut stream = DocumentStream::new(occasion(Role::Client, "tcp"));
+    let mut out = Output::default();
+    stream.render(&connected(1, "192.0.2.2:5001"), &mut out);
+    out.clear();
+    stream.missed(3, &mut out);
+    assert_eq!(out.stdout, "{\"event\":\"missed\",\"data\":{\"intervals\":3}}\n");
+    out.clear();
+    stream.finish(&mut out);
+    let end: Value = serde_json::from_str(&out.stdout).expect("JSON");
+    assert_eq!(end["data"]["test"]["intervals_missing"], 3);
+}
+
+#[test]
+fn csv_has_a_row_for_each_flow_and_interval() {
+    let csv = DocumentCsv::new(occasion(Role::Client, "tcp"));
+    let text = lines(
+        csv,
+        &[
+            connected(1, "192.0.2.2:5001"),
+            Event::Row(tcp_row(1, (0, 1000), 125_000)),
+            Event::Row(tcp_row(2, (0, 1000), 250_000)),
+            total(tcp_row(1, (0, 1000), 125_000)),
+        ],
+    );
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0][..4], ["test", "flow", "direction", "counted_by"]);
+    assert_eq!(rows[2][..4], ["1", "2", "forward", "sender"]);
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+}
