@@ -1,43 +1,72 @@
-//! Where the report goes: standard output or the file of `-o`.
+//! Where a report goes: standard output, a file that grows, a file that is replaced whole.
 
 use std::fs::OpenOptions;
 use std::io::{self, LineWriter, Write};
+use std::path::Path;
 
+use tapeline_base::Role;
 use tapeline_sys::reason;
 
 use crate::message::CliMessage;
-use crate::presentation::{Presentation, TextStyle};
+use crate::presentation::{DocumentForm, TextStyle};
+use crate::whole_file::WholeFile;
 
-/// Opens the report's destination, line by line in either case, so that nothing is lost
-/// when the process is killed and a reader sees each row at once. A file is appended to.
+/// Opens the destination of a form. Standard output and files that grow are written line by line,
+/// so that nothing is lost when the process is killed and a reader sees each row at once. A
+/// client's documents appear whole or not at all.
 ///
 /// # Errors
 /// The message that says why the file cannot be written.
-pub(crate) fn open(presentation: &Presentation) -> Result<Box<dyn Write + Send>, CliMessage> {
-    let Some(path) = &presentation.output_file else {
+pub(crate) fn open(
+    style: TextStyle,
+    path: Option<&Path>,
+    role: Role,
+) -> Result<Box<dyn Write + Send>, CliMessage> {
+    let Some(path) = path else {
         return Ok(Box::new(io::stdout()));
     };
-    match OpenOptions::new().create(true).append(true).open(path) {
-        Ok(file) => Ok(Box::new(LineWriter::new(file))),
-        Err(error) => Err(CliMessage::err(match presentation.style {
-            TextStyle::Native => {
-                format!(
-                    "tapeline: cannot write to {}: {}",
-                    path.display(),
-                    reason(&error)
-                )
-            }
-            TextStyle::Iperf3(_) => {
-                format!(
-                    "iperf3: error - unable to open log file: {}",
-                    reason(&error)
-                )
-            }
-            TextStyle::Iperf2Text | TextStyle::Csv => {
-                format!("freopen stdout\n failed: {}", reason(&error))
-            }
-        })),
-    }
+    let opened: io::Result<Box<dyn Write + Send>> = if is_whole(style, role) && replaceable(path) {
+        WholeFile::create(path).map(|file| Box::new(file) as _)
+    } else {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.map(|file| Box::new(LineWriter::new(file)) as _)
+    };
+    opened.map_err(|error| refusal(style, path, &error))
+}
+
+/// Whether a form is written at once, when the test is over: files of it are replaced.
+pub(crate) fn is_whole(style: TextStyle, role: Role) -> bool {
+    let whole = matches!(
+        style,
+        TextStyle::Document(DocumentForm::Json | DocumentForm::Csv)
+    );
+    whole && role == Role::Client
+}
+
+/// Whether a file can take the place of what is there; devices and pipes are written to.
+fn replaceable(path: &Path) -> bool {
+    path.metadata().map_or(true, |known| known.is_file())
+}
+
+fn refusal(style: TextStyle, path: &Path, error: &io::Error) -> CliMessage {
+    CliMessage::err(match style {
+        TextStyle::Native | TextStyle::Document(_) => {
+            format!(
+                "tapeline: cannot write to {}: {}",
+                path.display(),
+                reason(error)
+            )
+        }
+        TextStyle::Iperf3(_) => {
+            format!(
+                "iperf3: error - unable to open log file: {}",
+                reason(error)
+            )
+        }
+        TextStyle::Iperf2Text | TextStyle::Csv => {
+            format!("freopen stdout\n failed: {}", reason(error))
+        }
+    })
 }
 
 #[cfg(test)]
@@ -48,10 +77,9 @@ mod tests {
     fn a_file_is_appended_to() {
         let directory = tempfile::tempdir().expect("temporary directory");
         let path = directory.path().join("report");
-        let mut presentation = Presentation::new(TextStyle::Native);
-        presentation.output_file = Some(path.clone());
         for line in ["one", "two"] {
-            let mut output = open(&presentation).expect("a writable file");
+            let mut output =
+                open(TextStyle::Native, Some(&path), Role::Client).expect("a writable file");
             writeln!(output, "{line}").expect("a written line");
         }
         assert_eq!(
@@ -62,19 +90,52 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_written_is_named() {
-        let mut presentation = Presentation::new(TextStyle::Iperf2Text);
-        presentation.output_file = Some("/no/such/directory/x".into());
-        let message = open(&presentation).err().expect("an error");
+        let path = Some(Path::new("/no/such/directory/x"));
+        let refused = |style| {
+            let opened = open(style, path, Role::Client);
+            opened.err().expect("an error").text
+        };
         assert_eq!(
-            message.text,
+            refused(TextStyle::Iperf2Text),
             "freopen stdout\n failed: No such file or directory"
         );
-        presentation.style = TextStyle::Native;
-        let message = open(&presentation).err().expect("an error");
-        assert!(
-            message
-                .text
-                .starts_with("tapeline: cannot write to /no/such/directory/x: ")
-        );
+        for style in [
+            TextStyle::Native,
+            TextStyle::Document(DocumentForm::Json),
+            TextStyle::Document(DocumentForm::Stream),
+        ] {
+            let text = refused(style);
+            assert!(
+                text.starts_with("tapeline: cannot write to /no/such/directory/x: "),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn documents_replace_what_was_there() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let path = directory.path().join("report");
+        std::fs::write(&path, "old").expect("a file");
+        let form = TextStyle::Document(DocumentForm::Json);
+        let mut output = open(form, Some(&path), Role::Client).expect("a writable file");
+        write!(output, "{{}}").expect("a written document");
+        let read = || std::fs::read_to_string(&path).expect("the report");
+        assert_eq!(read(), "old");
+        output.flush().expect("a file in its place");
+        assert_eq!(read(), "{}");
+        // A server's lines are added.
+        let mut output = open(form, Some(&path), Role::Server).expect("a writable file");
+        writeln!(output, "{{}}").expect("a written line");
+        assert_eq!(read(), "{}{}\n");
+    }
+
+    #[test]
+    fn a_device_is_not_replaced() {
+        let null = Path::new("/dev/null");
+        if null.exists() {
+            assert!(!replaceable(null));
+        }
+        assert!(replaceable(Path::new("/no/such/file")));
     }
 }

@@ -15,6 +15,28 @@ pub enum TextStyle {
     Csv,
     /// iperf3 3.22's.
     Iperf3(Iperf3Form),
+    /// tapeline's own, for programs.
+    Document(DocumentForm),
+}
+
+/// Forms of tapeline's own report for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentForm {
+    /// `--json`: a document for each test.
+    Json,
+    /// `--json-stream`: a line of JSON for each event.
+    Stream,
+    /// `--csv`: a row for each flow and interval.
+    Csv,
+}
+
+/// A form that goes to a file of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentFile {
+    /// The form.
+    pub form: DocumentForm,
+    /// The file.
+    pub path: PathBuf,
 }
 
 /// The forms that iperf3 has.
@@ -65,6 +87,8 @@ pub struct Presentation {
     pub sum_only: bool,
     /// `-o`: append the report to this file; `None` is standard output.
     pub output_file: Option<PathBuf>,
+    /// `--json=FILE` and the like: written beside the other output.
+    pub files: Vec<DocumentFile>,
     /// `--logfile`: lines of standard error go to the file too.
     pub errors_to_file: bool,
     /// `-V` (iperf3).
@@ -92,6 +116,7 @@ impl Presentation {
             exclude: Exclusions::default(),
             sum_only: false,
             output_file: None,
+            files: Vec::new(),
             errors_to_file: false,
             verbose: false,
             title: None,
@@ -99,5 +124,10 @@ impl Presentation {
             timestamps: None,
             debug: 0,
         }
+    }
+
+    /// Whether any output is for programs.
+    pub(crate) fn has_documents(&self) -> bool {
+        matches!(self.style, TextStyle::Document(_)) || !self.files.is_empty()
     }
 }

@@ -1,7 +1,7 @@
 //! Options for the output, and the rest.
 
 use super::Section::{Both, Misc, Server};
-use super::{Group, OptionId as Id, OptionSpec, Sides};
+use super::{Group, OptionId as Id, OptionSpec, Personalities, Sides};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Enhanced, Some('e'), "enhanced")
@@ -42,6 +42,25 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::ANY)
         .help(Group::Output, "append the report to a file")
         .listed(&[(Both, "<filename>", "append the report to this file")]),
+    OptionSpec::new(Id::Json, None, "json")
+        .optional_value("FILE")
+        .only(Personalities::Native)
+        .help(Group::Output, "the results as a JSON document")
+        .details(
+            "Instead of the text, or beside it in FILE, which appears when it is complete. A server \
+             writes a line with a document for each test.",
+        ),
+    OptionSpec::new(Id::JsonStream, None, "json-stream")
+        .optional_value("FILE")
+        .only(Personalities::Native)
+        .help(Group::Output, "a line of JSON for each event, as it happens"),
+    OptionSpec::new(Id::DocumentCsv, None, "csv")
+        .optional_value("FILE")
+        .only(Personalities::Native)
+        .help(
+            Group::Output,
+            "a row of comma-separated values for each flow and interval",
+        ),
     OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
         .value("LETTERS")
         .variable(18, "IPERF_REPORTEXCLUDE")

@@ -3,6 +3,7 @@
 use crate::message::CliMessage;
 use crate::options::{OptionId as Id, Sides};
 use crate::plan::HelpPage;
+use crate::presentation::DocumentForm;
 use crate::raw::{Given, Origin};
 use crate::values::Endpoint;
 
@@ -137,6 +138,9 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::Output => {
             settings.presentation.output_file = given.value.as_ref().map(Into::into);
         }
+        Id::Json => shown::document(settings, given, DocumentForm::Json, log)?,
+        Id::JsonStream => shown::document(settings, given, DocumentForm::Stream, log)?,
+        Id::DocumentCsv => shown::document(settings, given, DocumentForm::Csv, log)?,
         Id::SuggestWindowSize => {
             log.say(CliMessage::err(
                 "The -W option is not available in this release",

@@ -59,7 +59,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         length: write_length(settings),
         pace: settings.client_pace(),
         parallel: settings.parallel.unwrap_or(1),
-        interval: settings.interval,
+        interval: settings.told_interval(),
         socket: socket(settings),
         connect_sync: !settings.no_connect_sync,
         retry: settings
@@ -115,7 +115,7 @@ pub(super) fn server(
         bind: bind(settings, log)?,
         only_from: only_from(settings, resolver, log)?,
         length: settings.length,
-        interval: settings.interval,
+        interval: settings.told_interval(),
         time: server_time(settings),
         connections: settings.parallel,
         single_client: settings.single_client,

@@ -73,7 +73,7 @@ pub(super) fn service(settings: &Settings) -> ServedProtocols {
     }
     let default = Iperf3Server::default();
     ServedProtocols::Both(Iperf3Server {
-        interval: settings.interval,
+        interval: settings.told_interval(),
         most_tests: settings.peer.most.unwrap_or(default.most_tests),
         ..default
     })
@@ -135,6 +135,9 @@ fn is_known(id: Id) -> bool {
             | Id::HideIps
             | Id::Utc
             | Id::Output
+            | Id::Json
+            | Id::JsonStream
+            | Id::DocumentCsv
     )
 }
 

@@ -209,6 +209,7 @@ pub(super) fn parallel(settings: &mut Settings, given: &Given, log: &mut Log) ->
 /// `-i`. Under tapeline 0 is no reports, as in iperf 1.7.
 pub(super) fn interval(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
     let text = given.text();
+    settings.interval_given = true;
     if text.starts_with(['f', 'F']) {
         return latency::by_frame(settings, given, log);
     }

@@ -1,8 +1,10 @@
 //! Options of the output that carry a value.
 
+use std::time::Duration;
+
 use tapeline_base::FormatLetter;
 
-use crate::presentation::{Iperf3Form, TextStyle};
+use crate::presentation::{DocumentFile, DocumentForm, Iperf3Form, TextStyle};
 use crate::raw::Given;
 
 use super::log::{Log, Stop};
@@ -17,6 +19,7 @@ pub(super) fn format(settings: &mut Settings, given: &Given, log: &mut Log) -> R
         _ => None,
     };
     if let Some(form) = form.filter(|_| !settings.iperf()) {
+        one_form(settings, given, log)?;
         settings.presentation.style = TextStyle::Iperf3(form);
         return Ok(());
     }
@@ -43,6 +46,7 @@ pub(super) fn report_style(
 ) -> Result<(), Stop> {
     let text = given.text();
     if text.starts_with(['c', 'C']) {
+        one_form(settings, given, log)?;
         let presentation = &mut settings.presentation;
         presentation.style = TextStyle::Csv;
         presentation.exclude.connections = true;
@@ -58,6 +62,59 @@ pub(super) fn report_style(
         "",
     );
     Ok(())
+}
+
+/// `--json`, `--json-stream`, `--csv`: with a file beside the other outputs, without one instead of
+/// the text.
+pub(super) fn document(
+    settings: &mut Settings,
+    given: &Given,
+    form: DocumentForm,
+    log: &mut Log,
+) -> Result<(), Stop> {
+    let Some(path) = &given.value else {
+        one_form(settings, given, log)?;
+        settings.presentation.style = TextStyle::Document(form);
+        return Ok(());
+    };
+    let option = given.named();
+    if path.is_empty() {
+        return Err(log.fatal("", format!("{option}: a file has a name")));
+    }
+    let path = path.into();
+    let files = &mut settings.presentation.files;
+    if files.iter().any(|file| file.path == path) {
+        return Err(log.fatal("", format!("{option}: another output goes to this file")));
+    }
+    files.push(DocumentFile { form, path });
+    Ok(())
+}
+
+/// Standard output has one form.
+fn one_form(settings: &Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    if settings.iperf() || settings.presentation.style == TextStyle::Native {
+        return Ok(());
+    }
+    let option = given.named();
+    Err(log.fatal(
+        "",
+        format!("{option}: standard output has one form; name files, as in --json=FILE --csv=FILE"),
+    ))
+}
+
+/// The interval of documents without `-i`.
+const DOCUMENT_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Settings {
+    /// The interval that is told. Forms for programs have one unless `-i 0` says otherwise;
+    /// `--connect-only` takes it for its pace.
+    pub(super) fn told_interval(&self) -> Option<Duration> {
+        let wanted = self.presentation.has_documents()
+            && !self.interval_given
+            && !self.latency.by_frame
+            && self.schedule.connect_only.is_none();
+        self.interval.or(wanted.then_some(DOCUMENT_INTERVAL))
+    }
 }
 
 /// `-x`: one letter per part, in either case.

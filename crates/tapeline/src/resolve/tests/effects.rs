@@ -337,6 +337,9 @@ fn every_option_is_tested() {
             Id::MaxTests,
             Id::OneAtATime,
             // Below.
+            Id::Json,
+            Id::JsonStream,
+            Id::DocumentCsv,
             Id::ZeroCopy,
             Id::Pacing,
         ])
@@ -356,6 +359,45 @@ fn zero_copy_is_an_option_of_tapeline_alone() {
     let over_udp = line(Native, "-c h -u --zero-copy");
     assert!(over_udp.outcome.is_err());
     assert!(said(&over_udp)[0].contains("--zero-copy needs TCP"));
+}
+
+#[test]
+fn results_go_to_programs_in_several_forms_at_once() {
+    let shown = |text: &str| client(Native, &format!("-c h {text}")).1;
+    let json = shown("--json");
+    assert_eq!(json.style, TextStyle::Document(DocumentForm::Json));
+    let both = shown("--json=/tmp/a --csv=/tmp/b");
+    assert_eq!(both.style, TextStyle::Native);
+    let files = [(DocumentForm::Json, "/tmp/a"), (DocumentForm::Csv, "/tmp/b")];
+    let files = files.map(|(form, path)| DocumentFile {
+        form,
+        path: path.into(),
+    });
+    assert_eq!(both.files, files);
+    let mixed = shown("--json-stream --csv=/tmp/b");
+    assert_eq!(mixed.style, TextStyle::Document(DocumentForm::Stream));
+    for wrong in [
+        "--json --csv",
+        "--json -y C",
+        "-f iperf3-json --json",
+        "--json=",
+        "--json=/tmp/a --csv=/tmp/a",
+    ] {
+        let outcome = line(Native, &format!("-c h {wrong}")).outcome;
+        assert_eq!(outcome, Err(ExitCode::Usage), "{wrong}");
+    }
+}
+
+#[test]
+fn forms_for_programs_have_intervals_unless_told_otherwise() {
+    let interval = |text: &str| client(Native, &format!("-c h {text}")).0.interval;
+    assert_eq!(interval(""), None);
+    assert_eq!(interval("--json"), Some(Duration::from_secs(1)));
+    assert_eq!(interval("--csv=/tmp/x -i 0.5"), Some(Duration::from_millis(500)));
+    assert_eq!(interval("--json -i 0"), None);
+    assert_eq!(interval("--json --connect-only"), None);
+    let served = server(Native, "-s --json-stream").0.interval;
+    assert_eq!(served, Some(Duration::from_secs(1)));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tapeline_dialect::{
 use super::*;
 use crate::environment;
 use crate::plan::{HelpPage, Life, TryPlan};
-use crate::presentation::{Presentation, TextStyle};
+use crate::presentation::{DocumentFile, DocumentForm, Presentation, TextStyle};
 use crate::raw;
 use Personality::{Iperf2, Native};
 
