@@ -28,10 +28,13 @@ mod resolve;
 mod run;
 mod values;
 mod version;
+mod whole_file;
 
 pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
 pub use plan::{Document, HelpPage, Iperf3Job, Iperf3Task, Life, Plan, TryPlan};
-pub use presentation::{Exclusions, Iperf3Form, Presentation, TextStyle};
+pub use presentation::{
+    DocumentFile, DocumentForm, Exclusions, Iperf3Form, Presentation, TextStyle,
+};
 pub use resolve::Resolution;

@@ -9,8 +9,8 @@ use tapeline_base::{FlowTag, Role, WallTime};
 use super::interval::Interval;
 use super::report::{Report, TestShape, Workload};
 use super::tale::Tale;
-use super::warning::Warning;
-use crate::model::{Connected, Event, Notice, Row, Subject};
+use super::warning::{of_notice, warning};
+use crate::model::{Connected, Event, Notice, Row, Severity, Subject, Warning};
 use crate::native;
 use crate::style::Style;
 
@@ -197,20 +197,47 @@ impl Assembler {
             Event::StartDelay(delay) => {
                 let calendar = crate::calendar::Calendar::new(self.occasion.style.utc);
                 let said = native::start_delay(delay, &calendar);
-                self.warn(Warning::new("start_passed", said), Some(delay.tag), &mut steps);
+                self.warn(warning("start-time", said), Some(delay.tag), &mut steps);
             }
             Event::ClockCheck(check) => {
                 let said = native::clock_check(check);
-                self.warn(Warning::new("clock_check", said), Some(check.tag), &mut steps);
+                self.warn(warning("clocks-compared", said), Some(check.tag), &mut steps);
             }
             Event::Dropped(line) => {
                 let peer = native::shown(line.peer, &self.occasion.style);
                 let text = format!("turned away {peer}: its permit key is wrong or missing");
-                let warning = Warning::new("turned_away", (native::Severity::Warning, text));
+                let warning = warning("turned-away", (Severity::Warning, text));
                 self.warn(warning, None, &mut steps);
             }
             Event::Idle => self.close_ended(None, &mut steps),
-            Event::Histogram(_)
+            Event::OtherEndFound(other) => {
+                if let Some(tale) = self.only_test() {
+                    tale.other_found(other);
+                }
+            }
+            Event::OtherEnd(other) => {
+                let tags = other.flows.iter().filter_map(|flow| match flow.total.subject {
+                    Subject::Flow(tag) => Some(tag),
+                    _ => None,
+                });
+                if let Some(tale) = self.test_of(tags) {
+                    tale.other_end(other);
+                }
+            }
+            Event::OneWayDelay(delay) => {
+                if let Some(tale) = self.test_of([delay.tag].into_iter()) {
+                    tale.delays(delay);
+                }
+            }
+            Event::Judgement(judgement) => {
+                if let Some(tale) = self.test_of(judgement.flows.iter().copied()) {
+                    tale.judged(judgement);
+                }
+            }
+            Event::OtherProgress(_)
+            | Event::NoOtherEnd(_)
+            | Event::Clocks(_)
+            | Event::Histogram(_)
             | Event::ScheduleErrors(_)
             | Event::Departures(_)
             | Event::Markov(_) => {}
@@ -261,6 +288,18 @@ impl Assembler {
             *begun += 1;
             Tale::new(*begun, keeps)
         })
+    }
+
+    /// The test that runs alone.
+    fn only_test(&mut self) -> Option<&mut Tale> {
+        let single = self.tests.len() == 1;
+        self.tests.values_mut().next().filter(|_| single)
+    }
+
+    /// The test of the first of these flows that has one.
+    fn test_of(&mut self, mut tags: impl Iterator<Item = FlowTag>) -> Option<&mut Tale> {
+        let key = tags.find_map(|tag| self.key_of(tag))?;
+        self.tests.get_mut(&key)
     }
 
     fn owner(&mut self, row: &Row) -> Option<&mut Tale> {
@@ -325,14 +364,16 @@ impl Assembler {
             return;
         };
         self.close_ended(Some(row.ended), steps);
-        self.tell_start(key, steps);
         let role = self.occasion.role;
         let Some(tale) = self.tests.get_mut(&key) else {
             return;
         };
-        if let Some(interval) = tale.row(tag, row, role) {
+        let (number, interval) = (tale.number, tale.row(tag, row, role));
+        // Some things are known from the first row only.
+        self.tell_start(key, steps);
+        if let Some(interval) = interval {
             steps.push(Step::Interval {
-                test: tale.number,
+                test: number,
                 interval: Box::new(interval),
             });
         }
@@ -362,7 +403,7 @@ impl Assembler {
     }
 
     fn notice(&mut self, notice: &Notice, steps: &mut Vec<Step>) {
-        let warning = Warning::of(notice, &self.occasion.style);
+        let warning = of_notice(notice, &self.occasion.style);
         let tag = match notice {
             Notice::ConnectFailed { tag, .. }
             | Notice::ConnectTimedOut { tag, .. }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tapeline_stats::{DelayHistogram, Moments};
 
 use super::millis;
+use crate::model;
 
 /// Count, mean, extremes and percentiles of delays, milliseconds. A percentile is known when at
 /// least one sample lies above it.
@@ -97,6 +98,32 @@ pub struct OneWayDelay {
 }
 
 impl OneWayDelay {
+    /// As told for a flow whose data this end `sends`.
+    pub(super) fn told(delay: &model::OneWayDelay, sends: bool) -> Self {
+        let (offset_ms, bound_ms, clock) = match delay.clock {
+            model::DelayClock::Estimated(estimate) => {
+                // The other end's clock less this end's.
+                let offset = if sends { estimate.offset } else { -estimate.offset };
+                (millis(offset), millis(estimate.bound), DelayClock::Estimated)
+            }
+            model::DelayClock::AssumedSynchronised => {
+                (None, None, DelayClock::AssumedSynchronised)
+            }
+        };
+        Self {
+            delays: DelaySummary {
+                samples: Some(delay.samples),
+                min_ms: millis(delay.min),
+                mean_ms: millis(delay.mean),
+                max_ms: millis(delay.max),
+                ..DelaySummary::default()
+            },
+            offset_ms,
+            bound_ms,
+            clock,
+        }
+    }
+
     /// Delays by two clocks that are said to agree.
     pub(super) fn assumed(moments: &Moments) -> Option<Self> {
         DelaySummary::of_moments(moments).map(|delays| Self {

@@ -10,6 +10,7 @@
 //! The names of all members are published: they are part of [`SCHEMA`], whose number rises
 //! when one of them goes or changes its meaning. What is not known is `null`.
 
+mod account;
 mod assembler;
 mod csv;
 mod delay;
@@ -33,11 +34,10 @@ pub use report::{
 };
 pub use stream::DocumentStream;
 pub use sum::{DirectionSum, Sum};
-pub use warning::{Warning, WarningSeverity};
 
-/// A span in seconds.
+/// A span in seconds, to the nanosecond.
 pub(crate) fn seconds(span: std::time::Duration) -> f64 {
-    span.as_secs_f64()
+    (span.as_secs_f64() * 1e9).round() / 1e9
 }
 
 #[cfg(test)]

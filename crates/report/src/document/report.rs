@@ -1,11 +1,13 @@
 //! The document as a whole.
 
 use serde::Serialize;
+use tapeline_stats::LimitedBy;
 
 use super::flow::{Connects, Flow};
 use super::interval::Interval;
 use super::sum::Sum;
-use super::warning::Warning;
+use crate::model::Warning;
+use crate::native::finding_words;
 
 /// Name and version of the document's form.
 pub const SCHEMA: &str = "tapeline-report/1";
@@ -173,10 +175,23 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The limit.
-    pub limited_by: String,
-    /// How sure that is, 0 to 1.
-    pub confidence: f64,
-    /// What speaks for it.
+    /// The limit: `network`, `sender_cpu`, `receiver_cpu`, `send_buffer`, `receive_window`,
+    /// `receive_buffer`, `application`, `pacing` or `reporter`; `null` when the evidence does not
+    /// tell.
+    pub limited_by: Option<&'static str>,
+    /// How sure that is: `low`, `medium` or `high`.
+    pub confidence: &'static str,
+    /// What it rests on, the weightiest first.
     pub evidence: Vec<String>,
+}
+
+impl Verdict {
+    /// In words.
+    pub(super) fn of(verdict: &tapeline_stats::Verdict) -> Self {
+        Self {
+            limited_by: verdict.limited_by.map(LimitedBy::id),
+            confidence: verdict.certainty.id(),
+            evidence: verdict.findings.iter().map(finding_words).collect(),
+        }
+    }
 }

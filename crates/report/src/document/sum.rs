@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::flow::{End, Flow, Receiver, Sender, SenderDetails, UdpReceiver, rate};
-use super::report::FlowDirection;
+use super::report::{FlowDirection, Verdict};
 
 /// All flows of a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -31,6 +31,8 @@ pub struct DirectionSum {
     pub sender: Sender,
     /// What its receivers counted.
     pub receiver: Receiver,
+    /// What limited it; `null` when that is not known.
+    pub verdict: Option<Verdict>,
 }
 
 impl Sum {
@@ -53,6 +55,7 @@ impl Sum {
                 flows: its.len(),
                 sender: sender(&its),
                 receiver: receiver(&its),
+                verdict: None,
             })
         });
         Self {

@@ -1,7 +1,11 @@
 //! Conditions as documents tell them.
 
+use serde::Serialize;
+
 /// How grave a condition is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Something to know; the numbers hold.
     Note,
@@ -25,7 +29,8 @@ impl Severity {
 
 /// A condition with a name that does not change between versions. The other end may send
 /// names that this one does not know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Its name, lower case with hyphens; `tapeline explain` knows it.
     pub id: String,

@@ -10,7 +10,7 @@ use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
 use tapeline_sys::{is_running, reason, run_on_processor};
 
 use super::adorned::{END_OF_SERVER, interruption};
-use super::{Run, serve, settings, signals};
+use super::{Run, occasion, serve, settings, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
 
@@ -35,6 +35,7 @@ fn client(plan: &Iperf3Client, job: &Iperf3Job) -> ExitCode {
         settings(&job.presentation),
         plan.interval.is_some(),
         &job.presentation,
+        &occasion::iperf3_client(plan, &job.presentation),
     ) {
         Ok(run) => run,
         Err(code) => return code,

@@ -4,13 +4,15 @@
 //! prints, and returns the exit code. Nothing here looks at options.
 //!
 //! ```text
-//! dialect ─► Reporter ─ Event ─► Printer (bounded queue, own thread) ─► renderer ─► stdout
+//! dialect ─► Reporter ─ Event ─► Printers (bounded queue, own thread) ─► renderer ─► stdout, files
 //!    ▲
 //!    └─ Interruption ◄─ signals
 //! ```
 
 mod adorned;
 mod iperf3;
+mod occasion;
+mod outputs;
 mod printer;
 mod signals;
 mod trial;
@@ -22,13 +24,14 @@ use tapeline_dialect::{
     ClientPlan, Interruption, Reporter, ReporterSettings, Server, ServerPlan, ServerStopper,
     run_client,
 };
+use tapeline_report::document::Occasion;
 use tapeline_report::{Event, Iperf3Output, Notice};
 use tapeline_sys::{Daemon, reason};
 
 use crate::message::{self, CliMessage};
 use crate::plan::Life;
 use crate::presentation::{Iperf3Form, Presentation, TextStyle};
-use printer::{Printer, renderer};
+use outputs::Outputs;
 
 pub(crate) use iperf3::iperf3;
 pub(crate) use printer::refusal;
@@ -39,7 +42,7 @@ pub(crate) use trial::trial;
 fn settings(presentation: &Presentation) -> ReporterSettings {
     ReporterSettings {
         partial_share: match presentation.style {
-            TextStyle::Native => 0.05,
+            TextStyle::Native | TextStyle::Document(_) => 0.05,
             TextStyle::Iperf3(_) => 0.0,
             TextStyle::Iperf2Text | TextStyle::Csv => 0.25,
         },
@@ -56,7 +59,7 @@ fn cannot(reason: &str) -> ExitCode {
 
 /// What every run needs: output, a reporter in front of it, a way to be interrupted.
 struct Run {
-    printer: Printer,
+    outputs: Outputs,
     reporter: Reporter,
     interruption: Interruption,
 }
@@ -67,19 +70,16 @@ impl Run {
         settings: ReporterSettings,
         interval: bool,
         presentation: &Presentation,
+        occasion: &Occasion,
     ) -> Result<Self, ExitCode> {
         let interruption =
             Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))?;
-        let printer = Printer::start(
-            renderer(presentation, interval),
-            presentation,
-            role,
-            &interruption,
-        )?;
-        let reporter = Reporter::start(settings, printer.sink())
+        let outputs =
+            Outputs::start(presentation, interval, occasion, role, &interruption)?;
+        let reporter = Reporter::start(settings, outputs.sink())
             .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
         Ok(Self {
-            printer,
+            outputs,
             reporter,
             interruption,
         })
@@ -88,7 +88,7 @@ impl Run {
     /// Prints what is left; a failed output makes the run a failure.
     fn end(self, code: ExitCode) -> ExitCode {
         self.reporter.finish();
-        self.printer.finish(code)
+        self.outputs.finish(code)
     }
 }
 
@@ -111,6 +111,7 @@ pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode
         settings(presentation),
         plan.interval.is_some(),
         presentation,
+        &occasion::client(plan, presentation),
     ) {
         Ok(run) => run,
         Err(code) => return code,
@@ -153,6 +154,7 @@ fn serve<T>(
         settings(presentation),
         plan.interval.is_some(),
         presentation,
+        &occasion::server(presentation),
     ) {
         Ok(run) => run,
         Err(code) => return code,

@@ -10,50 +10,22 @@ use std::thread::JoinHandle;
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::{
-    Event, Exclude, Iperf2Csv, Iperf2Text, Iperf3Json, Iperf3Style, Iperf3Text, NativeText, Output,
-    Phase, Renderer, Style, Terminal, TestFailure,
+    Event, Iperf3Json, Iperf3Style, Iperf3Text, Output, Phase, Renderer, Terminal, TestFailure,
 };
 use tapeline_sys::{reason, system_information};
 
 use super::adorned::Adorned;
 use super::cannot;
 use crate::message::{self, CliMessage};
-use crate::output;
 use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 
 /// Events that may wait for the output. A row every interval of 10,000 flows fits.
 const QUEUE: usize = 16_384;
 
-/// The renderer that the presentation asks for.
-pub(super) fn renderer(presentation: &Presentation, interval: bool) -> Box<dyn Renderer + Send> {
-    let exclude = presentation.exclude;
-    let style = Style {
-        enhanced: presentation.enhanced,
-        format: presentation.format,
-        hide_addresses: presentation.hide_addresses,
-        utc: presentation.utc,
-        exclude: Exclude {
-            connection: exclude.connections,
-            settings: exclude.settings,
-            data: exclude.data,
-            sums: exclude.sums,
-            server_report: exclude.server_reports,
-        },
-        sum_only: presentation.sum_only,
-        interval,
-    };
-    match presentation.style {
-        TextStyle::Iperf2Text => Box::new(Iperf2Text::new(style)),
-        TextStyle::Iperf3(form) => iperf3_renderer(form, presentation),
-        TextStyle::Csv => Box::new(Iperf2Csv::new(style)),
-        TextStyle::Native => {
-            let to_terminal = presentation.output_file.is_none();
-            Box::new(NativeText::new(style, terminal(to_terminal)))
-        }
-    }
-}
-
-fn iperf3_renderer(form: Iperf3Form, presentation: &Presentation) -> Box<dyn Renderer + Send> {
+pub(super) fn iperf3_renderer(
+    form: Iperf3Form,
+    presentation: &Presentation,
+) -> Box<dyn Renderer + Send> {
     let style = iperf3_style(form, presentation);
     let tale: Box<dyn Renderer + Send> = match form {
         Iperf3Form::Text => Box::new(Iperf3Text::new(style)),
@@ -127,21 +99,16 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    /// Opens the output and starts the thread. A client ends when it cannot report; a server
-    /// goes on serving.
+    /// Starts the thread. A client ends when it cannot report; a server goes on serving.
     ///
     /// # Errors
-    /// The exit code, when there is no output; the reason has been printed.
+    /// The exit code, when there is no thread; the reason has been printed.
     pub(super) fn start(
         renderer: Box<dyn Renderer + Send>,
-        presentation: &Presentation,
+        writer: Box<dyn Write + Send>,
         role: Role,
         interruption: &Interruption,
     ) -> Result<Self, ExitCode> {
-        let writer = output::open(presentation).map_err(|message| {
-            let _ = message::print(&[message]);
-            ExitCode::Failure
-        })?;
         let press = Press {
             renderer,
             writer,
@@ -154,12 +121,14 @@ impl Printer {
 
     fn run(press: Press, queue: usize) -> io::Result<Self> {
         let (events, inbox) = mpsc::sync_channel(queue);
+        let dropped = Arc::<AtomicU64>::default();
+        let count = Arc::clone(&dropped);
         let thread = std::thread::Builder::new()
             .name("printer".into())
-            .spawn(move || press.run(&inbox))?;
+            .spawn(move || press.run(&inbox, &count))?;
         Ok(Self {
             events,
-            dropped: Arc::default(),
+            dropped,
             thread,
         })
     }
@@ -211,10 +180,20 @@ struct Press {
 }
 
 impl Press {
-    /// Renders and writes until the last sender is gone; says how that went.
-    fn run(mut self, inbox: &Receiver<Box<Event>>) -> Option<Broken> {
+    /// Renders and writes until the last sender is gone; says how that went. What was dropped is
+    /// told before the next event.
+    fn run(mut self, inbox: &Receiver<Box<Event>>, dropped: &AtomicU64) -> Option<Broken> {
         let mut out = Output::default();
+        let mut told = 0;
+        let mut tell_dropped = |renderer: &mut dyn Renderer, out: &mut Output| {
+            let missed = dropped.load(Ordering::Relaxed) - told;
+            if missed > 0 {
+                told += missed;
+                renderer.missed(missed, out);
+            }
+        };
         while let Ok(event) = inbox.recv() {
+            tell_dropped(&mut *self.renderer, &mut out);
             self.renderer.render(&event, &mut out);
             match self.write(&mut out) {
                 Some(Broken::Failed) if self.role == Role::Server => {}
@@ -227,6 +206,7 @@ impl Press {
                 None => {}
             }
         }
+        tell_dropped(&mut *self.renderer, &mut out);
         self.renderer.finish(&mut out);
         let broken = self.write(&mut out);
         broken.or(self.failed.then_some(Broken::Failed))

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tapeline_base::{BitRate, ExitCode, Family, Pace, Transport};
+use tapeline_base::{BitRate, ExitCode, Family, Pace, Role, Transport};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, Interruption, Limit,
     Personality, Reporter, ReporterSettings, ServedTransports, Server, ServerPlan, ServerStopper,
@@ -68,7 +68,11 @@ impl Events {
 
 /// Runs the measurements one after the other and prints one report.
 pub(crate) fn trial(plan: &TryPlan, presentation: &Presentation) -> ExitCode {
-    let mut writer = match output::open(presentation) {
+    let mut writer = match output::open(
+        presentation.style,
+        presentation.output_file.as_deref(),
+        Role::Client,
+    ) {
         Ok(writer) => writer,
         Err(message) => {
             let _ = message::print(&[message]);

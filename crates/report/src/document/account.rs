@@ -1,0 +1,471 @@
+//! What a test came to: the document of its tale.
+
+use tapeline_base::{FlowTag, Role, Transport};
+use tapeline_stats::Moments;
+
+use super::assembler::{Occasion, PlannedLimit};
+use super::delay::{DelaySummary, OneWayDelay};
+use super::flow::{Connects, Counter, Exchange, Flow, Receiver, Sender, rate};
+use super::report::{
+    FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict, Workload,
+};
+use super::sum::Sum;
+use super::tale::{FlowTale, Tale, time};
+use super::{millis, seconds};
+use crate::model::{
+    Connected, ConnectionFlavour, CpuUse, Judgement, Measure, Row, TestDirection, TestLimit,
+    TestStart, TestTransport,
+};
+use crate::native;
+
+impl Tale {
+    /// The document so far.
+    pub(super) fn report(&self, occasion: &Occasion) -> Report {
+        let flows: Vec<Flow> = self.flows(occasion);
+        let mut sum = Sum::of(&flows);
+        self.enter_processors(&mut sum);
+        self.enter_verdicts(&mut sum);
+        Report {
+            schema: SCHEMA,
+            version: occasion.version.clone(),
+            command: occasion.command.clone(),
+            peer: self.peer(occasion),
+            test: self.test(occasion),
+            sum,
+            flows,
+            intervals: Vec::new(),
+            connects: self.connects.map(|connects| Connects {
+                times: DelaySummary::of_moments(&connects.times).unwrap_or_default(),
+                failed: connects.errors,
+            }),
+            verdict: self.verdict(),
+            warnings: self.warnings.clone(),
+            error: self.failure.clone(),
+        }
+    }
+
+    /// The whole document.
+    pub(super) fn finish(mut self, occasion: &Occasion) -> Report {
+        let intervals = std::mem::take(&mut self.intervals);
+        Report {
+            intervals,
+            ..self.report(occasion)
+        }
+    }
+
+    fn peer(&self, occasion: &Occasion) -> Peer {
+        let line = self.lines.first();
+        let version = self.lines.iter().find_map(|line| line.peer_version.clone());
+        if let Some((program, version)) = &self.other {
+            return Peer {
+                program: Some(program.clone()),
+                version: Some(version.clone()),
+                ..self.unknown_peer(occasion)
+            };
+        }
+        let program = if self.protocol() == Some(Protocol::Iperf3) && line.is_some() {
+            Some("iperf3")
+        } else {
+            version.as_ref().map(|_| "iperf")
+        };
+        Peer {
+            program: program.map(str::to_owned),
+            version,
+            ..self.unknown_peer(occasion)
+        }
+    }
+
+    /// Where the other end is; not what.
+    fn unknown_peer(&self, occasion: &Occasion) -> Peer {
+        let line = self.lines.first();
+        let hides = occasion.style.hide_addresses;
+        Peer {
+            program: None,
+            version: None,
+            host: occasion
+                .planned
+                .as_ref()
+                .filter(|_| !hides)
+                .map(|planned| planned.host.clone()),
+            address: line.map(|line| native::shown_address(line.peer.ip(), &occasion.style)),
+        }
+    }
+
+    fn protocol(&self) -> Option<Protocol> {
+        if self.control.is_some() || self.start.is_some() || self.end.is_some() {
+            Some(Protocol::Iperf3)
+        } else {
+            (!self.lines.is_empty()).then_some(Protocol::Iperf2)
+        }
+    }
+
+    fn test(&self, occasion: &Occasion) -> Test {
+        let planned = occasion.planned.as_ref();
+        let start = self.start.as_ref();
+        let banner = self.banner.as_ref();
+        let limit = planned.map(|planned| planned.limit).or(start.map(asked_limit));
+        let begun = self.lines.iter().find_map(|line| line.at);
+        let begun = begun.or(self.control.as_ref().map(|control| control.at));
+        let omit = planned.map(|planned| planned.omit).or(start.map(|start| start.omit));
+        let of_line = |line: &Connected| line.congestion.clone();
+        let positive = |value: u64| (value > 0).then_some(value);
+        Test {
+            role: match occasion.role {
+                Role::Client => TestRole::Client,
+                Role::Server => TestRole::Server,
+            },
+            protocol: self.protocol(),
+            transport: self.transport(occasion),
+            direction: planned.map(|planned| planned.direction).or(self.direction()),
+            workload: planned.map(|planned| planned.workload).or(self.workload()),
+            started: begun.map(time),
+            seconds: match limit {
+                Some(PlannedLimit::Time(span)) => Some(seconds(span)),
+                _ => None,
+            },
+            bytes: match limit {
+                Some(PlannedLimit::Bytes(bytes)) => Some(bytes),
+                _ => None,
+            },
+            omit_seconds: omit.map(seconds),
+            streams: planned
+                .and_then(|planned| u32::try_from(planned.streams).ok())
+                .or(start.map(|start| start.streams))
+                .or(self.streams()),
+            block_bytes: banner
+                .map(|banner| banner.write_length)
+                .or(start.map(|start| u64::from(start.block_length)))
+                .and_then(positive),
+            target_bits_per_second: banner
+                .and_then(|banner| banner.rate)
+                .or(start.and_then(|start| positive(start.target_rate))),
+            interval_seconds: planned
+                .and_then(|planned| planned.interval)
+                .or(start.and_then(|start| start.interval))
+                .map(seconds),
+            congestion_control: self
+                .lines
+                .iter()
+                .find_map(of_line)
+                .or(banner
+                    .and_then(|banner| banner.congestion.as_ref())
+                    .map(|control| control.name.clone()))
+                .or(self.congestion()),
+            buffer_bytes: banner
+                .and_then(|banner| positive(banner.buffer.actual))
+                .or(start.and_then(|start| positive(start.buffers.0))),
+            tos: banner
+                .map(|banner| banner.tos.0)
+                .or(start.map(|start| start.tos)),
+            complete: !self.interrupted && !self.vanished && self.failure.is_none(),
+            interrupted: self.interrupted,
+            intervals_missing: self.missing,
+        }
+    }
+
+    /// Congestion control of this end, as the end of an iperf3 test says.
+    fn congestion(&self) -> Option<String> {
+        let end = self.end.as_ref()?;
+        let sends = self.flows.iter().any(|flow| flow.sends);
+        if sends {
+            end.sender_congestion.clone()
+        } else {
+            end.receiver_congestion.clone()
+        }
+    }
+
+    fn transport(&self, occasion: &Occasion) -> Option<&'static str> {
+        if let Some(start) = &self.start {
+            return Some(match start.transport {
+                TestTransport::Tcp => "tcp",
+                TestTransport::Udp => "udp",
+                TestTransport::Sctp => "sctp",
+            });
+        }
+        if let Some(planned) = &occasion.planned {
+            return Some(planned.transport);
+        }
+        let banner = self.banner.as_ref().map(|banner| banner.transport == Transport::Udp);
+        let udp = banner.or(self.flows.first().map(|flow| flow.udp))?;
+        Some(if udp { "udp" } else { "tcp" })
+    }
+
+    fn direction(&self) -> Option<TestShape> {
+        if let Some(start) = &self.start {
+            return Some(match start.direction {
+                TestDirection::Forward => TestShape::Forward,
+                TestDirection::Reverse => TestShape::Reverse,
+                TestDirection::Bidirectional => TestShape::Bidirectional,
+            });
+        }
+        let has = |direction| self.flows.iter().any(|flow| flow.direction == direction);
+        match (has(FlowDirection::Forward), has(FlowDirection::Reverse)) {
+            (true, true) => Some(TestShape::Bidirectional),
+            (true, false) => Some(TestShape::Forward),
+            (false, true) => Some(TestShape::Reverse),
+            (false, false) => None,
+        }
+    }
+
+    fn workload(&self) -> Option<Workload> {
+        let line = self.lines.first()?;
+        Some(match line.flavour {
+            ConnectionFlavour::RequestResponse { .. } => Workload::RequestResponse,
+            ConnectionFlavour::ConnectOnly => Workload::ConnectOnly,
+            _ => Workload::Stream,
+        })
+    }
+
+    /// Flows in the direction that has most.
+    fn streams(&self) -> Option<u32> {
+        let of = |direction| {
+            let its = self.flows.iter().filter(|flow| flow.direction == direction);
+            its.count()
+        };
+        let most = of(FlowDirection::Forward)
+            .max(of(FlowDirection::Reverse))
+            .max(of(FlowDirection::RoundTrip));
+        u32::try_from(most).ok().filter(|most| *most > 0)
+    }
+
+    fn line(&self, tag: FlowTag) -> Option<&Connected> {
+        let same = self.lines.iter().rfind(|line| line.tag == tag);
+        same.or_else(|| self.lines.iter().rfind(|line| line.tag.id == tag.id))
+    }
+
+    /// Flows in the order of their first rows, and connections that never told one.
+    fn flows(&self, occasion: &Occasion) -> Vec<Flow> {
+        let told = self.flows.iter().map(|flow| self.told(flow, occasion));
+        let silent = self.lines.iter().filter(|line| {
+            let id = line.tag.id;
+            !self.flows.iter().any(|flow| flow.tag.id == id)
+        });
+        told.chain(silent.map(|line| self.silent(line, occasion))).collect()
+    }
+
+    /// A connection of which only the connection is known.
+    fn silent(&self, line: &Connected, occasion: &Occasion) -> Flow {
+        let udp = self.transport(occasion) == Some("udp");
+        let direction = match line.flavour {
+            ConnectionFlavour::RequestResponse { .. } => FlowDirection::RoundTrip,
+            ConnectionFlavour::Reverse => FlowDirection::Reverse,
+            _ => FlowDirection::Forward,
+        };
+        self.flow_at(line.tag, direction, Some(line), None, udp, occasion)
+    }
+
+    fn flow_at(
+        &self,
+        tag: FlowTag,
+        direction: FlowDirection,
+        line: Option<&Connected>,
+        ends: Option<&(String, String)>,
+        udp: bool,
+        occasion: &Occasion,
+    ) -> Flow {
+        let hides = occasion.style.hide_addresses;
+        let shown = line.map(|line| {
+            let shown = |at| native::shown(at, &occasion.style);
+            (shown(line.local), shown(line.peer))
+        });
+        let ends = shown.or(ends.filter(|_| !hides).cloned());
+        Flow {
+            id: tag.id.0,
+            direction,
+            local: ends.as_ref().map(|(local, _)| local.clone()),
+            remote: ends.map(|(_, remote)| remote),
+            congestion_control: line
+                .and_then(|line| line.congestion.clone())
+                .or_else(|| self.congestion()),
+            connect_ms: line
+                .and_then(|line| line.connect_time)
+                .and_then(|span| millis(span.as_secs_f64())),
+            sender: Sender::unknown(udp),
+            receiver: Receiver::unknown(udp),
+            rtt: None,
+            one_way_delay: None,
+            one_way_delay_back: None,
+            exchange: None,
+        }
+    }
+
+    fn told(&self, flow: &FlowTale, occasion: &Occasion) -> Flow {
+        let line = self.line(flow.tag);
+        let ends = flow.ends.as_ref();
+        let base = self.flow_at(flow.tag, flow.direction, line, ends, flow.udp, occasion);
+        let mut told = Flow {
+            rtt: DelaySummary::of_micros(&flow.round_trips),
+            ..base
+        };
+        if let Some(total) = &flow.total {
+            self.enter_own(&mut told, flow, total);
+        }
+        if let Some((row, counter)) = &flow.peer {
+            if flow.sends {
+                told.receiver = Receiver::of(row, self.behind(flow, row), *counter);
+                told.one_way_delay = told.one_way_delay.or(delays(row));
+            } else {
+                told.sender = Sender::of(row);
+            }
+        }
+        told.one_way_delay = flow.delay.or(told.one_way_delay);
+        self.enter_origin(&mut told);
+        if self.flows.len() == 1 {
+            let (sender, receiver) = self.processors(flow.sends);
+            told.sender.end.cpu_percent = sender;
+            told.receiver.end.cpu_percent = receiver;
+        }
+        told
+    }
+
+    /// What this end counted.
+    fn enter_own(&self, told: &mut Flow, flow: &FlowTale, total: &Row) {
+        match &total.measure {
+            Measure::RequestResponse(exchange) => {
+                let trips = &exchange.round_trips;
+                let [p50, p90, p99] = exchange.percentiles.map(|one| one.and_then(millis));
+                told.rtt = DelaySummary::of_moments(trips).map(|summary| DelaySummary {
+                    p50_ms: p50,
+                    p90_ms: p90,
+                    p99_ms: p99,
+                    ..summary
+                });
+                let span = seconds(total.span.length());
+                told.sender.end.bytes = Some(exchange.sent);
+                told.sender.end.seconds = Some(span);
+                told.sender.end.bits_per_second = rate(exchange.sent, span);
+                told.exchange = Some(Exchange {
+                    responses: trips.count,
+                    per_second: (trips.count > 0 && trips.mean > 0.0).then(|| 1.0 / trips.mean),
+                    request_bytes: exchange.sent,
+                    response_bytes: exchange.received,
+                    retransmits: exchange.retransmits,
+                });
+                if let Some(times) = &exchange.one_way {
+                    let assumed = |moments: &Moments| OneWayDelay::assumed(moments);
+                    told.one_way_delay = assumed(&times.transmit);
+                    told.one_way_delay_back = assumed(&times.receive);
+                }
+            }
+            _ if flow.sends => told.sender = Sender::of(total),
+            _ => {
+                let behind = self.behind(flow, total);
+                told.receiver = Receiver::of(total, behind, Counter::Tapeline);
+                told.one_way_delay = delays(total);
+            }
+        }
+    }
+
+    /// Datagrams that were lost behind the last one that the receiver saw: the sender alone
+    /// misses them. Over iperf 2's protocol the final datagram tells.
+    fn behind(&self, flow: &FlowTale, row: &Row) -> u64 {
+        let Measure::UdpReceive(receive) = &row.measure else {
+            return 0;
+        };
+        let Some(start) = self.start.as_ref().filter(|start| start.omit.is_zero()) else {
+            return 0;
+        };
+        debug_assert_eq!(start.transport, TestTransport::Udp);
+        if flow.sends {
+            let sent = match flow.total.as_ref().map(|row| &row.measure) {
+                Some(Measure::UdpSend(send)) => send.writes,
+                _ => 0,
+            };
+            sent.saturating_sub(receive.total)
+        } else {
+            let known = self.end.iter().flat_map(|end| &end.lost_behind);
+            let its = known.filter(|(tag, _)| *tag == flow.tag);
+            its.map(|(_, lost)| *lost).sum()
+        }
+    }
+
+    /// Where the datagrams were lost, by the evidence of the hosts; it speaks of all flows of a
+    /// direction.
+    fn enter_origin(&self, told: &mut Flow) {
+        let its = |flow: &&FlowTale| flow.direction == told.direction;
+        let mut flows = self.flows.iter().filter(its);
+        let (Some(only), None) = (flows.next(), flows.next()) else {
+            return;
+        };
+        let Some(udp) = &mut told.receiver.udp else {
+            return;
+        };
+        let judgement = self.judgements.iter().find(|one| one.local_sends == only.sends);
+        let origin = judgement.and_then(|one| {
+            let sender = &one.sender;
+            one.receiver.loss(sender)
+        });
+        if let Some(origin) = origin {
+            udp.lost_network = origin.network;
+            udp.lost_receiver_host = origin.receiver_host;
+            udp.lost_sender_host = origin.sender_host;
+        }
+    }
+
+    /// What limited the test: a host's limit before the network's, since it hides that.
+    fn verdict(&self) -> Option<Verdict> {
+        let host = |one: &&Judgement| {
+            let limit = one.verdict.limited_by;
+            limit.is_some_and(tapeline_stats::LimitedBy::is_host)
+        };
+        let judged = self.judgements.iter().find(host).or(self.judgements.first());
+        judged.map(|one| Verdict::of(&one.verdict))
+    }
+
+    fn enter_verdicts(&self, sum: &mut Sum) {
+        for one in &mut sum.directions {
+            let its = self.flows.iter().find(|flow| flow.direction == one.direction);
+            let sends = its.map(|flow| flow.sends);
+            let judged = self.judgements.iter().find(|judged| Some(judged.local_sends) == sends);
+            one.verdict = judged.map(|judged| Verdict::of(&judged.verdict));
+        }
+    }
+
+    /// Processor use of the sending and of the receiving end.
+    fn processors(&self, sends: bool) -> (Option<f64>, Option<f64>) {
+        let percent = |cpu: CpuUse| (cpu.total * 1e3).round() / 1e3;
+        let end = self.end.as_ref();
+        let own = end.map(|end| percent(end.cpu));
+        let peer = self.other_cpu.or(end.and_then(|end| end.peer_cpu)).map(percent);
+        if sends { (own, peer) } else { (peer, own) }
+    }
+
+    fn enter_processors(&self, sum: &mut Sum) {
+        let of = |direction: FlowDirection| {
+            let its = self.flows.iter().find(|flow| flow.direction == direction);
+            its.map_or((None, None), |flow| self.processors(flow.sends))
+        };
+        if let [only] = &mut sum.directions[..] {
+            let (sender, receiver) = of(only.direction);
+            for end in [&mut only.sender.end, &mut sum.sender.end] {
+                end.cpu_percent = sender;
+            }
+            for end in [&mut only.receiver.end, &mut sum.receiver.end] {
+                end.cpu_percent = receiver;
+            }
+        }
+    }
+}
+
+/// One-way delays of a receiver's row, where its clock and the sender's are said to agree.
+fn delays(row: &Row) -> Option<OneWayDelay> {
+    match &row.measure {
+        Measure::UdpReceive(receive) if row.trip_times => OneWayDelay::assumed(&receive.transit),
+        Measure::TcpReceive(receive) => {
+            let bursts = receive.bursts.as_ref()?;
+            OneWayDelay::assumed(&bursts.latency)
+        }
+        _ => None,
+    }
+}
+
+fn asked_limit(start: &TestStart) -> PlannedLimit {
+    match start.limit {
+        TestLimit::Time(span) if span.is_zero() => PlannedLimit::Never,
+        TestLimit::Time(span) => PlannedLimit::Time(span),
+        TestLimit::Bytes(bytes) => PlannedLimit::Bytes(bytes),
+        TestLimit::Blocks(blocks) => {
+            PlannedLimit::Bytes(blocks.saturating_mul(u64::from(start.block_length)))
+        }
+    }
+}

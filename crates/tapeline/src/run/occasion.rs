@@ -1,0 +1,128 @@
+//! What documents say of a run beside its events.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use tapeline_base::{Role, Transport};
+use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, Iperf3Client, Limit};
+use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
+use tapeline_wire::iperf3::{Direction, Parameters, Protocol};
+
+use super::outputs::style;
+use crate::presentation::Presentation;
+
+/// Of a server.
+pub(super) fn server(presentation: &Presentation) -> Occasion {
+    Occasion {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        role: Role::Server,
+        planned: None,
+        style: style(presentation, false),
+    }
+}
+
+/// Of a client of iperf 2's protocol.
+pub(super) fn client(plan: &ClientPlan, presentation: &Presentation) -> Occasion {
+    let (direction, workload) = match plan.workload {
+        ClientWorkload::Stream(arrangement) => (
+            match arrangement {
+                Arrangement::Forward => TestShape::Forward,
+                Arrangement::Reverse => TestShape::Reverse,
+                Arrangement::FullDuplex
+                | Arrangement::Dual { .. }
+                | Arrangement::Tradeoff { .. } => TestShape::Bidirectional,
+            },
+            Workload::Stream,
+        ),
+        ClientWorkload::RequestResponse(_) => (TestShape::Bidirectional, Workload::RequestResponse),
+        ClientWorkload::ConnectOnly { .. } => (TestShape::Forward, Workload::ConnectOnly),
+    };
+    Occasion {
+        role: Role::Client,
+        planned: Some(Planned {
+            host: plan.host.clone(),
+            transport: match plan.transport {
+                Transport::Tcp => "tcp",
+                Transport::Udp => "udp",
+            },
+            direction,
+            workload,
+            limit: match plan.limit {
+                Limit::Time(time) => PlannedLimit::Time(time),
+                Limit::Bytes(bytes) => PlannedLimit::Bytes(bytes.0),
+                Limit::Never => PlannedLimit::Never,
+            },
+            omit: Duration::ZERO,
+            streams: plan.parallel,
+            interval: plan.interval,
+        }),
+        ..server(presentation)
+    }
+}
+
+/// Of a client of iperf3's protocol.
+pub(super) fn iperf3_client(plan: &Iperf3Client, presentation: &Presentation) -> Occasion {
+    let parameters = &plan.parameters;
+    Occasion {
+        role: Role::Client,
+        planned: Some(Planned {
+            host: plan.host.clone(),
+            transport: match parameters.protocol {
+                Protocol::Tcp => "tcp",
+                Protocol::Udp => "udp",
+                Protocol::Sctp => "sctp",
+            },
+            direction: match parameters.direction {
+                Direction::Forward => TestShape::Forward,
+                Direction::Reverse => TestShape::Reverse,
+                Direction::Bidirectional => TestShape::Bidirectional,
+            },
+            workload: Workload::Stream,
+            limit: iperf3_limit(parameters),
+            omit: Duration::from_secs(parameters.omit.into()),
+            streams: parameters.parallel as usize,
+            interval: plan.interval,
+        }),
+        ..server(presentation)
+    }
+}
+
+fn iperf3_limit(parameters: &Parameters) -> PlannedLimit {
+    match parameters {
+        Parameters { bytes: 1.., .. } => PlannedLimit::Bytes(parameters.bytes),
+        Parameters { blocks: 1.., .. } => {
+            let length = parameters.length.unwrap_or(0);
+            PlannedLimit::Bytes(parameters.blocks.saturating_mul(length.into()))
+        }
+        Parameters { time: 0, .. } => PlannedLimit::Never,
+        Parameters { time, .. } => PlannedLimit::Time(Duration::from_secs((*time).into())),
+    }
+}
+
+/// A command line that a shell reads back as it was.
+fn command(words: impl Iterator<Item = String>) -> String {
+    let quoted = words.map(|word| quoted(&word).into_owned());
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_the_command_back() {
+        let words = ["tapeline", "-l", "<256|1>", "", "it's", "[::1]:5001"];
+        let line = command(words.iter().map(ToString::to_string));
+        assert_eq!(line, r"tapeline -l '<256|1>' '' 'it'\''s' '[::1]:5001'");
+    }
+}

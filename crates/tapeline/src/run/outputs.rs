@@ -1,0 +1,145 @@
+//! Every place to which a run's results go, each in its form.
+
+use tapeline_base::{ExitCode, Role};
+use tapeline_dialect::Interruption;
+use tapeline_report::document::{DocumentCsv, DocumentJson, DocumentStream, Occasion};
+use tapeline_report::{
+    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style,
+};
+
+use super::printer::{Printer, iperf3_renderer, terminal};
+use crate::message;
+use crate::output;
+use crate::presentation::{DocumentForm, Presentation, TextStyle};
+
+/// The outputs of a run. Each has a queue and a thread of its own, so that a slow one takes
+/// nothing from the others.
+pub(super) struct Outputs(Vec<Printer>);
+
+impl Outputs {
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// The exit code, when one cannot be had; the reason has been printed.
+    pub(super) fn start(
+        presentation: &Presentation,
+        interval: bool,
+        occasion: &Occasion,
+        role: Role,
+        interruption: &Interruption,
+    ) -> Result<Self, ExitCode> {
+        let main = (presentation.style, presentation.output_file.as_deref());
+        let files = presentation.files.iter();
+        let files = files.map(|file| (TextStyle::Document(file.form), Some(file.path.as_path())));
+        let mut opened = Vec::new();
+        for (style, path) in std::iter::once(main).chain(files) {
+            let writer = output::open(style, path, role).map_err(|said| {
+                // Without standard error the exit code says the same.
+                let _ = message::print(&[said]);
+                ExitCode::Failure
+            })?;
+            let mut renderer = renderer(style, presentation, interval, occasion);
+            if path.is_some() && output::is_whole(style, role) {
+                renderer = Box::new(AtTheEnd {
+                    inner: renderer,
+                    kept: Output::default(),
+                });
+            }
+            opened.push((renderer, writer));
+        }
+        let printers = opened.into_iter().map(|(renderer, writer)| {
+            Printer::start(renderer, writer, role, interruption)
+        });
+        printers.collect::<Result<Vec<Printer>, ExitCode>>().map(Self)
+    }
+
+    /// Where the reporter sends its events.
+    pub(super) fn sink(&self) -> impl FnMut(Event) + Send + 'static {
+        let mut sinks: Vec<_> = self.0.iter().map(Printer::sink).collect();
+        move |event| {
+            if let Some((last, others)) = sinks.split_last_mut() {
+                for sink in others {
+                    sink(event.clone());
+                }
+                last(event);
+            }
+        }
+    }
+
+    /// Writes what is queued and ends; the exit code knows whether all was written.
+    pub(super) fn finish(self, code: ExitCode) -> ExitCode {
+        self.0.into_iter().fold(code, |code, printer| printer.finish(code))
+    }
+}
+
+/// Keeps the report of a file that is written whole until all is told.
+struct AtTheEnd {
+    inner: Box<dyn Renderer + Send>,
+    kept: Output,
+}
+
+impl Renderer for AtTheEnd {
+    fn render(&mut self, event: &Event, out: &mut Output) {
+        self.inner.render(event, &mut self.kept);
+        out.stderr.push_str(&std::mem::take(&mut self.kept.stderr));
+    }
+
+    fn missed(&mut self, rows: u64, out: &mut Output) {
+        self.inner.missed(rows, &mut self.kept);
+        out.stderr.push_str(&std::mem::take(&mut self.kept.stderr));
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        self.inner.finish(&mut self.kept);
+        out.stdout.push_str(&self.kept.stdout);
+        out.stderr.push_str(&self.kept.stderr);
+        self.kept.clear();
+    }
+}
+
+/// The renderer of a form.
+fn renderer(
+    form: TextStyle,
+    presentation: &Presentation,
+    interval: bool,
+    occasion: &Occasion,
+) -> Box<dyn Renderer + Send> {
+    let style = style(presentation, interval);
+    match form {
+        TextStyle::Iperf2Text => Box::new(Iperf2Text::new(style)),
+        TextStyle::Iperf3(form) => iperf3_renderer(form, presentation),
+        TextStyle::Csv => Box::new(Iperf2Csv::new(style)),
+        TextStyle::Native => {
+            let to_terminal = presentation.output_file.is_none();
+            Box::new(NativeText::new(style, terminal(to_terminal)))
+        }
+        TextStyle::Document(form) => {
+            let occasion = occasion.clone();
+            match form {
+                DocumentForm::Json => Box::new(DocumentJson::new(occasion)),
+                DocumentForm::Stream => Box::new(DocumentStream::new(occasion)),
+                DocumentForm::Csv => Box::new(DocumentCsv::new(occasion)),
+            }
+        }
+    }
+}
+
+/// What every form needs to know beside the events.
+pub(super) fn style(presentation: &Presentation, interval: bool) -> Style {
+    let exclude = presentation.exclude;
+    Style {
+        enhanced: presentation.enhanced,
+        format: presentation.format,
+        hide_addresses: presentation.hide_addresses,
+        utc: presentation.utc,
+        exclude: Exclude {
+            connection: exclude.connections,
+            settings: exclude.settings,
+            data: exclude.data,
+            sums: exclude.sums,
+            server_report: exclude.server_reports,
+        },
+        sum_only: presentation.sum_only,
+        interval,
+    }
+}
