@@ -58,10 +58,7 @@ fn refusal(style: TextStyle, path: &Path, error: &io::Error) -> CliMessage {
             )
         }
         TextStyle::Iperf3(_) => {
-            format!(
-                "iperf3: error - unable to open log file: {}",
-                reason(error)
-            )
+            format!("iperf3: error - unable to open log file: {}", reason(error))
         }
         TextStyle::Iperf2Text | TextStyle::Csv => {
             format!("freopen stdout\n failed: {}", reason(error))

@@ -111,7 +111,10 @@ mod tests {
     #[test]
     fn a_link_stays_a_link() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (target, link) = (directory.path().join("target"), directory.path().join("link"));
+        let (target, link) = (
+            directory.path().join("target"),
+            directory.path().join("link"),
+        );
         fs::write(&target, "old").expect("a file");
         std::os::unix::fs::symlink(&target, &link).expect("a link");
         let mut file = WholeFile::create(&link).expect("a file");

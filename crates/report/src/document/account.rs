@@ -103,10 +103,14 @@ impl Tale {
         let planned = occasion.planned.as_ref();
         let start = self.start.as_ref();
         let banner = self.banner.as_ref();
-        let limit = planned.map(|planned| planned.limit).or(start.map(asked_limit));
+        let limit = planned
+            .map(|planned| planned.limit)
+            .or(start.map(asked_limit));
         let begun = self.lines.iter().find_map(|line| line.at);
         let begun = begun.or(self.control.as_ref().map(|control| control.at));
-        let omit = planned.map(|planned| planned.omit).or(start.map(|start| start.omit));
+        let omit = planned
+            .map(|planned| planned.omit)
+            .or(start.map(|start| start.omit));
         let of_line = |line: &Connected| line.congestion.clone();
         let positive = |value: u64| (value > 0).then_some(value);
         Test {
@@ -116,7 +120,9 @@ impl Tale {
             },
             protocol: self.protocol(),
             transport: self.transport(occasion),
-            direction: planned.map(|planned| planned.direction).or(self.direction()),
+            direction: planned
+                .map(|planned| planned.direction)
+                .or(self.direction()),
             workload: planned.map(|planned| planned.workload).or(self.workload()),
             started: begun.map(time),
             seconds: match limit {
@@ -185,7 +191,10 @@ impl Tale {
         if let Some(planned) = &occasion.planned {
             return Some(planned.transport);
         }
-        let banner = self.banner.as_ref().map(|banner| banner.transport == Transport::Udp);
+        let banner = self
+            .banner
+            .as_ref()
+            .map(|banner| banner.transport == Transport::Udp);
         let udp = banner.or(self.flows.first().map(|flow| flow.udp))?;
         Some(if udp { "udp" } else { "tcp" })
     }
@@ -240,7 +249,8 @@ impl Tale {
             let id = line.tag.id;
             !self.flows.iter().any(|flow| flow.tag.id == id)
         });
-        told.chain(silent.map(|line| self.silent(line, occasion))).collect()
+        told.chain(silent.map(|line| self.silent(line, occasion)))
+            .collect()
     }
 
     /// A connection of which only the connection is known.
@@ -390,7 +400,10 @@ impl Tale {
         let Some(udp) = &mut told.receiver.udp else {
             return;
         };
-        let judgement = self.judgements.iter().find(|one| one.local_sends == only.sends);
+        let judgement = self
+            .judgements
+            .iter()
+            .find(|one| one.local_sends == only.sends);
         let origin = judgement.and_then(|one| {
             let sender = &one.sender;
             one.receiver.loss(sender)
@@ -408,15 +421,25 @@ impl Tale {
             let limit = one.verdict.limited_by;
             limit.is_some_and(tapeline_stats::LimitedBy::is_host)
         };
-        let judged = self.judgements.iter().find(host).or(self.judgements.first());
+        let judged = self
+            .judgements
+            .iter()
+            .find(host)
+            .or(self.judgements.first());
         judged.map(|one| Verdict::of(&one.verdict))
     }
 
     fn enter_verdicts(&self, sum: &mut Sum) {
         for one in &mut sum.directions {
-            let its = self.flows.iter().find(|flow| flow.direction == one.direction);
+            let its = self
+                .flows
+                .iter()
+                .find(|flow| flow.direction == one.direction);
             let sends = its.map(|flow| flow.sends);
-            let judged = self.judgements.iter().find(|judged| Some(judged.local_sends) == sends);
+            let judged = self
+                .judgements
+                .iter()
+                .find(|judged| Some(judged.local_sends) == sends);
             one.verdict = judged.map(|judged| Verdict::of(&judged.verdict));
         }
     }
@@ -426,7 +449,10 @@ impl Tale {
         let percent = |cpu: CpuUse| (cpu.total * 1e3).round() / 1e3;
         let end = self.end.as_ref();
         let own = end.map(|end| percent(end.cpu));
-        let peer = self.other_cpu.or(end.and_then(|end| end.peer_cpu)).map(percent);
+        let peer = self
+            .other_cpu
+            .or(end.and_then(|end| end.peer_cpu))
+            .map(percent);
         if sends { (own, peer) } else { (peer, own) }
     }
 

@@ -201,7 +201,11 @@ impl Assembler {
             }
             Event::ClockCheck(check) => {
                 let said = native::clock_check(check);
-                self.warn(warning("clocks-compared", said), Some(check.tag), &mut steps);
+                self.warn(
+                    warning("clocks-compared", said),
+                    Some(check.tag),
+                    &mut steps,
+                );
             }
             Event::Dropped(line) => {
                 let peer = native::shown(line.peer, &self.occasion.style);
@@ -216,10 +220,13 @@ impl Assembler {
                 }
             }
             Event::OtherEnd(other) => {
-                let tags = other.flows.iter().filter_map(|flow| match flow.total.subject {
-                    Subject::Flow(tag) => Some(tag),
-                    _ => None,
-                });
+                let tags = other
+                    .flows
+                    .iter()
+                    .filter_map(|flow| match flow.total.subject {
+                        Subject::Flow(tag) => Some(tag),
+                        _ => None,
+                    });
                 if let Some(tale) = self.test_of(tags) {
                     tale.other_end(other);
                 }
@@ -329,7 +336,11 @@ impl Assembler {
             Key::From(line.peer.ip().to_canonical())
         };
         // A test that ended before: this is the next one.
-        if self.tests.get(&key).is_some_and(|tale| key != Key::Client && tale.ended().is_some()) {
+        if self
+            .tests
+            .get(&key)
+            .is_some_and(|tale| key != Key::Client && tale.ended().is_some())
+        {
             self.close(key, steps);
         }
         if self.waiting.len() >= MOST_WAITING {

@@ -103,12 +103,18 @@ impl OneWayDelay {
         let (offset_ms, bound_ms, clock) = match delay.clock {
             model::DelayClock::Estimated(estimate) => {
                 // The other end's clock less this end's.
-                let offset = if sends { estimate.offset } else { -estimate.offset };
-                (millis(offset), millis(estimate.bound), DelayClock::Estimated)
+                let offset = if sends {
+                    estimate.offset
+                } else {
+                    -estimate.offset
+                };
+                (
+                    millis(offset),
+                    millis(estimate.bound),
+                    DelayClock::Estimated,
+                )
             }
-            model::DelayClock::AssumedSynchronised => {
-                (None, None, DelayClock::AssumedSynchronised)
-            }
+            model::DelayClock::AssumedSynchronised => (None, None, DelayClock::AssumedSynchronised),
         };
         Self {
             delays: DelaySummary {

@@ -25,12 +25,13 @@ mod warning;
 
 pub use assembler::{Assembler, Occasion, Planned, PlannedLimit, Step};
 pub use csv::DocumentCsv;
-pub use delay::{DelaySummary, DelayClock, OneWayDelay};
+pub use delay::{DelayClock, DelaySummary, OneWayDelay};
 pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, UdpReceiver};
 pub use interval::{CountedBy, Interval};
 pub use json::DocumentJson;
 pub use report::{
-    Failure, FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict, Workload,
+    Failure, FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict,
+    Workload,
 };
 pub use stream::DocumentStream;
 pub use sum::{DirectionSum, Sum};
@@ -45,7 +46,5 @@ mod tests;
 
 /// Seconds as milliseconds, to the nanosecond; `None` when they are no number.
 pub(crate) fn millis(seconds: f64) -> Option<f64> {
-    seconds
-        .is_finite()
-        .then(|| (seconds * 1e9).round() / 1e6)
+    seconds.is_finite().then(|| (seconds * 1e9).round() / 1e6)
 }

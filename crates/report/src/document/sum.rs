@@ -96,7 +96,9 @@ fn end<'a>(ends: impl Iterator<Item = &'a End> + Clone) -> End {
 fn sender(flows: &[&Flow]) -> Sender {
     let all = || flows.iter().map(|flow| &flow.sender);
     let details = || all().map(|sender| sender.details.as_ref());
-    let udp = details().flatten().any(|details| matches!(details, SenderDetails::Udp { .. }));
+    let udp = details()
+        .flatten()
+        .any(|details| matches!(details, SenderDetails::Udp { .. }));
     let known = details().flatten().next();
     Sender {
         end: end(all().map(|sender| &sender.end)),

@@ -168,7 +168,10 @@ impl Tale {
         for one in &other.warnings {
             self.warn(warning(
                 &one.id,
-                (severity(&one.severity), format!("the other end: {}", one.text)),
+                (
+                    severity(&one.severity),
+                    format!("the other end: {}", one.text),
+                ),
             ));
         }
     }
@@ -232,7 +235,10 @@ impl Tale {
 
     /// The number of a flow, which is entered when this is its first row.
     fn flow(&mut self, tag: FlowTag, row: &Row, role: Role) -> usize {
-        let known = self.flows.iter().rposition(|flow| flow.tag == tag && flow.total.is_none());
+        let known = self
+            .flows
+            .iter()
+            .rposition(|flow| flow.tag == tag && flow.total.is_none());
         if let Some(known) = known {
             return known;
         }

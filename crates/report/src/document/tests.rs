@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 use serde_json::Value;
+use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 
 use super::*;
 use crate::model::{
@@ -136,7 +136,12 @@ fn what_the_other_end_counted_is_unknown() {
     assert_eq!(flow["sender"]["retransmits"], 3);
     assert_eq!(flow["sender"]["cwnd_bytes"], 14_480);
     for member in ["bytes", "seconds", "bits_per_second", "cpu_percent"] {
-        assert!(flow["receiver"].as_object().expect("an end").contains_key(member));
+        assert!(
+            flow["receiver"]
+                .as_object()
+                .expect("an end")
+                .contains_key(member)
+        );
         assert_eq!(flow["receiver"][member], Value::Null, "{member}");
     }
     assert_eq!(flow["rtt"]["samples"], 2);
@@ -271,7 +276,10 @@ fn rows_that_were_missed_are_counted() {
     stream.render(&connected(1, "192.0.2.2:5001"), &mut out);
     out.clear();
     stream.missed(3, &mut out);
-    assert_eq!(out.stdout, "{\"event\":\"missed\",\"data\":{\"intervals\":3}}\n");
+    assert_eq!(
+        out.stdout,
+        "{\"event\":\"missed\",\"data\":{\"intervals\":3}}\n"
+    );
     out.clear();
     stream.finish(&mut out);
     let end: Value = serde_json::from_str(&out.stdout).expect("JSON");

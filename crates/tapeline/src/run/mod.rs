@@ -74,8 +74,7 @@ impl Run {
     ) -> Result<Self, ExitCode> {
         let interruption =
             Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))?;
-        let outputs =
-            Outputs::start(presentation, interval, occasion, role, &interruption)?;
+        let outputs = Outputs::start(presentation, interval, occasion, role, &interruption)?;
         let reporter = Reporter::start(settings, outputs.sink())
             .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
         Ok(Self {

@@ -3,9 +3,7 @@
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::document::{DocumentCsv, DocumentJson, DocumentStream, Occasion};
-use tapeline_report::{
-    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style,
-};
+use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
 
 use super::printer::{Printer, iperf3_renderer, terminal};
 use crate::message;
@@ -47,10 +45,12 @@ impl Outputs {
             }
             opened.push((renderer, writer));
         }
-        let printers = opened.into_iter().map(|(renderer, writer)| {
-            Printer::start(renderer, writer, role, interruption)
-        });
-        printers.collect::<Result<Vec<Printer>, ExitCode>>().map(Self)
+        let printers = opened
+            .into_iter()
+            .map(|(renderer, writer)| Printer::start(renderer, writer, role, interruption));
+        printers
+            .collect::<Result<Vec<Printer>, ExitCode>>()
+            .map(Self)
     }
 
     /// Where the reporter sends its events.
@@ -68,7 +68,9 @@ impl Outputs {
 
     /// Writes what is queued and ends; the exit code knows whether all was written.
     pub(super) fn finish(self, code: ExitCode) -> ExitCode {
-        self.0.into_iter().fold(code, |code, printer| printer.finish(code))
+        self.0
+            .into_iter()
+            .fold(code, |code, printer| printer.finish(code))
     }
 }
 

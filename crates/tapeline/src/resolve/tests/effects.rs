@@ -368,7 +368,10 @@ fn results_go_to_programs_in_several_forms_at_once() {
     assert_eq!(json.style, TextStyle::Document(DocumentForm::Json));
     let both = shown("--json=/tmp/a --csv=/tmp/b");
     assert_eq!(both.style, TextStyle::Native);
-    let files = [(DocumentForm::Json, "/tmp/a"), (DocumentForm::Csv, "/tmp/b")];
+    let files = [
+        (DocumentForm::Json, "/tmp/a"),
+        (DocumentForm::Csv, "/tmp/b"),
+    ];
     let files = files.map(|(form, path)| DocumentFile {
         form,
         path: path.into(),
@@ -393,7 +396,10 @@ fn forms_for_programs_have_intervals_unless_told_otherwise() {
     let interval = |text: &str| client(Native, &format!("-c h {text}")).0.interval;
     assert_eq!(interval(""), None);
     assert_eq!(interval("--json"), Some(Duration::from_secs(1)));
-    assert_eq!(interval("--csv=/tmp/x -i 0.5"), Some(Duration::from_millis(500)));
+    assert_eq!(
+        interval("--csv=/tmp/x -i 0.5"),
+        Some(Duration::from_millis(500))
+    );
     assert_eq!(interval("--json -i 0"), None);
     assert_eq!(interval("--json --connect-only"), None);
     let served = server(Native, "-s --json-stream").0.interval;
