@@ -15,7 +15,8 @@ use tapeline_wire::iperf3::{
 };
 
 use super::client_control::ControlFailure;
-use super::streams::{Link, Stream, StreamEnd};
+use super::stream_end::StreamEnd;
+use super::streams::{Link, Stream};
 use crate::context::Context;
 
 /// Datagram length where the control connection does not say its MSS, bytes.

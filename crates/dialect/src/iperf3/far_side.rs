@@ -9,7 +9,7 @@ use tapeline_report::{
 };
 use tapeline_wire::iperf3::{Results, ServerOutput, StreamResults};
 
-use super::streams::StreamEnd;
+use super::stream_end::StreamEnd;
 
 /// Enters the other end's results into the end of a test; `omits` where its start does not count.
 pub(super) fn tell(

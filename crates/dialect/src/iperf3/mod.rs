@@ -23,6 +23,7 @@ mod far_side;
 mod file_intake;
 mod inbox;
 mod login;
+mod meters;
 mod parting;
 mod plan;
 mod registry;
@@ -39,9 +40,12 @@ mod session;
 #[path = "../../../wire/tests/sessions/mod.rs"]
 mod sessions;
 mod stamp;
+mod stream_end;
 mod stream_set;
 mod streams;
 mod tail;
+mod tcp_streams;
+mod udp_streams;
 
 pub use client::run_iperf3_client;
 pub use plan::{

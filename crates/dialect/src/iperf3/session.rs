@@ -19,13 +19,14 @@ use super::agreed::{
 };
 use super::client_control::ControlFailure;
 use super::far_side;
+use super::meters::Meters;
 use super::parting::keep_alive;
 use super::registry::UdpTurn;
 use super::sctp::SctpDoor;
 use super::server::Test;
 use super::server_control::{ServerControl, ServerStep};
 use super::stream_set::StreamSet;
-use super::streams::{Link, Meters, Traffic};
+use super::streams::{Link, Traffic};
 use crate::context::Context;
 use crate::reporter::Tap;
 

@@ -11,7 +11,8 @@ use tapeline_report::{Connected, Event};
 use tapeline_sys::{Waker, outgoing_device};
 use tapeline_wire::iperf3::stream_id;
 
-use super::streams::{Ends, Link, Stream, StreamEnd, Sums, Traffic};
+use super::stream_end::{Ends, StreamEnd};
+use super::streams::{Link, Stream, Sums, Traffic};
 use crate::context::Context;
 use crate::reporter::{GroupKind, ReporterHandle};
 

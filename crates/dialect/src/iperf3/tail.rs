@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use tapeline_base::FlowTag;
 use tapeline_wire::iperf3::{CounterWidth, DatagramHeader, Results, limits};
 
-use super::streams::{Link, Stream, StreamEnd};
+use super::stream_end::StreamEnd;
+use super::streams::{Link, Stream};
 
 /// The first number beyond the test, by stream.
 #[derive(Clone, Debug, Default)]
