@@ -13,6 +13,7 @@
 //! know is an event.
 
 mod context;
+mod departures;
 mod iperf2;
 mod iperf3;
 mod plan;

@@ -12,8 +12,8 @@ use tapeline_engine::{
     UdpSendPlan, run_l4s_sender, run_udp_sender,
 };
 use tapeline_report::{
-    Departures, Endpoints, Event, GapErrors, MarkovReport, Measure, Notice, Phase, Row,
-    ScheduleErrors, Span, Subject, TrafficOperation, UdpReceive,
+    Endpoints, Event, MarkovReport, Measure, Notice, Phase, Row, ScheduleErrors, Span, Subject,
+    TrafficOperation, UdpReceive,
 };
 use tapeline_stats::Moments;
 use tapeline_sys::{Interest, UdpSocket, Wait, reason};
@@ -26,6 +26,7 @@ use super::l4s::L4sSender;
 use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_template};
 use super::udp_client::{first_datagram, wall_at};
 use super::udp_traffic::Traffic;
+use crate::departures::departures;
 use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
@@ -91,26 +92,6 @@ impl From<L4sSendEnd> for DataEnd {
             counters: end.counters,
             next_sequence: end.next_sequence,
         }
-    }
-}
-
-fn departures(tag: FlowTag, end: &DataEnd) -> Departures {
-    let gaps = end.spacing.as_ref().and_then(|spacing| {
-        let errors = spacing.errors();
-        let percentile = |percent| errors.percentile(percent).map(Duration::from_nanos);
-        Some(GapErrors {
-            gap: spacing.gap(),
-            p50: percentile(50.0)?,
-            p99: percentile(99.0)?,
-            max: percentile(100.0)?,
-            back_to_back: spacing.back_to_back() as f64 / spacing.count() as f64,
-            late: end.counters.late,
-        })
-    });
-    Departures {
-        tag,
-        group: end.group as u64,
-        gaps,
     }
 }
 
@@ -310,9 +291,12 @@ impl UdpSending {
 
     /// What clocks and chains counted, and how the gaps were kept.
     fn tell_traffic(&self, end: DataEnd) {
-        self.context
-            .reporter
-            .event(Event::Departures(departures(self.tag, &end)));
+        self.context.reporter.event(Event::Departures(departures(
+            self.tag,
+            end.group,
+            end.spacing.as_ref(),
+            end.counters.late,
+        )));
         if let (Some(errors), Some(_)) = (end.frame_errors, self.traffic.marked_frames()) {
             self.context
                 .reporter

@@ -8,7 +8,7 @@ use tapeline_engine::{
     Cause, DatagramCell, DatagramReceiver, Destination, Ending, Precision, Schedule, SendCell,
     Stage, Technique, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
-use tapeline_report::Notice;
+use tapeline_report::{Event, Notice};
 use tapeline_sys::{UdpSocket, Wait};
 use tapeline_wire::iperf3::{CONNECT_REPLY, DatagramHeader, is_connect};
 
@@ -16,6 +16,7 @@ use super::arrivals::{arrived, followers};
 use super::stamp::Iperf3Stamp;
 use super::stream_end::{StreamEnd, is_starved};
 use super::streams::{Stream, Traffic};
+use crate::departures::departures;
 use crate::iperf2::tell_ending;
 use crate::reporter::{CounterCell, FlowEnd};
 
@@ -64,11 +65,14 @@ impl Traffic {
         });
         let (tag, at) = (stream.tag, end.ending.at);
         tell_ending(&self.context, tag, Transport::Udp, self.start, &end.ending);
+        let total = running.end_told(FlowEnd {
+            at,
+            ..FlowEnd::default()
+        });
+        let departures = departures(tag, end.group, end.spacing.as_ref(), end.late);
+        self.context.reporter.event(Event::Departures(departures));
         StreamEnd {
-            total: running.end_told(FlowEnd {
-                at,
-                ..FlowEnd::default()
-            }),
+            total,
             stream,
             packets: end.counters.writes,
             lost: 0,

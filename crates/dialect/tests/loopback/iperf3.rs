@@ -8,7 +8,7 @@ use tapeline_dialect::{
     Iperf3Client, Iperf3Patience, Iperf3Server, ServedProtocols, ServedTransports, ServerPlan,
     Techniques,
 };
-use tapeline_report::{Event, Measure, Row, TestEnd, TestFailure};
+use tapeline_report::{Departures, Event, Measure, Row, TestEnd, TestFailure};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
 
 use crate::harness::{TestClient, TestServer, V4, at_once, server_plan, totals};
@@ -224,6 +224,32 @@ fn a_receiver_s_time_is_the_test_s_however_slow_the_sender() {
     assert_eq!(own.bytes, 131_072);
     assert_eq!(own.span.length(), Duration::from_secs(2));
     server.stop();
+}
+
+#[test]
+fn senders_at_a_rate_tell_how_they_kept_their_gaps() {
+    let server = serve(Iperf3Server::default());
+    // A 99th percentile takes a hundred gaps.
+    let mut parameters = udp(of_bytes(150_000));
+    parameters.direction = Direction::Bidirectional;
+    let events = succeed(plan(server.address, parameters));
+    let told = |events: &[Event]| -> Vec<Departures> {
+        let departures = events.iter().filter_map(|event| match event {
+            Event::Departures(departures) => Some(departures.clone()),
+            _ => None,
+        });
+        departures.collect()
+    };
+    served(&server, 1);
+    for departures in [told(&events), told(&server.stop())] {
+        let [one] = &departures[..] else {
+            panic!("{departures:?}");
+        };
+        let gaps = one.gaps.as_ref().expect("enough of them");
+        assert_eq!(gaps.gap, Duration::from_millis(1));
+        assert!(gaps.p50 <= gaps.p99 && gaps.p99 <= gaps.max, "{gaps:?}");
+        assert!((0.0..=1.0).contains(&gaps.back_to_back), "{gaps:?}");
+    }
 }
 
 #[test]

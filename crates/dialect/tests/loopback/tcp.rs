@@ -120,21 +120,6 @@ fn a_hundred_flows_share_workers() {
 }
 
 #[test]
-fn every_one_of_two_thousand_flows_is_served_and_told() {
-    let server = TestServer::on(V4, Tcp);
-    let mut plan = client_plan(server.address, Tcp);
-    // All connections wait for their first message at the same time.
-    plan.connect_sync = true;
-    plan.parallel = 2000;
-    plan.length = Some(1000);
-    plan.limit = bytes(3000);
-    let client = succeed(plan);
-    let over = |events: &[Event]| matches!(events.last(), Some(Event::Idle));
-    server.events.wait("end", over);
-    assert_agreement(&client, &server.stop(), 2000, "many");
-}
-
-#[test]
 fn a_hundred_paced_flows_keep_their_amounts() {
     let server = TestServer::on(V4, Tcp);
     let mut plan = client_plan(server.address, Tcp);

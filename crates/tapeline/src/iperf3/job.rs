@@ -8,8 +8,8 @@ use std::time::Duration;
 use tapeline_base::{Family, FormatLetter};
 use tapeline_dialect::{
     BindPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server,
-    MostTests, Personality, RsaPadding, ServedProtocols, ServedTransports, ServerPlan, SocketPlan,
-    Techniques,
+    MostTests, Personality, Precision, RsaPadding, ServedProtocols, ServedTransports, ServerPlan,
+    SocketPlan, Technique, Techniques,
 };
 use tapeline_sys::{StreamProtocol, ask_secret};
 use tapeline_wire::iperf3::{Direction, Parameters, Protocol, limits};
@@ -141,7 +141,10 @@ fn client(
         affinity: settings.affinity.map(|processors| processors.own),
         file: settings.file,
         credentials,
-        techniques: Techniques::default(),
+        techniques: match settings.precision {
+            Precision::Precise => Techniques::default(),
+            Precision::Economical => Techniques::default().without(Technique::PacingSpin),
+        },
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tapeline_dialect::{BindPlan, Keepalive};
+use tapeline_dialect::{BindPlan, Keepalive, Precision};
 use tapeline_wire::iperf3::{Direction, Offload, Parameters, Protocol, limits};
 
 use super::fault::{Error, Fault};
@@ -50,6 +50,8 @@ pub(super) struct Settings {
     pub(super) receive_timeout: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
     pub(super) connect_timeout: Option<Duration>,
+    /// How due times of datagrams are waited for.
+    pub(super) precision: Precision,
     pub(super) daemon: bool,
     pub(super) one_off: bool,
     pub(super) rate_limit: Option<(u64, Duration)>,
@@ -116,6 +118,7 @@ impl Default for Settings {
             receive_timeout: None,
             send_timeout: None,
             connect_timeout: None,
+            precision: Precision::Precise,
             daemon: false,
             one_off: false,
             rate_limit: None,
@@ -289,6 +292,9 @@ impl Settings {
                 self.parameters.window = (bytes >= 1.0).then_some(bytes as u32);
             }
             Id::FairQueueRate => self.parameters.pacing_rate = bits(text)?,
+            // tapeline's own words, which are no numbers to 3.22.
+            Id::PacingTimer if text == "precise" => self.precision = Precision::Precise,
+            Id::PacingTimer if text == "economical" => self.precision = Precision::Economical,
             Id::PacingTimer => {
                 let micros = amount(text)?;
                 self.parameters.pacing_timer = u32::try_from(micros).unwrap_or(u32::MAX);

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use tapeline_base::Family;
-use tapeline_dialect::{Iperf3Client, Iperf3Server, MostTests, ServedProtocols, ServerPlan};
+use tapeline_dialect::{
+    Iperf3Client, Iperf3Server, MostTests, ServedProtocols, ServerPlan, Technique,
+};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Protocol};
 
 use super::options::{End, Found, TABLE, by_name};
@@ -233,6 +235,21 @@ fn a_client_asks_for_what_was_given() {
     assert_eq!(asked.counters, CounterWidth::Wide);
     assert!(asked.nodelay && asked.zerocopy && asked.skip_receive_copy && asked.mptcp);
     assert!(asked.server_output && asked.dont_fragment && asked.repeating_payload);
+}
+
+#[test]
+fn a_sender_can_be_told_to_sleep() {
+    for (line, spins) in [
+        ("-u", true),
+        ("-u --pacing precise", true),
+        ("-u --pacing economical", false),
+        ("-u --pacing-timer economical", false),
+        ("-u --pacing 1000", true),
+    ] {
+        let techniques = client(line).techniques;
+        assert_eq!(techniques.uses(Technique::PacingSpin), spins, "{line}");
+    }
+    assert_eq!(client("--pacing 1K").parameters.pacing_timer, 1024);
 }
 
 #[test]
