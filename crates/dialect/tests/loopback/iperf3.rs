@@ -235,7 +235,7 @@ fn senders_at_a_rate_tell_how_they_kept_their_gaps() {
     let events = succeed(plan(server.address, parameters));
     let told = |events: &[Event]| -> Vec<Departures> {
         let departures = events.iter().filter_map(|event| match event {
-            Event::Departures(departures) => Some(departures.clone()),
+            Event::Departures(departures) => Some(*departures),
             _ => None,
         });
         departures.collect()
