@@ -119,7 +119,7 @@ pub(super) const TABLE: &[Spec] = &[
     row(Id::NoFairQueue, None, &["no-fq-socket-pacing"], Switch, Client, "", ""),
     row(Id::ExtraData, None, &["extra-data"], Required, Client, "TEXT", "put TEXT into the JSON of both ends"),
     row(Id::FairQueueRate, None, &["fq-rate"], Required, Client, "RATE", "pacing by the kernel, bits per second (SO_MAX_PACING_RATE)"),
-    row(Id::PacingTimer, None, &["pacing-timer"], Required, Client, "USEC", "for old servers: step of the rate; or precise or economical (own pacing)"),
+    row(Id::PacingTimer, None, &["pacing-timer"], Required, Client, "USEC", "step of the rate for old servers; tapeline: precise, economical"),
     row(Id::ConnectTimeout, None, &["connect-timeout"], Required, Client, "MS", "time for the control connection"),
     row(Id::IdleTimeout, None, &["idle-timeout"], Required, Server, "SEC", "with -1: end without a client after this time"),
     row(Id::ReceiveTimeout, None, &["rcv-timeout"], Required, Both, "MS", "end a test when nothing is received for so long (120000)"),
