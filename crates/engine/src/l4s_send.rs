@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime, Tos, WallTime};
-use tapeline_sys::{
-    Interest, SystemClock, UdpSocket, Wait, set_timer_slack_minimal, thread_cpu_time,
-};
+use tapeline_sys::{Interest, SystemClock, ThreadTime, UdpSocket, Wait, set_timer_slack_minimal};
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::frames::{Frame, FrameClock, FrameSizes};
@@ -17,7 +15,7 @@ use crate::pacer::{Pacer, Precision};
 use crate::prague::{L4sFeedback, L4sMark, Prague};
 use crate::stop::Stop;
 use crate::udp_traffic::FramePart;
-use crate::work::{Cause, Ending, Stage, is_not_ready};
+use crate::work::{Cause, Ending, Stage, ThreadUse, is_not_ready};
 
 /// Most that leaves ahead of the rate: a burst of so long.
 const BURST: Duration = Duration::from_micros(250);
@@ -124,11 +122,11 @@ struct Sender<P> {
 /// Before, the socket must not wait in sends for long.
 pub fn run_l4s_sender<P: L4sProtocol>(plan: L4sSendPlan<P>) -> L4sSendEnd {
     set_timer_slack_minimal();
-    let cpu_before = thread_cpu_time();
+    let before = ThreadTime::now();
     let mut sender = Sender::new(plan);
     let cause = sender.run();
     let mut ending = Ending::new(cause, sender.clock.now());
-    ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
+    ending.thread = Some(ThreadUse::alone_since(&before));
     sender.publisher.publish(&sender.counters);
     L4sSendEnd {
         ending,

@@ -84,5 +84,5 @@ pub use udp_send::{Content, DatagramStamp, Destination, UdpSendEnd, UdpSendPlan,
 pub use udp_traffic::{FramePart, FrameTraffic, LengthPace, LengthTraffic, UdpTraffic};
 pub use variable_rate::VariableRate;
 pub use work::{
-    Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, Stage, Step, TcpWork, run_blocking,
+    Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, Stage, Step, TcpWork, ThreadUse, run_blocking,
 };

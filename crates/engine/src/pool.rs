@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
-use tapeline_sys::{Events, Interest, Poller, SystemClock, Wait, Waker};
+use tapeline_sys::{Events, Interest, Poller, SystemClock, ThreadTime, Wait, Waker};
 
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Step, TcpWork, run_blocking};
+use crate::work::{Call, Cause, Ending, Step, TcpWork, ThreadUse, run_blocking};
 
 /// Flows that get a thread of their own.
 pub const THREADED_FLOWS: usize = 64;
@@ -249,6 +249,8 @@ fn start_worker(threaded: &Arc<AtomicUsize>) -> io::Result<Worker> {
 
 struct Slot {
     job: Job,
+    /// The worker's times when it took the flow.
+    before: ThreadTime,
     interest: Interest,
     /// A paced flow waits for this time instead of for readiness.
     not_before: Option<MonoTime>,
@@ -390,6 +392,7 @@ impl Polled {
         }
         let slot = Slot {
             job,
+            before: ThreadTime::now(),
             interest,
             not_before: None,
             look: MonoTime::FAR,
@@ -454,7 +457,8 @@ impl Polled {
         if let Some(slot) = self.slots.get_mut(place).and_then(Option::take) {
             self.free.push(place);
             let _ = self.poller.deregister(&slot.job.work.conn());
-            slot.job.finish(ending);
+            let thread = Some(ThreadUse::shared_since(&slot.before));
+            slot.job.finish(Ending { thread, ..ending });
         }
     }
 

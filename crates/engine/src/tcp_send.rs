@@ -138,6 +138,10 @@ impl WriteTimes {
     }
 }
 
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Time until input that was not there is looked for again.
 const INPUT_PAUSE: Duration = Duration::from_millis(1);
 
@@ -173,6 +177,8 @@ pub struct TcpSender {
     uncounted: Option<u64>,
     write: Write,
     burst: Burst,
+    /// Since when input is awaited.
+    awaiting: Option<MonoTime>,
     phase: Phase,
 }
 
@@ -230,6 +236,7 @@ impl TcpSender {
                 length: 0,
             },
             burst: Burst::default(),
+            awaiting: None,
             phase: Phase::Sending,
         }
     }
@@ -315,6 +322,9 @@ impl TcpSender {
         let want = self.burst.left.min(self.plan.block as u64) as usize;
         match self.plan.content.prepare(want, self.burst.stamp.as_ref()) {
             Prepared::Bytes(length) => {
+                if let Some(since) = self.awaiting.take() {
+                    self.counters.input_awaited += nanos(now.since(since));
+                }
                 self.burst.stamp = None;
                 self.burst.left -= length as u64;
                 if length < want && self.plan.timing.clock().is_none() {
@@ -333,7 +343,10 @@ impl TcpSender {
                 };
                 Readiness::Ready
             }
-            Prepared::Pending => Readiness::Wait(Step::NotBefore(now + INPUT_PAUSE)),
+            Prepared::Pending => {
+                self.awaiting.get_or_insert(now);
+                Readiness::Wait(Step::NotBefore(now + INPUT_PAUSE))
+            }
             Prepared::End => {
                 let cause = match self.plan.content.take_failure() {
                     Some(error) => Cause::Failed(Stage::Content, error),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime, WallTime};
-use tapeline_sys::{Marks, SystemClock, UdpSocket, set_timer_slack_minimal, thread_cpu_time};
+use tapeline_sys::{Marks, SystemClock, ThreadTime, UdpSocket, set_timer_slack_minimal};
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacer::{Pacer, Precision};
@@ -14,7 +14,7 @@ use crate::payload_source::{Filled, PayloadSource};
 use crate::spacing::Spacing;
 use crate::stop::Stop;
 use crate::udp_traffic::{FramePart, UdpTraffic};
-use crate::work::{Cause, Ending, Stage, is_not_ready};
+use crate::work::{Cause, Ending, Stage, ThreadUse, is_not_ready};
 
 /// Writes sequence number and time into a datagram. Supplied by the protocol, known at
 /// compile time: the packet loop has no virtual call.
@@ -204,11 +204,11 @@ struct Sender<S> {
 /// Sends on the calling thread until the end of the data.
 pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
     set_timer_slack_minimal();
-    let cpu_before = thread_cpu_time();
+    let before = ThreadTime::now();
     let mut sender = Sender::new(plan);
     let cause = sender.run();
     let mut ending = Ending::new(cause, sender.clock.now());
-    ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
+    ending.thread = Some(ThreadUse::alone_since(&before));
     let late = sender.plan.traffic.late();
     sender.counters.late = late;
     sender.publisher.publish(&sender.counters);
@@ -331,6 +331,8 @@ impl<S: DatagramStamp> Sender<S> {
             Loaded::Ready(length) => length,
             Loaded::Pending => {
                 std::thread::sleep(CONTENT_PAUSE);
+                let paused = self.clock.now().since(now);
+                self.counters.input_awaited += u64::try_from(paused.as_nanos()).unwrap_or(u64::MAX);
                 return None;
             }
             Loaded::End => return Some(self.end_of_content()),

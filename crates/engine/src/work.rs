@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
-use tapeline_sys::{Interest, SystemClock, TcpConn, set_timer_slack_minimal, thread_cpu_time};
+use tapeline_sys::{Interest, SystemClock, TcpConn, ThreadTime, set_timer_slack_minimal};
 
 use crate::pacer::{Pacer, Precision};
 use crate::stop::Stop;
@@ -77,18 +77,47 @@ pub struct Ending {
     pub cause: Cause,
     /// When the last thing happened that counts for the test.
     pub at: MonoTime,
-    /// Processor time of the worker, when the flow had one of its own.
-    pub cpu: Option<Duration>,
+    /// How the thread that moved the data got on with the processors meanwhile.
+    pub thread: Option<ThreadUse>,
+}
+
+/// The times of a flow's thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadUse {
+    /// From the flow's beginning to its end.
+    pub time: ThreadTime,
+    /// The thread served other flows too.
+    pub shared: bool,
+}
+
+impl ThreadUse {
+    /// What the calling thread, which serves one flow, did since `before`.
+    #[must_use]
+    pub fn alone_since(before: &ThreadTime) -> Self {
+        Self {
+            time: ThreadTime::now().since(before),
+            shared: false,
+        }
+    }
+
+    /// The same of a thread that serves several flows.
+    #[must_use]
+    pub fn shared_since(before: &ThreadTime) -> Self {
+        Self {
+            shared: true,
+            ..Self::alone_since(before)
+        }
+    }
 }
 
 impl Ending {
-    /// An end without processor time.
+    /// An end without times of a thread.
     #[must_use]
     pub fn new(cause: Cause, at: MonoTime) -> Self {
         Self {
             cause,
             at,
-            cpu: None,
+            thread: None,
         }
     }
 }
@@ -118,7 +147,7 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
     let clock = SystemClock;
     let mut pacer = Pacer::new(Precision::Economical);
     let mut scratch = vec![0; work.scratch_length()];
-    let cpu_before = thread_cpu_time();
+    let before = ThreadTime::now();
     let mut ending = loop {
         match work.step(clock.now(), Call::Blocking, &mut scratch) {
             Step::Progress | Step::Partial | Step::NotReady => {}
@@ -129,7 +158,7 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
             Step::Finished(ending) => break ending,
         }
     };
-    ending.cpu = Some(thread_cpu_time().saturating_sub(cpu_before));
+    ending.thread = Some(ThreadUse::alone_since(&before));
     ending
 }
 

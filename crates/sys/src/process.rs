@@ -35,11 +35,41 @@ pub fn thread_cpu_time() -> Duration {
     process::thread_cpu_time()
 }
 
-/// Time that the calling thread was runnable but waited for a processor
-/// (Linux: second field of `/proc/thread-self/schedstat`).
+/// Time that the calling thread was runnable but waited for a processor, the time in which a
+/// quota held it back included (Linux: second field of `/proc/thread-self/schedstat`).
 #[must_use]
 pub fn thread_run_delay() -> Option<Duration> {
     process::thread_run_delay()
+}
+
+/// How a thread got on with the processors, since it began or since an earlier reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTime {
+    /// It ran.
+    pub used: Duration,
+    /// It could have run, but had no processor; `None` where the system does not tell.
+    pub waited: Option<Duration>,
+}
+
+impl ThreadTime {
+    /// Of the calling thread. Opens a file on Linux: for beginnings and ends.
+    #[must_use]
+    pub fn now() -> Self {
+        Self {
+            used: thread_cpu_time(),
+            waited: thread_run_delay(),
+        }
+    }
+
+    /// What was added since `earlier`, a reading of the same thread.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let waited = self.waited.zip(earlier.waited);
+        Self {
+            used: self.used.saturating_sub(earlier.used),
+            waited: waited.map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
 }
 
 /// Processor time that the whole process has used.

@@ -24,7 +24,9 @@ use super::stamps::{BurstReader, BurstWriter};
 use super::traffic::{BurstOrder, TcpTraffic};
 use crate::context::{Context, Tally};
 use crate::plan::{FairQueuePlan, HistogramPlan, Payload};
-use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowHistogram, FlowStart, GroupKey};
+use crate::reporter::{
+    CounterCell, EndFacts, FlowEnd, FlowExtras, FlowHistogram, FlowStart, GroupKey,
+};
 
 /// Share of a processor above which a traffic thread counts as its limit.
 const SATURATED: f64 = 0.9;
@@ -251,6 +253,7 @@ impl TcpFlow {
             WriteTimes::new(DelayPublisher::new(times), histogram)
         });
         watched.extras.frames = part.traffic.has_frames();
+        watched.extras.target = part.traffic.rate();
         let schedule_errors = part.traffic.has_frames().then(|| {
             let errors = Arc::new(DelayCell::new(Intervals::new(self.start, None)));
             let (tag, told) = (self.tag, Arc::clone(&errors));
@@ -411,6 +414,10 @@ impl TcpFlow {
             let failed = tell_ending(&shared, tag, Transport::Tcp, start, &ending);
             let end = FlowEnd {
                 at: ending.at,
+                facts: EndFacts {
+                    thread: ending.thread,
+                    ..EndFacts::default()
+                },
                 ..FlowEnd::default()
             };
             let total = match after {
@@ -441,10 +448,11 @@ pub(crate) fn tell_ending(
     ending: &Ending,
 ) -> bool {
     let span = ending.at.since(start);
-    if let Some(cpu) = ending.cpu
+    if let Some(thread) = ending.thread
+        && !thread.shared
         && span > SATURATION_SPAN
     {
-        let share = cpu.as_secs_f64() / span.as_secs_f64();
+        let share = thread.time.used.as_secs_f64() / span.as_secs_f64();
         if share > SATURATED {
             context.notice(Notice::CpuSaturated { tag, share });
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{Bytes, Clock, MonoTime, Pace};
+use tapeline_base::{BitRate, Bytes, Clock, MonoTime, Pace};
 use tapeline_engine::{FrameClock, FrameSizes, Rest, Schedule, Timing, VariableRate};
 use tapeline_report::BurstKind;
 use tapeline_sys::SystemClock;
@@ -118,6 +118,15 @@ impl TcpTraffic {
             }),
         };
         timing.unwrap_or(Timing::Free)
+    }
+
+    /// The rate that the traffic is to keep, where it has one.
+    pub(super) fn rate(self) -> Option<BitRate> {
+        match self {
+            Self::Blocks { rate } => rate.map(BitRate),
+            Self::Varying { mean, .. } => Some(BitRate(mean)),
+            Self::Resting { .. } | Self::Clocked { .. } => None,
+        }
     }
 
     /// Time from one send to the next, where that is known.
@@ -258,7 +267,6 @@ pub(super) fn seed(given: Option<u64>, number: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tapeline_base::BitRate;
 
     use super::*;
     use crate::plan::tests::client_plan;

@@ -86,6 +86,10 @@ impl UdpService {
             TestMode::Reverse => opening.reverse(),
             _ => {
                 let mut receiving = opening.receive(reader, mode);
+                if flows.active == 0 && receiving.dropped_before.is_some() {
+                    // Datagrams behind the first one may be lost already.
+                    receiving.dropped_before = flows.dropped_idle;
+                }
                 let wall = || self.context.wall();
                 if let Some(ack) = receiving.incoming.acknowledge(&datagram.content, wall) {
                     self.answer(&ack, key);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport};
-use tapeline_engine::{ArrivedDatagram, Cause, DatagramReceiver, Ending, Stage, Stop};
+use tapeline_engine::{ArrivedDatagram, Cause, DatagramReceiver, Ending, Stage, Stop, ThreadUse};
 use tapeline_report::{Endpoints, Notice};
-use tapeline_sys::{UdpSocket, Wait};
+use tapeline_sys::{ThreadTime, UdpSocket, Wait};
 
 use super::client::SharedContext;
 use super::flows::tell_ending;
@@ -16,7 +16,7 @@ use super::order::SLACK;
 use super::udp_flow::{FlowReader, Meaning};
 use super::udp_watch::UdpWatch;
 use crate::plan::LatencyPlan;
-use crate::reporter::{FlowEnd, FlowStart, GroupKey};
+use crate::reporter::{EndFacts, FlowEnd, FlowStart, GroupKey, SocketFacts};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
@@ -77,19 +77,18 @@ impl UdpReceiving {
             extras: watched.extras,
         });
         let dropped_before = self.socket.dropped();
+        let before = ThreadTime::now();
         let cause = self.receive(&mut reader, &mut receiver);
         receiver.finish();
         let at = match cause {
             Cause::Complete | Cause::Vanished(_) => receiver.counters().last.max(self.start),
             _ => self.context.now(),
         };
-        let ending = Ending::new(cause, at);
+        let mut ending = Ending::new(cause, at);
+        ending.thread = Some(ThreadUse::alone_since(&before));
         let failed = tell_ending(&self.context, self.tag, Transport::Udp, self.start, &ending);
-        let dropped = self
-            .socket
-            .dropped()
-            .zip(dropped_before)
-            .map(|(after, before)| after.saturating_sub(before));
+        let socket = SocketFacts::of(&self.socket, dropped_before);
+        let dropped = socket.drops;
         if let Some(datagrams) = dropped.filter(|count| *count > 0) {
             self.context.notice(Notice::ReceiveBufferDrops {
                 tag: Some(self.tag),
@@ -100,6 +99,11 @@ impl UdpReceiving {
             at,
             sent: None,
             dropped,
+            facts: EndFacts {
+                thread: ending.thread,
+                socket: Some(socket),
+                ..EndFacts::default()
+            },
         });
         failed
     }

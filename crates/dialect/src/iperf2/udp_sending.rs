@@ -27,7 +27,7 @@ use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_
 use super::udp_client::{first_datagram, wall_at};
 use super::udp_traffic::Traffic;
 use crate::departures::departures;
-use crate::reporter::{CounterCell, FlowEnd, FlowExtras, FlowStart, GroupKey};
+use crate::reporter::{CounterCell, EndFacts, FlowEnd, FlowExtras, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
@@ -151,6 +151,7 @@ impl UdpSending {
             conn: None,
             histograms: Vec::new(),
             extras: FlowExtras {
+                target: self.steady_rate(),
                 trip_times: self.trip_times,
                 frames: self.traffic.marked_frames().is_some(),
                 ..FlowExtras::default()
@@ -174,7 +175,7 @@ impl UdpSending {
             running.end(FlowEnd {
                 at: end.ending.at,
                 sent: Some(0),
-                dropped: None,
+                ..FlowEnd::default()
             });
             self.tell_traffic(end);
             return failed;
@@ -192,6 +193,11 @@ impl UdpSending {
             at: self.context.now(),
             sent: Some(counters.writes),
             dropped: None,
+            facts: EndFacts {
+                thread: end.ending.thread,
+                group: Some(end.group),
+                ..EndFacts::default()
+            },
         });
         self.tell_traffic(end);
         if let Err(error) = sent {

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime};
-use tapeline_engine::Stop;
+use tapeline_engine::{Stop, ThreadUse};
 use tapeline_report::Notice;
 use tapeline_sys::{
-    DeviceTap, Events, Interest, Marks, Poller, ReceiveBatch, UdpSocket, Wait, Waker,
+    DeviceTap, Events, Interest, Marks, Poller, ReceiveBatch, ThreadTime, UdpSocket, Wait, Waker,
 };
 use tapeline_wire::iperf2::DatagramStamp;
 
@@ -28,7 +28,7 @@ use super::udp_frames::Watched;
 use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::plan::ServerPlan;
-use crate::reporter::{FlowEnd, RunningFlow};
+use crate::reporter::{EndFacts, FlowEnd, RunningFlow, SocketFacts};
 
 const SOCKET: u64 = 0;
 const WAKER: u64 = 1;
@@ -84,7 +84,10 @@ pub(super) struct Receiving {
     pub(super) patience: Duration,
     /// The client waits for a time of day: there is more patience with it.
     pub(super) held_back: bool,
+    /// Datagrams that the socket had dropped before the flow's first one came.
     pub(super) dropped_before: Option<u64>,
+    /// Times of the service's thread when the flow began.
+    pub(super) thread_before: ThreadTime,
     /// The clocks agree: the report tells delays.
     pub(super) trip_times: bool,
     /// The client asks for a report at the end.
@@ -132,6 +135,8 @@ pub(super) struct Flows {
     /// Those that have not ended.
     pub(super) active: usize,
     pub(super) served: usize,
+    /// Datagrams that the socket had dropped when the last flow ended.
+    pub(super) dropped_idle: Option<u64>,
     /// A failure of the socket has been told.
     failing: bool,
 }
@@ -147,6 +152,7 @@ impl UdpService {
             watched: Watched::default(),
             active: 0,
             served: 0,
+            dropped_idle: self.socket.dropped(),
             failing: false,
         };
         let mut swept = self.context.now();
@@ -414,7 +420,12 @@ impl UdpService {
         let ended = match flows.by_key.remove(&key) {
             Some(Flow::Receiving(flow)) => {
                 flows.active = flows.active.saturating_sub(1);
-                self.end_receiving(*flow, key, now, cause, flows.active == 0)
+                let alone = flows.active == 0;
+                let ended = self.end_receiving(*flow, key, now, cause, alone);
+                if alone {
+                    flows.dropped_idle = self.socket.dropped();
+                }
+                ended
             }
             Some(Flow::Sending { stop, .. }) => {
                 flows.active = flows.active.saturating_sub(1);
@@ -449,11 +460,11 @@ impl UdpService {
             }
             _ => {}
         }
-        let dropped = self
-            .socket
-            .dropped()
-            .zip(flow.dropped_before)
-            .map(|(after, before)| after.saturating_sub(before));
+        let socket = SocketFacts {
+            shared: true,
+            ..SocketFacts::of(&self.socket, flow.dropped_before)
+        };
+        let dropped = socket.drops;
         if let Some(datagrams) = dropped.filter(|count| *count > 0) {
             let tag = alone.then_some(flow.tag);
             self.context
@@ -463,6 +474,11 @@ impl UdpService {
             at,
             sent: None,
             dropped: dropped.filter(|_| alone),
+            facts: EndFacts {
+                thread: Some(ThreadUse::shared_since(&flow.thread_before)),
+                socket: Some(socket),
+                ..EndFacts::default()
+            },
         });
         match (&flow.sender, cause) {
             (None, _) | (_, EndCause::Final(_)) => {}

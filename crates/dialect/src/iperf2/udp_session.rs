@@ -7,7 +7,7 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, MonoTime, Role, Transport, WallTime};
 use tapeline_engine::{Destination, Precision, Stop};
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
-use tapeline_sys::Marks;
+use tapeline_sys::{Marks, ThreadTime};
 use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload};
 
 use super::banner;
@@ -192,6 +192,7 @@ impl Opening<'_> {
                 .socket
                 .dropped()
                 .filter(|_| self.service.plan.tap_device.is_none()),
+            thread_before: ThreadTime::now(),
             reports: self.answers && !no_fin,
             afterwards,
             sender,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime};
+use tapeline_base::{BitRate, FlowTag, MonoTime};
 use tapeline_engine::{Intervals, Stop};
 use tapeline_report::{Endpoints, Notice};
 use tapeline_stats::Random;
@@ -184,6 +184,8 @@ impl Traffic {
             histograms: Vec::new(),
             extras: FlowExtras {
                 omit: self.omit(),
+                target: Some(BitRate(self.parameters.rate))
+                    .filter(|rate| stream.sends && rate.0 > 0),
                 ..FlowExtras::default()
             },
         }

@@ -18,7 +18,7 @@ use super::file_intake::FileIntake;
 use super::stream_end::{Ends, StreamEnd, is_starved};
 use super::streams::{Stream, Traffic};
 use crate::iperf2::tell_ending;
-use crate::reporter::{CounterCell, FlowEnd};
+use crate::reporter::{CounterCell, EndFacts, FlowEnd};
 
 /// Longest payload that a block repeats.
 const CHUNK: usize = 32 * 1024;
@@ -150,6 +150,10 @@ impl Traffic {
             let over = over.get().map_or(ending.at, |over| last().max(*over));
             let end = FlowEnd {
                 at: ending.at.min(over),
+                facts: EndFacts {
+                    thread: ending.thread,
+                    ..EndFacts::default()
+                },
                 ..FlowEnd::default()
             };
             ends.tell(StreamEnd {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, Transport};
 use tapeline_engine::{
     Cause, DatagramCell, DatagramReceiver, Destination, Ending, Precision, Schedule, SendCell,
-    Stage, Technique, UdpSendPlan, UdpTraffic, run_udp_sender,
+    Stage, Technique, ThreadUse, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_report::{Event, Notice};
-use tapeline_sys::{UdpSocket, Wait};
+use tapeline_sys::{ThreadTime, UdpSocket, Wait};
 use tapeline_wire::iperf3::{CONNECT_REPLY, DatagramHeader, is_connect};
 
 use super::arrivals::{arrived, followers};
@@ -18,7 +18,7 @@ use super::stream_end::{StreamEnd, is_starved};
 use super::streams::{Stream, Traffic};
 use crate::departures::departures;
 use crate::iperf2::tell_ending;
-use crate::reporter::{CounterCell, FlowEnd};
+use crate::reporter::{CounterCell, EndFacts, FlowEnd, SocketFacts};
 
 /// Longest wait between two looks at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
@@ -67,6 +67,11 @@ impl Traffic {
         tell_ending(&self.context, tag, Transport::Udp, self.start, &end.ending);
         let total = running.end_told(FlowEnd {
             at,
+            facts: EndFacts {
+                thread: end.ending.thread,
+                group: Some(end.group),
+                ..EndFacts::default()
+            },
             ..FlowEnd::default()
         });
         let departures = departures(tag, end.group, end.spacing.as_ref(), end.late);
@@ -86,6 +91,7 @@ impl Traffic {
         let window = self.parameters.window.map(u64::from);
         self.context.enlarge_buffer(socket, window);
         let dropped_before = socket.dropped();
+        let before = ThreadTime::now();
         let cell = Arc::new(DatagramCell::new(self.intervals()));
         let (meter, length) = (Arc::clone(&cell), u64::from(self.length));
         self.meters
@@ -101,7 +107,8 @@ impl Traffic {
         // A datagram beside the end may be counted behind the last interval: its time is told then.
         let beside = receiver.counters().last + BESIDE >= due;
         let at = if beside { now } else { due };
-        let ending = Ending::new(cause, at);
+        let mut ending = Ending::new(cause, at);
+        ending.thread = Some(ThreadUse::alone_since(&before));
         tell_ending(
             &self.context,
             stream.tag,
@@ -109,10 +116,8 @@ impl Traffic {
             self.start,
             &ending,
         );
-        let dropped = socket
-            .dropped()
-            .zip(dropped_before)
-            .map(|(after, before)| after.saturating_sub(before));
+        let facts = SocketFacts::of(socket, dropped_before);
+        let dropped = facts.drops;
         if let Some(datagrams) = dropped.filter(|count| *count > 0) {
             self.context.notice(Notice::ReceiveBufferDrops {
                 tag: Some(stream.tag),
@@ -125,6 +130,11 @@ impl Traffic {
                 at,
                 sent: None,
                 dropped,
+                facts: EndFacts {
+                    thread: ending.thread,
+                    socket: Some(facts),
+                    ..EndFacts::default()
+                },
             }),
             stream,
             packets: counters.total,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tapeline_base::{FlowTag, MonoTime, WallTime};
+use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
     BurstRecord, DatagramCounters, DelayCell, FrameRecord, HistogramReader, Intervals,
 };
@@ -10,9 +10,11 @@ use tapeline_report::{
     BurstKind, BurstsReceived, HistogramRow, Measure, Phase, Row, Span, Subject, TcpReceive,
 };
 use tapeline_stats::Moments;
+use tapeline_sys::HostCounters;
 
+use super::evidence::{Course, Evidence};
 use super::measure::{Sample, frame_measure, measure, sample_interval, sample_total};
-use super::{CounterCell, FlowStart, GroupKey};
+use super::{CounterCell, FlowEnd, FlowStart, GroupKey, GroupKind};
 
 /// The numbers of an interval or of a whole test.
 #[derive(Debug)]
@@ -41,6 +43,12 @@ pub(super) struct ActiveFlow {
     write_times: Option<WriteTimes>,
     /// Counters at the end of the last frame that was told.
     frame_before: DatagramCounters,
+    /// The host's counters at the start.
+    host: HostCounters,
+    /// Intervals that were told together with a later one.
+    late: u64,
+    /// Largest window that the receiver offered, bytes.
+    window: Option<u32>,
 }
 
 /// Durations of writes, and what was told of them.
@@ -62,7 +70,7 @@ impl WriteTimes {
 }
 
 impl ActiveFlow {
-    pub(super) fn new(mut start: FlowStart) -> Self {
+    pub(super) fn new(mut start: FlowStart, host: HostCounters) -> Self {
         let write_times = start.extras.write_times.take().map(|cell| WriteTimes {
             cell,
             before: Moments::EMPTY,
@@ -71,6 +79,9 @@ impl ActiveFlow {
         let cells = start.histograms.iter().map(|one| Arc::clone(&one.cell));
         Self {
             readers: cells.map(HistogramReader::new).collect(),
+            host,
+            late: 0,
+            window: first.window(),
             index: 0,
             since: start.start,
             before: first,
@@ -86,6 +97,24 @@ impl ActiveFlow {
 
     pub(super) fn tag(&self) -> FlowTag {
         self.start.tag
+    }
+
+    /// Names the test that the flow belongs to: the sum that its rows go into, or itself.
+    pub(super) fn test_number(&self) -> u64 {
+        let sum = |key: &&GroupKey| matches!(key.kind, GroupKind::Sum(_));
+        let groups = &self.start.groups;
+        let group = groups.iter().find(sum).or(groups.first());
+        group.map_or(u64::MAX - u64::from(self.start.tag.id.0), |key| key.number)
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        match self.start.cell {
+            CounterCell::UdpSend(_) | CounterCell::UdpReceive(_) => Transport::Udp,
+            CounterCell::TcpSend(_)
+            | CounterCell::TcpReceive(_)
+            | CounterCell::TcpBursts(..)
+            | CounterCell::Exchange(_) => Transport::Tcp,
+        }
     }
 
     pub(super) fn groups(&self) -> &[GroupKey] {
@@ -117,6 +146,8 @@ impl ActiveFlow {
         let (sample, extremes, next) =
             sample_interval(&self.start.cell, self.start.conn.as_deref(), index);
         self.index = next;
+        self.late += next.saturating_sub(index + 1);
+        self.window = self.window.max(sample.window());
         let end = next
             .checked_sub(1)
             .and_then(|last| self.intervals().end_of(last))
@@ -284,9 +315,29 @@ impl ActiveFlow {
         rows
     }
 
-    /// The whole test.
-    pub(super) fn total(&mut self, at: MonoTime, wall: WallTime, dropped: Option<u64>) -> Told {
+    /// What may have limited the flow, which ends as `end` says; `host` are its host's counters
+    /// now. Nothing for flows of requests and responses.
+    fn evidence(&self, end: &FlowEnd, host: &HostCounters, sample: &Sample) -> Option<Evidence> {
+        let course = Course {
+            span: end.at.since(self.counted_from()),
+            facts: end.facts,
+            host: host.since(&self.host),
+            late: self.late,
+        };
+        let window = self.window.max(sample.window());
+        sample.evidence(&self.first, &course, &self.start, window)
+    }
+
+    /// The whole test, and what may have limited it.
+    pub(super) fn total(
+        &mut self,
+        end: &FlowEnd,
+        wall: WallTime,
+        host: &HostCounters,
+    ) -> (Told, Option<Evidence>) {
+        let (at, dropped) = (end.at, end.dropped);
         let sample = sample_total(&self.start.cell, self.start.conn.as_deref());
+        let evidence = self.evidence(end, host, &sample);
         let extremes = sample.extremes();
         let mut row = self.row(
             Phase::Total,
@@ -315,11 +366,12 @@ impl ActiveFlow {
                 histogram: reader.total(),
             })
             .collect();
-        Told {
+        let told = Told {
             bursts: self.bursts(wall),
             row,
             histograms,
-        }
+        };
+        (told, evidence)
     }
 
     #[expect(

@@ -12,6 +12,7 @@ use tapeline_report::{
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
 
+use super::evidence::{Course, Evidence};
 use super::{CounterCell, FlowStart};
 
 /// One reading of a flow's counters.
@@ -38,6 +39,47 @@ impl Sample {
         Self {
             counters: zero(cell),
             tcp: conn.and_then(TcpConn::tcp_info),
+        }
+    }
+
+    /// The window that the receiver offers, bytes.
+    pub(super) fn window(&self) -> Option<u32> {
+        self.tcp?.snd_wnd
+    }
+
+    /// What may have limited the flow since `before`.
+    pub(super) fn evidence(
+        &self,
+        before: &Self,
+        course: &Course,
+        flow: &FlowStart,
+        window: Option<u32>,
+    ) -> Option<Evidence> {
+        match (&before.counters, &self.counters) {
+            (Counters::Send(b), Counters::Send(a)) => {
+                let is_stream = matches!(flow.cell, CounterCell::TcpSend(_));
+                Some(Evidence::Sender(course.sender(
+                    flow.extras.target,
+                    window,
+                    (b, before.tcp.as_ref()),
+                    (a, self.tcp.as_ref()),
+                    is_stream,
+                )))
+            }
+            (Counters::Receive(_), _) | (Counters::Bursts(_), _) => {
+                Some(Evidence::Receiver(course.stream_receiver()))
+            }
+            (Counters::Datagram(b), Counters::Datagram(a)) => {
+                Some(Evidence::Receiver(course.datagram_receiver(
+                    (
+                        a.total.saturating_sub(b.total),
+                        a.lost.saturating_sub(b.lost),
+                    ),
+                    a.bytes.saturating_sub(b.bytes),
+                    a.joined > b.joined,
+                )))
+            }
+            _ => None,
         }
     }
 

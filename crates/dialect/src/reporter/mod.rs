@@ -4,8 +4,10 @@
 //! One thread per process. Workers and drivers only send it commands; nothing on the
 //! data path waits for it.
 
+mod evidence;
 mod flow;
 mod group;
+mod jury;
 mod measure;
 mod state;
 mod sum;
@@ -18,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role};
+use tapeline_base::{BitRate, Clock, FlowId, FlowTag, MonoTime, Role};
 use tapeline_engine::{
     BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, FrameRecord, HistogramCell,
     ReceiveCell, SendCell,
@@ -26,6 +28,7 @@ use tapeline_engine::{
 use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind, Row};
 use tapeline_sys::{SystemClock, TcpConn};
 
+pub(crate) use evidence::{EndFacts, SocketFacts};
 use state::State;
 pub(crate) use tap::Tap;
 use tap::Taps;
@@ -108,6 +111,8 @@ pub(crate) struct FlowExtras {
     pub(crate) write_times: Option<Arc<DelayCell>>,
     /// Bursts whose rows stand in place of those of intervals.
     pub(crate) bursts: Option<mpsc::Receiver<BurstRecord>>,
+    /// The rate that a sender is to keep.
+    pub(crate) target: Option<BitRate>,
     /// Time at the start that does not count; the cell's intervals have a boundary there.
     pub(crate) omit: Duration,
     /// The same for frames of datagrams.
@@ -122,6 +127,8 @@ pub(crate) struct FlowEnd {
     pub(crate) sent: Option<u64>,
     /// Datagrams that this host's own buffer dropped (UDP receivers).
     pub(crate) dropped: Option<u64>,
+    /// What may have limited the flow.
+    pub(crate) facts: EndFacts,
 }
 
 /// How rows are formed.

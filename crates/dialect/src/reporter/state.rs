@@ -7,15 +7,19 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, FlowTag, MonoTime};
 use tapeline_report::{Event, Phase, Row};
-use tapeline_sys::set_timer_slack_minimal;
+use tapeline_sys::{HostCounters, set_timer_slack_minimal};
 
 use super::flow::{ActiveFlow, Told};
 use super::group::Group;
+use super::jury::Jury;
 use super::{Command, FlowEnd, FlowStart, GroupKey, ReporterSettings};
 
 /// Time for which the sum of flows that have all ended waits for flows of the same test
 /// that have not begun yet.
 const STRAGGLERS: Duration = Duration::from_secs(1);
+/// Time for which a reading of the host's counters is good enough: reading takes longer than many
+/// a flow's start.
+const HOST_READING: Duration = Duration::from_millis(20);
 
 pub(super) struct State<C> {
     settings: ReporterSettings,
@@ -26,6 +30,10 @@ pub(super) struct State<C> {
     boundaries: BinaryHeap<Reverse<(MonoTime, FlowTag)>>,
     /// Groups whose members have all ended although some never began.
     waiting: BTreeMap<u64, MonoTime>,
+    /// Decides what limited the flows that have ended.
+    jury: Jury,
+    /// The host's counters, and when they were read.
+    host: Option<(MonoTime, HostCounters)>,
     clock: C,
 }
 
@@ -42,6 +50,8 @@ impl<C: Clock> State<C> {
             groups: BTreeMap::new(),
             boundaries: BinaryHeap::new(),
             waiting: BTreeMap::new(),
+            jury: Jury::default(),
+            host: None,
             clock,
         }
     }
@@ -75,7 +85,11 @@ impl<C: Clock> State<C> {
 
     pub(super) fn obey(&mut self, command: Command) {
         match command {
-            Command::Event(event) => (self.sink)(*event),
+            Command::Event(event) => {
+                let verdicts = self.jury.hear(&event);
+                (self.sink)(*event);
+                self.tell_all(verdicts);
+            }
             Command::Start(start) => self.start(*start),
             Command::End(tag, end, reply) => {
                 let total = self.end(tag, end);
@@ -120,6 +134,27 @@ impl<C: Clock> State<C> {
         while let Some((number, _)) = self.groups.first_key_value() {
             self.tell_group(*number);
         }
+        let verdicts = self.jury.close();
+        self.tell_all(verdicts);
+    }
+
+    fn tell_all(&mut self, events: Vec<Event>) {
+        for event in events {
+            (self.sink)(event);
+        }
+    }
+
+    /// The host's counters now. Flows that begin or end together share a reading.
+    fn host(&mut self) -> HostCounters {
+        let now = self.clock.now();
+        match self.host {
+            Some((read, counters)) if now.since(read) < HOST_READING => counters,
+            _ => {
+                let counters = HostCounters::read();
+                self.host = Some((now, counters));
+                counters
+            }
+        }
     }
 
     fn start(&mut self, start: FlowStart) {
@@ -132,7 +167,8 @@ impl<C: Clock> State<C> {
             group.join(start.tag, key.members);
             self.waiting.remove(&key.number);
         }
-        let flow = ActiveFlow::new(start);
+        let host = self.host();
+        let flow = ActiveFlow::new(start, host);
         if let Some(due) = flow.next_boundary() {
             self.boundaries.push(Reverse((due, flow.tag())));
         }
@@ -191,7 +227,15 @@ impl<C: Clock> State<C> {
         for (index, told) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
             self.tell_interval(tag, index, told, &groups);
         }
-        let total = self.tell(flow.total(end.at, wall, end.dropped));
+        let host = self.host();
+        let (told, evidence) = flow.total(&end, wall, &host);
+        let total = self.tell(told);
+        let number = flow.test_number();
+        let verdicts = evidence.map(|evidence| {
+            let transport = flow.transport();
+            self.jury.flow_ended(number, tag, transport, evidence)
+        });
+        self.tell_all(verdicts.unwrap_or_default());
         if let Some(datagrams) = end.sent {
             (self.sink)(Event::Sent {
                 tag: Some(tag),
@@ -229,6 +273,8 @@ impl<C: Clock> State<C> {
 
     fn tell_idle(&mut self) {
         if self.flows.is_empty() && self.waiting.is_empty() {
+            let verdicts = self.jury.idle();
+            self.tell_all(verdicts);
             (self.sink)(Event::Idle);
         }
     }

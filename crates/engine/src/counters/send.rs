@@ -22,18 +22,20 @@ pub struct SendCounters {
     pub frames: FrameCounts,
     /// Rate at which the kernel is to pace, bits per second; 0 for none.
     pub pacing_rate: u64,
+    /// Time in which there was nothing to send because input was awaited, nanoseconds.
+    pub input_awaited: u64,
     /// Time of the last write.
     pub last: MonoTime,
 }
 
 /// Cell of a sender.
-pub type SendCell = FlowCell<SendCounters, 10>;
+pub type SendCell = FlowCell<SendCounters, 11>;
 /// The one writer of a [`SendCell`].
-pub type SendPublisher = Publisher<SendCounters, 10>;
+pub type SendPublisher = Publisher<SendCounters, 11>;
 
-impl Words<10> for SendCounters {
+impl Words<11> for SendCounters {
     #[inline]
-    fn to_words(&self, _: &Extremes) -> [u64; 10] {
+    fn to_words(&self, _: &Extremes) -> [u64; 11] {
         [
             self.bytes,
             self.writes,
@@ -45,10 +47,11 @@ impl Words<10> for SendCounters {
             self.frames.missed,
             self.frames.slips,
             self.pacing_rate,
+            self.input_awaited,
         ]
     }
 
-    fn from_words(w: [u64; 10]) -> (Self, Extremes) {
+    fn from_words(w: [u64; 11]) -> (Self, Extremes) {
         let counters = Self {
             bytes: w[0],
             writes: w[1],
@@ -62,6 +65,7 @@ impl Words<10> for SendCounters {
                 slips: w[8],
             },
             pacing_rate: w[9],
+            input_awaited: w[10],
         };
         (counters, Extremes::default())
     }

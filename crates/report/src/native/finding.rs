@@ -48,6 +48,9 @@ pub fn finding_words(finding: &Finding) -> String {
         Finding::SendBuffer(share) => {
             format!("send buffer full {} of the busy time", percent(share))
         }
+        Finding::WindowUse(share) => {
+            format!("{} of the window used in each round trip", percent(share))
+        }
         Finding::Retransmissions(segments) => counted(segments, "segment", "sent again"),
         Finding::Processor(end, share) => {
             format!(
@@ -85,6 +88,9 @@ pub fn finding_words(finding: &Finding) -> String {
             counted(datagrams, "datagram", "lost in the receiver's host")
         }
         Finding::Lost(datagrams) => counted(datagrams, "datagram", "lost, where is not known"),
+        Finding::GroupsDropped(groups) => {
+            counted(groups, "group", "of them dropped by the receiver's socket")
+        }
         Finding::BufferDepth(seconds) => {
             format!("the socket buffer holds {:.3} ms of traffic", seconds * 1e3)
         }

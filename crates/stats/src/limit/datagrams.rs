@@ -7,6 +7,8 @@ use super::verdict::{
 
 /// Share of the datagrams below which a loss does not limit a test: single losses happen.
 const FEW: f64 = 0.001;
+/// Most datagrams of a joined group (the kernel's `UDP_MAX_SEGMENTS`).
+const LARGEST_GROUP: u64 = 64;
 /// A buffer that holds less than this cannot bridge the time until a thread runs, whatever
 /// the processor does; microseconds.
 const TINY: u64 = 1000;
@@ -16,12 +18,12 @@ const TINY: u64 = 1000;
 /// rate asked for was reached, and why not.
 #[must_use]
 pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Verdict {
-    let sent = sender.datagrams.unwrap_or(u64::MAX);
+    let sent = sender.datagrams.or(receiver.expected).unwrap_or(0);
     if let Some(lost) = receiver.lost.filter(|lost| *lost > 0)
-        && (sent == u64::MAX || lost as f64 >= FEW * sent as f64)
+        && lost as f64 >= FEW * sent as f64
         && let Some(loss) = receiver.loss(sender)
     {
-        return by_loss(lost, loss, sender, receiver);
+        return by_loss(lost, loss, receiver);
     }
     if let Some(reached) = rate_reached(sender) {
         let certainty = match receiver.lost {
@@ -55,13 +57,13 @@ pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> 
     }
 }
 
-fn by_loss(
-    lost: u64,
-    loss: LossOrigin,
-    sender: &SenderEvidence,
-    receiver: &ReceiverEvidence,
-) -> Verdict {
+fn by_loss(lost: u64, loss: LossOrigin, receiver: &ReceiverEvidence) -> Verdict {
     let Some((network, in_receiver)) = loss.network.zip(loss.receiver_host) else {
+        let groups = receiver.socket_drops.unwrap_or(0);
+        if groups.saturating_mul(2 * LARGEST_GROUP) >= lost {
+            let found = vec![Finding::Lost(lost), Finding::GroupsDropped(groups)];
+            return in_receiver_host(found, Certainty::Medium, receiver);
+        }
         let findings = [Finding::Lost(lost), Finding::Unknown(End::Receiver)];
         return Verdict::new(LimitedBy::Network, Certainty::Low, findings);
     };
@@ -87,17 +89,8 @@ fn by_loss(
     if largest == in_receiver {
         return in_receiver_host(parts, certainty, receiver);
     }
-    if largest == network {
-        return Verdict::new(LimitedBy::Network, certainty, parts);
-    }
-    let slow = saturation(End::Sender, &sender.host);
-    let limit = if slow.is_empty() {
-        LimitedBy::SendBuffer
-    } else {
-        LimitedBy::SenderCpu
-    };
-    parts.extend(slow);
-    Verdict::new(limit, certainty, parts)
+    // The queue of the sender's device was full: the first link takes no more.
+    Verdict::new(LimitedBy::Network, certainty, parts)
 }
 
 /// A buffer that is too small, or a reader that is too slow for any.

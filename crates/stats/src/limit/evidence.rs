@@ -73,13 +73,29 @@ pub struct SenderEvidence {
     pub retransmits: Option<u64>,
     /// UDP: datagrams that left the program.
     pub datagrams: Option<u64>,
-    /// UDP: datagrams that the sender's own host dropped after taking them.
-    pub dropped: Option<u64>,
-    /// UDP: sends that had to wait or failed for want of room in the host's queues.
+    /// TCP: share of the largest window that the receiver offered which was used in each round
+    /// trip: bytes per second times smallest round-trip time over that window.
+    pub window_use: Option<f64>,
+    /// UDP: sends that found no room in the host's queues; their datagrams left later.
     pub congested_sends: Option<u64>,
+    /// UDP: datagrams, or groups of them, for which the host's queues had no room: those of
+    /// `congested_sends`, those that it dropped after taking them, and other programs' ones.
+    pub queue_drops: Option<u64>,
+    /// UDP: several datagrams left with one call, and would be dropped as one.
+    pub grouped: bool,
 }
 
 impl SenderEvidence {
+    /// UDP: datagrams that the sender's host took and dropped. Not known when groups were dropped,
+    /// whose size nobody counts.
+    #[must_use]
+    pub fn dropped(&self) -> Option<u64> {
+        let dropped = self
+            .queue_drops?
+            .saturating_sub(self.congested_sends.unwrap_or(0));
+        (dropped == 0 || !self.grouped).then_some(dropped)
+    }
+
     /// Both flows together.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
@@ -98,8 +114,11 @@ impl SenderEvidence {
             }),
             retransmits: both(self.retransmits, other.retransmits, |a, b| a + b),
             datagrams: both(self.datagrams, other.datagrams, |a, b| a + b),
-            dropped: both(self.dropped, other.dropped, |a, b| a + b),
+            window_use: larger(self.window_use, other.window_use),
             congested_sends: both(self.congested_sends, other.congested_sends, |a, b| a + b),
+            // Flows of one host see the same counter.
+            queue_drops: both(self.queue_drops, other.queue_drops, u64::max),
+            grouped: self.grouped || other.grouped,
         }
     }
 }
@@ -109,10 +128,17 @@ impl SenderEvidence {
 pub struct ReceiverEvidence {
     /// Its processors.
     pub host: HostEvidence,
-    /// UDP: datagrams that did not come.
+    /// UDP: datagrams that were sent, as far as the receiver knows.
+    pub expected: Option<u64>,
+    /// UDP: of those, the ones that did not come.
     pub lost: Option<u64>,
     /// UDP: datagrams that the receiver's socket dropped because its buffer was full.
     pub socket_drops: Option<u64>,
+    /// UDP: other flows of the test arrived on the same socket, whose drops are all of theirs.
+    pub shares_socket: bool,
+    /// UDP: datagrams came joined into groups, and a group that is dropped counts once in
+    /// `socket_drops`.
+    pub joined: bool,
     /// UDP: packets that the host dropped before any socket; of the whole host, others'
     /// packets among them.
     pub backlog_drops: Option<u64>,
@@ -126,20 +152,36 @@ impl ReceiverEvidence {
     pub fn merge(self, other: Self) -> Self {
         Self {
             host: self.host.worse(other.host),
+            expected: both(self.expected, other.expected, |a, b| a + b),
             lost: both(self.lost, other.lost, |a, b| a + b),
-            socket_drops: both(self.socket_drops, other.socket_drops, |a, b| a + b),
+            socket_drops: both(self.socket_drops, other.socket_drops, |a, b| {
+                if self.shares_socket && other.shares_socket {
+                    a.max(b)
+                } else {
+                    a + b
+                }
+            }),
+            shares_socket: self.shares_socket && other.shares_socket,
+            joined: self.joined || other.joined,
             // Flows of one host see the same counter.
             backlog_drops: both(self.backlog_drops, other.backlog_drops, u64::max),
             buffer_depth: both(self.buffer_depth, other.buffer_depth, u64::min),
         }
     }
 
+    /// UDP: datagrams that the receiver's socket dropped, where they were counted one by one.
+    #[must_use]
+    pub fn counted_drops(&self) -> Option<u64> {
+        self.socket_drops
+            .filter(|drops| *drops == 0 || !self.joined)
+    }
+
     /// Where the lost datagrams went, as far as both ends tell.
     #[must_use]
     pub fn loss(&self, sender: &SenderEvidence) -> Option<LossOrigin> {
         let drops = DropCounts {
-            sender: sender.dropped,
-            socket: self.socket_drops,
+            sender: sender.dropped(),
+            socket: self.counted_drops(),
             backlog: self.backlog_drops,
         };
         Some(LossOrigin::of(self.lost?, drops))

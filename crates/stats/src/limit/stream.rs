@@ -1,6 +1,6 @@
 //! What limited a TCP test.
 
-use super::evidence::{ReceiverEvidence, SenderEvidence, StreamTimes};
+use super::evidence::{HostEvidence, ReceiverEvidence, SenderEvidence, StreamTimes};
 use super::verdict::{
     Certainty, End, Finding, LimitedBy, Verdict, rate_reached, saturation, unexplained,
     unknown_ends,
@@ -10,6 +10,10 @@ use super::verdict::{
 const LIMITS: f64 = 0.2;
 /// Share from which on that is sure.
 const SURELY: f64 = 0.5;
+/// Share of the largest window from which on it counts as used up in each round trip.
+const USED_UP: f64 = 0.4;
+/// Share of a receiver's time without a processor from which on it cannot keep a window open.
+const HELD_BACK: f64 = 0.35;
 /// Share of a sender's time without anything outstanding from which on the path is not the limit.
 const IDLE: f64 = 0.5;
 
@@ -45,17 +49,7 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
         congestion_window,
     } = Shares::of(times);
     if receive_window >= LIMITS && receive_window >= send_buffer {
-        let full = Finding::ReceiveWindow(receive_window);
-        if !slow_receiver.is_empty() {
-            let certainty = if slow_sender.is_empty() {
-                Certainty::High
-            } else {
-                Certainty::Medium
-            };
-            let findings = slow_receiver.into_iter().chain([full]);
-            return Verdict::new(LimitedBy::ReceiverCpu, certainty, findings);
-        }
-        return window(full, receive_window, receiver);
+        return full_window(receive_window, sender, receiver, slow_sender.is_empty());
     }
     if !slow_sender.is_empty() {
         return Verdict::new(LimitedBy::SenderCpu, Certainty::High, slow_sender);
@@ -83,13 +77,55 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
     Verdict::new(LimitedBy::Network, certainty, findings)
 }
 
-/// A full window of a receiver that keeps up, or of which nothing is known.
-fn window(full: Finding, share: f64, receiver: &ReceiverEvidence) -> Verdict {
-    if receiver.host.is_known() {
-        return Verdict::new(LimitedBy::ReceiveWindow, sure(share), [full]);
+/// A full window: a small one that is used up in each round trip, or one that opens slowly because
+/// its receiver does not read.
+fn full_window(
+    share: f64,
+    sender: &SenderEvidence,
+    receiver: &ReceiverEvidence,
+    free_sender: bool,
+) -> Verdict {
+    let mut findings = vec![Finding::ReceiveWindow(share)];
+    findings.extend(sender.window_use.map(Finding::WindowUse));
+    if sender.window_use.is_some_and(|used| used >= USED_UP) {
+        return Verdict::new(LimitedBy::ReceiveWindow, sure(share), findings);
     }
-    let findings = [full, Finding::Unknown(End::Receiver)];
-    Verdict::new(LimitedBy::ReceiveWindow, Certainty::Medium, findings)
+    let slow = held_back(&receiver.host);
+    if !slow.is_empty() {
+        let certainty = match free_sender {
+            true => Certainty::High,
+            false => Certainty::Medium,
+        };
+        let findings = slow.into_iter().chain(findings);
+        return Verdict::new(LimitedBy::ReceiverCpu, certainty, findings);
+    }
+    let certainty = match (receiver.host.is_known(), sender.window_use) {
+        (true, _) => sure(share),
+        (false, None) => Certainty::Medium,
+        // It may as well be its reader that was slow.
+        (false, Some(_)) => Certainty::Low,
+    };
+    findings.extend(unknown_ends(sender, receiver));
+    Verdict::new(LimitedBy::ReceiveWindow, certainty, findings)
+}
+
+/// Why a receiver did not read in time. Less is needed than for a processor that is the limit all
+/// the time: a receiver that gets to read empties the window at once, and sleeps until the next data.
+fn held_back(host: &HostEvidence) -> Vec<Finding> {
+    let found = saturation(End::Receiver, host);
+    let waiting = host.waiting.filter(|waiting| {
+        *waiting >= HELD_BACK || waiting + host.busy.unwrap_or(0.0) >= 2.0 * HELD_BACK
+    });
+    match waiting {
+        Some(waiting) if found.is_empty() => {
+            let used = host
+                .busy
+                .map(|busy| Finding::Processor(End::Receiver, busy));
+            let waited = Finding::ProcessorAwaited(End::Receiver, waiting);
+            [waited].into_iter().chain(used).collect()
+        }
+        _ => found,
+    }
 }
 
 /// Without the kernel's times there are the processors, and guesses are not made.

@@ -61,6 +61,11 @@ fn streams() {
     use Certainty::{High, Low, Medium};
     use LimitedBy::*;
     let unknown = ReceiverEvidence::default();
+    let waiting = HostEvidence {
+        busy: Some(0.1),
+        waiting: Some(0.5),
+        ..HostEvidence::default()
+    };
     let starved = ReceiverEvidence {
         host: throttled(),
         ..receiver()
@@ -151,6 +156,42 @@ fn streams() {
             unknown,
             Some(ReceiveWindow),
             Medium,
+        ),
+        (
+            "a window that is used up, read by a waiting thread",
+            SenderEvidence {
+                window_use: Some(0.8),
+                ..stream(98, 90, 0)
+            },
+            ReceiverEvidence {
+                host: waiting,
+                ..receiver()
+            },
+            Some(ReceiveWindow),
+            High,
+        ),
+        (
+            "a window that opens slowly, read by a waiting thread",
+            SenderEvidence {
+                window_use: Some(0.1),
+                ..stream(98, 90, 0)
+            },
+            ReceiverEvidence {
+                host: waiting,
+                ..receiver()
+            },
+            Some(ReceiverCpu),
+            High,
+        ),
+        (
+            "a window that opens slowly, whyever",
+            SenderEvidence {
+                window_use: Some(0.1),
+                ..stream(98, 90, 0)
+            },
+            unknown,
+            Some(ReceiveWindow),
+            Low,
         ),
         (
             "a starved receiver",
@@ -295,7 +336,7 @@ fn datagrams() {
     let sent = SenderEvidence {
         rate: target(100.0, 100.0),
         datagrams: Some(10_000),
-        dropped: Some(0),
+        queue_drops: Some(0),
         ..sender()
     };
     let slow = SenderEvidence {
@@ -392,23 +433,43 @@ fn datagrams() {
         (
             "dropped before they left",
             SenderEvidence {
-                dropped: Some(450),
+                queue_drops: Some(450),
                 ..sent
             },
             losing(500, 0, 0),
-            Some(SendBuffer),
+            Some(Network),
             High,
         ),
         (
-            "dropped by a busy host",
+            "dropped in groups",
             SenderEvidence {
-                dropped: Some(450),
-                host: busy(),
+                queue_drops: Some(7),
+                grouped: true,
                 ..sent
             },
             losing(500, 0, 0),
-            Some(SenderCpu),
-            High,
+            Some(Network),
+            Medium,
+        ),
+        (
+            "groups that a socket dropped",
+            sent,
+            ReceiverEvidence {
+                joined: true,
+                ..losing(500, 9, 0)
+            },
+            Some(ReceiveBuffer),
+            Medium,
+        ),
+        (
+            "groups that explain little",
+            sent,
+            ReceiverEvidence {
+                joined: true,
+                ..losing(50_000, 9, 0)
+            },
+            Some(Network),
+            Low,
         ),
         ("too slow", slow, losing(0, 0, 0), Some(Pacing), Medium),
         (

@@ -111,6 +111,8 @@ pub enum Finding {
     CongestionWindow(f64),
     /// Share of the busy time in which the receiver's window was full.
     ReceiveWindow(f64),
+    /// Share of the receiver's largest window that was used in each round trip.
+    WindowUse(f64),
     /// Share of the busy time in which the send buffer was full and all of it on its way.
     SendBuffer(f64),
     /// Segments sent again.
@@ -129,6 +131,8 @@ pub enum Finding {
     LostInHost(End, u64),
     /// Datagrams lost, nobody knows where.
     Lost(u64),
+    /// Groups of datagrams, of up to 64 each, that the receiver's socket dropped.
+    GroupsDropped(u64),
     /// Time of traffic that the receiver's socket buffer holds, seconds.
     BufferDepth(f64),
     /// Sends that had to wait or failed for want of room in the host's queues.
