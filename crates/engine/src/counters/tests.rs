@@ -89,6 +89,7 @@ fn every_counter_survives_the_cell() {
             slips: 8,
         },
         pacing_rate: 9,
+        input_awaited: 11,
         last: MonoTime::from_nanos(10),
     };
     SendPublisher::new(Arc::clone(&send)).publish(&c);

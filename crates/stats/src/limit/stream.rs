@@ -14,6 +14,8 @@ const SURELY: f64 = 0.5;
 const USED_UP: f64 = 0.4;
 /// Share of a receiver's time without a processor from which on it cannot keep a window open.
 const HELD_BACK: f64 = 0.35;
+/// Load of a traffic thread from which on a faster path might have gained little.
+const BUSY: f64 = 0.6;
 /// Share of a sender's time without anything outstanding from which on the path is not the limit.
 const IDLE: f64 = 0.5;
 
@@ -67,6 +69,7 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
     let again = sender.retransmits.filter(|segments| *segments > 0);
     findings.extend(again.map(Finding::Retransmissions));
     let certainty = match again {
+        _ if load(&sender.host) >= BUSY || load(&receiver.host) >= BUSY => Certainty::Low,
         Some(_) => Certainty::High,
         None if receiver.host.is_known() => Certainty::Medium,
         None => Certainty::Low,
@@ -150,6 +153,11 @@ fn by_processors(
         Certainty::Medium
     };
     Verdict::new(limit, certainty, findings)
+}
+
+/// Share of the time in which a host's thread ran or wanted to.
+fn load(host: &HostEvidence) -> f64 {
+    host.busy.unwrap_or(0.0) + host.waiting.unwrap_or(0.0)
 }
 
 fn sure(share: f64) -> Certainty {
