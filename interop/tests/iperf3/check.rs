@@ -119,12 +119,19 @@ fn block(ran: &Ran) -> f64 {
 fn rates(ran: &Ran, rate: f64) -> Result<(), String> {
     let streams = streams(ran);
     // A peer may tell the other end's bytes over its own time.
-    let sums = ran.client.document.iter().flat_map(Document::sums);
+    let documents = ran.client.document.iter().chain(&ran.server.document);
+    let sums = documents.flat_map(Document::sums);
     let seconds = sums.map(|sum| number(sum, "seconds")).fold(0.0, f64::max);
     for sum in sent(ran) {
         let bytes = number(sum, "bytes");
         let due = rate * streams * seconds / 8.0;
-        let ahead = 10.0 * block(ran) * streams;
+        // A peer that segments sends what is due of its burst, and a whole group more.
+        let group = if ran.mode.client.contains("--gsro") {
+            64.0
+        } else {
+            0.0
+        };
+        let ahead = (10.0 + group) * block(ran) * streams;
         // What was late in an omitted start is sent in the time that counts.
         let late = if ran.mode.client.contains("-O") {
             due

@@ -66,8 +66,14 @@ fn run() -> Result<(), Failed> {
     server.wait_for(PATIENCE, |said| rows_of_flows(said).len() >= flows);
     let rows = rows_of_flows(&server.stdout());
     let mut failures = Vec::new();
-    if rows.len() != flows || !server.stderr().is_empty() {
+    if rows.len() != flows {
         failures.push(format!("{} rows of {flows} flows", rows.len()));
+    }
+    // A busy machine may keep its senders from their rates.
+    let complaints = server.stderr();
+    let mut complaints = complaints.lines();
+    if let Some(complaint) = complaints.find(|line| !line.contains("not reached, sent at")) {
+        failures.push(format!("the server complained: {complaint}"));
     }
     for ((program, ..), ended) in clients.iter().zip(&ended) {
         let checked = match (ended.code(), *program) {

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const SLOTS: usize = 32;
 /// Time that a receiver takes at most for what it has not read when it is told to stop.
 const UNREAD: Duration = Duration::from_millis(50);
-/// Time that passes at most from a datagram's arrival until it is in its interval.
+/// Time that passes at most from reading a datagram until it is in its interval.
 const BESIDE: Duration = Duration::from_millis(1);
 
 impl Traffic {
@@ -99,13 +99,14 @@ impl Traffic {
         let start = self.flow(&stream, CounterCell::UdpReceive(Arc::clone(&cell)));
         let running = self.context.reporter.start(start);
         let mut receiver = DatagramReceiver::new(1, cell, self.start);
-        let cause = self.take_datagrams(socket, &mut receiver);
+        let mut last_read = self.start;
+        let cause = self.take_datagrams(socket, &mut receiver, &mut last_read);
         receiver.finish();
         let limits = self.deadline().into_iter().chain(self.over.get().copied());
         let now = self.context.now();
         let due = limits.fold(now, MonoTime::min);
-        // A datagram beside the end may be counted behind the last interval: its time is told then.
-        let beside = receiver.counters().last + BESIDE >= due;
+        // What is read beside the end is counted behind the last interval: its time is told then.
+        let beside = last_read + BESIDE >= due;
         let at = if beside { now } else { due };
         let mut ending = Ending::new(cause, at);
         ending.thread = Some(ThreadUse::alone_since(&before));
@@ -143,7 +144,12 @@ impl Traffic {
         }
     }
 
-    fn take_datagrams(&self, socket: &UdpSocket, receiver: &mut DatagramReceiver) -> Cause {
+    fn take_datagrams(
+        &self,
+        socket: &UdpSocket,
+        receiver: &mut DatagramReceiver,
+        last_read: &mut MonoTime,
+    ) -> Cause {
         let mut batch = self.context.techniques.receive_batch(SLOTS);
         let length = self.length as usize;
         let width = self.parameters.counters;
@@ -198,6 +204,7 @@ impl Traffic {
                         }
                     }
                     receiver.publish();
+                    *last_read = now;
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
                 Err(error) => return Cause::Failed(Stage::Receive, error),
