@@ -16,6 +16,7 @@ mod context;
 mod departures;
 mod iperf2;
 mod iperf3;
+mod native;
 mod plan;
 mod reporter;
 

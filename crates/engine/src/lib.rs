@@ -74,7 +74,7 @@ pub use spacing::Spacing;
 pub use stop::{Stop, WeakStop};
 pub use stream_content::{Blocks, BurstStamp, BurstStart, Spliced, StreamContent};
 pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
-pub use tcp_send::{SendEnd, TcpSendPlan, TcpSender, WriteTimes};
+pub use tcp_send::{AnswerSink, SendEnd, TcpSendPlan, TcpSender, WriteTimes};
 pub use technique::{Technique, Techniques};
 pub use timing::{KernelPacing, Rest, Timing};
 pub use udp_receive::{

@@ -66,6 +66,25 @@ pub struct TcpSendPlan {
     pub cell: Arc<SendCell>,
     /// Flag that ends the data.
     pub stop: Stop,
+    /// Told what the peer has said by the time the sender waits for its end.
+    pub answer: Option<AnswerSink>,
+}
+
+/// Takes bytes that the peer of a sender has sent.
+pub struct AnswerSink(Box<dyn FnMut(&[u8]) + Send>);
+
+impl AnswerSink {
+    /// Hands them to `take`.
+    #[must_use]
+    pub fn new(take: impl FnMut(&[u8]) + Send + 'static) -> Self {
+        Self(Box::new(take))
+    }
+}
+
+impl std::fmt::Debug for AnswerSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AnswerSink")
+    }
 }
 
 /// Time without any movement after which a peer counts as gone, where nothing else is said.
@@ -99,6 +118,7 @@ impl TcpSendPlan {
             patience: PATIENCE,
             cell,
             stop,
+            answer: None,
         }
     }
 }
@@ -507,7 +527,12 @@ impl TcpSender {
             Call::NonBlocking => self.plan.conn.recv_nonblocking(scratch),
         };
         match result {
-            Ok(1..) => Step::Progress,
+            Ok(count @ 1..) => {
+                if let Some(AnswerSink(take)) = &mut self.plan.answer {
+                    take(&scratch[..count]);
+                }
+                Step::Progress
+            }
             Err(error) if is_not_ready(&error) => Step::NotReady,
             // The peer has closed or reset: the data is out.
             Ok(0) | Err(_) => self.drained(SystemClock.now()),

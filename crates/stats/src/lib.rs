@@ -16,6 +16,7 @@
 //! Where a peer computes a number differently, the peer's number has a method of
 //! its own, named after the peer.
 
+mod clock_line;
 mod clock_offset;
 mod confidence;
 mod delay_histogram;
@@ -34,6 +35,7 @@ mod silence;
 mod skew;
 mod transit;
 
+pub use clock_line::{ClockFit, ClockLine};
 pub use clock_offset::{ClockExchange, ClockState, OffsetEstimate, OffsetEstimator};
 pub use confidence::{
     Change, Comparison, Confidence, ConfidenceInterval, compare_means, student_t, trimmed_mean,

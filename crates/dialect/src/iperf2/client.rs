@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_report::Notice;
-use tapeline_sys::{ResolveError, ResolveFailure, interface_index, needs_zone, resolve};
+use tapeline_engine::Stop;
+use tapeline_sys::{SocketOptions, ResolveError, ResolveFailure, interface_index, needs_zone, resolve};
 
 use super::{tcp_client, udp_client};
 use crate::context::{Context, Interruption};
-use crate::plan::{AddressSteps, ClientPlan};
+use crate::native::ClientTest;
+use crate::plan::{AddressSteps, ClientPlan, ClientWorkload};
 use crate::reporter::ReporterHandle;
 
 /// Runs a client's test to its end. Everything worth telling goes to `reporter`.
@@ -41,6 +43,21 @@ pub fn run_client(
         ExitCode::Failure
     } else {
         ExitCode::Success
+    }
+}
+
+impl ClientPlan {
+    /// What recognises a server that is tapeline; `stop` ends the test's flows. Nothing where no header has
+    /// a place for the mark, or nobody could answer.
+    pub(super) fn control_test(&self, context: &SharedContext, stop: &Stop) -> Option<ClientTest> {
+        let streams = matches!(self.workload, ClientWorkload::Stream(_));
+        let marked = self.control && streams && !self.compatibility && !self.l4s;
+        let options = SocketOptions {
+            device: self.device.clone(),
+            ..SocketOptions::default()
+        };
+        let alone = self.bind.as_ref().is_none_or(|bind| bind.group_source.is_none());
+        (marked && alone).then(|| ClientTest::begin(context, options, stop))?
     }
 }
 

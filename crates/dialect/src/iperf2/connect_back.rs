@@ -265,6 +265,7 @@ impl ConnectBack {
             local,
             peer: self.peer,
             stop: self.context.stop().clone(),
+            answers: None,
             fin: Fin::Exchange,
         }
         .run()
@@ -371,6 +372,7 @@ impl ClientListener {
                     tally: Arc::clone(&tally),
                     waker: Arc::clone(&waker),
                     iperf3: None,
+                    control: None,
                     close: close.clone(),
                     until: None,
                     most,
@@ -390,6 +392,7 @@ impl ClientListener {
                     tally: Arc::clone(&tally),
                     waker: Arc::clone(&waker),
                     iperf3: None,
+                    control: None,
                     close: close.clone(),
                     until: None,
                     most,

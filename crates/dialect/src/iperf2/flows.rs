@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
-    BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell, DelayPublisher,
+    AnswerSink, BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell, DelayPublisher,
     Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom, PayloadSource,
     ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop, StreamContent, TcpReceivePlan,
     TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques, WriteTimes,
@@ -23,6 +23,7 @@ use super::banner::{histogram_shape, micros};
 use super::stamps::{BurstReader, BurstWriter};
 use super::traffic::{BurstOrder, TcpTraffic};
 use crate::context::{Context, Tally};
+use crate::native::{AnswerFirst, FlowAnswers};
 use crate::plan::{FairQueuePlan, HistogramPlan, Payload};
 use crate::reporter::{
     CounterCell, EndFacts, FlowEnd, FlowExtras, FlowHistogram, FlowStart, GroupKey,
@@ -77,6 +78,8 @@ pub(super) struct SendPart {
     pub(super) write_times: bool,
     pub(super) histogram: Option<HistogramPlan>,
     pub(super) end: SendEnd,
+    /// Told of the server's answer.
+    pub(super) answers: Option<FlowAnswers>,
 }
 
 impl SendPart {
@@ -98,6 +101,7 @@ impl SendPart {
             write_times: false,
             histogram: None,
             end,
+            answers: None,
         }
     }
 
@@ -171,6 +175,8 @@ pub(super) struct ReceivePart {
     pub(super) quickack: bool,
     /// Time for which the peer may hold its first data back.
     pub(super) held_back: Duration,
+    /// The server's answer may stand before the data, and is told.
+    pub(super) answers: Option<FlowAnswers>,
 }
 
 /// Bursts whose rows wait for the reporter; more are lost, and counted in the totals only.
@@ -273,6 +279,7 @@ impl TcpFlow {
         let timing = part
             .traffic
             .timing(self.start, part.length, part.seed, quantum);
+        let block = part.block();
         let plan = TcpSendPlan {
             deadline: part.deadline,
             bytes: part.bytes,
@@ -283,11 +290,16 @@ impl TcpFlow {
             write_times,
             schedule_errors,
             end: part.end,
+            answer: part.answers.map(|answers| {
+                AnswerSink::new(move |bytes| {
+                    answers.heard(bytes);
+                })
+            }),
             patience: super::order::patience(Some(self.patience / 3), gap),
             ..TcpSendPlan::new(
                 Arc::clone(&self.conn),
                 content,
-                part.block(),
+                block,
                 cell,
                 self.stop.clone(),
             )
@@ -319,6 +331,7 @@ impl TcpFlow {
             let cell = Arc::new(ReceiveCell::new(self.intervals()));
             let intake = ByteIntake::new(Arc::clone(&cell), length, part.already, self.start);
             let work = Box::new(TcpReceiver::new(plan, intake));
+            let work = self.answered_first(work, part.answers);
             let watched = Watched::plain(CounterCell::TcpReceive(cell));
             return self.watch(context, watched, false, work);
         };
@@ -362,7 +375,23 @@ impl TcpFlow {
         };
         let intake = BurstIntake::new(BurstReader, bursts, order.preamble, self.start);
         let work = Box::new(TcpReceiver::new(plan, intake));
+        let work = self.answered_first(work, part.answers);
         self.watch(context, watched, false, work);
+    }
+
+    /// A receiver whose data may have an answer in front of it.
+    fn answered_first(
+        &self,
+        work: Box<dyn TcpWork>,
+        answers: Option<FlowAnswers>,
+    ) -> Box<dyn TcpWork> {
+        match answers {
+            None => work,
+            Some(answers) => {
+                let tell = Box::new(move |mark| answers.answered(mark));
+                Box::new(AnswerFirst::new(work, self.stop.clone(), tell))
+            }
+        }
     }
 
     /// The flow cannot begin: closes its connection and counts it as failed.

@@ -24,6 +24,7 @@ mod l4s;
 mod opening;
 mod order;
 mod other_family;
+mod recognition;
 mod server;
 #[cfg(test)]
 mod simulation;

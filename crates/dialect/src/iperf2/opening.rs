@@ -3,6 +3,7 @@
 
 use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, limits};
 use tapeline_wire::iperf3::Cookie;
+use tapeline_wire::native::PREAMBLE;
 
 use crate::plan::ServedProtocols;
 
@@ -25,6 +26,8 @@ pub(super) enum Request {
     },
     /// The cookie of an iperf3 test.
     Iperf3(Cookie),
+    /// A control connection of another tapeline; its first message follows.
+    Control,
     /// Request and response; the first bytes of the first request are here.
     Exchange {
         /// Parsed first request.
@@ -55,6 +58,8 @@ pub(super) struct Opening {
     key: Option<PermitKey>,
     /// Whose first bytes are understood.
     families: Families,
+    /// Control connections are served.
+    controlled: bool,
 }
 
 /// Whose first bytes a server understands.
@@ -86,7 +91,13 @@ impl Opening {
             bytes: Vec::new(),
             key,
             families: Families::Iperf2,
+            controlled: false,
         }
+    }
+
+    /// With control connections of other tapelines, or without.
+    pub(super) fn controlled(self, controlled: bool) -> Self {
+        Self { controlled, ..self }
     }
 
     /// For clients of these families. iperf3's first bytes are letters and digits up to a NUL,
@@ -108,6 +119,13 @@ impl Opening {
 
     /// What is needed now.
     pub(super) fn progress(&self) -> Progress {
+        let begun = self.bytes.len().min(PREAMBLE.len());
+        if self.controlled && begun > 0 && self.bytes[..begun] == PREAMBLE[..begun] {
+            return match PREAMBLE.len() - begun {
+                0 => Progress::Ready(Request::Control),
+                rest => Progress::Need(rest),
+            };
+        }
         if self.families != Families::Iperf2
             && !self.bytes.is_empty()
             && Cookie::could_begin(&self.bytes)

@@ -19,6 +19,7 @@ use super::tcp_server::{Admission, TcpService};
 use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;
+use crate::native::ControlService;
 use crate::plan::{Personality, ServedProtocols, ServedTransports, ServerPlan};
 use crate::reporter::ReporterHandle;
 
@@ -201,6 +202,7 @@ pub struct Server {
     wakers: Vec<Arc<Waker>>,
     ports: Vec<(Transport, u16)>,
     iperf3: Option<Arc<Iperf3Service>>,
+    control: Option<Arc<ControlService>>,
 }
 
 impl Server {
@@ -224,8 +226,14 @@ impl Server {
             wakers: Vec::new(),
             ports: Vec::new(),
             iperf3: None,
+            control: None,
             context,
         };
+        // The client connects where its flows go: that takes a listener over TCP.
+        if plan.control && plan.transports != ServedTransports::Udp {
+            let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
+            server.control = ControlService::new(context, tally).ok();
+        }
         if let Some(plan) = plan.protocols.iperf3().cloned() {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
             match Iperf3Service::new(plan, context, tally) {
@@ -337,6 +345,7 @@ impl Server {
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
+            control: self.control.clone(),
             close: Stop::new(),
             until: plan
                 .time
@@ -382,6 +391,7 @@ impl Server {
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
+            control: self.control.clone(),
             close: Stop::new(),
             until: plan.time.map(|time| self.context.now() + time),
             most: plan.connections,
@@ -438,6 +448,7 @@ impl Server {
             tally,
             waker: Arc::clone(&waker),
             iperf3: None,
+            control: None,
             close: close.clone(),
             until: None,
             most: None,

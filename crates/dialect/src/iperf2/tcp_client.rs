@@ -14,14 +14,16 @@ use super::client::{SharedContext, Target};
 use super::connect_back::ClientListener;
 use super::connect_only;
 use super::exchange::RequestPart;
-use super::flows::{SendPart, TcpFlow, payload};
+use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
 use super::groups::TestSums;
 use super::order::{FIRST_MESSAGE, SLACK, patience};
 use super::other_family::FamilyWatch;
 use super::start::Start;
 use super::tcp_connector::{Connector, Ready};
+use super::tcp_greeting::Asked;
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
+use crate::native::ClientTest;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -79,6 +81,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         }
     }
     let stop = context.stop().child();
+    let control = plan.control_test(context, &stop);
     let watch = FamilyWatch::new(stop.clone());
     let starter = Starter {
         held,
@@ -89,6 +92,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         payload: payload(plan.tcp_write_length(), plan.techniques),
         stop,
         watch: Some(&watch),
+        control: control.as_ref(),
     };
     let begin_load = || load.map(|load| load.begin(target, context, sums.opened));
     let (connected, load) = if plan.connect_sync {
@@ -109,10 +113,14 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     let failed = load.is_some_and(RunningLoad::end) || failed;
     // Nobody connects back from a server of another family.
     let given_up = starter.stop.is_raised() && !context.stop().is_raised();
-    match listener {
+    let failed = match listener {
         Some(listener) if !given_up => listener.wait() || failed,
         _ => failed,
+    };
+    if let Some(control) = control {
+        control.finish(context.stop().is_raised());
     }
+    failed
 }
 
 /// Shows the banner; returns the plan as the system lets it be carried out, `None` when the
@@ -183,6 +191,8 @@ pub(super) struct Starter<'a> {
     pub(super) stop: Stop,
     /// Told of every flow of the test.
     pub(super) watch: Option<&'a FamilyWatch>,
+    /// Recognises a server that is tapeline.
+    pub(super) control: Option<&'a ClientTest>,
 }
 
 impl Starter<'_> {
@@ -201,7 +211,7 @@ impl Starter<'_> {
                 watch.add(self.plan, &flow);
             }
             match self.send_header(&flow) {
-                Ok(already) => asked.push((flow, already)),
+                Ok(said) => asked.push((flow, said)),
                 Err(error) => {
                     self.tally.fail();
                     self.context.notice(Notice::TrafficFailed {
@@ -217,10 +227,12 @@ impl Starter<'_> {
         if self.plan.permit_key.is_some() {
             asked.retain(|(flow, _)| self.is_admitted(flow, answered_by));
         }
-        for (flow, _) in &asked {
+        for (flow, said) in &mut asked {
             let asks = matches!(self.plan.workload, ClientWorkload::Stream(_));
             let version = if self.plan.peer_detect && asks && !self.plan.compatibility {
-                self.read_ack(flow, answered_by)
+                // What follows is data.
+                let answers = said.answers.take();
+                self.read_ack(flow, answers.as_ref(), answered_by)
             } else {
                 None
             };
@@ -232,10 +244,10 @@ impl Starter<'_> {
             Some(_) => Start::at_once(self.context.both()),
             None => self.plan.flow_start(self.context.both()),
         };
-        for (flow, already) in asked {
+        for (flow, said) in asked {
             self.context
                 .tell_start(flow.tag, Role::Client, start.announced);
-            self.start(flow, already, start.at, many);
+            self.start(flow, said, start.at, many);
         }
     }
 
@@ -292,7 +304,8 @@ impl Starter<'_> {
         self.context.reporter.event(Event::Connected(line));
     }
 
-    fn start(&self, flow: Ready, already: u64, start: MonoTime, many: bool) {
+    fn start(&self, flow: Ready, said: Asked, start: MonoTime, many: bool) {
+        let Asked { already, answers } = said;
         let deadline = self.plan.time_limit().map(|time| start + time);
         let part = |tag: FlowTag, groups: Vec<GroupKey>| TcpFlow {
             tag,
@@ -325,7 +338,8 @@ impl Starter<'_> {
             ClientWorkload::ConnectOnly { .. } => {}
             ClientWorkload::Stream(Arrangement::Reverse) => {
                 let part = receiver(reversed, vec![self.group]);
-                part.receive(self.context, self.plan.receive_part(deadline, true));
+                let order = self.plan.receive_part(deadline, true);
+                part.receive(self.context, ReceivePart { answers, ..order });
             }
             ClientWorkload::Stream(Arrangement::FullDuplex) => {
                 let pair = self
@@ -333,8 +347,9 @@ impl Starter<'_> {
                     .reporter
                     .open_group(GroupKind::Duplex(flow.tag), 2);
                 // The sender closes its direction itself, when its data is out.
+                let order = self.plan.receive_part(deadline, false);
                 receiver(reversed, vec![pair, self.group])
-                    .receive(self.context, self.plan.receive_part(deadline, false));
+                    .receive(self.context, ReceivePart { answers, ..order });
                 part(flow.tag, vec![pair, self.group]).send(
                     self.context,
                     SendPart {
@@ -356,6 +371,7 @@ impl Starter<'_> {
                     self.context,
                     SendPart {
                         already,
+                        answers,
                         ..self.send_part(flow.tag, deadline, end)
                     },
                 );

@@ -9,7 +9,17 @@ use super::order::FIRST_MESSAGE;
 use super::start::barrier_micros;
 use super::tcp_client::{LOOK, Starter};
 use super::tcp_connector::Ready;
-use crate::plan::ClientWorkload;
+use crate::native::{ClientTest, FlowAnswers};
+use crate::plan::{Arrangement, ClientWorkload};
+
+/// A header is out.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// Its bytes that count as data.
+    pub(super) already: u64,
+    /// Where the server's answer is told.
+    pub(super) answers: Option<FlowAnswers>,
+}
 
 impl Starter<'_> {
     /// Whether a server lets this client's key pass: one that does answers or sends, one that
@@ -35,18 +45,39 @@ impl Starter<'_> {
         false
     }
 
-    /// Returns the header's bytes, which count as data.
-    pub(super) fn send_header(&self, flow: &Ready) -> std::io::Result<u64> {
+    /// Says what is wanted, where anything is said.
+    pub(super) fn send_header(&self, flow: &Ready) -> std::io::Result<Asked> {
         let bare = !matches!(self.plan.workload, ClientWorkload::Stream(_));
         if self.plan.compatibility || bare {
-            return Ok(0);
+            return Ok(Asked::default());
         }
         let mut message = Vec::with_capacity(128);
-        let header = self.header(flow);
+        let mut header = self.header(flow);
+        header.mark = self.control.map(ClientTest::mark);
         header.encode(&mut message);
+        let answers = self.control.map(|test| self.expect_answer(test, flow));
         flow.conn.set_send_timeout(Some(FIRST_MESSAGE))?;
         flow.conn.send_all(&message)?;
-        Ok(header.counted_length() as u64)
+        Ok(Asked {
+            already: header.counted_length() as u64,
+            answers,
+        })
+    }
+
+    /// The server's answer may come as soon as the header is out.
+    fn expect_answer(&self, test: &ClientTest, flow: &Ready) -> FlowAnswers {
+        let directions: &[bool] = match self.plan.arrangement() {
+            Arrangement::Reverse => &[true],
+            Arrangement::FullDuplex => &[false, true],
+            Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. } => {
+                &[false]
+            }
+        };
+        let id = flow.tag.id;
+        if directions == [false] && !self.plan.peer_detect {
+            test.watch_tcp(id, &flow.conn);
+        }
+        test.flow(id, flow.local, flow.peer, directions)
     }
 
     /// The header as it is written now.
@@ -74,7 +105,12 @@ impl Starter<'_> {
 
     /// The server's acknowledgement, parsed by its own length. A server that never
     /// answers (2.0.x) costs the time limit once for all flows, not the test.
-    pub(super) fn read_ack(&self, flow: &Ready, until: MonoTime) -> Option<PeerVersion> {
+    pub(super) fn read_ack(
+        &self,
+        flow: &Ready,
+        answers: Option<&FlowAnswers>,
+        until: MonoTime,
+    ) -> Option<PeerVersion> {
         let read = || -> std::io::Result<Option<PeerVersion>> {
             let mut front = [0; 8];
             self.receive(flow, &mut front, until)?;
@@ -88,6 +124,9 @@ impl Starter<'_> {
             let Ok(ack) = ServerAck::parse(&message) else {
                 return Ok(None);
             };
+            if let (Some(answers), Some(mark)) = (answers, ack.mark) {
+                answers.answered(mark);
+            }
             self.check_clocks(flow.tag, &ack, arrived);
             Ok(ack.version)
         };

@@ -62,6 +62,7 @@ impl ClientPlan {
             discard: self.socket.skip_receive_copy,
             quickack: self.socket.quickack,
             held_back: Duration::ZERO,
+            answers: None,
         }
     }
 

@@ -23,6 +23,7 @@ use super::tcp_session::Session;
 use super::visits::Visits;
 use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
+use crate::native::ControlService;
 use crate::plan::{Personality, ServerPlan};
 use crate::reporter::GroupKey;
 
@@ -102,6 +103,8 @@ pub(super) struct TcpService {
     pub(super) waker: Arc<Waker>,
     /// Serves iperf3 clients, where the plan says so.
     pub(super) iperf3: Option<Arc<Iperf3Service>>,
+    /// Serves the control connections of other tapelines, where the plan says so.
+    pub(super) control: Option<Arc<ControlService>>,
     /// Stop listening (running flows go on).
     pub(super) close: Stop,
     /// Stop listening at this time.
@@ -212,7 +215,7 @@ impl TcpService {
                 .as_ref()
                 .is_some_and(|service| service.is_done())
             || self.until.is_some_and(|until| self.context.now() >= until)
-            || (!self.has_room(door) && !self.awaits_streams())
+            || (!self.has_room(door) && !self.awaits_streams() && !self.awaits_control())
     }
 
     /// Whether further tests may begin at all.
@@ -227,6 +230,17 @@ impl TcpService {
             .is_some_and(|service| service.is_busy())
     }
 
+    /// Until when a client may open the control connection of its test.
+    fn control_expected(&self) -> Option<MonoTime> {
+        let control = self.control.as_ref();
+        control.and_then(|service| service.expects_until())
+    }
+
+    fn awaits_control(&self) -> bool {
+        let until = self.control_expected();
+        until.is_some_and(|until| self.context.now() < until)
+    }
+
     /// Whether a test may begin now: with `-1`, one at a time.
     fn is_free(&self) -> bool {
         !self.plan.single_client || self.tally.pending() == 0
@@ -234,7 +248,7 @@ impl TcpService {
 
     /// While no test may begin, further connections wait in the kernel's queue.
     fn set_accepting(&self, door: &mut Doorway) {
-        let wanted = self.is_free() || self.awaits_streams();
+        let wanted = self.is_free() || self.awaits_streams() || self.awaits_control();
         if wanted != door.accepting {
             let interest = if wanted {
                 Interest::READ
@@ -255,7 +269,9 @@ impl TcpService {
             .as_ref()
             .and_then(|service| service.waits_until());
         let visits = door.visits.due();
+        let control = self.control_expected().filter(|until| *until > now);
         let due = slow.into_iter().chain(self.until).chain(idle).chain(visits);
+        let due = due.chain(control);
         match due.min() {
             Some(due) => Wait::AtMost(due.since(now)),
             None => Wait::Forever,
@@ -311,7 +327,9 @@ impl TcpService {
             conn,
             peer,
             accepted,
-            opening: opening.of(Families::from(&self.plan.protocols)),
+            opening: opening
+                .of(Families::from(&self.plan.protocols))
+                .controlled(self.control.is_some()),
         };
         match self.read_caught(&mut one) {
             Heard::Part => {}
@@ -355,6 +373,12 @@ impl TcpService {
             Heard::Whole(Request::Iperf3(cookie)) if self.knows_iperf3(&cookie) => {
                 if let Some(service) = &self.iperf3 {
                     service.take(one.conn, one.peer, cookie);
+                }
+            }
+            // Nor does the control connection of one.
+            Heard::Whole(Request::Control) => {
+                if let Some(service) = &self.control {
+                    service.take(one.conn, one.peer);
                 }
             }
             Heard::Whole(request) => {
@@ -508,9 +532,10 @@ impl TcpService {
                 self.context.flow_id(header.transfer_id),
                 self.test_start(header, one.accepted, now),
             ),
-            Request::Headerless { .. } | Request::Exchange { .. } | Request::Iperf3(_) => {
-                (self.context.next_id(), Start::at_once(now))
-            }
+            Request::Headerless { .. }
+            | Request::Exchange { .. }
+            | Request::Iperf3(_)
+            | Request::Control => (self.context.next_id(), Start::at_once(now)),
         };
         let session = Session {
             service: self,
@@ -520,6 +545,7 @@ impl TcpService {
             start: start.at,
             announced: start.announced,
             accepted: one.accepted,
+            stop: self.context.stop().clone(),
             tag: FlowTag {
                 id,
                 reversed: false,

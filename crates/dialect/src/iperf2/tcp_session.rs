@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Pace, Role, Transport, WallTime};
-use tapeline_engine::{SendEnd, THREADED_FLOWS};
+use tapeline_engine::{SendEnd, Stop, THREADED_FLOWS};
 use tapeline_report::{ClientTest, Connected, ConnectionFlavour, Event, Notice};
 use tapeline_sys::TcpConn;
 use tapeline_wire::iperf2::{
     AckTimes, Bounceback, PeerVersion, ServerAck, TcpClientHeader, TestMode, Workload, limits,
 };
+use tapeline_wire::native::Mark;
 
 use super::banner;
 use super::connect_back::{self, ConnectBack};
@@ -21,6 +22,7 @@ use super::order::{SLACK, SendOrder, patience};
 use super::start::MOST_AHEAD;
 use super::tcp_server::{Admission, TcpService};
 use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
+use crate::native::{FlowFacts, Joined};
 use crate::plan::FairQueuePlan;
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -49,6 +51,8 @@ pub(super) struct Session<'a> {
     pub(super) announced: Option<WallTime>,
     /// When the connection was accepted.
     pub(super) accepted: MonoTime,
+    /// Ends the flows.
+    pub(super) stop: Stop,
     pub(super) tag: FlowTag,
 }
 
@@ -59,7 +63,7 @@ impl Session<'_> {
             Request::Headerless { read, .. } => self.headerless(read),
             Request::Test { header, counted } => self.test(&header, counted),
             // Not a test of iperf 2: its own service has taken it.
-            Request::Iperf3(_) => {}
+            Request::Iperf3(_) | Request::Control => {}
             Request::Exchange { first, bytes } => self.request_response(&first, &bytes),
         }
     }
@@ -81,7 +85,7 @@ impl Session<'_> {
             start: self.start,
             interval: service.plan.interval,
             groups,
-            stop: service.context.stop().clone(),
+            stop: self.stop.clone(),
             patience: patience(service.plan.interval, gap),
             many,
             tally: Arc::clone(&service.tally),
@@ -161,6 +165,7 @@ impl Session<'_> {
             discard: plan.socket.skip_receive_copy,
             quickack: plan.socket.quickack,
             held_back: Duration::ZERO,
+            answers: None,
         }
     }
 
@@ -216,7 +221,7 @@ impl Session<'_> {
             .receive(&self.service.context, part);
     }
 
-    fn test(self, header: &TcpClientHeader, counted: u64) {
+    fn test(mut self, header: &TcpClientHeader, counted: u64) {
         let header = &mut header.clone();
         self.check_trip_times(header);
         let header = &*header;
@@ -233,10 +238,15 @@ impl Session<'_> {
             self.start,
         );
         let group = sums.opened;
+        let joined = self.join(header);
+        if let Some(joined) = &joined {
+            self.stop = joined.stop.clone();
+        }
         if header.mode != TestMode::Reverse && header.mode != TestMode::FullDuplex
             || header.peer_detect
+            || joined.is_some()
         {
-            self.acknowledge(header);
+            self.acknowledge(header, joined.as_ref().map(|joined| joined.answer));
         }
         match header.mode {
             TestMode::Normal => {
@@ -267,6 +277,26 @@ impl Session<'_> {
         }
     }
 
+    /// Makes the flow one of its test, if the client is tapeline.
+    fn join(&self, header: &TcpClientHeader) -> Option<Joined> {
+        let service = self.service.control.as_ref()?;
+        let reversed = FlowTag {
+            reversed: true,
+            ..self.tag
+        };
+        let tags = [self.tag, reversed];
+        let directions = match header.mode {
+            TestMode::FullDuplex => 2,
+            _ => 1,
+        };
+        let facts = FlowFacts {
+            local_port: self.local.port(),
+            remote_port: self.peer.port(),
+            congestion: self.conn.congestion(),
+        };
+        service.join(self.peer, header.mark?, &tags[..directions], facts)
+    }
+
     /// Socket options that the client's header asks for.
     fn obey_socket_orders(&self, header: &TcpClientHeader) {
         let plan = &self.service.plan;
@@ -283,7 +313,7 @@ impl Session<'_> {
     }
 
     /// Tells the client that this server understood its header.
-    fn acknowledge(&self, header: &TcpClientHeader) {
+    fn acknowledge(&self, header: &TcpClientHeader, mark: Option<Mark>) {
         let context = &self.service.context;
         let now = context.wall();
         let waited = context.now().since(self.accepted);
@@ -294,7 +324,7 @@ impl Session<'_> {
         };
         let ack = ServerAck {
             version: Some(PeerVersion::IPERF_2_2_1),
-            mark: None,
+            mark,
             trip_times: header.trip_times.then(times),
         };
         let mut message = Vec::with_capacity(limits::ACK);

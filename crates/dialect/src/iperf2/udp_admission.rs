@@ -9,12 +9,14 @@ use tapeline_sys::UdpSocket;
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
 use super::groups::{GroupBy, TestSums};
+use super::recognition::Recognition;
 use super::start::{Start, held_back, ordered_start};
 use super::tcp_server::Admission;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_server::{Arrived, Flow, FlowKey, Flows, UdpService};
 use super::udp_session::Opening;
 use super::udp_start::{ClockCheck, agreed_start};
+use crate::native::{FlowFacts, Joined};
 
 /// Most flows at a time; further sources wait until one ends.
 const MOST_FLOWS: usize = 4096;
@@ -64,16 +66,25 @@ impl UdpService {
         let transfer_id = header.and_then(|header| header.transfer_id);
         let asked = header.is_some_and(|header| header.l2_length_check);
         let link_checked = self.plan.tap_device.is_some() || (asked && self.watch(flows, key));
+        let tag = FlowTag {
+            id: self.context.flow_id(transfer_id),
+            reversed: false,
+        };
+        let joined = header
+            .as_ref()
+            .filter(|_| !self.is_group(key))
+            .and_then(|header| self.join(header, key, tag));
+        let mut recognition = Recognition::new(joined.as_ref().map(|joined| joined.answer));
+        let answer = recognition.next(datagram.content.payload);
         let opening = Opening {
             service: self,
             key,
             local,
             answers: !self.is_group(key),
             announced,
-            tag: FlowTag {
-                id: self.context.flow_id(transfer_id),
-                reversed: false,
-            },
+            tag,
+            recognition,
+            stop: joined.map_or_else(|| self.context.stop().clone(), |joined| joined.stop),
             now: if waits { now.max(ordered.at) } else { now },
             start,
             waits_for: ordered.announced,
@@ -82,6 +93,9 @@ impl UdpService {
             trip_times,
             sums: self.sums(key.source, local, header.as_ref(), now),
         };
+        if let Some(answer) = answer {
+            self.answer(&answer, key);
+        }
         let flow = match mode {
             TestMode::Reverse => opening.reverse(),
             _ => {
@@ -102,6 +116,27 @@ impl UdpService {
         flows.by_key.insert(key, flow);
         flows.served += 1;
         flows.active += 1;
+    }
+
+    /// Makes the flow one of its test, if the client is tapeline.
+    fn join(&self, header: &UdpClientHeader, key: FlowKey, tag: FlowTag) -> Option<Joined> {
+        let service = self.control.as_ref()?;
+        let reversed = FlowTag {
+            reversed: true,
+            ..tag
+        };
+        let tags = [tag, reversed];
+        let directions = match header.mode {
+            TestMode::FullDuplex => 2,
+            _ => 1,
+        };
+        let own = self.socket.local_addr().map_or(0, |own| own.port());
+        let facts = FlowFacts {
+            local_port: own,
+            remote_port: key.source.port(),
+            congestion: None,
+        };
+        service.join(key.source, header.mark?, &tags[..directions], facts)
     }
 
     /// Whether the clocks agree, and when the flow began: by the client's clock, if so.

@@ -23,6 +23,7 @@ use super::udp_sending::{Fin, L4sOrder, UdpSending};
 use super::udp_traffic::Traffic;
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
+use crate::native::{ClientTest, FlowAnswers};
 use crate::plan::{Arrangement, ClientPlan, Payload, Personality, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -103,14 +104,29 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     let load = WorkingLoad::of(plan, context)
         .filter(|_| !ready.is_empty())
         .map(|load| load.begin(target, context, group));
+    let stop = context.stop().child();
+    let control = plan
+        .control_test(context, &stop)
+        .filter(|_| !target.first().ip().is_multicast());
+    let starter = Starter {
+        plan,
+        group,
+        context,
+        tally: &tally,
+        stop: &stop,
+        control: control.as_ref(),
+    };
     let planned = plan.flow_start(context.both());
     let start = planned.at;
     for (index, flow) in ready.into_iter().enumerate() {
         context.tell_start(flow.tag, Role::Client, planned.announced);
         let step = u32::try_from(index).unwrap_or(u32::MAX) % STAGGERED;
-        start_flow(plan, flow, start + STAGGER * step, group, context, &tally);
+        starter.start_flow(flow, start + STAGGER * step);
     }
     let failed = tally.wait();
+    if let Some(control) = control {
+        control.finish(context.stop().is_raised());
+    }
     let failed = load.is_some_and(RunningLoad::end) || failed;
     listener.map_or(failed, |listener| listener.wait() || failed)
 }
@@ -184,20 +200,38 @@ fn spawn(
     }
 }
 
-fn start_flow(
-    plan: &ClientPlan,
-    flow: Ready,
-    start: MonoTime,
+/// What the flows of a test have in common.
+struct Starter<'a> {
+    plan: &'a ClientPlan,
     group: GroupKey,
-    context: &SharedContext,
-    tally: &Arc<Tally>,
-) {
+    context: &'a SharedContext,
+    tally: &'a Arc<Tally>,
+    /// Ends the flows.
+    stop: &'a Stop,
+    /// Recognises a server that is tapeline.
+    control: Option<&'a ClientTest>,
+}
+
+impl Starter<'_> {
+fn start_flow(&self, flow: Ready, start: MonoTime) {
+    let Self {
+        plan,
+        group,
+        context,
+        tally,
+        ..
+    } = *self;
     let arrangement = plan.arrangement();
     let ipv6 = flow.peer.is_ipv6();
     let mut settings = plan.udp_settings(ipv6, wall_at(start, context));
     if let Settings::Header(header) = &mut settings {
         header.transfer_id = plan.transfer_id(flow.tag);
+        header.mark = self.control.map(ClientTest::mark);
     }
+    let answers = self
+        .control
+        .filter(|_| matches!(settings, Settings::Header(_)))
+        .map(|test| expect_answer(test, arrangement, &flow));
     let deadline = plan.time_limit().map(|time| start + time);
     let reversed = FlowTag {
         reversed: true,
@@ -231,10 +265,11 @@ fn start_flow(
             latency: plan.latency,
             frames: matches!(plan.shape, Shape::Isochronous(_)),
             patience: patience(plan.interval, gap),
-            stop: context.stop().clone(),
+            stop: self.stop.clone(),
+            answers: answers.clone(),
         };
         let asker = Arc::clone(&flow.socket);
-        let stop = context.stop().clone();
+        let stop = self.stop.clone();
         let first = (!sends).then(|| first_datagram(&settings, 0));
         spawn(context, tally, move || {
             let mut pacer = Pacer::new(Precision::Economical);
@@ -288,7 +323,8 @@ fn start_flow(
             groups,
             local: flow.local,
             peer: flow.peer,
-            stop: context.stop().clone(),
+            stop: self.stop.clone(),
+            answers,
             fin: if no_fin || flow.peer.ip().is_multicast() {
                 Fin::Once
             } else {
@@ -297,6 +333,22 @@ fn start_flow(
         };
         spawn(context, tally, move || sending.run());
     }
+}
+}
+
+/// The server's answer may come as soon as the first datagram is out. Whoever receives sees it; for a
+/// flow that only sends, somebody looks.
+fn expect_answer(test: &ClientTest, arrangement: Arrangement, flow: &Ready) -> FlowAnswers {
+    let directions: &[bool] = match arrangement {
+        Arrangement::Reverse => &[true],
+        Arrangement::FullDuplex => &[false, true],
+        Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. } => &[false],
+    };
+    let mut answers = test.flow(flow.tag.id, flow.local, flow.peer, directions);
+    if directions == [false] {
+        test.watch_udp(&mut answers, &flow.socket);
+    }
+    answers
 }
 
 /// Payload that stands behind the settings, where it is read.

@@ -8,6 +8,7 @@ use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{ArrivedDatagram, Cause, DatagramReceiver, Ending, Stage, Stop, ThreadUse};
 use tapeline_report::{Endpoints, Notice};
 use tapeline_sys::{ThreadTime, UdpSocket, Wait};
+use tapeline_wire::iperf2::ServerAck;
 
 use super::client::SharedContext;
 use super::flows::tell_ending;
@@ -15,6 +16,7 @@ use super::incoming::CONGESTION;
 use super::order::SLACK;
 use super::udp_flow::{FlowReader, Meaning};
 use super::udp_watch::UdpWatch;
+use crate::native::FlowAnswers;
 use crate::plan::LatencyPlan;
 use crate::reporter::{EndFacts, FlowEnd, FlowStart, GroupKey, SocketFacts};
 
@@ -46,6 +48,8 @@ pub(super) struct UdpReceiving {
     pub(super) frames: bool,
     pub(super) patience: Duration,
     pub(super) stop: Stop,
+    /// Told of the server's answers, which come between its data.
+    pub(super) answers: Option<FlowAnswers>,
 }
 
 impl UdpReceiving {
@@ -108,6 +112,11 @@ impl UdpReceiving {
         failed
     }
 
+    fn is_answer(&self, payload: &[u8]) -> bool {
+        let answers = self.answers.as_ref();
+        ServerAck::is_ack(payload) && answers.is_some_and(|answers| answers.heard(payload))
+    }
+
     fn receive(&self, reader: &mut FlowReader, receiver: &mut DatagramReceiver) -> Cause {
         let mut batch = self.context.techniques.receive_batch(SLOTS);
         let (mut all_data, mut ended, mut overtaken) = (false, false, false);
@@ -139,6 +148,9 @@ impl UdpReceiving {
                     for datagram in batch.datagrams() {
                         let mut segments = datagram.segments();
                         while let Some(payload) = segments.next() {
+                            if self.is_answer(payload) {
+                                continue;
+                            }
                             let Some(seen) = reader.read(payload) else {
                                 continue;
                             };

@@ -27,6 +27,7 @@ use super::stamps::{FrameStamp, Settings, Stamp12, Stamp16, StampForm, datagram_
 use super::udp_client::{first_datagram, wall_at};
 use super::udp_traffic::Traffic;
 use crate::departures::departures;
+use crate::native::FlowAnswers;
 use crate::reporter::{CounterCell, EndFacts, FlowEnd, FlowExtras, FlowStart, GroupKey};
 
 /// Longest wait between two looks at the stop flag.
@@ -128,6 +129,8 @@ pub(super) struct UdpSending {
     pub(super) peer: SocketAddr,
     pub(super) stop: Stop,
     pub(super) fin: Fin,
+    /// Told of the server's answers.
+    pub(super) answers: Option<FlowAnswers>,
 }
 
 /// Share of the wanted rate below which the pacing counts as missed.
@@ -161,6 +164,9 @@ impl UdpSending {
             .socket
             .set_send_timeout(Some(tapeline_engine::SEND_LIMIT));
         let end = self.send_data(Arc::clone(&cell));
+        if let Some(answers) = &self.answers {
+            answers.take_over();
+        }
         self.tell_pacing(&end.counters, end.ending.at);
         let mut failed = tell_ending(
             &self.context,
@@ -354,6 +360,13 @@ impl UdpSending {
         self.to.send(&self.socket, datagram)
     }
 
+    fn heard(&self, datagram: &[u8], closing: &mut Closing) {
+        let answers = self.answers.as_ref();
+        if !answers.is_some_and(|answers| answers.heard(datagram)) {
+            closing.received(datagram);
+        }
+    }
+
     /// Asks for the server's report until it comes; returns whether it came, from a server
     /// that heard the end.
     fn await_report(&self, final_datagram: &[u8]) -> bool {
@@ -386,7 +399,7 @@ impl UdpSending {
                         continue;
                     }
                     match self.socket.recv_nonblocking(&mut buffer) {
-                        Ok(length) => closing.received(&buffer[..length]),
+                        Ok(length) => self.heard(&buffer[..length], &mut closing),
                         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                         Err(error) => {
                             if refusals < 2 {

@@ -24,9 +24,11 @@ use super::ended::{Afterwards, Ended};
 use super::groups::TestGroups;
 use super::incoming::{Content, Incoming, Taken};
 use super::tcp_server::Admission;
+use super::recognition::Recognition;
 use super::udp_frames::Watched;
 use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
+use crate::native::ControlService;
 use crate::plan::ServerPlan;
 use crate::reporter::{EndFacts, FlowEnd, RunningFlow, SocketFacts};
 
@@ -50,6 +52,8 @@ pub(super) struct UdpService {
     pub(super) waker: Arc<Waker>,
     /// Serves iperf3 clients, where the plan says so.
     pub(super) iperf3: Option<Arc<Iperf3Service>>,
+    /// Recognises other tapelines, where the plan says so.
+    pub(super) control: Option<Arc<ControlService>>,
     pub(super) close: Stop,
     pub(super) until: Option<MonoTime>,
     pub(super) most: Option<usize>,
@@ -79,6 +83,8 @@ impl FlowKey {
 pub(super) struct Receiving {
     pub(super) tag: FlowTag,
     pub(super) incoming: Incoming,
+    /// What further marked datagrams are answered with.
+    pub(super) recognition: Recognition,
     /// End by our own clock, if any.
     pub(super) deadline: Option<MonoTime>,
     pub(super) patience: Duration,
@@ -106,6 +112,7 @@ pub(super) enum Flow {
     /// We send to it; its repeated orders are ignored until then.
     Sending {
         stop: Stop,
+        recognition: Recognition,
         /// Raised by the sender when it has ended.
         finished: Stop,
         until: MonoTime,
@@ -352,13 +359,23 @@ impl UdpService {
         if let Some(ack) = flow.incoming.acknowledge(content, wall) {
             self.answer(&ack, key);
         }
+        if let Some(answer) = flow.recognition.next(content.payload) {
+            self.answer(&answer, key);
+        }
         flow.incoming.take_run(content, rest)
     }
 
     /// A datagram of a flow that is not being received, or of none.
     fn take_other(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
         let afterwards = match flows.by_key.get_mut(&datagram.key) {
-            Some(Flow::Receiving(_) | Flow::Sending { .. }) => return,
+            Some(Flow::Receiving(_)) => return,
+            Some(Flow::Sending { recognition, .. }) => {
+                // The client repeats its order until data comes.
+                if let Some(answer) = recognition.next(datagram.content.payload) {
+                    self.answer(&answer, datagram.key);
+                }
+                return;
+            }
             Some(Flow::Ended(ended)) => {
                 ended.receive(datagram.content.payload, datagram.content.now)
             }

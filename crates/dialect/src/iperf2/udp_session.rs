@@ -18,6 +18,7 @@ use super::order::{SLACK, SendOrder, patience};
 use super::stamps::{Settings, StampForm};
 use super::tcp_server::Admission;
 use super::tcp_session::with_port;
+use super::recognition::Recognition;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
@@ -45,6 +46,10 @@ pub(super) struct Opening<'a> {
     /// The clocks agree.
     pub(super) trip_times: bool,
     pub(super) sums: TestSums,
+    /// What the flow's datagrams are answered with.
+    pub(super) recognition: Recognition,
+    /// Ends the flow's sender.
+    pub(super) stop: Stop,
 }
 
 impl Opening<'_> {
@@ -85,12 +90,13 @@ impl Opening<'_> {
     /// The server sends.
     pub(super) fn reverse(self) -> Flow {
         self.show(ConnectionFlavour::Reverse, true);
-        let stop = self.service.context.stop().child();
+        let stop = self.stop.child();
         let order = self.order();
         let finished = self.spawn_sender(self.tag, vec![self.sums.opened], &order, &stop);
         let time = order.time.unwrap_or(Duration::from_secs(3600));
         Flow::Sending {
             stop,
+            recognition: self.recognition,
             finished,
             until: self.now + time + SLACK,
         }
@@ -117,7 +123,7 @@ impl Opening<'_> {
                 0,
                 context.reporter.open_group(GroupKind::Duplex(self.tag), 2),
             );
-            let stop = context.stop().child();
+            let stop = self.stop.child();
             let reversed = FlowTag {
                 reversed: true,
                 ..self.tag
@@ -183,6 +189,7 @@ impl Opening<'_> {
         Receiving {
             tag: self.tag,
             incoming,
+            recognition: self.recognition,
             trip_times: self.trip_times,
             deadline: own_end.into_iter().chain(ordered_end).min(),
             patience: patience(plan.interval, gap) + self.held_back,
@@ -285,6 +292,7 @@ impl Opening<'_> {
             local: self.local,
             peer: self.key.source,
             stop: stop.clone(),
+            answers: None,
             fin: Fin::Once,
         };
         let finished = Finished(Stop::new());

@@ -72,6 +72,7 @@ impl WorkingLoad {
             payload: payload(plan.tcp_write_length(), plan.techniques),
             stop: stop.clone(),
             watch: None,
+            control: None,
         };
         let ready = connector.connect_all(&self.tags, |flow| flow);
         if ready.len() < self.tags.len() {

@@ -159,6 +159,8 @@ pub struct ClientPlan {
     pub realtime: bool,
     /// `-U`, which has a meaning at servers only: the banner under the name iperf says so.
     pub single_udp: bool,
+    /// A server that is tapeline too is recognised, and asked what it saw (`docs/protocol.md`).
+    pub control: bool,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
 }
@@ -204,6 +206,7 @@ impl ClientPlan {
             l4s: false,
             realtime: false,
             single_udp: false,
+            control: false,
             techniques: Techniques::default(),
         }
     }
@@ -311,6 +314,8 @@ pub struct ServerPlan {
     pub l2_checks: bool,
     /// `-z`: traffic threads run before all others.
     pub realtime: bool,
+    /// Clients that are tapeline too are recognised, and told what this end saw.
+    pub control: bool,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
     /// Whose clients are served, all on the same ports.
@@ -356,6 +361,7 @@ impl ServerPlan {
             tap_device: None,
             l2_checks: false,
             realtime: false,
+            control: false,
             techniques: Techniques::default(),
             protocols: ServedProtocols::Iperf2,
         }

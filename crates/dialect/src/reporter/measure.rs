@@ -93,6 +93,15 @@ impl Sample {
         }
     }
 
+    /// Datagrams sent or received; 0 over TCP.
+    pub(super) fn datagrams(&self, cell: &CounterCell) -> u64 {
+        match (&self.counters, cell) {
+            (Counters::Send(c), CounterCell::UdpSend(_)) => c.writes,
+            (Counters::Datagram(c), _) => c.received,
+            _ => 0,
+        }
+    }
+
     /// Extremes over the whole flow.
     pub(super) fn extremes(&self) -> (f64, f64) {
         match &self.counters {

@@ -6,6 +6,7 @@
 
 mod evidence;
 mod flow;
+mod following;
 mod group;
 mod jury;
 mod measure;
@@ -30,6 +31,8 @@ use tapeline_sys::{SystemClock, TcpConn};
 
 pub(crate) use evidence::{EndFacts, SocketFacts};
 use state::State;
+use following::Followers;
+pub(crate) use following::Following;
 pub(crate) use tap::Tap;
 use tap::Taps;
 
@@ -205,12 +208,18 @@ pub struct ReporterHandle {
     /// Directions that run under each number.
     running: Arc<Mutex<HashMap<FlowId, usize>>>,
     taps: Taps,
+    followers: Followers,
 }
 
 impl ReporterHandle {
     /// Keeps the rows of these flows from now on.
     pub(crate) fn tap(&self, flows: Vec<FlowTag>) -> Arc<Tap> {
         self.taps.open(flows)
+    }
+
+    /// Follows flows from now on.
+    pub(crate) fn follow(&self) -> Arc<Following> {
+        self.followers.open()
     }
 
     /// Passes an event on, behind everything said before.
@@ -236,6 +245,7 @@ impl ReporterHandle {
 
     pub(crate) fn start(&self, start: FlowStart) -> RunningFlow {
         let tag = start.tag;
+        self.followers.start(&start);
         *self.running().entry(tag.id).or_default() += 1;
         self.send(Command::Start(Box::new(start)));
         RunningFlow {
@@ -288,9 +298,11 @@ impl Reporter {
         let (commands, inbox) = mpsc::channel();
         let mut sink = sink;
         let taps = Taps::default();
-        let listening = taps.clone();
+        let followers = Followers::default();
+        let (listening, following) = (taps.clone(), followers.clone());
         let tapped = move |event: Event| {
             listening.hear(&event);
+            following.hear(&event);
             sink(event);
         };
         let state = State::new(settings, tapped, SystemClock);
@@ -303,6 +315,7 @@ impl Reporter {
                 next_group: Arc::new(AtomicU64::new(0)),
                 running: Arc::default(),
                 taps,
+                followers,
             },
             thread,
         })

@@ -20,6 +20,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Group::Amount,
             "start of the test that does not count, 0 to 600 (--peer iperf3)",
         ),
+    OptionSpec::new(Id::NoControl, None, "no-control")
+        .only(Personalities::Native)
+        .sides(Sides::ANY)
+        .help(
+            Group::Mode,
+            "no control connection with another tapeline",
+        )
+        .details(
+            "Without it two tapelines recognise each other and tell each other what they counted, \
+             over one more connection to the server's port.",
+        ),
     OptionSpec::new(Id::MaxTests, None, "max-tests")
         .value("NUMBER")
         .only(Personalities::Native)

@@ -27,7 +27,7 @@ pub(crate) enum OptionId {
     IncrSrcPort, FileInput, StdinInput, UdpL4s, UdpL4sVideo, PermitKey, PermitKeyTimeout,
     TestExchangeTimeout, SyncTransferId,
     // iperf3
-    Peer, Omit, MaxTests, OneAtATime,
+    Peer, Omit, MaxTests, OneAtATime, NoControl,
     // output
     Enhanced, Format, ReportStyle, ReportExclude, SumOnly, SumDstIp, HideIps, Utc, Output,
     Json, JsonStream, DocumentCsv, ReportStructs, Help, Version,

@@ -118,7 +118,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::PermitKey | Id::PermitKeyTimeout | Id::TestExchangeTimeout | Id::SyncTransferId => {
             access::apply(settings, given, log)?;
         }
-        Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime => {
+        Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime | Id::NoControl => {
             peer::apply(settings, given, log)?;
         }
         Id::ReportStructs => report_structs(settings, given, log)?,

@@ -85,6 +85,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         l4s: settings.shape.l4s,
         realtime: settings.tcp.realtime,
         single_udp: settings.single_udp,
+        control: peer::control(settings),
         ..base
     })
 }
@@ -132,6 +133,7 @@ pub(super) fn server(
         tap_device: settings.route.tap_device.clone(),
         l2_checks: settings.route.l2_checks,
         realtime: settings.tcp.realtime,
+        control: peer::control(settings),
         ..ServerPlan::new(settings.personality, first, transports)
     })
 }

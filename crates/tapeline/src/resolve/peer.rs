@@ -36,6 +36,7 @@ pub(crate) struct PeerSettings {
     pub(crate) protocol: Protocol,
     omit: u32,
     most: Option<MostTests>,
+    no_control: bool,
 }
 
 /// Carries out one option of this kind.
@@ -52,6 +53,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
             Ok(seconds @ 0..=limits::MAX_OMIT) => peer.omit = seconds,
             _ => return Err(refuse(given, "0 to 600 whole seconds can be left out", log)),
         },
+        Id::NoControl => peer.no_control = true,
         Id::MaxTests => match text.parse() {
             Ok(number @ 1..) => peer.most = Some(MostTests::AtOnce(number)),
             _ => return Err(refuse(given, "a number of tests is 1 or more", log)),
@@ -77,6 +79,11 @@ pub(super) fn service(settings: &Settings) -> ServedProtocols {
         most_tests: settings.peer.most.unwrap_or(default.most_tests),
         ..default
     })
+}
+
+/// Whether another tapeline is recognised. iperf's own names know nothing of it.
+pub(super) fn control(settings: &Settings) -> bool {
+    !settings.iperf() && !settings.peer.no_control
 }
 
 /// Without `-p` a server is found under iperf3's port too.

@@ -13,7 +13,7 @@ pub const PREAMBLE: [u8; 8] = *b"TAPELINE";
 pub const FRAME_HEADER: usize = 4;
 
 /// Largest body of a message, bytes.
-pub const MAX_BODY: usize = 4 << 20;
+pub const MAX_BODY: usize = 1 << 20;
 
 /// Longest sentence taken from a peer, bytes.
 const MAX_SENTENCE: usize = 1024;
@@ -31,6 +31,17 @@ pub struct Program {
     pub version: String,
     /// The system that it runs on.
     pub system: String,
+}
+
+impl Program {
+    /// Fit to be shown.
+    fn tamed(self) -> Self {
+        Self {
+            program: tame(&self.program),
+            version: tame(&self.version),
+            system: tame(&self.system),
+        }
+    }
 }
 
 /// What a client says first.
@@ -160,6 +171,7 @@ impl Message {
             2 => Self::Welcome {
                 version: body[0],
                 server: serde_json::from_slice(&body[4..])
+                    .map(Program::tamed)
                     .map_err(|error| unreadable(&error.to_string()))?,
             },
             3 => Self::Refused(sentence()?),
@@ -267,13 +279,15 @@ impl Hello {
 
 /// A sentence fit to be shown: control characters would move a terminal's cursor.
 fn readable(body: &[u8]) -> Option<String> {
-    let words = std::str::from_utf8(body).ok()?;
-    Some(
-        words
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect(),
-    )
+    std::str::from_utf8(body).ok().map(tame)
+}
+
+/// A peer's text without control characters, and not longer than a sentence.
+pub(super) fn tame(words: &str) -> String {
+    beginning(words)
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// As much of a sentence as a peer takes.

@@ -11,9 +11,11 @@
 mod error;
 mod mark;
 mod message;
+mod results;
 
 pub use error::DecodeError;
 pub use mark::{Mark, VERSIONS};
 pub use message::{
     ClockReply, FRAME_HEADER, Hello, MAX_BODY, Message, PREAMBLE, Program, Progress,
 };
+pub use results::{FlowResult, HostResult, Results, TcpResult, TransitResult, WarningResult, Way};

@@ -336,6 +336,7 @@ fn every_option_is_tested() {
             Id::Omit,
             Id::MaxTests,
             Id::OneAtATime,
+            Id::NoControl,
             // Below.
             Id::Json,
             Id::JsonStream,

@@ -59,7 +59,7 @@ fn lengths_are_refused_before_the_body_is_there() {
     assert!(Message::announced_length(&[1, 0, 0, 11]).is_err());
     assert_eq!(Message::announced_length(&[8, 0, 0]), Ok(None));
     assert_eq!(
-        Message::announced_length(&[8, 0x40, 0, 0]),
+        Message::announced_length(&[8, 0x10, 0, 0]),
         Ok(Some(MAX_BODY + 4))
     );
 }

@@ -1,0 +1,247 @@
+//! A client's end of the control connection: bytes and times in, bytes and steps out.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tapeline_base::{MonoTime, WallTime};
+use tapeline_stats::ClockExchange;
+use tapeline_wire::native::{
+    Hello, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
+};
+
+use super::clock_requests::ClockRequests;
+use super::inbox::Inbox;
+
+/// Time for the server's first word.
+const GREETING: Duration = Duration::from_secs(5);
+/// Time for the server's results; it may wait for flows that end late.
+const RESULTS: Duration = Duration::from_secs(5);
+/// The same when the user does not want to wait.
+const HURRIED: Duration = Duration::from_secs(1);
+/// Time for the exchanges after the test.
+const COMPARISON: Duration = Duration::from_secs(2);
+/// Silence after which the server counts as gone.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// What the driver is to know.
+#[derive(Debug, PartialEq)]
+pub(super) enum ClientStep {
+    /// The server takes part.
+    Found(Program),
+    /// Its running counters.
+    Progress(Progress),
+    /// An exchange of clock readings.
+    Exchange(ClockExchange),
+    /// Its results.
+    Results(Box<Results>),
+    /// The test shall end now, and why.
+    Stop(String),
+    /// The server refuses.
+    Refused(String),
+    /// The connection cannot go on.
+    Broken(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Hello is out.
+    Greeting(MonoTime),
+    /// Traffic flows.
+    Running,
+    /// Finished is out.
+    Finishing(MonoTime),
+    /// The results are here, the clocks are compared once more.
+    Comparing(MonoTime),
+    Over,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct ClientControl {
+    inbox: Inbox,
+    out: Vec<u8>,
+    steps: VecDeque<ClientStep>,
+    state: State,
+    requests: ClockRequests,
+    /// The traffic has ended; Finished follows as soon as it can be said.
+    finished: Option<Ending>,
+    heard: MonoTime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    InOrder,
+    Hurried,
+}
+
+impl ClientControl {
+    /// The connection is there.
+    pub(super) fn new(test: NonZeroU32, token: NonZeroU32, now: MonoTime) -> Self {
+        let mut out = PREAMBLE.to_vec();
+        Message::Hello(Hello {
+            test,
+            token,
+            lowest: *VERSIONS.start(),
+            highest: *VERSIONS.end(),
+        })
+        .encode(&mut out);
+        Self {
+            inbox: Inbox::of_client(),
+            out,
+            steps: VecDeque::new(),
+            state: State::Greeting(now + GREETING),
+            requests: ClockRequests::new(now, u64::from(token.get())),
+            finished: None,
+            heard: now,
+        }
+    }
+
+    /// Takes received bytes, which were read at these times.
+    pub(super) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
+        self.heard = now;
+        self.inbox.push(bytes);
+        while !self.is_over() {
+            match self.inbox.next() {
+                Ok(Some(message)) => self.take(message, now, wall),
+                Ok(None) => return,
+                Err(error) => return self.fail(error.to_string()),
+            }
+        }
+    }
+
+    /// The server has closed the connection, or it broke.
+    pub(super) fn closed(&mut self, why: &str) {
+        if !self.is_over() {
+            self.fail(why.to_owned());
+        }
+    }
+
+    /// The client's flows have ended; `hurried` when the user has interrupted them.
+    pub(super) fn finish(&mut self, hurried: bool, now: MonoTime) {
+        if self.finished.is_none() {
+            self.finished = Some(if hurried { Ending::Hurried } else { Ending::InOrder });
+            self.say_finished(now);
+        }
+    }
+
+    /// The test ends before its time.
+    pub(super) fn stop(&mut self, why: &str) {
+        if matches!(self.state, State::Running) {
+            Message::Stop(why.to_owned()).encode(&mut self.out);
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn tick(&mut self, now: MonoTime, wall: WallTime) {
+        match self.state {
+            State::Greeting(until) | State::Finishing(until) if now >= until => {
+                self.fail("the server is silent".to_owned());
+            }
+            State::Comparing(until) if now >= until || self.requests.is_row_answered() => {
+                Message::Goodbye.encode(&mut self.out);
+                self.state = State::Over;
+            }
+            State::Running if now.since(self.heard) >= SILENCE => {
+                self.fail("the server is silent".to_owned());
+            }
+            State::Running | State::Comparing(_) => {
+                if let Some(request) = self.requests.next(now, wall) {
+                    request.encode(&mut self.out);
+                }
+            }
+            State::Greeting(_) | State::Finishing(_) | State::Over => {}
+        }
+    }
+
+    /// When to call [`tick`](Self::tick) although nothing arrives.
+    pub(super) fn due(&self) -> Option<MonoTime> {
+        match self.state {
+            State::Greeting(until) | State::Finishing(until) => Some(until),
+            State::Running => Some(self.requests.due().min(self.heard + SILENCE)),
+            State::Comparing(until) => Some(self.requests.due().min(until)),
+            State::Over => None,
+        }
+    }
+
+    /// What is to be written.
+    pub(super) fn output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// What the driver is to know next.
+    pub(super) fn step(&mut self) -> Option<ClientStep> {
+        self.steps.pop_front()
+    }
+
+    /// Nothing follows; what is to be written still goes out.
+    pub(super) fn is_over(&self) -> bool {
+        self.state == State::Over
+    }
+
+    fn take(&mut self, message: Message, now: MonoTime, wall: WallTime) {
+        match (message, self.state) {
+            (Message::Welcome { version, .. }, State::Greeting(_))
+                if !VERSIONS.contains(&version) =>
+            {
+                self.fail(format!("the server speaks version {version}"));
+            }
+            (Message::Welcome { server, .. }, State::Greeting(_)) => {
+                self.state = State::Running;
+                self.requests.begin_row(now);
+                self.steps.push_back(ClientStep::Found(server));
+                self.say_finished(now);
+            }
+            (Message::Refused(why), State::Greeting(_)) => {
+                self.steps.push_back(ClientStep::Refused(why));
+                self.state = State::Over;
+            }
+            (Message::ClockReply(reply), State::Running | State::Finishing(_) | State::Comparing(_)) => {
+                let exchange = self.requests.answered(&reply, wall);
+                self.steps.extend(exchange.map(ClientStep::Exchange));
+            }
+            (Message::Progress(progress), State::Running | State::Finishing(_)) => {
+                self.steps.push_back(ClientStep::Progress(progress));
+            }
+            (Message::Stop(why), State::Running) => self.steps.push_back(ClientStep::Stop(why)),
+            (Message::Results(object), State::Finishing(_)) => match Results::parse(&object) {
+                Ok(results) => {
+                    self.steps.push_back(ClientStep::Results(Box::new(results)));
+                    if self.finished == Some(Ending::Hurried) {
+                        Message::Goodbye.encode(&mut self.out);
+                        self.state = State::Over;
+                    } else {
+                        self.requests.begin_row(now);
+                        self.state = State::Comparing(now + COMPARISON);
+                    }
+                }
+                Err(why) => self.fail(format!("results that cannot be read: {why}")),
+            },
+            (Message::Error(why), _) => {
+                self.steps.push_back(ClientStep::Broken(why));
+                self.state = State::Over;
+            }
+            // What was under way when the state changed.
+            (Message::Stop(_) | Message::Progress(_), State::Finishing(_) | State::Comparing(_)) => {}
+            (_, State::Over) => {}
+            _ => self.fail("a message out of turn".to_owned()),
+        }
+    }
+
+    fn say_finished(&mut self, now: MonoTime) {
+        if let (Some(ending), State::Running) = (self.finished, self.state) {
+            Message::Finished.encode(&mut self.out);
+            let limit = match ending {
+                Ending::InOrder => RESULTS,
+                Ending::Hurried => HURRIED,
+            };
+            self.state = State::Finishing(now + limit);
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        Message::Error(why.clone()).encode(&mut self.out);
+        self.steps.push_back(ClientStep::Broken(why));
+        self.state = State::Over;
+    }
+}

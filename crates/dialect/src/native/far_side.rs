@@ -1,0 +1,205 @@
+//! The other end's results in terms of this end's flows, and delays by both ends' clocks.
+
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, WallTime};
+use tapeline_report::{
+    ClockEstimate, CpuUse, DelayClock, Endpoints, HostDrops, Measure, OneWayDelay, OtherEnd,
+    OtherFlow, OtherLimits, OtherWarning, Phase, Row, Span, Subject, TcpReceive, TcpSend, TcpState,
+    UdpReceive, UdpSend,
+};
+use tapeline_stats::{ClockFit, Moments};
+use tapeline_wire::native::{FlowResult, Results, TransitResult, Way};
+
+use super::client::OwnFlow;
+
+/// The other end's results, each flow by this end's number.
+pub(super) fn other_end(results: &Results, own: &[OwnFlow]) -> OtherEnd {
+    let flows = results.flows.iter().filter_map(|flow| {
+        let known = counterpart(flow, own)?;
+        Some(OtherFlow {
+            total: total(flow, known),
+            limits: limits(flow),
+        })
+    });
+    OtherEnd {
+        cpu: results.cpu_percent.map(|total| {
+            let user = results.cpu_user_percent.unwrap_or(0.0);
+            CpuUse {
+                total,
+                user,
+                system: total - user,
+            }
+        }),
+        flows: flows.collect(),
+        host: HostDrops {
+            udp_receive: results.host.udp_receive_drops,
+            softnet: results.host.softnet_drops,
+        },
+        clock_adjustment_ns: results.clock_adjustment_ns,
+        warnings: results
+            .warnings
+            .iter()
+            .map(|warning| OtherWarning {
+                id: warning.id.clone(),
+                severity: warning.severity.clone(),
+                text: warning.text.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// The flow that the other end speaks of: by its token, or by its ports where no answer came on it
+/// (a translation of addresses may have changed those).
+fn counterpart<'a>(flow: &FlowResult, own: &'a [OwnFlow]) -> Option<&'a OwnFlow> {
+    let by_token = own
+        .iter()
+        .find(|one| one.token.is_some_and(|token| token.get() == flow.token));
+    by_token.or_else(|| {
+        own.iter().find(|one| {
+            one.token.is_none()
+                && (one.peer.port(), one.local.port()) == (flow.local_port, flow.remote_port)
+        })
+    })
+}
+
+/// What the other end sends is the reversed direction here.
+fn tag(flow: &FlowResult, own: &OwnFlow) -> FlowTag {
+    FlowTag {
+        id: own.id,
+        reversed: flow.direction == Way::Send,
+    }
+}
+
+fn total(flow: &FlowResult, own: &OwnFlow) -> Row {
+    let span = Span {
+        start: Duration::ZERO,
+        end: Duration::try_from_secs_f64(flow.seconds).unwrap_or_default(),
+    };
+    let tcp = flow.tcp.clone().unwrap_or_default();
+    let measure = match (flow.datagrams, flow.direction) {
+        (false, Way::Send) => Measure::TcpSend(TcpSend {
+            retransmits: tcp.retransmits,
+            state: tcp.rtt_us.map(|rtt| TcpState {
+                rtt_micros: u32::try_from(rtt).ok(),
+                ..TcpState::default()
+            }),
+            ..TcpSend::default()
+        }),
+        (false, Way::Receive) => Measure::TcpReceive(TcpReceive::default()),
+        (true, Way::Send) => Measure::UdpSend(UdpSend {
+            writes: flow.packets.unwrap_or(0),
+            ..UdpSend::default()
+        }),
+        (true, Way::Receive) => {
+            let (received, lost) = (flow.packets.unwrap_or(0), flow.lost.unwrap_or(0));
+            Measure::UdpReceive(UdpReceive {
+                received,
+                lost,
+                total: received.saturating_add(lost),
+                reordered: flow.reordered.unwrap_or(0),
+                duplicates: flow.duplicates.unwrap_or(0),
+                lost_in_host: flow.socket_drops,
+                jitter: flow.jitter_ms.map(|milliseconds| milliseconds / 1e3),
+                jitter_mean: flow.jitter_mean_ms.map(|milliseconds| milliseconds / 1e3),
+                transit: flow.transit.as_ref().map_or(Moments::EMPTY, moments),
+                ..UdpReceive::default()
+            })
+        }
+    };
+    Row {
+        subject: Subject::Flow(tag(flow, own)),
+        phase: Phase::Total,
+        span,
+        ended: WallTime::default(),
+        bytes: flow.bytes,
+        endpoints: Some(Endpoints {
+            local: own.local,
+            peer: own.peer,
+            local_sends: flow.direction == Way::Receive,
+        }),
+        trip_times: false,
+        measure,
+    }
+}
+
+fn limits(flow: &FlowResult) -> OtherLimits {
+    let tcp = flow.tcp.clone().unwrap_or_default();
+    let micros = |value: Option<u64>| value.map(Duration::from_micros);
+    OtherLimits {
+        congestion_control: tcp.congestion_control,
+        retransmits: tcp.retransmits,
+        rtt: micros(tcp.rtt_us),
+        busy: micros(tcp.busy_us),
+        receive_window_limited: micros(tcp.receive_window_limited_us),
+        send_buffer_limited: micros(tcp.send_buffer_limited_us),
+        socket_drops: flow.socket_drops,
+        thread_cpu: flow.thread_cpu,
+    }
+}
+
+fn moments(transit: &TransitResult) -> Moments {
+    let seconds = |nanos: i64| nanos as f64 * 1e-9;
+    let deviation = transit.deviation_ns as f64 * 1e-9;
+    Moments {
+        count: transit.samples,
+        mean: seconds(transit.mean_ns),
+        m2: deviation * deviation * transit.samples.saturating_sub(1) as f64,
+        min: seconds(transit.min_ns),
+        max: seconds(transit.max_ns),
+    }
+}
+
+/// The estimate over a test that lasted from `start` to `end`.
+pub(super) fn estimate(fit: &ClockFit, start: WallTime, end: WallTime) -> ClockEstimate {
+    let half = end.nanos_since(start).max(0).unsigned_abs() / 2;
+    ClockEstimate {
+        offset: fit.offset_at(start + Duration::from_nanos(half)),
+        bound: fit.bound_at(start).max(fit.bound_at(end)),
+        certain: fit.certain(),
+        skew: fit.skew(),
+        round_trip: fit.round_trip,
+        exchanges: fit.exchanges,
+    }
+}
+
+/// One-way delays of the flows of datagrams, by the receiver's totals: those of the other end, and this
+/// end's own.
+pub(super) fn one_way_delays(
+    other: &OtherEnd,
+    own: &[Row],
+    clock: ClockEstimate,
+) -> Vec<OneWayDelay> {
+    let there = other.flows.iter().filter_map(|flow| delay(&flow.total, -1.0, clock));
+    // What this end received carries the other end's stamps.
+    let back = own.iter().filter_map(|row| delay(row, 1.0, clock));
+    there.chain(back).collect()
+}
+
+/// `sign` is that of the clocks' difference in the correction.
+fn delay(row: &Row, sign: f64, clock: ClockEstimate) -> Option<OneWayDelay> {
+    let (Subject::Flow(tag), Measure::UdpReceive(receive)) = (row.subject, &row.measure) else {
+        return None;
+    };
+    let transit = &receive.transit;
+    // Who says that the clocks agree gets delays as measured.
+    if transit.is_empty() || row.trip_times {
+        return None;
+    }
+    let corrected = |seconds: f64| seconds + sign * clock.offset;
+    // The middle's offset stands for the whole flow.
+    let drift = clock.skew.abs() * row.span.length().as_secs_f64() / 2.0;
+    let clock = ClockEstimate {
+        bound: clock.bound + drift,
+        ..clock
+    };
+    Some(OneWayDelay {
+        tag,
+        samples: transit.count,
+        min: corrected(transit.min),
+        mean: corrected(transit.mean),
+        max: corrected(transit.max),
+        deviation: transit.stdev(),
+        clock: DelayClock::Estimated(clock),
+    })
+}

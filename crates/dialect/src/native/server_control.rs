@@ -1,0 +1,210 @@
+//! A server's end of a control connection: bytes and times in, bytes and steps out.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tapeline_base::{MonoTime, WallTime};
+use tapeline_wire::native::{ClockReply, Hello, Message, Program, Progress, VERSIONS};
+
+use super::clock_requests::nanos;
+use super::inbox::Inbox;
+
+/// Time for the client's first word.
+const GREETING: Duration = Duration::from_secs(5);
+/// Silence after which a client counts as gone: it asks for the clock several times a second.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Messages that a client may send in a second; ours send 200 at most.
+const MOST_A_SECOND: u32 = 1_000;
+/// Answers that a client need not have read, bytes.
+const MOST_UNREAD: usize = 64 << 10;
+
+/// What the driver is to do or know.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ServerStep {
+    /// Whose test it is: to be welcomed or refused.
+    Hello(Hello),
+    /// The client's flows have ended; it waits for the results.
+    Finished,
+    /// The client ends the test before its time, and why.
+    Stop(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Before Hello.
+    New(MonoTime),
+    /// Hello is here, and not answered.
+    Asked(Hello),
+    Open,
+    Over,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct ServerControl {
+    inbox: Inbox,
+    out: Vec<u8>,
+    /// Requests that were read and not answered, with the time of their reading.
+    requests: Vec<(u32, u64, WallTime)>,
+    steps: VecDeque<ServerStep>,
+    state: State,
+    heard: MonoTime,
+    /// The running second and the messages in it.
+    second: (MonoTime, u32),
+    finished: bool,
+}
+
+impl ServerControl {
+    /// The connection was accepted at `now`, and its first eight bytes were read.
+    pub(super) fn new(now: MonoTime) -> Self {
+        Self {
+            inbox: Inbox::of_server(),
+            out: Vec::new(),
+            requests: Vec::new(),
+            steps: VecDeque::new(),
+            state: State::New(now + GREETING),
+            heard: now,
+            second: (now, 0),
+            finished: false,
+        }
+    }
+
+    /// Takes received bytes, which were read at these times.
+    pub(super) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
+        self.heard = now;
+        self.inbox.push(bytes);
+        while !self.is_over() {
+            match self.inbox.next() {
+                Ok(Some(_)) if self.is_too_many(now) => self.fail("too many messages"),
+                Ok(Some(message)) => self.take(message, wall),
+                Ok(None) => return,
+                Err(error) => self.fail(&error.to_string()),
+            }
+        }
+    }
+
+    /// The client takes part.
+    pub(super) fn welcome(&mut self, server: Program) {
+        if let State::Asked(hello) = self.state {
+            let version = hello.highest.min(*VERSIONS.end());
+            Message::Welcome { version, server }.encode(&mut self.out);
+            self.state = State::Open;
+        }
+    }
+
+    /// It does not.
+    pub(super) fn refuse(&mut self, why: &str) {
+        Message::Refused(why.to_owned()).encode(&mut self.out);
+        self.state = State::Over;
+    }
+
+    /// Running counters.
+    pub(super) fn progress(&mut self, progress: Progress) {
+        if self.state == State::Open && !self.finished {
+            Message::Progress(progress).encode(&mut self.out);
+        }
+    }
+
+    /// The test ends before its time.
+    pub(super) fn stop(&mut self, why: &str) {
+        if self.state == State::Open && !self.finished {
+            Message::Stop(why.to_owned()).encode(&mut self.out);
+        }
+    }
+
+    /// What this end counted, a JSON object.
+    pub(super) fn results(&mut self, object: String) {
+        if self.state == State::Open {
+            Message::Results(object).encode(&mut self.out);
+        }
+    }
+
+    /// Gives up what waits for too long.
+    pub(super) fn tick(&mut self, now: MonoTime) {
+        if self.due().is_some_and(|due| now >= due) {
+            match self.state {
+                State::New(_) => self.refuse("no Hello within 5 s"),
+                _ => self.fail("the client is silent"),
+            }
+        }
+    }
+
+    /// When to call [`tick`](Self::tick) although nothing arrives.
+    pub(super) fn due(&self) -> Option<MonoTime> {
+        match self.state {
+            State::New(until) => Some(until),
+            State::Asked(_) | State::Open => Some(self.heard + SILENCE),
+            State::Over => None,
+        }
+    }
+
+    /// Before Hello: whose test it is for is not known.
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self.state, State::New(_))
+    }
+
+    /// What is to be written at `wall`. `unread` bytes of earlier output still wait for the client.
+    pub(super) fn output(&mut self, wall: WallTime, unread: usize) -> Vec<u8> {
+        if unread > MOST_UNREAD {
+            self.requests.clear();
+        }
+        for (number, sent, received) in self.requests.drain(..) {
+            Message::ClockReply(ClockReply {
+                number,
+                request_sent: sent,
+                request_received: nanos(received),
+                reply_sent: nanos(wall),
+            })
+            .encode(&mut self.out);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// What the driver is to do next.
+    pub(super) fn step(&mut self) -> Option<ServerStep> {
+        self.steps.pop_front()
+    }
+
+    /// Nothing follows; what is to be written still goes out.
+    pub(super) fn is_over(&self) -> bool {
+        self.state == State::Over
+    }
+
+    fn take(&mut self, message: Message, wall: WallTime) {
+        match (message, self.state) {
+            (Message::Hello(hello), State::New(_)) => {
+                if hello.lowest > *VERSIONS.end() || hello.highest < *VERSIONS.start() {
+                    return self.refuse("no version of the protocol in common");
+                }
+                self.state = State::Asked(hello);
+                self.steps.push_back(ServerStep::Hello(hello));
+            }
+            (Message::ClockRequest { number, sent }, State::Open) => {
+                self.requests.push((number, sent, wall));
+            }
+            (Message::Finished, State::Open) if !self.finished => {
+                self.finished = true;
+                self.steps.push_back(ServerStep::Finished);
+            }
+            (Message::Stop(why), State::Open) => self.steps.push_back(ServerStep::Stop(why)),
+            (Message::Goodbye | Message::Error(_), _) => self.state = State::Over,
+            // Told for the server's own report, which has no place for it yet.
+            (Message::Progress(_) | Message::Results(_), State::Open) => {}
+            _ => self.fail("a message out of turn"),
+        }
+    }
+
+    fn is_too_many(&mut self, now: MonoTime) -> bool {
+        let (since, count) = &mut self.second;
+        if now.since(*since) >= Duration::from_secs(1) {
+            (*since, *count) = (now, 0);
+        }
+        *count += 1;
+        *count > MOST_A_SECOND
+    }
+
+    fn fail(&mut self, why: &str) {
+        Message::Error(why.to_owned()).encode(&mut self.out);
+        self.state = State::Over;
+    }
+}

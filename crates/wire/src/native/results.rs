@@ -1,0 +1,232 @@
+//! What one end counted: the JSON object of [`Message::Results`](super::Message::Results).
+
+use serde::{Deserialize, Serialize};
+
+/// Flows that are listed, at most.
+const MOST_FLOWS: usize = 64;
+/// Warnings that are listed, at most.
+const MOST_WARNINGS: usize = 64;
+
+/// Results of one end of a test. What an end does not know is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Results {
+    /// Time that the test took at this end, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Processor time of the process in that time, percent of one processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_percent: Option<f64>,
+    /// Of that, in the program's own code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_user_percent: Option<f64>,
+    /// How far the real-time clock was adjusted, nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_adjustment_ns: Option<i64>,
+    /// What the host dropped.
+    pub host: HostResult,
+    /// The flows.
+    pub flows: Vec<FlowResult>,
+    /// What this end warns of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<WarningResult>,
+}
+
+/// Drops of the whole host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostResult {
+    /// Datagrams for which a socket's receive buffer had no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub udp_receive_drops: Option<u64>,
+    /// Packets for which the queue behind the interrupt had no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub softnet_drops: Option<u64>,
+}
+
+/// What the end that tells it does with a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// It sends.
+    Send,
+    /// It receives.
+    #[default]
+    Receive,
+}
+
+/// One direction of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlowResult {
+    /// The number that the server answered the flow's mark with.
+    pub token: u32,
+    /// Own port.
+    pub local_port: u16,
+    /// The other end's port, as this end sees it.
+    pub remote_port: u16,
+    /// Which way.
+    pub direction: Way,
+    /// It is a flow of datagrams.
+    pub datagrams: bool,
+    /// Payload.
+    pub bytes: u64,
+    /// Time from the flow's start to its end.
+    pub seconds: f64,
+    /// Datagrams sent, or distinct ones received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// Datagrams that did not arrive (receivers; so are the next five).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// Datagrams that arrived again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<u64>,
+    /// Datagrams that arrived after a later one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
+    /// Jitter at the end (RFC 3550), milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter_ms: Option<f64>,
+    /// Mean of the running jitter, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter_mean_ms: Option<f64>,
+    /// Datagrams that the flow's own socket dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_drops: Option<u64>,
+    /// Arrival minus departure, as both were stamped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transit: Option<TransitResult>,
+    /// The flow's thread, as a share of the flow's time, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_cpu: Option<f64>,
+    /// What TCP says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpResult>,
+}
+
+/// Arrival minus departure of datagrams, nanoseconds. The clocks' difference is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TransitResult {
+    /// Datagrams.
+    pub samples: u64,
+    /// Smallest.
+    pub min_ns: i64,
+    /// Mean.
+    pub mean_ns: i64,
+    /// Largest.
+    pub max_ns: i64,
+    /// Standard deviation.
+    pub deviation_ns: u64,
+}
+
+/// What TCP says of a flow at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TcpResult {
+    /// Congestion control.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<String>,
+    /// Segments sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmits: Option<u64>,
+    /// Smoothed round-trip time, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_us: Option<u64>,
+    /// Time with something to send, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_us: Option<u64>,
+    /// Of that, with a full receive window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_window_limited_us: Option<u64>,
+    /// Of that, limited by the send buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer_limited_us: Option<u64>,
+}
+
+/// A warning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WarningResult {
+    /// Its identifier.
+    pub id: String,
+    /// `note`, `warning` or `error`.
+    pub severity: String,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Results {
+    /// The object as it is sent; flows and warnings beyond 64 are left out.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut cut = self.clone();
+        cut.flows.truncate(MOST_FLOWS);
+        cut.warnings.truncate(MOST_WARNINGS);
+        // A structure of numbers and texts, written to memory, cannot fail.
+        serde_json::to_string(&cut).unwrap_or_default()
+    }
+
+    /// Reads a peer's object; what a peer may make too long is cut, and texts are fit to be shown.
+    ///
+    /// # Errors
+    /// The reason, when it is no such object.
+    pub fn parse(object: &str) -> Result<Self, String> {
+        let mut results: Self =
+            serde_json::from_str(object).map_err(|error| error.to_string())?;
+        results.flows.truncate(MOST_FLOWS);
+        results.warnings.truncate(MOST_WARNINGS);
+        for warning in &mut results.warnings {
+            for text in [&mut warning.id, &mut warning.severity, &mut warning.text] {
+                *text = super::message::tame(text);
+            }
+        }
+        for flow in &mut results.flows {
+            if let Some(name) = flow.tcp.as_mut().and_then(|tcp| tcp.congestion_control.as_mut()) {
+                *name = super::message::tame(name);
+            }
+        }
+        Ok(results)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_absent_and_comes_back_so() {
+        let results = Results {
+            flows: vec![FlowResult {
+                bytes: 7,
+                direction: Way::Send,
+                ..FlowResult::default()
+            }],
+            ..Results::default()
+        };
+        let object = results.to_json();
+        assert!(!object.contains("null") && !object.contains("jitter"), "{object}");
+        assert!(object.contains(r#""direction":"send""#), "{object}");
+        assert_eq!(Results::parse(&object), Ok(results));
+        assert_eq!(Results::parse(r#"{"new":1}"#), Ok(Results::default()));
+        assert!(Results::parse("7").is_err());
+    }
+
+    #[test]
+    fn a_peer_cannot_make_it_long_or_move_the_cursor() {
+        let warning = WarningResult {
+            text: "\u{1b}[2Jgone".to_owned(),
+            ..WarningResult::default()
+        };
+        let results = Results {
+            flows: vec![FlowResult::default(); 100],
+            warnings: vec![warning],
+            ..Results::default()
+        };
+        let sent = serde_json::to_string(&results).expect("JSON");
+        let read = Results::parse(&sent).expect("results");
+        assert_eq!(read.flows.len(), MOST_FLOWS);
+        assert_eq!(read.warnings[0].text, " [2Jgone");
+    }
+}
