@@ -71,7 +71,9 @@ pub struct TcpSendPlan {
 }
 
 /// Takes bytes that the peer of a sender has sent.
-pub struct AnswerSink(Box<dyn FnMut(&[u8]) + Send>);
+pub struct AnswerSink(Take);
+
+type Take = Box<dyn FnMut(&[u8]) + Send>;
 
 impl AnswerSink {
     /// Hands them to `take`.

@@ -32,7 +32,7 @@ const ORDER: usize = 7;
 /// linearly from its smallest value.
 const REACH: f64 = 1.78;
 /// What reading a clock, and waking up to do so, may take longer at one end than at the other, seconds.
-const READING: f64 = 20e-6;
+const READING: f64 = 30e-6;
 
 /// Collects exchanges over a test.
 #[derive(Clone, Debug, Default)]
@@ -247,7 +247,8 @@ impl ClockFit {
         let time = self.seconds(time);
         let best = self.best.at(time);
         let apart = self.extremes.iter().map(|line| (line.at(time) - best).abs());
-        apart.fold(0.0, f64::max) + self.rest + READING
+        // No error of a moment is larger than half a round trip.
+        apart.fold(0.0, f64::max) + (self.rest + READING).min(self.certain())
     }
 
     /// Largest error of the offset whatever the path is like, seconds: half of the smallest round

@@ -153,9 +153,10 @@ fn moments(transit: &TransitResult) -> Moments {
 /// The estimate over a test that lasted from `start` to `end`.
 pub(super) fn estimate(fit: &ClockFit, start: WallTime, end: WallTime) -> ClockEstimate {
     let half = end.nanos_since(start).max(0).unsigned_abs() / 2;
+    let middle = start + Duration::from_nanos(half);
     ClockEstimate {
-        offset: fit.offset_at(start + Duration::from_nanos(half)),
-        bound: fit.bound_at(start).max(fit.bound_at(end)),
+        offset: fit.offset_at(middle),
+        bound: fit.bound_at(middle),
         certain: fit.certain(),
         skew: fit.skew(),
         round_trip: fit.round_trip,
@@ -187,12 +188,6 @@ fn delay(row: &Row, sign: f64, clock: ClockEstimate) -> Option<OneWayDelay> {
         return None;
     }
     let corrected = |seconds: f64| seconds + sign * clock.offset;
-    // The middle's offset stands for the whole flow.
-    let drift = clock.skew.abs() * row.span.length().as_secs_f64() / 2.0;
-    let clock = ClockEstimate {
-        bound: clock.bound + drift,
-        ..clock
-    };
     Some(OneWayDelay {
         tag,
         samples: transit.count,

@@ -115,8 +115,7 @@ pub enum NoOtherEnd {
 pub struct ClockEstimate {
     /// The other end's clock minus this end's in the middle of the test, seconds.
     pub offset: f64,
-    /// Largest error of the offset during the test, seconds, if the quiet path takes as long there as
-    /// back.
+    /// Largest error of that offset, seconds, if the quiet path takes as long there as back.
     pub bound: f64,
     /// Largest error of the offset whatever the path is like, seconds: half of the smallest round trip.
     pub certain: f64,
@@ -144,7 +143,8 @@ pub struct OneWayDelay {
     pub tag: FlowTag,
     /// Datagrams.
     pub samples: u64,
-    /// Smallest, seconds.
+    /// Smallest, seconds. It and the largest are corrected by the offset in the middle too: what the clocks
+    /// drifted apart from there is to be added to the bound.
     pub min: f64,
     /// Mean, seconds.
     pub mean: f64,

@@ -313,6 +313,17 @@ mod tests {
     }
 
     #[test]
+    fn another_tapeline_is_recognised_under_the_own_name_unless_unwanted() {
+        assert!(serves("").control && !serves("--no-control").control);
+        assert!(!serves("--as iperf").control);
+        let asks = |line: &str| match run(&format!("-c h {line}")).outcome {
+            Ok(Plan::Client(plan, ..)) => plan.control,
+            other => panic!("{line}: {other:?}"),
+        };
+        assert!(asks("") && asks("-u") && !asks("--no-control") && !asks("--as iperf"));
+    }
+
+    #[test]
     fn own_options_are_said_in_the_terms_of_iperf3() {
         let plan = asks("");
         assert_eq!((plan.host.as_str(), plan.port), ("h", 5201));

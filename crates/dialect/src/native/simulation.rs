@@ -1,0 +1,396 @@
+//! Both ends of a control connection over a simulated network, in virtual time.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tapeline_base::{FlowId, FlowTag, MonoTime, WallTime};
+use tapeline_report::{OneWayDelay, Phase, Row, Span, Subject, UdpReceive};
+use tapeline_sim::{Cut, Random, Side, StreamLink, StreamProfile, StreamRead};
+use tapeline_stats::{ClockLine, Moments};
+use tapeline_wire::native::{PREAMBLE, Program, Progress, Results};
+
+use super::client::OwnFlow;
+use super::client_control::{ClientControl, ClientStep};
+use super::own_results::{Surroundings, results};
+use super::server_control::{ServerControl, ServerStep};
+use super::tests::{FlowFacts, KnownFlow};
+use super::far_side;
+
+const TEST: NonZeroU32 = NonZeroU32::new(77).unwrap();
+const TOKEN: NonZeroU32 = NonZeroU32::new(99).unwrap();
+/// What the client's clock shows at the beginning, nanoseconds since 1970.
+const EPOCH: i64 = 1_800_000_000_000_000_000;
+
+fn at(milliseconds: u64) -> MonoTime {
+    MonoTime::from_nanos(milliseconds * 1_000_000)
+}
+
+/// A clock that differs from the client's, and runs at another rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct OtherClock {
+    offset: i64,
+    drift: f64,
+}
+
+impl OtherClock {
+    fn wall(self, now: MonoTime) -> WallTime {
+        let passed = now.as_nanos() as f64 * (1.0 + self.drift);
+        WallTime::from_nanos(EPOCH + self.offset + passed.round() as i64)
+    }
+}
+
+fn client_wall(now: MonoTime) -> WallTime {
+    WallTime::from_nanos(EPOCH + now.as_nanos() as i64)
+}
+
+/// What the server does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Habit {
+    Welcomes,
+    Refuses,
+    /// Reads nothing.
+    Silent,
+    /// Has no results.
+    Forgetful,
+    /// Ends the test after a second.
+    Stops,
+}
+
+/// A control connection during a test of ten seconds.
+struct Run {
+    link: StreamLink,
+    clock: OtherClock,
+    habit: Habit,
+    results: Results,
+    /// When the client's flows end.
+    end: MonoTime,
+    /// When the client's user ends the test.
+    stop: Option<MonoTime>,
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Outcome {
+    steps: Vec<ClientStep>,
+    server_steps: Vec<ServerStep>,
+    clocks: ClockLine,
+    over: Option<MonoTime>,
+    server_over: bool,
+}
+
+impl Run {
+    fn new(seed: u64, profile: StreamProfile) -> Self {
+        Self {
+            link: StreamLink::new(seed, profile),
+            clock: OtherClock::default(),
+            habit: Habit::Welcomes,
+            results: Results::default(),
+            end: at(10_000),
+            stop: None,
+        }
+    }
+
+    /// Moves from event to event until both ends are through, or for two minutes.
+    fn play(mut self) -> Outcome {
+        let mut now = MonoTime::ZERO;
+        let mut client = ClientControl::new(TEST, TOKEN, now);
+        let mut server = ServerControl::new(now);
+        let mut outcome = Outcome::default();
+        let mut preamble = PREAMBLE.len();
+        let mut progress = at(500);
+        let mut stopped = false;
+        while now < at(120_000) {
+            self.read(&mut client, &mut server, &mut preamble, now);
+            if now >= self.end {
+                client.finish(false, now);
+            }
+            if self.stop.take_if(|due| now >= *due).is_some() {
+                client.stop("enough");
+            }
+            if now >= progress && self.habit != Habit::Silent {
+                progress = now + Duration::from_millis(500);
+                server.progress(Progress::default());
+                if self.habit == Habit::Stops && now >= at(1_000) && !stopped {
+                    stopped = true;
+                    server.stop("the server goes");
+                }
+            }
+            client.tick(now, client_wall(now));
+            server.tick(now);
+            self.obey(&mut client, &mut server, &mut outcome, now);
+            let out = client.output();
+            self.link.write(now, Side::Client, &out);
+            let out = server.output(self.clock.wall(now), 0);
+            self.link.write(now, Side::Server, &out);
+            if client.is_over() {
+                outcome.over.get_or_insert(now);
+                self.link.close(now, Side::Client);
+            }
+            outcome.server_over = server.is_over();
+            let ends = [self.end, progress, now + Duration::from_millis(100)];
+            let pending = ends.into_iter().filter(|due| *due > now);
+            let dues = client.due().into_iter().chain(server.due());
+            let arrivals = [Side::Client, Side::Server]
+                .into_iter()
+                .filter_map(|side| self.link.next_due(side));
+            let next = pending.chain(dues).chain(arrivals).filter(|due| *due > now).min();
+            match next {
+                Some(next) if !(client.is_over() && (server.is_over() || self.habit == Habit::Silent)) => {
+                    now = next;
+                }
+                _ => break,
+            }
+        }
+        outcome
+    }
+
+    fn read(
+        &mut self,
+        client: &mut ClientControl,
+        server: &mut ServerControl,
+        preamble: &mut usize,
+        now: MonoTime,
+    ) {
+        while let StreamRead::Data(bytes) = self.link.read(now, Side::Client, 4096) {
+            client.received(&bytes, now, client_wall(now));
+        }
+        if self.habit == Habit::Silent {
+            return;
+        }
+        while let StreamRead::Data(bytes) = self.link.read(now, Side::Server, 4096) {
+            // The listener reads these.
+            let skipped = bytes.len().min(*preamble);
+            *preamble -= skipped;
+            server.received(&bytes[skipped..], now, self.clock.wall(now));
+        }
+    }
+
+    fn obey(
+        &self,
+        client: &mut ClientControl,
+        server: &mut ServerControl,
+        outcome: &mut Outcome,
+        now: MonoTime,
+    ) {
+        while let Some(step) = server.step() {
+            match (&step, self.habit) {
+                (ServerStep::Hello(_), Habit::Refuses) => server.refuse("not today"),
+                (ServerStep::Hello(hello), _) => {
+                    assert_eq!((hello.test, hello.token), (TEST, TOKEN));
+                    server.welcome(Program::default());
+                }
+                (ServerStep::Finished, Habit::Forgetful) => {}
+                (ServerStep::Finished, _) => server.results(self.results.to_json()),
+                (ServerStep::Stop(_), _) => {}
+            }
+            outcome.server_steps.push(step);
+        }
+        while let Some(step) = client.step() {
+            if let ClientStep::Exchange(exchange) = &step {
+                outcome.clocks.observe(exchange);
+            }
+            if let ClientStep::Stop(_) = &step {
+                client.finish(false, now);
+            }
+            outcome.steps.push(step);
+        }
+    }
+}
+
+impl Outcome {
+    fn count(&self, kind: impl Fn(&ClientStep) -> bool) -> usize {
+        self.steps.iter().filter(|step| kind(step)).count()
+    }
+
+    fn broken(&self) -> Option<&str> {
+        self.steps.iter().find_map(|step| match step {
+            ClientStep::Broken(why) | ClientStep::Refused(why) => Some(why.as_str()),
+            _ => None,
+        })
+    }
+}
+
+fn path(delay: u64, jitter: u64) -> StreamProfile {
+    StreamProfile {
+        delay: Duration::from_millis(delay),
+        jitter: Duration::from_millis(jitter),
+        ..StreamProfile::default()
+    }
+}
+
+#[test]
+fn a_test_ends_with_results_and_many_exchanges_however_the_bytes_are_cut() {
+    for piece in [None, Some(1), Some(7)] {
+        let profile = StreamProfile {
+            piece,
+            ..path(20, 1)
+        };
+        let outcome = Run::new(1, profile).play();
+        assert_eq!(outcome.broken(), None);
+        assert_eq!(outcome.count(|step| matches!(step, ClientStep::Found(_))), 1);
+        assert_eq!(outcome.count(|step| matches!(step, ClientStep::Results(_))), 1);
+        let exchanges = outcome.count(|step| matches!(step, ClientStep::Exchange(_)));
+        assert!((80..=120).contains(&exchanges), "{exchanges}");
+        let progress = outcome.count(|step| matches!(step, ClientStep::Progress(_)));
+        assert!((18..=20).contains(&progress), "{progress}");
+        assert!(outcome.over.is_some_and(|over| over < at(10_600)), "{:?}", outcome.over);
+        assert!(outcome.server_over);
+    }
+}
+
+#[test]
+fn who_is_silent_is_given_up_and_the_test_has_not_waited_long() {
+    for (habit, latest) in [
+        (Habit::Silent, 5_100),
+        (Habit::Forgetful, 15_100),
+        (Habit::Refuses, 200),
+    ] {
+        let mut run = Run::new(2, path(20, 0));
+        run.habit = habit;
+        let outcome = run.play();
+        assert!(outcome.broken().is_some(), "{habit:?}");
+        assert!(outcome.over.is_some_and(|over| over <= at(latest)), "{habit:?} {:?}", outcome.over);
+    }
+    let cut = Cut {
+        from: at(3_000),
+        until: MonoTime::FAR,
+    };
+    let mut run = Run::new(2, StreamProfile { cuts: vec![cut], ..path(20, 0) });
+    run.end = at(60_000);
+    let outcome = run.play();
+    assert_eq!(outcome.broken(), Some("the server is silent"));
+    assert!(outcome.server_over);
+}
+
+#[test]
+fn either_end_can_stop_the_test() {
+    let mut run = Run::new(3, path(5, 0));
+    run.habit = Habit::Stops;
+    let outcome = run.play();
+    let stop = ClientStep::Stop("the server goes".to_owned());
+    assert!(outcome.steps.contains(&stop));
+    assert_eq!(outcome.count(|step| matches!(step, ClientStep::Results(_))), 1);
+    let mut run = Run::new(3, path(5, 0));
+    run.stop = Some(at(2_000));
+    let outcome = run.play();
+    assert!(outcome.server_steps.contains(&ServerStep::Stop("enough".to_owned())));
+}
+
+#[test]
+fn any_bytes_cost_a_server_little_and_never_a_fault() {
+    let mut random = Random::new(5);
+    for _ in 0..2_000 {
+        let mut server = ServerControl::new(MonoTime::ZERO);
+        for _ in 0..20 {
+            let kind = random.below(13) as u8;
+            let length = [0, 12, 28, random.below(40)][random.below(4) as usize] as u8;
+            let mut bytes = vec![kind, 0, 0, length];
+            bytes.extend((0..length).map(|_| random.below(256) as u8));
+            server.received(&bytes, MonoTime::ZERO, WallTime::from_nanos(1));
+            while let Some(step) = server.step() {
+                if let ServerStep::Hello(_) = step {
+                    server.welcome(Program::default());
+                }
+            }
+            assert!(server.output(WallTime::from_nanos(2), 0).len() < 4096);
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_requests_ends_the_connection() {
+    let mut server = ServerControl::new(MonoTime::ZERO);
+    let request = [4, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1];
+    for _ in 0..1_001 {
+        server.received(&request, MonoTime::ZERO, WallTime::from_nanos(1));
+        let _ = server.output(WallTime::from_nanos(1), 0);
+    }
+    assert!(server.is_over());
+}
+
+/// A flow of datagrams over the same path, whose one-way delay is told by both ends' clocks; and its true
+/// mean delay, seconds.
+fn measure(seed: u64) -> (OneWayDelay, f64) {
+    let mut random = Random::new(seed ^ 0xfeed);
+    let clock = OtherClock {
+        offset: random.below(20_000_000_000) as i64 - 10_000_000_000,
+        // Quartz clocks left alone differ by up to some 50 millionths.
+        drift: (random.below(100_001) as f64 - 50_000.0) * 1e-9,
+    };
+    let (delay, jitter) = (20_000_000, 2_000_000);
+    let (mut transit, mut truth) = (Moments::EMPTY, Moments::EMPTY);
+    for index in 0..500 {
+        let sent = at(index * 20);
+        let way = Duration::from_nanos(delay + random.below(jitter));
+        truth.add(way.as_secs_f64());
+        let stamps = clock.wall(sent + way).nanos_since(client_wall(sent));
+        transit.add(stamps as f64 * 1e-9);
+    }
+    let tag = FlowTag {
+        id: FlowId(4),
+        reversed: false,
+    };
+    let total = Row {
+        subject: Subject::Flow(tag),
+        phase: Phase::Total,
+        span: Span {
+            start: Duration::ZERO,
+            end: Duration::from_secs(10),
+        },
+        ended: WallTime::default(),
+        bytes: 1,
+        endpoints: None,
+        trip_times: false,
+        measure: tapeline_report::Measure::UdpReceive(UdpReceive {
+            transit,
+            ..UdpReceive::default()
+        }),
+    };
+    let known = KnownFlow {
+        tags: vec![tag],
+        token: TOKEN,
+        facts: FlowFacts {
+            local_port: 5001,
+            remote_port: 1,
+            congestion: None,
+        },
+    };
+    let mut run = Run::new(seed, path(20, 2));
+    run.clock = clock;
+    run.results = results(&[known], &[total], &Surroundings::default());
+    let outcome = run.play();
+    let told = outcome.steps.iter().find_map(|step| match step {
+        ClientStep::Results(results) => Some(results),
+        _ => None,
+    });
+    let address = std::net::SocketAddr::from(([10, 0, 0, 1], 5001));
+    let own = OwnFlow {
+        id: FlowId(1),
+        local: address,
+        peer: address,
+        token: Some(TOKEN),
+    };
+    let other = far_side::other_end(told.expect("results"), &[own]);
+    let fit = outcome.clocks.fit().expect("an estimate");
+    let estimate = far_side::estimate(&fit, client_wall(MonoTime::ZERO), client_wall(at(10_000)));
+    let delays = far_side::one_way_delays(&other, &[], estimate);
+    assert_eq!(delays[0].tag.id, FlowId(1));
+    (delays[0], truth.mean)
+}
+
+#[test]
+fn the_true_one_way_delay_lies_within_its_bound() {
+    let (mut inside, mut widest) = (0, 0.0_f64);
+    for seed in 0..100 {
+        let (told, truth) = measure(seed);
+        let tapeline_report::DelayClock::Estimated(clock) = told.clock else {
+            panic!("{told:?}");
+        };
+        widest = widest.max(clock.bound);
+        // What is certain is not a small number: the path decides.
+        assert!(clock.certain > 19e-3, "seed {seed}: {clock:?}");
+        inside += usize::from((told.mean - truth).abs() <= clock.bound);
+    }
+    assert!(inside >= 95, "{inside} of 100");
+    assert!(widest < 0.5e-3, "{widest}");
+}
