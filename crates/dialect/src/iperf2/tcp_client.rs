@@ -23,7 +23,7 @@ use super::tcp_connector::{Connector, Ready};
 use super::tcp_greeting::Asked;
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
-use crate::native::ClientTest;
+use crate::native::{ClientTest, TrafficEnd};
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -118,7 +118,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         _ => failed,
     };
     if let Some(control) = control {
-        control.finish(context.stop().is_raised());
+        control.finish(TrafficEnd::of(failed, context));
     }
     failed
 }

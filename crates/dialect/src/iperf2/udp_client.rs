@@ -23,7 +23,7 @@ use super::udp_sending::{Fin, L4sOrder, UdpSending};
 use super::udp_traffic::Traffic;
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
-use crate::native::{ClientTest, FlowAnswers};
+use crate::native::{ClientTest, FlowAnswers, TrafficEnd};
 use crate::plan::{Arrangement, ClientPlan, Payload, Personality, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -125,7 +125,7 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let failed = tally.wait();
     if let Some(control) = control {
-        control.finish(context.stop().is_raised());
+        control.finish(TrafficEnd::of(failed, context));
     }
     let failed = load.is_some_and(RunningLoad::end) || failed;
     listener.map_or(failed, |listener| listener.wait() || failed)

@@ -43,6 +43,27 @@ pub(super) struct OwnFlow {
     pub(super) token: Option<NonZeroU32>,
 }
 
+/// How a test's traffic ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TrafficEnd {
+    InOrder,
+    /// The user does not want to wait.
+    Interrupted,
+    /// Something did not go well, as perhaps nobody was there.
+    Failed,
+}
+
+impl TrafficEnd {
+    /// Of a run that has `failed`, or not.
+    pub(crate) fn of(failed: bool, context: &Context) -> Self {
+        match (context.stop().is_raised(), failed) {
+            (true, _) => Self::Interrupted,
+            (false, true) => Self::Failed,
+            (false, false) => Self::InOrder,
+        }
+    }
+}
+
 /// A socket on which the server may answer and nobody else reads yet.
 #[derive(Debug)]
 enum Watched {
@@ -56,8 +77,8 @@ struct State {
     flows: Vec<OwnFlow>,
     /// Sockets that the thread has not taken over yet.
     watched: Vec<(FlowId, Watched)>,
-    /// The traffic has ended; `true` when the user has interrupted it.
-    ended: Option<bool>,
+    /// How the traffic has ended.
+    ended: Option<TrafficEnd>,
 }
 
 #[derive(Debug)]
@@ -215,8 +236,8 @@ impl ClientTest {
     }
 
     /// The traffic has ended and was told: what the other end has to say is told too.
-    pub(crate) fn finish(self, interrupted: bool) {
-        self.shared.lock().ended = Some(interrupted);
+    pub(crate) fn finish(self, end: TrafficEnd) {
+        self.shared.lock().ended = Some(end);
         self.shared.waker.wake();
         let _ = self.thread.join();
     }
@@ -390,8 +411,8 @@ impl Session {
                 self.stopped = true;
                 control.stop("the client was interrupted");
             }
-            if let Some(hurried) = ended {
-                control.finish(hurried, now);
+            if let Some(end) = ended {
+                control.finish(end == TrafficEnd::Interrupted, now);
             }
         }
     }
@@ -501,8 +522,11 @@ impl Session {
     fn tell(self) {
         let flows = std::mem::take(&mut self.shared.lock().flows);
         let reporter = &self.context.reporter;
-        // A test without flows had no server.
-        if matches!(self.link, Link::None) && !self.shared.following.totals().is_empty() {
+        let ended = self.shared.lock().ended;
+        // A test without flows had no server, and one that failed has its reasons told.
+        let complete = ended == Some(TrafficEnd::InOrder);
+        let ran = !self.shared.following.totals().is_empty();
+        if matches!(self.link, Link::None) && complete && ran {
             reporter.event(Event::NoOtherEnd(NoOtherEnd::NotRecognised));
         }
         let clock = self.estimate();

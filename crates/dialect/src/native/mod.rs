@@ -26,7 +26,7 @@ mod simulation;
 mod tests;
 
 pub(crate) use answer_first::AnswerFirst;
-pub(crate) use client::{ClientTest, FlowAnswers};
+pub(crate) use client::{ClientTest, FlowAnswers, TrafficEnd};
 pub(crate) use server::{ControlService, Joined};
 pub(crate) use tests::FlowFacts;
 

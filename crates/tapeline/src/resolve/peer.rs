@@ -315,12 +315,13 @@ mod tests {
     #[test]
     fn another_tapeline_is_recognised_under_the_own_name_unless_unwanted() {
         assert!(serves("").control && !serves("--no-control").control);
-        assert!(!serves("--as iperf").control);
-        let asks = |line: &str| match run(&format!("-c h {line}")).outcome {
+        let asks = |line: &str| match run(line).outcome {
+            Ok(Plan::Server(plan, ..)) => plan.control,
             Ok(Plan::Client(plan, ..)) => plan.control,
             other => panic!("{line}: {other:?}"),
         };
-        assert!(asks("") && asks("-u") && !asks("--no-control") && !asks("--as iperf"));
+        assert!(asks("-c h") && asks("-c h -u") && !asks("-c h --no-control"));
+        assert!(!asks("--as iperf -c h") && !asks("--as iperf -s"));
     }
 
     #[test]
