@@ -144,8 +144,8 @@ impl ClockLine {
         let back = residual(backward, |p| p.backward, 1.0).unwrap_or(round_trip);
         let tolerance = there + back;
         let fits = |other: f64| self.width(other) >= forward + backward - tolerance;
-        let extremes = [-LARGEST_SKEW, LARGEST_SKEW]
-            .map(|limit| self.line(furthest(slope, limit, fits)));
+        let extremes =
+            [-LARGEST_SKEW, LARGEST_SKEW].map(|limit| self.line(furthest(slope, limit, fits)));
         Some(ClockFit {
             origin: origin.time,
             origin_offset: origin.offset_ns as f64 * 1e-9,
@@ -246,7 +246,10 @@ impl ClockFit {
     pub fn bound_at(&self, time: WallTime) -> f64 {
         let time = self.seconds(time);
         let best = self.best.at(time);
-        let apart = self.extremes.iter().map(|line| (line.at(time) - best).abs());
+        let apart = self
+            .extremes
+            .iter()
+            .map(|line| (line.at(time) - best).abs());
         // No error of a moment is larger than half a round trip.
         apart.fold(0.0, f64::max) + (self.rest + READING).min(self.certain())
     }
@@ -295,8 +298,17 @@ mod tests {
             let at = index * SECOND / 10;
             let (there, back) = (waiting(index), waiting(index + 31));
             // Queues on the way there during the test.
-            let queue = if (24..76).contains(&index) { 30_000_000 } else { 0 };
-            line.observe(&exchange(at, 10_000_000 + there + queue, 10_000_000 + back, truth(at)));
+            let queue = if (24..76).contains(&index) {
+                30_000_000
+            } else {
+                0
+            };
+            line.observe(&exchange(
+                at,
+                10_000_000 + there + queue,
+                10_000_000 + back,
+                truth(at),
+            ));
         }
         let fit = line.fit().expect("an estimate");
         let middle = WallTime::from_nanos(5 * SECOND);
@@ -345,6 +357,9 @@ mod tests {
         }
         assert!(line.points.len() <= KEPT);
         let fit = line.fit().expect("an estimate");
-        assert!(fit.round_trip < 2.1e-3 && fit.exchanges == 3 * KEPT as u64, "{fit:?}");
+        assert!(
+            fit.round_trip < 2.1e-3 && fit.exchanges == 3 * KEPT as u64,
+            "{fit:?}"
+        );
     }
 }

@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use tapeline_base::{ExitCode, Family, Transport};
-use tapeline_report::Notice;
 use tapeline_engine::Stop;
-use tapeline_sys::{SocketOptions, ResolveError, ResolveFailure, interface_index, needs_zone, resolve};
+use tapeline_report::Notice;
+use tapeline_sys::{
+    ResolveError, ResolveFailure, SocketOptions, interface_index, needs_zone, resolve,
+};
 
 use super::{tcp_client, udp_client};
 use crate::context::{Context, Interruption};
@@ -56,7 +58,10 @@ impl ClientPlan {
             device: self.device.clone(),
             ..SocketOptions::default()
         };
-        let alone = self.bind.as_ref().is_none_or(|bind| bind.group_source.is_none());
+        let alone = self
+            .bind
+            .as_ref()
+            .is_none_or(|bind| bind.group_source.is_none());
         (marked && alone).then(|| ClientTest::begin(context, options, stop))?
     }
 }

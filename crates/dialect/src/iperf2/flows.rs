@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
-    AnswerSink, BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell, DelayPublisher,
-    Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom, PayloadSource,
-    ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop, StreamContent, TcpReceivePlan,
-    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques, WriteTimes,
+    AnswerSink, BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, Cause, DelayCell,
+    DelayPublisher, Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom,
+    PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd, Stage, Stop, StreamContent,
+    TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques,
+    WriteTimes,
 };
 use tapeline_report::{
     BurstKind, Endpoints, Event, HistogramKind, Notice, Row, ScheduleErrors, TrafficOperation,

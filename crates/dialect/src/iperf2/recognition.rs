@@ -59,7 +59,10 @@ mod tests {
         for _ in 0..ANSWERED {
             let answer = recognition.next(&[0; SHORTEST]).expect("an answer");
             assert_eq!(answer.len(), 28);
-            assert_eq!(ServerAck::parse(&answer).expect("an answer").mark, Some(mark));
+            assert_eq!(
+                ServerAck::parse(&answer).expect("an answer").mark,
+                Some(mark)
+            );
         }
         assert_eq!(recognition.next(&[0; 1470]), None);
         assert_eq!(Recognition::new(None).next(&[0; 1470]), None);

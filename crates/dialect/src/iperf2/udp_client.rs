@@ -213,127 +213,127 @@ struct Starter<'a> {
 }
 
 impl Starter<'_> {
-fn start_flow(&self, flow: Ready, start: MonoTime) {
-    let Self {
-        plan,
-        group,
-        context,
-        tally,
-        ..
-    } = *self;
-    let arrangement = plan.arrangement();
-    let ipv6 = flow.peer.is_ipv6();
-    let mut settings = plan.udp_settings(ipv6, wall_at(start, context));
-    if let Settings::Header(header) = &mut settings {
-        header.transfer_id = plan.transfer_id(flow.tag);
-        header.mark = self.control.map(ClientTest::mark);
-    }
-    let answers = self
-        .control
-        .filter(|_| matches!(settings, Settings::Header(_)))
-        .map(|test| expect_answer(test, arrangement, &flow));
-    let deadline = plan.time_limit().map(|time| start + time);
-    let reversed = FlowTag {
-        reversed: true,
-        ..flow.tag
-    };
-    let groups = match arrangement {
-        Arrangement::FullDuplex => {
-            let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag), 2);
-            vec![pair, group]
+    fn start_flow(&self, flow: Ready, start: MonoTime) {
+        let Self {
+            plan,
+            group,
+            context,
+            tally,
+            ..
+        } = *self;
+        let arrangement = plan.arrangement();
+        let ipv6 = flow.peer.is_ipv6();
+        let mut settings = plan.udp_settings(ipv6, wall_at(start, context));
+        if let Settings::Header(header) = &mut settings {
+            header.transfer_id = plan.transfer_id(flow.tag);
+            header.mark = self.control.map(ClientTest::mark);
         }
-        _ => vec![group],
-    };
-    let sends = arrangement != Arrangement::Reverse;
-    let receives = matches!(arrangement, Arrangement::Reverse | Arrangement::FullDuplex);
-    if receives {
-        let length = plan.udp_length(ipv6);
-        let gap = Traffic::of_client(plan, length).longest_gap(length);
-        flow.socket.request(context.techniques.receive_features());
-        context.enlarge_buffer(&flow.socket, plan.socket.window);
-        let receiving = UdpReceiving {
-            context: Arc::clone(context),
-            tag: reversed,
-            socket: Arc::clone(&flow.socket),
-            local: flow.local,
-            peer: flow.peer,
-            start,
-            deadline: deadline.map(|deadline| deadline + SLACK),
-            bytes: plan.byte_limit(),
-            interval: plan.interval,
-            groups: groups.clone(),
-            latency: plan.latency,
-            frames: matches!(plan.shape, Shape::Isochronous(_)),
-            patience: patience(plan.interval, gap),
-            stop: self.stop.clone(),
-            answers: answers.clone(),
+        let answers = self
+            .control
+            .filter(|_| matches!(settings, Settings::Header(_)))
+            .map(|test| expect_answer(test, arrangement, &flow));
+        let deadline = plan.time_limit().map(|time| start + time);
+        let reversed = FlowTag {
+            reversed: true,
+            ..flow.tag
         };
-        let asker = Arc::clone(&flow.socket);
-        let stop = self.stop.clone();
-        let first = (!sends).then(|| first_datagram(&settings, 0));
-        spawn(context, tally, move || {
-            let mut pacer = Pacer::new(Precision::Economical);
-            if let Some(first) = first
-                && pacer.wait(start, &stop).is_some()
-            {
-                ask_for_data(&asker, first, &stop);
+        let groups = match arrangement {
+            Arrangement::FullDuplex => {
+                let pair = context.reporter.open_group(GroupKind::Duplex(flow.tag), 2);
+                vec![pair, group]
             }
-            receiving.run()
-        });
-    }
-    if sends {
-        let no_fin = !plan.udp_fin || arrangement == Arrangement::FullDuplex;
-        let length = plan.udp_length(ipv6);
-        let content = match content(&plan.payload, &settings, length) {
-            Ok(content) => content,
-            Err(error) => {
-                let what = format!("cannot read what is to be sent: {}", reason(&error));
-                context.notice(Notice::Text(what));
-                return tally.fail();
-            }
+            _ => vec![group],
         };
-        let sending = UdpSending {
-            context: Arc::clone(context),
-            tag: flow.tag,
-            socket: flow.socket,
-            to: Destination::Connected,
-            form: StampForm::Wide,
-            settings,
-            length,
-            start,
-            deadline,
-            bytes: plan.byte_limit(),
-            traffic: Traffic::of_client(plan, length),
-            precision: plan.precision,
-            seed: plan
-                .seed
-                .unwrap_or_else(|| context.wall().as_nanos() as u64)
-                .wrapping_add(u64::from(flow.tag.id.0)),
-            trip_times: plan.latency.trip_times,
-            content,
-            early_frames: false,
-            l4s: plan.l4s.then(|| L4sOrder {
-                tos: plan.socket.tos.unwrap_or_default(),
-                fastest: plan
-                    .pace
-                    .map(|pace| pace.bits(u64::from(length)).0 as f64 / 8.0)
-                    .filter(|rate| *rate > 0.0),
-            }),
-            interval: plan.interval,
-            groups,
-            local: flow.local,
-            peer: flow.peer,
-            stop: self.stop.clone(),
-            answers,
-            fin: if no_fin || flow.peer.ip().is_multicast() {
-                Fin::Once
-            } else {
-                Fin::Exchange
-            },
-        };
-        spawn(context, tally, move || sending.run());
+        let sends = arrangement != Arrangement::Reverse;
+        let receives = matches!(arrangement, Arrangement::Reverse | Arrangement::FullDuplex);
+        if receives {
+            let length = plan.udp_length(ipv6);
+            let gap = Traffic::of_client(plan, length).longest_gap(length);
+            flow.socket.request(context.techniques.receive_features());
+            context.enlarge_buffer(&flow.socket, plan.socket.window);
+            let receiving = UdpReceiving {
+                context: Arc::clone(context),
+                tag: reversed,
+                socket: Arc::clone(&flow.socket),
+                local: flow.local,
+                peer: flow.peer,
+                start,
+                deadline: deadline.map(|deadline| deadline + SLACK),
+                bytes: plan.byte_limit(),
+                interval: plan.interval,
+                groups: groups.clone(),
+                latency: plan.latency,
+                frames: matches!(plan.shape, Shape::Isochronous(_)),
+                patience: patience(plan.interval, gap),
+                stop: self.stop.clone(),
+                answers: answers.clone(),
+            };
+            let asker = Arc::clone(&flow.socket);
+            let stop = self.stop.clone();
+            let first = (!sends).then(|| first_datagram(&settings, 0));
+            spawn(context, tally, move || {
+                let mut pacer = Pacer::new(Precision::Economical);
+                if let Some(first) = first
+                    && pacer.wait(start, &stop).is_some()
+                {
+                    ask_for_data(&asker, first, &stop);
+                }
+                receiving.run()
+            });
+        }
+        if sends {
+            let no_fin = !plan.udp_fin || arrangement == Arrangement::FullDuplex;
+            let length = plan.udp_length(ipv6);
+            let content = match content(&plan.payload, &settings, length) {
+                Ok(content) => content,
+                Err(error) => {
+                    let what = format!("cannot read what is to be sent: {}", reason(&error));
+                    context.notice(Notice::Text(what));
+                    return tally.fail();
+                }
+            };
+            let sending = UdpSending {
+                context: Arc::clone(context),
+                tag: flow.tag,
+                socket: flow.socket,
+                to: Destination::Connected,
+                form: StampForm::Wide,
+                settings,
+                length,
+                start,
+                deadline,
+                bytes: plan.byte_limit(),
+                traffic: Traffic::of_client(plan, length),
+                precision: plan.precision,
+                seed: plan
+                    .seed
+                    .unwrap_or_else(|| context.wall().as_nanos() as u64)
+                    .wrapping_add(u64::from(flow.tag.id.0)),
+                trip_times: plan.latency.trip_times,
+                content,
+                early_frames: false,
+                l4s: plan.l4s.then(|| L4sOrder {
+                    tos: plan.socket.tos.unwrap_or_default(),
+                    fastest: plan
+                        .pace
+                        .map(|pace| pace.bits(u64::from(length)).0 as f64 / 8.0)
+                        .filter(|rate| *rate > 0.0),
+                }),
+                interval: plan.interval,
+                groups,
+                local: flow.local,
+                peer: flow.peer,
+                stop: self.stop.clone(),
+                answers,
+                fin: if no_fin || flow.peer.ip().is_multicast() {
+                    Fin::Once
+                } else {
+                    Fin::Exchange
+                },
+            };
+            spawn(context, tally, move || sending.run());
+        }
     }
-}
 }
 
 /// The server's answer may come as soon as the first datagram is out. Whoever receives sees it; for a

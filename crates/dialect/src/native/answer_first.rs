@@ -88,7 +88,10 @@ impl TcpWork for AnswerFirst {
         }
         match self.look(call) {
             Some(First::Answer(mark, length)) => {
-                let taken = self.work.conn().recv_exact(&mut [0; limits::ACK_TRIP_TIMES][..length]);
+                let taken = self
+                    .work
+                    .conn()
+                    .recv_exact(&mut [0; limits::ACK_TRIP_TIMES][..length]);
                 if let (Some(tell), Ok(())) = (self.tell.take(), taken) {
                     tell(mark);
                 }
@@ -151,7 +154,12 @@ mod tests {
         assert_eq!(inspect(&bytes), First::Answer(mark, 28));
         let mut unmarked = Vec::new();
         ServerAck::default().encode(&mut unmarked);
-        for data in [&b"0"[..], &[0, 0, 0, 1], &[0, 0, 0, 2, 0, 0, 0, 9], &unmarked] {
+        for data in [
+            &b"0"[..],
+            &[0, 0, 0, 1],
+            &[0, 0, 0, 2, 0, 0, 0, 9],
+            &unmarked,
+        ] {
             assert_eq!(inspect(data), First::Data, "{data:?}");
         }
     }

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, WallTime};
 use tapeline_engine::Stop;
-use tapeline_report::{
-    ClockEstimate, Event, NoOtherEnd, Notice, OtherProgram, OtherProgress,
-};
+use tapeline_report::{ClockEstimate, Event, NoOtherEnd, Notice, OtherProgram, OtherProgress};
 use tapeline_stats::ClockLine;
 use tapeline_sys::{
     Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, reason,
@@ -294,7 +292,11 @@ impl Session {
     fn run(mut self) {
         let mut events = Events::with_capacity(16);
         let shared = Arc::clone(&self.shared);
-        if self.poller.register(&shared.waker, WAKER, Interest::READ).is_err() {
+        if self
+            .poller
+            .register(&shared.waker, WAKER, Interest::READ)
+            .is_err()
+        {
             return;
         }
         loop {
@@ -356,7 +358,9 @@ impl Session {
 
     /// Something is to be read on a flow's socket, or it has failed.
     fn look(&mut self, token: u64, failed: bool) {
-        let Some((id, slot)) = usize::try_from(token).ok().and_then(|at| self.watched.get_mut(at))
+        let Some((id, slot)) = usize::try_from(token)
+            .ok()
+            .and_then(|at| self.watched.get_mut(at))
         else {
             return;
         };
@@ -493,12 +497,14 @@ impl Session {
                     self.context.reporter.event(found);
                 }
                 ClientStep::Progress(progress) => {
-                    self.context.reporter.event(Event::OtherProgress(OtherProgress {
-                        elapsed: Duration::from_nanos(progress.elapsed),
-                        bytes: progress.bytes,
-                        datagrams: progress.datagrams,
-                        flows: progress.flows,
-                    }));
+                    self.context
+                        .reporter
+                        .event(Event::OtherProgress(OtherProgress {
+                            elapsed: Duration::from_nanos(progress.elapsed),
+                            bytes: progress.bytes,
+                            datagrams: progress.datagrams,
+                            flows: progress.flows,
+                        }));
                 }
                 ClientStep::Exchange(exchange) => self.clocks.observe(&exchange),
                 ClientStep::Results(results) => self.results = Some(results),

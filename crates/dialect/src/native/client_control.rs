@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::ClockExchange;
-use tapeline_wire::native::{
-    Hello, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
-};
+use tapeline_wire::native::{Hello, Message, PREAMBLE, Program, Progress, Results, VERSIONS};
 
 use super::clock_requests::ClockRequests;
 use super::inbox::Inbox;
@@ -120,7 +118,11 @@ impl ClientControl {
     /// The client's flows have ended; `hurried` when the user has interrupted them.
     pub(super) fn finish(&mut self, hurried: bool, now: MonoTime) {
         if self.finished.is_none() {
-            self.finished = Some(if hurried { Ending::Hurried } else { Ending::InOrder });
+            self.finished = Some(if hurried {
+                Ending::Hurried
+            } else {
+                Ending::InOrder
+            });
             self.say_finished(now);
         }
     }
@@ -196,7 +198,10 @@ impl ClientControl {
                 self.steps.push_back(ClientStep::Refused(why));
                 self.state = State::Over;
             }
-            (Message::ClockReply(reply), State::Running | State::Finishing(_) | State::Comparing(_)) => {
+            (
+                Message::ClockReply(reply),
+                State::Running | State::Finishing(_) | State::Comparing(_),
+            ) => {
                 let exchange = self.requests.answered(&reply, wall);
                 self.steps.extend(exchange.map(ClientStep::Exchange));
             }
@@ -222,7 +227,10 @@ impl ClientControl {
                 self.state = State::Over;
             }
             // What was under way when the state changed.
-            (Message::Stop(_) | Message::Progress(_), State::Finishing(_) | State::Comparing(_)) => {}
+            (
+                Message::Stop(_) | Message::Progress(_),
+                State::Finishing(_) | State::Comparing(_),
+            ) => {}
             (_, State::Over) => {}
             _ => self.fail("a message out of turn".to_owned()),
         }

@@ -79,7 +79,10 @@ impl ClockRequests {
     /// The exchange that a reply completes, which was read at `wall`; nothing when it answers no
     /// request of ours.
     pub(super) fn answered(&mut self, reply: &ClockReply, wall: WallTime) -> Option<ClockExchange> {
-        let place = self.open.iter().position(|(number, _)| *number == reply.number)?;
+        let place = self
+            .open
+            .iter()
+            .position(|(number, _)| *number == reply.number)?;
         let (_, sent) = self.open.remove(place)?;
         let exchange = ClockExchange {
             client_send: sent,

@@ -171,7 +171,10 @@ pub(super) fn one_way_delays(
     own: &[Row],
     clock: ClockEstimate,
 ) -> Vec<OneWayDelay> {
-    let there = other.flows.iter().filter_map(|flow| delay(&flow.total, -1.0, clock));
+    let there = other
+        .flows
+        .iter()
+        .filter_map(|flow| delay(&flow.total, -1.0, clock));
     // What this end received carries the other end's stamps.
     let back = own.iter().filter_map(|row| delay(row, 1.0, clock));
     there.chain(back).collect()

@@ -22,9 +22,7 @@ pub(super) struct Surroundings {
 /// The results of a test with these flows and totals.
 pub(super) fn results(flows: &[KnownFlow], totals: &[Row], around: &Surroundings) -> Results {
     let seconds = around.time.as_secs_f64();
-    let percent = |time: Duration| {
-        (seconds > 0.0).then(|| time.as_secs_f64() / seconds * 100.0)
-    };
+    let percent = |time: Duration| (seconds > 0.0).then(|| time.as_secs_f64() / seconds * 100.0);
     Results {
         seconds: Some(seconds),
         cpu_percent: percent(around.cpu.total()),

@@ -295,7 +295,11 @@ impl<'a> Thread<'a> {
 
     fn wait(&self) -> Wait {
         let now = self.service.context.now();
-        let due = self.connections.values().filter_map(|one| one.due(now)).min();
+        let due = self
+            .connections
+            .values()
+            .filter_map(|one| one.due(now))
+            .min();
         let farewell = self.stopped.map(|at| at + FAREWELL);
         match due.into_iter().chain(farewell).min() {
             Some(due) => Wait::AtMost(due.since(now)),
@@ -408,7 +412,10 @@ impl ControlService {
 
     fn answer(&self, one: &mut Connection, hello: Hello, now: MonoTime) {
         let client = one.peer.ip();
-        let claimed = self.lock().tests.claim(client, hello.test, hello.token, now);
+        let claimed = self
+            .lock()
+            .tests
+            .claim(client, hello.test, hello.token, now);
         match claimed {
             Ok(claim) => {
                 one.claim = Some(claim);

@@ -11,10 +11,10 @@ use tapeline_wire::native::{PREAMBLE, Program, Progress, Results};
 
 use super::client::OwnFlow;
 use super::client_control::{ClientControl, ClientStep};
+use super::far_side;
 use super::own_results::{Surroundings, results};
 use super::server_control::{ServerControl, ServerStep};
 use super::tests::{FlowFacts, KnownFlow};
-use super::far_side;
 
 const TEST: NonZeroU32 = NonZeroU32::new(77).unwrap();
 const TOKEN: NonZeroU32 = NonZeroU32::new(99).unwrap();
@@ -133,9 +133,15 @@ impl Run {
             let arrivals = [Side::Client, Side::Server]
                 .into_iter()
                 .filter_map(|side| self.link.next_due(side));
-            let next = pending.chain(dues).chain(arrivals).filter(|due| *due > now).min();
+            let next = pending
+                .chain(dues)
+                .chain(arrivals)
+                .filter(|due| *due > now)
+                .min();
             match next {
-                Some(next) if !(client.is_over() && (server.is_over() || self.habit == Habit::Silent)) => {
+                Some(next)
+                    if !(client.is_over() && (server.is_over() || self.habit == Habit::Silent)) =>
+                {
                     now = next;
                 }
                 _ => break,
@@ -227,13 +233,23 @@ fn a_test_ends_with_results_and_many_exchanges_however_the_bytes_are_cut() {
         };
         let outcome = Run::new(1, profile).play();
         assert_eq!(outcome.broken(), None);
-        assert_eq!(outcome.count(|step| matches!(step, ClientStep::Found(_))), 1);
-        assert_eq!(outcome.count(|step| matches!(step, ClientStep::Results(_))), 1);
+        assert_eq!(
+            outcome.count(|step| matches!(step, ClientStep::Found(_))),
+            1
+        );
+        assert_eq!(
+            outcome.count(|step| matches!(step, ClientStep::Results(_))),
+            1
+        );
         let exchanges = outcome.count(|step| matches!(step, ClientStep::Exchange(_)));
         assert!((80..=120).contains(&exchanges), "{exchanges}");
         let progress = outcome.count(|step| matches!(step, ClientStep::Progress(_)));
         assert!((18..=20).contains(&progress), "{progress}");
-        assert!(outcome.over.is_some_and(|over| over < at(10_600)), "{:?}", outcome.over);
+        assert!(
+            outcome.over.is_some_and(|over| over < at(10_600)),
+            "{:?}",
+            outcome.over
+        );
         assert!(outcome.server_over);
     }
 }
@@ -249,13 +265,23 @@ fn who_is_silent_is_given_up_and_the_test_has_not_waited_long() {
         run.habit = habit;
         let outcome = run.play();
         assert!(outcome.broken().is_some(), "{habit:?}");
-        assert!(outcome.over.is_some_and(|over| over <= at(latest)), "{habit:?} {:?}", outcome.over);
+        assert!(
+            outcome.over.is_some_and(|over| over <= at(latest)),
+            "{habit:?} {:?}",
+            outcome.over
+        );
     }
     let cut = Cut {
         from: at(3_000),
         until: MonoTime::FAR,
     };
-    let mut run = Run::new(2, StreamProfile { cuts: vec![cut], ..path(20, 0) });
+    let mut run = Run::new(
+        2,
+        StreamProfile {
+            cuts: vec![cut],
+            ..path(20, 0)
+        },
+    );
     run.end = at(60_000);
     let outcome = run.play();
     assert_eq!(outcome.broken(), Some("the server is silent"));
@@ -269,11 +295,18 @@ fn either_end_can_stop_the_test() {
     let outcome = run.play();
     let stop = ClientStep::Stop("the server goes".to_owned());
     assert!(outcome.steps.contains(&stop));
-    assert_eq!(outcome.count(|step| matches!(step, ClientStep::Results(_))), 1);
+    assert_eq!(
+        outcome.count(|step| matches!(step, ClientStep::Results(_))),
+        1
+    );
     let mut run = Run::new(3, path(5, 0));
     run.stop = Some(at(2_000));
     let outcome = run.play();
-    assert!(outcome.server_steps.contains(&ServerStep::Stop("enough".to_owned())));
+    assert!(
+        outcome
+            .server_steps
+            .contains(&ServerStep::Stop("enough".to_owned()))
+    );
 }
 
 #[test]

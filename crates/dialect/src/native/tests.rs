@@ -192,7 +192,12 @@ mod checks {
         IpAddr::from([10, 0, 0, last])
     }
 
-    fn join(tests: &mut Tests, from: IpAddr, number: NonZeroU32, now: MonoTime) -> Option<NonZeroU32> {
+    fn join(
+        tests: &mut Tests,
+        from: IpAddr,
+        number: NonZeroU32,
+        now: MonoTime,
+    ) -> Option<NonZeroU32> {
         let facts = FlowFacts {
             local_port: 5001,
             remote_port: 1,
@@ -219,7 +224,9 @@ mod checks {
         assert!(tests.claim(client(1), OTHER, token, now).is_err());
         assert!(tests.claim(client(1), NUMBER, wrong, now).is_err() || wrong == other);
         assert!(tests.expects_until().is_some());
-        let claim = tests.claim(client(1), NUMBER, other, now).expect("the test");
+        let claim = tests
+            .claim(client(1), NUMBER, other, now)
+            .expect("the test");
         assert!(tests.claim(client(1), NUMBER, token, now).is_err());
         assert_eq!(tests.expects_until(), None);
         assert_eq!(tests.flows(&claim).len(), 2);

@@ -30,9 +30,9 @@ use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind, Row};
 use tapeline_sys::{SystemClock, TcpConn};
 
 pub(crate) use evidence::{EndFacts, SocketFacts};
-use state::State;
 use following::Followers;
 pub(crate) use following::Following;
+use state::State;
 pub(crate) use tap::Tap;
 use tap::Taps;
 

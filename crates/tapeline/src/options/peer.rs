@@ -23,10 +23,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::NoControl, None, "no-control")
         .only(Personalities::Native)
         .sides(Sides::ANY)
-        .help(
-            Group::Mode,
-            "no control connection with another tapeline",
-        )
+        .help(Group::Mode, "no control connection with another tapeline")
         .details(
             "Without it two tapelines recognise each other and tell each other what they counted, \
              over one more connection to the server's port.",

@@ -173,8 +173,7 @@ impl Results {
     /// # Errors
     /// The reason, when it is no such object.
     pub fn parse(object: &str) -> Result<Self, String> {
-        let mut results: Self =
-            serde_json::from_str(object).map_err(|error| error.to_string())?;
+        let mut results: Self = serde_json::from_str(object).map_err(|error| error.to_string())?;
         results.flows.truncate(MOST_FLOWS);
         results.warnings.truncate(MOST_WARNINGS);
         for warning in &mut results.warnings {
@@ -183,7 +182,11 @@ impl Results {
             }
         }
         for flow in &mut results.flows {
-            if let Some(name) = flow.tcp.as_mut().and_then(|tcp| tcp.congestion_control.as_mut()) {
+            if let Some(name) = flow
+                .tcp
+                .as_mut()
+                .and_then(|tcp| tcp.congestion_control.as_mut())
+            {
                 *name = super::message::tame(name);
             }
         }
@@ -206,7 +209,10 @@ mod tests {
             ..Results::default()
         };
         let object = results.to_json();
-        assert!(!object.contains("null") && !object.contains("jitter"), "{object}");
+        assert!(
+            !object.contains("null") && !object.contains("jitter"),
+            "{object}"
+        );
         assert!(object.contains(r#""direction":"send""#), "{object}");
         assert_eq!(Results::parse(&object), Ok(results));
         assert_eq!(Results::parse(r#"{"new":1}"#), Ok(Results::default()));
