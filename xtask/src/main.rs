@@ -23,6 +23,7 @@ mod licences;
 mod line_limits;
 mod portability;
 mod readme;
+mod schema;
 mod setup;
 mod shell;
 mod tally;
@@ -35,11 +36,11 @@ usage: cargo xtask COMMAND
   test [LEVEL ...]   install what the tests need, build, and run the levels
                      pure, loopback, namespaces, interop, logins (all without arguments)
   check              formatting, lints, documentation, licences, line limits,
-                     portability, the README's commands
+                     portability, the README's commands, the documents' schema
   ci                 check and test: everything that a change must pass
   generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
                      below FOLDER (target/share), as they are installed below
-                     /usr/local/share
+                     /usr/local/share; and docs/schema
   dist               build target/dist/tapeline and, without any library,
                      target/dist/tapeline-static
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
@@ -54,7 +55,7 @@ usage: cargo xtask COMMAND
 
 fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
     let folder = folder.copied().unwrap_or("target/share");
-    passed(generate::write(std::path::Path::new(folder)))
+    passed(generate::write(std::path::Path::new(folder)).and_then(|()| schema::write()))
 }
 
 fn passed(done: Result<(), String>) -> Result<tally::Tally, String> {

@@ -10,7 +10,7 @@ use crate::message::CliMessage;
 use crate::plan::{CommandName, Document, Plan};
 use crate::raw::RawArgs;
 use crate::resolve::{Resolution, Resolver, resolve};
-use crate::{environment, iperf3, raw};
+use crate::{environment, explain, iperf3, raw};
 
 /// Everything that a command line depends on.
 pub struct Invocation<'a> {
@@ -66,6 +66,9 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
                 Personality::Iperf2 => CommandName::Iperf,
             };
             (personality, generate(arguments, name))
+        }
+        Name::Known(Personality::Native) if explains(arguments) => {
+            (Personality::Native, explanation(arguments))
         }
         Name::Known(personality) => {
             let raw = RawArgs {
@@ -134,6 +137,27 @@ const GENERATE: &str = "--generate";
 fn generates(arguments: &[OsString]) -> bool {
     let first = arguments.first().and_then(|word| word.to_str());
     first.is_some_and(|word| word.split('=').next() == Some(GENERATE))
+}
+
+/// Whether a warning is to be explained: the first word says so.
+fn explains(arguments: &[OsString]) -> bool {
+    arguments.first().is_some_and(|word| word == "explain")
+}
+
+fn explanation(arguments: &[OsString]) -> Resolution {
+    let name = arguments.get(1).map(|word| word.to_string_lossy().into_owned());
+    match &name {
+        Some(name) if arguments.len() == 2 && explain::warning(name).is_none() => {
+            refusal(format!(
+                "there is no warning '{name}' (tapeline explain lists all of them)"
+            ))
+        }
+        _ if arguments.len() > 2 => refusal("explain takes one name".to_owned()),
+        _ => Resolution {
+            messages: Vec::new(),
+            outcome: Ok(Plan::Explain(name)),
+        },
+    }
 }
 
 fn generate(arguments: &[OsString], name: CommandName) -> Resolution {
@@ -223,6 +247,16 @@ mod tests {
             let outcome = call("tapeline", bad).1.outcome;
             assert_eq!(outcome, Err(ExitCode::Usage), "{bad}");
         }
+    }
+
+    #[test]
+    fn warnings_are_explained() {
+        let outcome = |line: &str| call("tapeline", line).1.outcome;
+        assert_eq!(outcome("explain"), Ok(Plan::Explain(None)));
+        let known = Some("interrupted".to_owned());
+        assert_eq!(outcome("explain interrupted"), Ok(Plan::Explain(known)));
+        assert_eq!(outcome("explain nothing"), Err(ExitCode::Usage));
+        assert_eq!(outcome("explain interrupted other"), Err(ExitCode::Usage));
     }
 
     #[test]

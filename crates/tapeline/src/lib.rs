@@ -13,6 +13,7 @@
 //! iperf this is 1 too).
 
 mod environment;
+mod explain;
 mod generate;
 mod help;
 mod invocation;

@@ -9,7 +9,7 @@ use tapeline_dialect::Personality;
 use crate::invocation::{Invocation, understand};
 use crate::message::{CliMessage, print};
 use crate::plan::Plan;
-use crate::{generate, help, run, version};
+use crate::{explain, generate, help, run, version};
 
 /// Reads the process's command line, does the job, returns the exit code.
 ///
@@ -43,6 +43,8 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),
+        Plan::Explain(None) => show(explain::list()),
+        Plan::Explain(Some(name)) => show(explain::warning(name).unwrap_or_default()),
         Plan::Generate(document, name) => show(generate::text(*document, *name)),
     }
 }

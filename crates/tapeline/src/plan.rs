@@ -25,6 +25,8 @@ pub enum Plan {
     Version,
     /// Show the version as iperf3 does.
     Iperf3Version,
+    /// Explain a warning, or list all of them.
+    Explain(Option<String>),
     /// Print a document made from the option table.
     Generate(Document, CommandName),
 }
@@ -40,7 +42,11 @@ impl Plan {
                 Iperf3Task::Server(plan, _) => plan.techniques = techniques,
             },
             Self::Try(plan, _) => plan.techniques = techniques,
-            Self::Help(_) | Self::Version | Self::Iperf3Version | Self::Generate(..) => {}
+            Self::Help(_)
+            | Self::Version
+            | Self::Iperf3Version
+            | Self::Explain(_)
+            | Self::Generate(..) => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use tapeline_base::{FlowTag, Role, WallTime};
 use super::interval::Interval;
 use super::report::{Report, TestShape, Workload};
 use super::tale::Tale;
-use super::warning::{of_notice, warning};
+use super::warning::{WarningId, of_notice, warning};
 use crate::model::{Connected, Event, Notice, Row, Severity, Subject, Warning};
 use crate::native;
 use crate::style::Style;
@@ -197,12 +197,12 @@ impl Assembler {
             Event::StartDelay(delay) => {
                 let calendar = crate::calendar::Calendar::new(self.occasion.style.utc);
                 let said = native::start_delay(delay, &calendar);
-                self.warn(warning("start-time", said), Some(delay.tag), &mut steps);
+                self.warn(warning(WarningId::StartTime, said), Some(delay.tag), &mut steps);
             }
             Event::ClockCheck(check) => {
                 let said = native::clock_check(check);
                 self.warn(
-                    warning("clocks-compared", said),
+                    warning(WarningId::ClocksCompared, said),
                     Some(check.tag),
                     &mut steps,
                 );
@@ -210,7 +210,7 @@ impl Assembler {
             Event::Dropped(line) => {
                 let peer = native::shown(line.peer, &self.occasion.style);
                 let text = format!("turned away {peer}: its permit key is wrong or missing");
-                let warning = warning("turned-away", (Severity::Warning, text));
+                let warning = warning(WarningId::TurnedAway, (Severity::Warning, text));
                 self.warn(warning, None, &mut steps);
             }
             Event::Idle => self.close_ended(None, &mut steps),

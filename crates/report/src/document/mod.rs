@@ -35,6 +35,7 @@ pub use report::{
 };
 pub use stream::DocumentStream;
 pub use sum::{DirectionSum, Sum};
+pub use warning::WARNING_IDS;
 
 /// A span in seconds, to the nanosecond.
 pub(crate) fn seconds(span: std::time::Duration) -> f64 {

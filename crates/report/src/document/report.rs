@@ -17,6 +17,7 @@ pub const SCHEMA: &str = "tapeline-report/1";
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Name and version of this form: `tapeline-report/1`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// Version of the program that wrote it.
     pub version: String,
@@ -126,6 +127,7 @@ pub struct Test {
     /// What both ends spoke.
     pub protocol: Option<Protocol>,
     /// `tcp`, `udp` or `sctp`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["tcp", "udp", "sctp", null])))]
     pub transport: Option<&'static str>,
     /// Who sends.
     pub direction: Option<TestShape>,
@@ -178,8 +180,16 @@ pub struct Verdict {
     /// The limit: `network`, `sender_cpu`, `receiver_cpu`, `send_buffer`, `receive_window`,
     /// `receive_buffer`, `application`, `pacing` or `reporter`; `null` when the evidence does not
     /// tell.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = [
+            "network", "sender_cpu", "receiver_cpu", "send_buffer", "receive_window",
+            "receive_buffer", "application", "pacing", "reporter", null
+        ]))
+    )]
     pub limited_by: Option<&'static str>,
     /// How sure that is: `low`, `medium` or `high`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["low", "medium", "high"])))]
     pub confidence: &'static str,
     /// What it rests on, the weightiest first.
     pub evidence: Vec<String>,

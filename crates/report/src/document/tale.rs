@@ -6,7 +6,7 @@ use super::delay::OneWayDelay;
 use super::flow::Counter;
 use super::interval::Interval;
 use super::report::{Failure, FlowDirection};
-use super::warning::warning;
+use super::warning::{WarningId, warning};
 use crate::calendar::Calendar;
 use crate::model::{
     self, ClientBanner, ConnectTimes, Connected, ControlConnected, CpuUse, Judgement, Measure,
@@ -139,7 +139,7 @@ impl Tale {
             self.interrupted |= failure.interrupted;
             if !failure.interrupted {
                 let said = (Severity::Error, failure.text.clone());
-                let warning = warning("test-failed", said);
+                let warning = warning(WarningId::TestFailed, said);
                 self.failure.get_or_insert_with(|| Failure {
                     id: warning.id.clone(),
                     text: warning.text.clone(),
@@ -166,13 +166,11 @@ impl Tale {
         }
         self.other_cpu = other.cpu;
         for one in &other.warnings {
-            self.warn(warning(
-                &one.id,
-                (
-                    severity(&one.severity),
-                    format!("the other end: {}", one.text),
-                ),
-            ));
+            self.warn(Warning {
+                id: one.id.clone(),
+                severity: severity(&one.severity),
+                text: format!("the other end: {}", one.text),
+            });
         }
     }
 

@@ -4,10 +4,61 @@ use crate::model::{Notice, Severity, Warning};
 use crate::native;
 use crate::style::Style;
 
+macro_rules! names {
+    ($($variant:ident $name:literal,)+) => {
+        /// A condition that documents know by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum WarningId {
+            $($variant,)+
+        }
+
+        impl WarningId {
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        /// The names of all conditions, which `docs/results.md` explains.
+        pub const WARNING_IDS: &[&str] = &[$($name,)+];
+    };
+}
+
+names! {
+    ConnectFailed "connect-failed",
+    ConnectTimedOut "connect-timed-out",
+    ListenFailed "listen-failed",
+    BindFailed "bind-failed",
+    DeviceFailed "device-failed",
+    Unresolvable "unresolvable",
+    CongestionControlFailed "congestion-control-failed",
+    SegmentSizeFailed "segment-size-failed",
+    TosChanged "tos-changed",
+    SmallWindow "small-window",
+    TrafficFailed "traffic-failed",
+    NoReceiverReport "no-receiver-report",
+    ReportUnacknowledged "report-unacknowledged",
+    PeerVanished "peer-vanished",
+    PeerRefused "peer-refused",
+    OtherProtocol "other-protocol",
+    WaitingForTests "waiting-for-tests",
+    BufferClamped "buffer-clamped",
+    CpuSaturated "cpu-saturated",
+    ReceiveBufferDrops "receive-buffer-drops",
+    PacingMissed "pacing-missed",
+    Interrupted "interrupted",
+    Other "other",
+    StartTime "start-time",
+    ClocksCompared "clocks-compared",
+    TurnedAway "turned-away",
+    TestFailed "test-failed",
+}
+
 /// A condition with its sentence.
-pub(super) fn warning(id: &str, (severity, text): (Severity, String)) -> Warning {
+pub(super) fn warning(id: WarningId, (severity, text): (Severity, String)) -> Warning {
     Warning {
-        id: id.to_owned(),
+        id: id.name().to_owned(),
         severity,
         text,
     }
@@ -19,30 +70,30 @@ pub(super) fn of_notice(notice: &Notice, style: &Style) -> Warning {
 }
 
 /// The name of a condition.
-fn id(notice: &Notice) -> &'static str {
+fn id(notice: &Notice) -> WarningId {
     match notice {
-        Notice::ConnectFailed { .. } => "connect-failed",
-        Notice::ConnectTimedOut { .. } => "connect-timed-out",
-        Notice::ListenFailed { .. } => "listen-failed",
-        Notice::BindFailed { .. } => "bind-failed",
-        Notice::DeviceFailed { .. } => "device-failed",
-        Notice::Unresolvable { .. } => "unresolvable",
-        Notice::CongestionFailed { .. } => "congestion-control-failed",
-        Notice::SegmentSizeFailed { .. } => "segment-size-failed",
-        Notice::TosFailed { .. } => "tos-changed",
-        Notice::SmallWindow { .. } => "small-window",
-        Notice::TrafficFailed { .. } => "traffic-failed",
-        Notice::NoServerReport { .. } => "no-receiver-report",
-        Notice::ReportUnacknowledged { .. } => "report-unacknowledged",
-        Notice::PeerVanished { .. } => "peer-vanished",
-        Notice::PeerRefused { .. } => "peer-refused",
-        Notice::OtherFamily { .. } => "other-protocol",
-        Notice::WaitingForTests => "waiting-for-tests",
-        Notice::BufferClamped { .. } => "buffer-clamped",
-        Notice::CpuSaturated { .. } => "cpu-saturated",
-        Notice::ReceiveBufferDrops { .. } => "receive-buffer-drops",
-        Notice::PacingMissed { .. } => "pacing-missed",
-        Notice::Interrupted => "interrupted",
-        Notice::Text(_) => "other",
+        Notice::ConnectFailed { .. } => WarningId::ConnectFailed,
+        Notice::ConnectTimedOut { .. } => WarningId::ConnectTimedOut,
+        Notice::ListenFailed { .. } => WarningId::ListenFailed,
+        Notice::BindFailed { .. } => WarningId::BindFailed,
+        Notice::DeviceFailed { .. } => WarningId::DeviceFailed,
+        Notice::Unresolvable { .. } => WarningId::Unresolvable,
+        Notice::CongestionFailed { .. } => WarningId::CongestionControlFailed,
+        Notice::SegmentSizeFailed { .. } => WarningId::SegmentSizeFailed,
+        Notice::TosFailed { .. } => WarningId::TosChanged,
+        Notice::SmallWindow { .. } => WarningId::SmallWindow,
+        Notice::TrafficFailed { .. } => WarningId::TrafficFailed,
+        Notice::NoServerReport { .. } => WarningId::NoReceiverReport,
+        Notice::ReportUnacknowledged { .. } => WarningId::ReportUnacknowledged,
+        Notice::PeerVanished { .. } => WarningId::PeerVanished,
+        Notice::PeerRefused { .. } => WarningId::PeerRefused,
+        Notice::OtherFamily { .. } => WarningId::OtherProtocol,
+        Notice::WaitingForTests => WarningId::WaitingForTests,
+        Notice::BufferClamped { .. } => WarningId::BufferClamped,
+        Notice::CpuSaturated { .. } => WarningId::CpuSaturated,
+        Notice::ReceiveBufferDrops { .. } => WarningId::ReceiveBufferDrops,
+        Notice::PacingMissed { .. } => WarningId::PacingMissed,
+        Notice::Interrupted => WarningId::Interrupted,
+        Notice::Text(_) => WarningId::Other,
     }
 }

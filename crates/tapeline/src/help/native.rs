@@ -20,6 +20,7 @@ tapeline: a tape measure for networks
   tapeline -s [OPTIONS]             serve tests
   tapeline -c HOST [OPTIONS]        test towards a server (tapeline or iperf 2)
   tapeline try [HOST] [OPTIONS]     measure at once, with sensible settings
+  tapeline explain [WARNING]        say what a warning means
   tapeline --as iperf ...           behave as iperf 2.2.1 does";
 
 /// What the short page explains.

@@ -1,0 +1,52 @@
+//! tapeline's documents: recorded samples, their schema, and the readers of `docs/results.md`.
+
+mod readers;
+mod samples;
+mod schema;
+
+use std::path::{Path, PathBuf};
+
+use tapeline_report::document::{DocumentCsv, DocumentJson, DocumentStream};
+use tapeline_report::{Event, Output, Renderer};
+
+use samples::Sample;
+
+/// A file of the repository.
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn told(mut renderer: impl Renderer, events: &[Event]) -> String {
+    let mut out = Output::default();
+    for event in events {
+        renderer.render(event, &mut out);
+    }
+    renderer.finish(&mut out);
+    out.stdout
+}
+
+/// What becomes of a sample: the ends of file names, and the text.
+fn forms(sample: &Sample) -> [(&'static str, String); 3] {
+    let occasion = || sample.occasion.clone();
+    [
+        ("json", told(DocumentJson::new(occasion()), &sample.events)),
+        ("ndjson", told(DocumentStream::new(occasion()), &sample.events)),
+        ("csv", told(DocumentCsv::new(occasion()), &sample.events)),
+    ]
+}
+
+/// Every sample is told as it was recorded. With `TAPELINE_RECORD=1` it is recorded anew.
+#[test]
+fn samples_are_told_as_recorded() {
+    let records = std::env::var_os("TAPELINE_RECORD").is_some();
+    for sample in samples::all() {
+        for (form, text) in forms(&sample) {
+            let path = format!("crates/report/tests/golden/documents/{}.{form}", sample.name);
+            if records {
+                std::fs::write(file(&path), &text).expect("a written sample");
+            }
+            let recorded = std::fs::read_to_string(file(&path)).expect("a recorded sample");
+            assert_eq!(text, recorded, "{path}");
+        }
+    }
+}
