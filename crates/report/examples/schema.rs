@@ -8,5 +8,8 @@ fn main() {
     let generator = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = generator.into_generator().into_root_schema_for::<Report>();
     schema.insert("title".to_owned(), "tapeline-report/1".into());
-    println!("{}", serde_json::to_string_pretty(&schema).unwrap_or_default());
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&schema).unwrap_or_default()
+    );
 }

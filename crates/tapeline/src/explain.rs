@@ -26,7 +26,10 @@ pub(crate) fn warning(name: &str) -> Option<String> {
 pub(crate) fn list() -> String {
     let mut text = String::from("tapeline explain NAME says what a warning means:\n");
     for (name, paragraph) in warnings() {
-        let sentence = paragraph.lines().next().and_then(|line| line.strip_prefix("> "));
+        let sentence = paragraph
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix("> "));
         text.push_str(&format!("\n  {name:<26} {}", sentence.unwrap_or_default()));
     }
     text

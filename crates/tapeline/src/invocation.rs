@@ -145,13 +145,13 @@ fn explains(arguments: &[OsString]) -> bool {
 }
 
 fn explanation(arguments: &[OsString]) -> Resolution {
-    let name = arguments.get(1).map(|word| word.to_string_lossy().into_owned());
+    let name = arguments
+        .get(1)
+        .map(|word| word.to_string_lossy().into_owned());
     match &name {
-        Some(name) if arguments.len() == 2 && explain::warning(name).is_none() => {
-            refusal(format!(
-                "there is no warning '{name}' (tapeline explain lists all of them)"
-            ))
-        }
+        Some(name) if arguments.len() == 2 && explain::warning(name).is_none() => refusal(format!(
+            "there is no warning '{name}' (tapeline explain lists all of them)"
+        )),
         _ if arguments.len() > 2 => refusal("explain takes one name".to_owned()),
         _ => Resolution {
             messages: Vec::new(),

@@ -197,7 +197,11 @@ impl Assembler {
             Event::StartDelay(delay) => {
                 let calendar = crate::calendar::Calendar::new(self.occasion.style.utc);
                 let said = native::start_delay(delay, &calendar);
-                self.warn(warning(WarningId::StartTime, said), Some(delay.tag), &mut steps);
+                self.warn(
+                    warning(WarningId::StartTime, said),
+                    Some(delay.tag),
+                    &mut steps,
+                );
             }
             Event::ClockCheck(check) => {
                 let said = native::clock_check(check);

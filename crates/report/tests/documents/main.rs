@@ -13,7 +13,9 @@ use samples::Sample;
 
 /// A file of the repository.
 fn file(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
 }
 
 fn told(mut renderer: impl Renderer, events: &[Event]) -> String {
@@ -30,7 +32,10 @@ fn forms(sample: &Sample) -> [(&'static str, String); 3] {
     let occasion = || sample.occasion.clone();
     [
         ("json", told(DocumentJson::new(occasion()), &sample.events)),
-        ("ndjson", told(DocumentStream::new(occasion()), &sample.events)),
+        (
+            "ndjson",
+            told(DocumentStream::new(occasion()), &sample.events),
+        ),
         ("csv", told(DocumentCsv::new(occasion()), &sample.events)),
     ]
 }
@@ -41,7 +46,10 @@ fn samples_are_told_as_recorded() {
     let records = std::env::var_os("TAPELINE_RECORD").is_some();
     for sample in samples::all() {
         for (form, text) in forms(&sample) {
-            let path = format!("crates/report/tests/golden/documents/{}.{form}", sample.name);
+            let path = format!(
+                "crates/report/tests/golden/documents/{}.{form}",
+                sample.name
+            );
             if records {
                 std::fs::write(file(&path), &text).expect("a written sample");
             }

@@ -17,12 +17,19 @@ fn commands() -> Vec<String> {
         let (block, _) = block.split_once("```").expect("the end of a block");
         commands.extend(block.lines().map(str::to_owned));
     }
-    commands.retain(|line| ["jq ", "python3 "].iter().any(|word| line.starts_with(word)));
+    commands.retain(|line| {
+        ["jq ", "python3 "]
+            .iter()
+            .any(|word| line.starts_with(word))
+    });
     commands
 }
 
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
-    let output = Command::new(program).args(arguments).current_dir(folder).output();
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output();
     output.ok()
 }
 
@@ -40,7 +47,10 @@ fn the_commands_of_the_page_read_every_form() {
             // jq does not read CSV.
             let reads = |line: &&String| line.starts_with(reader) && line.contains(form);
             let one = commands.iter().any(|line| reads(&line));
-            assert!(one || (reader, form) == ("jq", "run.csv"), "{reader} {form}");
+            assert!(
+                one || (reader, form) == ("jq", "run.csv"),
+                "{reader} {form}"
+            );
         }
     }
     let here = |program, arguments: &[&str]| {

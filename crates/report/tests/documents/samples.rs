@@ -12,8 +12,7 @@ use tapeline_report::{
     TestDirection, TestEnd, TestLimit, TestStart, TestTransport, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
-    Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence, SenderEvidence,
-    Verdict,
+    Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence, SenderEvidence, Verdict,
 };
 
 /// A test under a name.
@@ -95,7 +94,11 @@ fn connected(id: u32) -> Event {
         congestion: Some("bbr".to_owned()),
         connect_time: Some(Duration::from_micros(110)),
         at: Some(START),
-        ..Connected::new(tag(id), address("192.0.2.1:46976"), address("192.0.2.2:5001"))
+        ..Connected::new(
+            tag(id),
+            address("192.0.2.1:46976"),
+            address("192.0.2.2:5001"),
+        )
     })
 }
 
@@ -186,7 +189,12 @@ fn judgement(limited_by: LimitedBy, findings: &[Finding], receiver: ReceiverEvid
 fn tcp_client() -> Sample {
     let mut events = vec![banner(Transport::Tcp), connected(1), connected(2)];
     for second in 0..2 {
-        events.push(interval(1, second, 118_000_000 + second, tcp_send(422, second)));
+        events.push(interval(
+            1,
+            second,
+            118_000_000 + second,
+            tcp_send(422, second),
+        ));
         events.push(interval(2, second, 117_000_000, tcp_send(431, 0)));
     }
     events.push(total(1, 236_000_001, tcp_send(422, 1)));
@@ -220,7 +228,13 @@ fn old_udp_server() -> Sample {
             interval(1, 1, 1_249_500, udp_send(850)),
             total(1, 2_500_470, udp_send(1701)),
             Event::ServerReport {
-                row: row(1, Phase::Total, (0, 2000), 2_475_480, Measure::UdpReceive(report)),
+                row: row(
+                    1,
+                    Phase::Total,
+                    (0, 2000),
+                    2_475_480,
+                    Measure::UdpReceive(report),
+                ),
                 enhanced: false,
             },
             Event::Idle,
@@ -442,7 +456,13 @@ fn iperf3_interrupted() -> Sample {
                 file: None,
             })),
             interval(1, 0, 118_000_000, tcp_send(422, 0)),
-            Event::Row(row(1, Phase::Total, (0, 1000), 118_000_000, tcp_send(422, 0))),
+            Event::Row(row(
+                1,
+                Phase::Total,
+                (0, 1000),
+                118_000_000,
+                tcp_send(422, 0),
+            )),
             Event::Notice(Notice::Interrupted),
             Event::TestEnd(Box::new(TestEnd {
                 test: 1,
