@@ -101,7 +101,9 @@ enum Key {
     Client,
     /// A server was told so (iperf3).
     Announced(u32),
-    /// Flows from one address that run at the same time (iperf 2).
+    /// A server saw that they belong together (iperf 2).
+    Served(u32),
+    /// Flows from one address that run at the same time, where nothing else is known.
     From(IpAddr),
 }
 
@@ -337,7 +339,7 @@ impl Assembler {
         let key = if self.is_client() {
             Key::Client
         } else {
-            Key::From(line.peer.ip().to_canonical())
+            served(line)
         };
         // A test that ended before: this is the next one.
         if self
@@ -403,12 +405,11 @@ impl Assembler {
         }
         let line = self.waiting.iter().rposition(|line| line.tag.id == tag.id);
         let line = line.map(|at| self.waiting.swap_remove(at));
-        let peer = match (&line, row.endpoints) {
-            (Some(line), _) => line.peer.ip(),
-            (None, Some(endpoints)) => endpoints.peer.ip(),
+        let key = match (&line, row.endpoints) {
+            (Some(line), _) => served(line),
+            (None, Some(endpoints)) => Key::From(endpoints.peer.ip().to_canonical()),
             (None, None) => return None,
         };
-        let key = Key::From(peer.to_canonical());
         self.owners.insert(tag, key);
         let tale = self.tale(key, steps);
         if let Some(line) = line {
@@ -474,7 +475,7 @@ impl Assembler {
             (None, Some(_)) => false,
         };
         let ended = |(key, tale): (&Key, &Tale)| {
-            (matches!(key, Key::From(_)) && over(tale)).then_some(*key)
+            (matches!(key, Key::Served(_) | Key::From(_)) && over(tale)).then_some(*key)
         };
         let keys: Vec<Key> = self.tests.iter().filter_map(ended).collect();
         for key in keys {
@@ -491,5 +492,13 @@ impl Assembler {
                 report: Box::new(tale.finish(&self.occasion)),
             });
         }
+    }
+}
+
+/// The test of a server's flow over iperf 2's protocol.
+fn served(line: &Connected) -> Key {
+    match line.test {
+        Some(test) => Key::Served(test.number),
+        None => Key::From(line.peer.ip().to_canonical()),
     }
 }

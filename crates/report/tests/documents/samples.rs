@@ -173,10 +173,7 @@ fn judgement(limited_by: LimitedBy, findings: &[Finding], receiver: ReceiverEvid
         flows: vec![tag(1)],
         transport: Transport::Tcp,
         local_sends: true,
-        sender: SenderEvidence {
-            dropped: Some(0),
-            ..SenderEvidence::default()
-        },
+        sender: SenderEvidence::default(),
         receiver,
         verdict: Verdict {
             limited_by: Some(limited_by),
@@ -278,7 +275,7 @@ fn two_tapelines() -> Sample {
         lost: Some(17),
         socket_drops: Some(5),
         backlog_drops: Some(0),
-        buffer_depth: None,
+        ..ReceiverEvidence::default()
     };
     let findings = [Finding::LostInNetwork(12)];
     Sample {
