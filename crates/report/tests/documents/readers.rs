@@ -34,6 +34,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
 }
 
 #[test]
+#[allow(clippy::print_stderr)]
 fn the_commands_of_the_page_read_every_form() {
     let folder = tempfile::tempdir().expect("a folder");
     let sample = samples::all().remove(0);
