@@ -69,7 +69,7 @@ const LEVELS: [Level; 5] = [
         runs: &[Run {
             packages: &["interop"],
             features: &[],
-            programs: &["namespaces", "truth"],
+            programs: &["namespaces", "truth", "limits"],
             only: None,
             threads: Some(1),
         }],

@@ -10,6 +10,9 @@ pub enum ExitCode {
     Failure,
     /// The command line cannot be carried out.
     Usage,
+    /// The test ran to its end, but a host limited it rather than the network
+    /// (`--fail-if-limited`).
+    Limited,
 }
 
 impl ExitCode {
@@ -20,6 +23,7 @@ impl ExitCode {
             Self::Success => 0,
             Self::Failure => 1,
             Self::Usage => 2,
+            Self::Limited => 3,
         }
     }
 }

@@ -89,6 +89,8 @@ pub struct Presentation {
     pub output_file: Option<PathBuf>,
     /// `--json=FILE` and the like: written beside the other output.
     pub files: Vec<DocumentFile>,
+    /// `--fail-if-limited`: a test that a host limited is a failure.
+    pub fail_if_limited: bool,
     /// `--logfile`: lines of standard error go to the file too.
     pub errors_to_file: bool,
     /// `-V` (iperf3).
@@ -117,6 +119,7 @@ impl Presentation {
             sum_only: false,
             output_file: None,
             files: Vec::new(),
+            fail_if_limited: false,
             errors_to_file: false,
             verbose: false,
             title: None,

@@ -41,6 +41,15 @@ impl SocketFacts {
     }
 }
 
+/// How much of a stream may be on its way, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StreamRoom {
+    /// The largest window that the receiver offered.
+    pub(super) window: Option<u32>,
+    /// The send buffer, as the system counts it.
+    pub(super) buffer: Option<u64>,
+}
+
 /// What one end knows of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Evidence {
@@ -83,7 +92,7 @@ impl Course {
     pub(super) fn sender(
         &self,
         target: Option<BitRate>,
-        window: Option<u32>,
+        room: StreamRoom,
         before: (&SendCounters, Option<&TcpInfo>),
         after: (&SendCounters, Option<&TcpInfo>),
         is_stream: bool,
@@ -109,7 +118,11 @@ impl Course {
             evidence.retransmits = tcp
                 .and_then(|info| info.total_retrans)
                 .map(|sum| u64::from(sum.wrapping_sub(begun.total_retrans.unwrap_or(0))));
-            evidence.window_use = tcp.and_then(|info| window_use(reached, window?, info));
+            evidence.window_use = tcp.and_then(|info| {
+                share_in_flight(reached, info.min_rtt_us?, u64::from(room.window?))
+            });
+            evidence.buffer_use =
+                tcp.and_then(|info| share_in_flight(reached, info.rtt_us?, room.buffer?));
         } else {
             evidence.datagrams = Some(a.writes.saturating_sub(b.writes));
             evidence.congested_sends = Some(a.errors.saturating_sub(b.errors));
@@ -162,9 +175,10 @@ fn stream_times(before: &TcpInfo, after: &TcpInfo) -> Option<StreamTimes> {
     })
 }
 
-fn window_use(bits_per_second: f64, window: u32, info: &TcpInfo) -> Option<f64> {
-    let seconds = f64::from(info.min_rtt_us?) * 1e-6;
-    (window > 0).then(|| bits_per_second / 8.0 * seconds / f64::from(window))
+/// What is on its way in a round trip, as a share of `room` bytes.
+fn share_in_flight(bits_per_second: f64, round_trip_us: u32, room: u64) -> Option<f64> {
+    let seconds = f64::from(round_trip_us) * 1e-6;
+    (room > 0).then(|| bits_per_second / 8.0 * seconds / room as f64)
 }
 
 #[cfg(test)]
@@ -197,7 +211,10 @@ mod tests {
         };
         let sender = course.sender(
             Some(BitRate(10_000_000)),
-            Some(25_000),
+            StreamRoom {
+                window: Some(25_000),
+                buffer: None,
+            },
             (&SendCounters::default(), Some(&begun)),
             (&counted, Some(&ended)),
             true,
@@ -209,7 +226,7 @@ mod tests {
         assert_eq!((sender.host.busy, sender.retransmits), (None, None));
         let old = course.sender(
             None,
-            None,
+            StreamRoom::default(),
             (&SendCounters::default(), None),
             (&counted, None),
             true,

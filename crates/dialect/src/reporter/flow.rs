@@ -12,7 +12,7 @@ use tapeline_report::{
 use tapeline_stats::Moments;
 use tapeline_sys::HostCounters;
 
-use super::evidence::{Course, Evidence};
+use super::evidence::{Course, Evidence, StreamRoom};
 use super::measure::{Sample, frame_measure, measure, sample_interval, sample_total};
 use super::{CounterCell, FlowEnd, FlowStart, GroupKey, GroupKind};
 
@@ -324,8 +324,12 @@ impl ActiveFlow {
             host: host.since(&self.host),
             late: self.late,
         };
-        let window = self.window.max(sample.window());
-        sample.evidence(&self.first, &course, &self.start, window)
+        let conn = self.start.conn.as_deref();
+        let room = StreamRoom {
+            window: self.window.max(sample.window()),
+            buffer: conn.and_then(|conn| conn.send_buffer().ok()),
+        };
+        sample.evidence(&self.first, &course, &self.start, room)
     }
 
     /// The whole test, and what may have limited it.

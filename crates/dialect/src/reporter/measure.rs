@@ -12,7 +12,7 @@ use tapeline_report::{
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
 
-use super::evidence::{Course, Evidence};
+use super::evidence::{Course, Evidence, StreamRoom};
 use super::{CounterCell, FlowStart};
 
 /// One reading of a flow's counters.
@@ -53,14 +53,14 @@ impl Sample {
         before: &Self,
         course: &Course,
         flow: &FlowStart,
-        window: Option<u32>,
+        room: StreamRoom,
     ) -> Option<Evidence> {
         match (&before.counters, &self.counters) {
             (Counters::Send(b), Counters::Send(a)) => {
                 let is_stream = matches!(flow.cell, CounterCell::TcpSend(_));
                 Some(Evidence::Sender(course.sender(
                     flow.extras.target,
-                    window,
+                    room,
                     (b, before.tcp.as_ref()),
                     (a, self.tcp.as_ref()),
                     is_stream,

@@ -48,6 +48,9 @@ pub fn finding_words(finding: &Finding) -> String {
         Finding::SendBuffer(share) => {
             format!("send buffer full {} of the busy time", percent(share))
         }
+        Finding::BufferUse(share) => {
+            format!("{} of the buffer used in each round trip", percent(share))
+        }
         Finding::WindowUse(share) => {
             format!("{} of the window used in each round trip", percent(share))
         }

@@ -76,6 +76,9 @@ pub struct SenderEvidence {
     /// TCP: share of the largest window that the receiver offered which was used in each round
     /// trip: bytes per second times smallest round-trip time over that window.
     pub window_use: Option<f64>,
+    /// TCP: share of the send buffer, as the system counts it, that was on its way: bytes per second
+    /// times smoothed round-trip time over its size.
+    pub buffer_use: Option<f64>,
     /// UDP: sends that found no room in the host's queues; their datagrams left later.
     pub congested_sends: Option<u64>,
     /// UDP: datagrams, or groups of them, for which the host's queues had no room: those of
@@ -115,6 +118,7 @@ impl SenderEvidence {
             retransmits: both(self.retransmits, other.retransmits, |a, b| a + b),
             datagrams: both(self.datagrams, other.datagrams, |a, b| a + b),
             window_use: larger(self.window_use, other.window_use),
+            buffer_use: larger(self.buffer_use, other.buffer_use),
             congested_sends: both(self.congested_sends, other.congested_sends, |a, b| a + b),
             // Flows of one host see the same counter.
             queue_drops: both(self.queue_drops, other.queue_drops, u64::max),

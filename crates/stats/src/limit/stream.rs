@@ -10,7 +10,10 @@ use super::verdict::{
 const LIMITS: f64 = 0.2;
 /// Share from which on that is sure.
 const SURELY: f64 = 0.5;
-/// Share of the largest window from which on it counts as used up in each round trip.
+/// Share from which on a window or buffer that is not the limit is told.
+const WORTH_TELLING: f64 = 0.02;
+/// Share of a window or buffer from which on it counts as used up in each round trip. A buffer that
+/// the system sizes by itself stays below a third.
 const USED_UP: f64 = 0.4;
 /// Share of a receiver's time without a processor from which on it cannot keep a window open.
 const HELD_BACK: f64 = 0.35;
@@ -53,6 +56,15 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
     if receive_window >= LIMITS && receive_window >= send_buffer {
         return full_window(receive_window, sender, receiver, slow_sender.is_empty());
     }
+    // The kernel's clock of a full buffer stops whenever room appears: a buffer that is used up in
+    // each round trip counts where that clock ran at all.
+    let used = sender
+        .buffer_use
+        .filter(|used| *used >= USED_UP && send_buffer >= WORTH_TELLING);
+    if let Some(used) = used {
+        let findings = [Finding::BufferUse(used), Finding::SendBuffer(send_buffer)];
+        return Verdict::new(LimitedBy::SendBuffer, Certainty::High, findings);
+    }
     if !slow_sender.is_empty() {
         return Verdict::new(LimitedBy::SenderCpu, Certainty::High, slow_sender);
     }
@@ -66,6 +78,12 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
         return Verdict::new(LimitedBy::Application, Certainty::Medium, findings);
     }
     let mut findings = vec![Finding::CongestionWindow(congestion_window)];
+    let worth = |share: f64, finding: Finding| (share >= WORTH_TELLING).then_some(finding);
+    findings.extend(worth(
+        receive_window,
+        Finding::ReceiveWindow(receive_window),
+    ));
+    findings.extend(worth(send_buffer, Finding::SendBuffer(send_buffer)));
     let again = sender.retransmits.filter(|segments| *segments > 0);
     findings.extend(again.map(Finding::Retransmissions));
     let certainty = match again {

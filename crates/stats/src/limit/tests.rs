@@ -194,6 +194,17 @@ fn streams() {
             Low,
         ),
         (
+            "a buffer that is used up",
+            SenderEvidence {
+                buffer_use: Some(0.7),
+                host: busy(),
+                ..stream(98, 2, 10)
+            },
+            receiver(),
+            Some(SendBuffer),
+            High,
+        ),
+        (
             "a starved receiver",
             stream(98, 90, 0),
             starved,

@@ -111,6 +111,8 @@ pub enum Finding {
     CongestionWindow(f64),
     /// Share of the busy time in which the receiver's window was full.
     ReceiveWindow(f64),
+    /// Share of the send buffer that was used in each round trip.
+    BufferUse(f64),
     /// Share of the receiver's largest window that was used in each round trip.
     WindowUse(f64),
     /// Share of the busy time in which the send buffer was full and all of it on its way.

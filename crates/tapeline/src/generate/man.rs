@@ -248,6 +248,11 @@ fn endings(page: &mut Page, personality: Personality) {
                 "The command line cannot be carried out: an unknown option, a bad value, a \
                  conflict.",
             );
+            page.item(
+                "3",
+                "With --fail-if-limited: the test ran to its end, but a host limited it, not the \
+                 network.",
+            );
         }
         Personality::Iperf2 => page.item(
             "1",

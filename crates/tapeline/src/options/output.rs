@@ -61,6 +61,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             Group::Output,
             "a row of comma-separated values for each flow and interval",
         ),
+    OptionSpec::new(Id::FailIfLimited, None, "fail-if-limited")
+        .sides(Sides::CLIENT)
+        .only(Personalities::Native)
+        .help(
+            Group::Output,
+            "exit code 3 if a host limited the test, not the network",
+        )
+        .details(
+            "That is: a processor, a socket buffer or window, the pacing; surely or likely, as the \
+             verdict at the end says.",
+        ),
     OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
         .value("LETTERS")
         .variable(18, "IPERF_REPORTEXCLUDE")

@@ -145,6 +145,7 @@ fn is_known(id: Id) -> bool {
             | Id::Json
             | Id::JsonStream
             | Id::DocumentCsv
+            | Id::FailIfLimited
     )
 }
 

@@ -10,6 +10,7 @@
 //! ```
 
 mod adorned;
+mod gate;
 mod iperf3;
 mod occasion;
 mod outputs;
@@ -31,6 +32,7 @@ use tapeline_sys::{Daemon, reason};
 use crate::message::{self, CliMessage};
 use crate::plan::Life;
 use crate::presentation::{Iperf3Form, Presentation, TextStyle};
+use gate::Gate;
 use outputs::Outputs;
 
 pub(crate) use iperf3::iperf3;
@@ -62,6 +64,7 @@ struct Run {
     outputs: Outputs,
     reporter: Reporter,
     interruption: Interruption,
+    gate: Option<Gate>,
 }
 
 impl Run {
@@ -75,19 +78,30 @@ impl Run {
         let interruption =
             Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))?;
         let outputs = Outputs::start(presentation, interval, occasion, role, &interruption)?;
-        let reporter = Reporter::start(settings, outputs.sink())
+        let gate = presentation.fail_if_limited.then(Gate::default);
+        let mut sink = outputs.sink();
+        let watched = gate.clone();
+        let sink = move |event: Event| {
+            if let Some(gate) = &watched {
+                gate.watch(&event);
+            }
+            sink(event);
+        };
+        let reporter = Reporter::start(settings, sink)
             .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
         Ok(Self {
             outputs,
             reporter,
             interruption,
+            gate,
         })
     }
 
     /// Prints what is left; a failed output makes the run a failure.
     fn end(self, code: ExitCode) -> ExitCode {
         self.reporter.finish();
-        self.outputs.finish(code)
+        let code = self.outputs.finish(code);
+        self.gate.map_or(code, |gate| gate.pass(code))
     }
 }
 

@@ -341,6 +341,7 @@ fn every_option_is_tested() {
             Id::Json,
             Id::JsonStream,
             Id::DocumentCsv,
+            Id::FailIfLimited,
             Id::ZeroCopy,
             Id::Pacing,
         ])
@@ -360,6 +361,13 @@ fn zero_copy_is_an_option_of_tapeline_alone() {
     let over_udp = line(Native, "-c h -u --zero-copy");
     assert!(over_udp.outcome.is_err());
     assert!(said(&over_udp)[0].contains("--zero-copy needs TCP"));
+}
+
+#[test]
+fn a_limit_of_a_host_fails_where_that_is_wanted() {
+    let asked = |text: &str| client(Native, &format!("-c h {text}")).1.fail_if_limited;
+    assert!(asked("--fail-if-limited"));
+    assert!(!asked(""));
 }
 
 #[test]

@@ -1,0 +1,198 @@
+//! Tests of which it is known what limits them, and what tapeline says of it.
+//!
+//! The limit is made by the shaper, the relay, the scheduler's quota or the options; datagrams are
+//! counted by the kernel and the packet filter. No verdict depends on how fast the machine is.
+
+use std::time::{Duration, Instant};
+
+use interop::{
+    Bottleneck, Family, Invocation, NamespacePair, PacketFilter, Places, ProcessorQuota, Program,
+    RelayedPair, Running, Server, ServerSpec, Transport, skip,
+};
+use relay::Path;
+use rustix::process::Signal;
+
+/// Time that a server may take for what follows a client's end.
+const PATIENCE: Duration = Duration::from_secs(20);
+const TAPELINE: Program = Program::Tapeline;
+
+/// Two hosts, or a skip.
+fn hosts(test: &str) -> Option<NamespacePair> {
+    let missing = TAPELINE.missing().or_else(NamespacePair::unavailable);
+    if let Some(reason) = missing {
+        skip(test, &reason);
+        return None;
+    }
+    NamespacePair::new().ok()
+}
+
+/// Two hosts 20 ms apart, or a skip.
+fn distant_hosts(test: &str) -> Option<RelayedPair> {
+    if let Some(reason) = TAPELINE.missing() {
+        skip(test, &reason);
+        return None;
+    }
+    let way = || Path::of_delay(Duration::from_millis(10));
+    match RelayedPair::new(way(), way()) {
+        Ok(pair) => Some(pair),
+        Err(error) => {
+            skip(test, &format!("no relayed network here: {error}"));
+            None
+        }
+    }
+}
+
+fn server(pair: &NamespacePair, transport: Transport, options: &str) -> Server {
+    let spec = ServerSpec::new(TAPELINE, transport, Family::V4).options(options);
+    spec.start_within(&pair.server).expect("a server")
+}
+
+fn client(pair: &NamespacePair, server: &Server, options: &str) -> Invocation {
+    let address = pair.server_address(Family::V4);
+    let client = server.client_to(TAPELINE, address).within(&pair.client);
+    client.line(options).deadline(Duration::from_secs(40))
+}
+
+/// The line that says what limited a test, if there is one.
+fn verdict(output: &str) -> Option<String> {
+    let whole = output.replace("\n         ", " ");
+    let line = whole.lines().find(|line| line.starts_with("limited by:"))?;
+    Some(line.to_owned())
+}
+
+/// What a client says that ran to its end.
+fn client_verdict(pair: &NamespacePair, server: &Server, options: &str) -> String {
+    let client = client(pair, server, options).run().expect("a client");
+    assert_eq!(client.code(), Some(0), "{client}");
+    verdict(&client.stdout).unwrap_or_else(|| panic!("no verdict in {client}"))
+}
+
+/// What a server says of the test that has just ended.
+fn server_verdict(server: &mut Server) -> String {
+    let process = server.process();
+    process.wait_for(PATIENCE, |out| verdict(out).is_some());
+    let out = process.stdout();
+    verdict(&out).unwrap_or_else(|| panic!("no verdict in {out}"))
+}
+
+fn assert_says(verdict: &str, limit: &str) {
+    let expected = format!("limited by: {limit}");
+    assert!(verdict.starts_with(&expected), "{limit}: {verdict}");
+}
+
+#[test]
+fn a_shaped_link_is_the_networks_limit() {
+    let Some(pair) = hosts("a_shaped_link_is_the_networks_limit") else {
+        return;
+    };
+    let server = server(&pair, Transport::Tcp, "");
+    let _shaped = Bottleneck::new(&pair.client, 20_000_000, 50).expect("a bottleneck");
+    let said = client_verdict(&pair, &server, "-t 2 -Z cubic");
+    assert_says(&said, "network");
+}
+
+#[test]
+fn a_rate_that_was_asked_for_is_the_tests_own_limit() {
+    let Some(pair) = hosts("a_rate_that_was_asked_for_is_the_tests_own_limit") else {
+        return;
+    };
+    let mut server = server(&pair, Transport::Tcp, "");
+    let said = client_verdict(&pair, &server, "-t 2 -b 10M");
+    assert_says(&said, "the test itself, surely");
+    assert!(server.process().is_alive());
+}
+
+#[test]
+fn small_buffers_on_a_long_path_are_told_apart() {
+    let Some(pair) = distant_hosts("small_buffers_on_a_long_path_are_told_apart") else {
+        return;
+    };
+    let hosts = pair.hosts();
+    let free = server(hosts, Transport::Tcp, "");
+    let said = client_verdict(hosts, &free, "-t 2 -Z cubic -w 32K");
+    assert_says(&said, "sender's socket buffer, surely");
+    drop(free);
+    let small = server(hosts, Transport::Tcp, "-w 32K");
+    let said = client_verdict(hosts, &small, "-t 2 -Z cubic");
+    assert_says(&said, "receiver's window, surely");
+}
+
+#[test]
+fn a_starved_receiver_is_its_processors_limit() {
+    let name = "a_starved_receiver_is_its_processors_limit";
+    let Some(pair) = hosts(name) else { return };
+    let quota = match ProcessorQuota::new(5) {
+        Ok(quota) => quota,
+        Err(error) => return skip(name, &format!("no quota of processor time: {error}")),
+    };
+    let mut server = server(&pair, Transport::Tcp, "");
+    quota.confine(server.process().id()).expect("a quota");
+    let client = client(&pair, &server, "-t 3").run().expect("a client");
+    assert_eq!(client.code(), Some(0), "{client}");
+    let said = server_verdict(&mut server);
+    assert_says(&said, "receiver's processor");
+    drop(server);
+}
+
+/// Counter of datagrams for which a process's host had no room in a receive buffer.
+fn buffer_errors(process: &Running) -> u64 {
+    let path = format!("/proc/{}/net/snmp", process.id());
+    let text = std::fs::read_to_string(path).expect("the kernel's counters");
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let names = lines.next().expect("names").split_whitespace();
+    let values = lines.next().expect("values").split_whitespace();
+    let mut pairs = names.zip(values);
+    let (_, value) = pairs
+        .find(|(name, _)| *name == "RcvbufErrors")
+        .expect("RcvbufErrors");
+    value.parse().expect("a number")
+}
+
+/// The number before `words` in a verdict.
+fn counted(verdict: &str, words: &str) -> u64 {
+    let before = verdict.split(words).next().unwrap_or_default();
+    let number = before.rsplit(' ').find(|word| !word.is_empty());
+    number
+        .and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| panic!("no count of {words} in {verdict}"))
+}
+
+#[test]
+fn losses_of_a_host_and_of_the_network_are_counted_apart() {
+    let name = "losses_of_a_host_and_of_the_network_are_counted_apart";
+    let Some(pair) = hosts(name) else { return };
+    let mut server = server(&pair, Transport::Udp, "-w 16K");
+    // 4000 datagrams and the final one, of which the filter takes none.
+    let places = Places::one(100, 7);
+    let filter =
+        PacketFilter::drop_arriving(&pair.server, server.port(), places).expect("a filter");
+    let before = buffer_errors(server.process());
+    let client = client(&pair, &server, "-b 8M -l 1000 -n 4000000")
+        .spawn()
+        .expect("a client");
+    let began = server
+        .process()
+        .wait_for(PATIENCE, |out| out.contains("flow 1:"));
+    assert!(began, "{}", server.process().stdout());
+    // Nobody reads, and the buffer is small.
+    server.process().signal(Signal::STOP);
+    let end = Instant::now() + PATIENCE;
+    while buffer_errors(server.process()) < before + 300 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    server.process().signal(Signal::CONT);
+    let client = client.wait().expect("an end");
+    assert_eq!(client.code(), Some(0), "{client}");
+    let said = server_verdict(&mut server);
+    assert_says(&said, "receiver's socket buffer");
+    let dropped = buffer_errors(server.process()) - before;
+    let filtered = filter.packets("dropped").expect("a count");
+    assert_eq!(
+        (
+            counted(&said, " datagrams lost in the network"),
+            counted(&said, " datagrams lost in the receiver's host"),
+        ),
+        (filtered, dropped),
+        "{said}\n{client}"
+    );
+}
