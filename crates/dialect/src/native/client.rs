@@ -526,6 +526,8 @@ impl Session {
 
     /// Tells what the other end said.
     fn tell(self) {
+        // The totals come first, and some of this rests on them.
+        self.context.reporter.flush();
         let flows = std::mem::take(&mut self.shared.lock().flows);
         let reporter = &self.context.reporter;
         let ended = self.shared.lock().ended;

@@ -208,7 +208,9 @@ impl ClientControl {
             (Message::Progress(progress), State::Running | State::Finishing(_)) => {
                 self.steps.push_back(ClientStep::Progress(progress));
             }
-            (Message::Stop(why), State::Running) => self.steps.push_back(ClientStep::Stop(why)),
+            (Message::Stop(why), State::Running | State::Finishing(_)) => {
+                self.steps.push_back(ClientStep::Stop(why));
+            }
             (Message::Results(object), State::Finishing(_)) => match Results::parse(&object) {
                 Ok(results) => {
                     self.steps.push_back(ClientStep::Results(Box::new(results)));
@@ -227,10 +229,7 @@ impl ClientControl {
                 self.state = State::Over;
             }
             // What was under way when the state changed.
-            (
-                Message::Stop(_) | Message::Progress(_),
-                State::Finishing(_) | State::Comparing(_),
-            ) => {}
+            (Message::Stop(_) | Message::Progress(_), State::Comparing(_)) => {}
             (_, State::Over) => {}
             _ => self.fail("a message out of turn".to_owned()),
         }

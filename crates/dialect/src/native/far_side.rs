@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, WallTime};
 use tapeline_report::{
-    ClockEstimate, CpuUse, DelayClock, Endpoints, HostDrops, Measure, OneWayDelay, OtherEnd,
+    ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, Measure, OneWayDelay, OtherEnd,
     OtherFlow, OtherLimits, OtherWarning, Phase, Row, Span, Subject, TcpReceive, TcpSend, TcpState,
     UdpReceive, UdpSend,
 };
-use tapeline_stats::{ClockFit, Moments};
-use tapeline_wire::native::{FlowResult, Results, TransitResult, Way};
+use tapeline_stats::{
+    ClockFit, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes,
+};
+use tapeline_wire::native::{FlowResult, LimitsResult, Results, TransitResult, Way};
 
 use super::client::OwnFlow;
 
@@ -20,6 +22,7 @@ pub(super) fn other_end(results: &Results, own: &[OwnFlow]) -> OtherEnd {
         Some(OtherFlow {
             total: total(flow, known),
             limits: limits(flow),
+            evidence: flow.limits.as_ref().map(|told| evidence(flow, told)),
         })
     });
     OtherEnd {
@@ -134,7 +137,53 @@ fn limits(flow: &FlowResult) -> OtherLimits {
         receive_window_limited: micros(tcp.receive_window_limited_us),
         send_buffer_limited: micros(tcp.send_buffer_limited_us),
         socket_drops: flow.socket_drops,
-        thread_cpu: flow.thread_cpu,
+        thread_cpu: flow.limits.and_then(|limits| limits.thread_busy),
+    }
+}
+
+/// What the other end knows of a flow's limits.
+fn evidence(flow: &FlowResult, told: &LimitsResult) -> FlowEvidence {
+    let host = HostEvidence {
+        busy: told.thread_busy,
+        waiting: told.thread_waiting,
+        throttled: told.throttled,
+        stolen: told.stolen,
+        late_reports: told.late_reports,
+    };
+    let tcp = flow.tcp.as_ref();
+    match flow.direction {
+        Way::Send => FlowEvidence::Sender(SenderEvidence {
+            host,
+            micros: (flow.seconds * 1e6) as u64,
+            rate: told
+                .rate_asked
+                .zip(told.rate_reached)
+                .map(|(asked, reached)| RateTarget { asked, reached }),
+            input_awaited: told.input_awaited_us,
+            stream: tcp.and_then(|tcp| {
+                Some(StreamTimes {
+                    busy: tcp.busy_us?,
+                    receive_window: tcp.receive_window_limited_us?,
+                    send_buffer: tcp.send_buffer_limited_us?,
+                })
+            }),
+            retransmits: tcp.and_then(|tcp| tcp.retransmits),
+            datagrams: flow.packets.filter(|_| flow.datagrams),
+            window_use: told.window_use,
+            congested_sends: told.congested_sends,
+            queue_drops: told.queue_drops,
+            grouped: told.grouped,
+        }),
+        Way::Receive => FlowEvidence::Receiver(ReceiverEvidence {
+            host,
+            expected: told.expected,
+            lost: flow.lost,
+            socket_drops: told.socket_drops,
+            shares_socket: told.shares_socket,
+            joined: told.joined,
+            backlog_drops: told.backlog_drops,
+            buffer_depth: told.buffer_depth_us,
+        }),
     }
 }
 

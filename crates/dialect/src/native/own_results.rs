@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use tapeline_report::{HostDrops, Measure, Row, Subject};
-use tapeline_stats::Moments;
-use tapeline_wire::native::{FlowResult, HostResult, Results, TcpResult, TransitResult, Way};
+use tapeline_report::{FlowEvidence, HostDrops, Measure, Row, Subject};
+use tapeline_stats::{HostEvidence, Moments};
+use tapeline_wire::native::{
+    FlowResult, HostResult, LimitsResult, Results, TcpResult, TransitResult, Way,
+};
 
 use super::tests::KnownFlow;
 
@@ -20,7 +22,11 @@ pub(super) struct Surroundings {
 }
 
 /// The results of a test with these flows and totals.
-pub(super) fn results(flows: &[KnownFlow], totals: &[Row], around: &Surroundings) -> Results {
+pub(super) fn results(
+    flows: &[KnownFlow],
+    totals: &[(Row, Option<FlowEvidence>)],
+    around: &Surroundings,
+) -> Results {
     let seconds = around.time.as_secs_f64();
     let percent = |time: Duration| (seconds > 0.0).then(|| time.as_secs_f64() / seconds * 100.0);
     Results {
@@ -32,12 +38,19 @@ pub(super) fn results(flows: &[KnownFlow], totals: &[Row], around: &Surroundings
             udp_receive_drops: around.drops.udp_receive,
             softnet_drops: around.drops.softnet,
         },
-        flows: totals.iter().filter_map(|row| flow(flows, row)).collect(),
+        flows: totals
+            .iter()
+            .filter_map(|(row, evidence)| flow(flows, row, *evidence))
+            .collect(),
         warnings: Vec::new(),
     }
 }
 
-fn flow(flows: &[KnownFlow], row: &Row) -> Option<FlowResult> {
+fn flow(
+    flows: &[KnownFlow],
+    row: &Row,
+    evidence: Option<FlowEvidence>,
+) -> Option<FlowResult> {
     let Subject::Flow(tag) = row.subject else {
         return None;
     };
@@ -48,7 +61,12 @@ fn flow(flows: &[KnownFlow], row: &Row) -> Option<FlowResult> {
         remote_port: known.facts.remote_port,
         bytes: row.bytes,
         seconds: row.span.length().as_secs_f64(),
+        limits: evidence.map(limits),
         ..FlowResult::default()
+    };
+    let times = match evidence {
+        Some(FlowEvidence::Sender(sender)) => sender.stream,
+        Some(FlowEvidence::Receiver(_)) | None => None,
     };
     let tcp = TcpResult {
         congestion_control: known.facts.congestion.clone(),
@@ -60,6 +78,9 @@ fn flow(flows: &[KnownFlow], row: &Row) -> Option<FlowResult> {
             tcp: Some(TcpResult {
                 retransmits: send.retransmits,
                 rtt_us: send.state.and_then(|state| state.rtt_micros).map(u64::from),
+                busy_us: times.map(|times| times.busy),
+                receive_window_limited_us: times.map(|times| times.receive_window),
+                send_buffer_limited_us: times.map(|times| times.send_buffer),
                 ..tcp
             }),
             ..result
@@ -88,6 +109,38 @@ fn flow(flows: &[KnownFlow], row: &Row) -> Option<FlowResult> {
         },
         Measure::Both { .. } | Measure::RequestResponse(_) => return None,
     })
+}
+
+fn limits(evidence: FlowEvidence) -> LimitsResult {
+    let of_host = |host: &HostEvidence| LimitsResult {
+        thread_busy: host.busy,
+        thread_waiting: host.waiting,
+        throttled: host.throttled,
+        stolen: host.stolen,
+        late_reports: host.late_reports,
+        ..LimitsResult::default()
+    };
+    match evidence {
+        FlowEvidence::Sender(sender) => LimitsResult {
+            rate_asked: sender.rate.map(|rate| rate.asked),
+            rate_reached: sender.rate.map(|rate| rate.reached),
+            input_awaited_us: sender.input_awaited,
+            window_use: sender.window_use,
+            congested_sends: sender.congested_sends,
+            queue_drops: sender.queue_drops,
+            grouped: sender.grouped,
+            ..of_host(&sender.host)
+        },
+        FlowEvidence::Receiver(receiver) => LimitsResult {
+            expected: receiver.expected,
+            socket_drops: receiver.socket_drops,
+            shares_socket: receiver.shares_socket,
+            joined: receiver.joined,
+            backlog_drops: receiver.backlog_drops,
+            buffer_depth_us: receiver.buffer_depth,
+            ..of_host(&receiver.host)
+        },
+    }
 }
 
 fn transit(seconds: &Moments) -> Option<TransitResult> {

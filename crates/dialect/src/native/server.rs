@@ -1,6 +1,6 @@
 //! The control connections of a server: one thread for all, beside the tests and never in their way.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, WallTime};
 use tapeline_engine::Stop;
-use tapeline_report::HostDrops;
+use tapeline_report::{HostDrops, Subject};
 use tapeline_sys::{
     CpuTime, Events, HostCounters, HostFacts, Interest, Poller, TcpConn, Wait, Waker,
     process_cpu_time,
@@ -22,7 +22,7 @@ use crate::context::{Context, Part, Tally};
 
 const WAKER: u64 = u64::MAX;
 const INTERRUPTION: u64 = u64::MAX - 1;
-/// Connections that have not said Hello.
+/// Connections that have not said Hello; the oldest makes room for further ones.
 const MOST_UNKNOWN: usize = 64;
 /// How often running counters are told.
 const PROGRESS: Duration = Duration::from_millis(500);
@@ -61,7 +61,6 @@ struct State {
     arrived: Vec<Arrived>,
     /// The thread runs.
     running: bool,
-    unknown: usize,
     /// Readings at the first flow of each test that may come.
     readings: HashMap<(std::net::IpAddr, NonZeroU32), Reading>,
 }
@@ -163,14 +162,12 @@ impl ControlService {
         self.lock().tests.expects_until()
     }
 
-    /// Takes a connection that has begun as a control connection does. Beyond the most that may be unknown
-    /// it is closed.
+    /// Takes a connection that has begun as a control connection does.
     pub(crate) fn take(self: &Arc<Self>, conn: TcpConn, peer: SocketAddr) {
         let mut state = self.lock();
-        if state.unknown >= MOST_UNKNOWN {
-            return;
+        if state.arrived.len() >= MOST_UNKNOWN {
+            state.arrived.remove(0);
         }
-        state.unknown += 1;
         state.arrived.push(Arrived {
             conn,
             peer,
@@ -183,7 +180,6 @@ impl ControlService {
                 .spawn(move || service.run());
             if spawned.is_err() {
                 state.running = false;
-                state.unknown = 0;
                 state.arrived.clear();
             }
         }
@@ -195,7 +191,6 @@ impl ControlService {
         let Ok(mut thread) = Thread::new(&self) else {
             let mut state = self.lock();
             state.running = false;
-            state.unknown = 0;
             return state.arrived.clear();
         };
         let mut events = Events::with_capacity(64);
@@ -235,7 +230,8 @@ impl ControlService {
 struct Thread<'a> {
     service: &'a ControlService,
     poller: Poller,
-    connections: HashMap<u64, Connection>,
+    /// By token, and so in the order of arrival.
+    connections: BTreeMap<u64, Connection>,
     next: u64,
     /// When the server was told to stop.
     stopped: Option<MonoTime>,
@@ -263,7 +259,7 @@ impl<'a> Thread<'a> {
         Ok(Self {
             service,
             poller,
-            connections: HashMap::new(),
+            connections: BTreeMap::new(),
             next: 0,
             stopped: None,
         })
@@ -274,8 +270,12 @@ impl<'a> Thread<'a> {
         self.next += 1;
         let registered = self.poller.register(&arrived.conn, token, Interest::READ);
         if registered.is_err() {
-            self.service.lock().unknown -= 1;
             return;
+        }
+        let strangers = self.connections.iter().filter(|(_, one)| one.control.is_unknown());
+        let strangers: Vec<u64> = strangers.map(|(token, _)| *token).collect();
+        if strangers.len() >= MOST_UNKNOWN {
+            self.remove(strangers[0]);
         }
         let now = self.service.context.now();
         let _ = arrived.conn.set_nodelay(true);
@@ -317,12 +317,7 @@ impl<'a> Thread<'a> {
             Ok(0) => one.closed = true,
             Ok(count) => {
                 let (now, wall) = (context.now(), context.wall());
-                let unknown = one.control.is_unknown();
                 one.control.received(&buffer[..count], now, wall);
-                if unknown && !one.control.is_unknown() {
-                    let mut state = self.service.lock();
-                    state.unknown = state.unknown.saturating_sub(1);
-                }
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
             Err(_) => one.closed = true,
@@ -359,10 +354,14 @@ impl<'a> Thread<'a> {
             .map(|(token, _)| *token)
             .collect();
         for token in gone {
-            if let Some(one) = self.connections.remove(&token) {
-                let _ = self.poller.deregister(&one.conn);
-                service.close(one);
-            }
+            self.remove(token);
+        }
+    }
+
+    fn remove(&mut self, token: u64) {
+        if let Some(one) = self.connections.remove(&token) {
+            let _ = self.poller.deregister(&one.conn);
+            self.service.close(one);
         }
     }
 }
@@ -461,14 +460,23 @@ impl ControlService {
         drop(state);
         let reading = Reading::now(&self.context);
         let around = before.map_or_else(Surroundings::default, |before| reading.since(&before));
-        own_results::results(&flows, &claim.following.totals(), &around).to_json()
+        let totals: Vec<_> = claim
+            .following
+            .totals()
+            .into_iter()
+            .map(|total| {
+                let evidence = match total.subject {
+                    Subject::Flow(tag) => claim.following.evidence(tag),
+                    _ => None,
+                };
+                (total, evidence)
+            })
+            .collect();
+        own_results::results(&flows, &totals, &around).to_json()
     }
 
     fn close(&self, one: Connection) {
         let mut state = self.lock();
-        if one.control.is_unknown() {
-            state.unknown = state.unknown.saturating_sub(1);
-        }
         if let Some(claim) = &one.claim {
             state.tests.release(claim);
             state.readings.remove(&(claim.client, claim.number));

@@ -52,6 +52,8 @@ pub(super) struct ServerControl {
     /// The running second and the messages in it.
     second: (MonoTime, u32),
     finished: bool,
+    /// The results are out.
+    told: bool,
 }
 
 impl ServerControl {
@@ -66,6 +68,7 @@ impl ServerControl {
             heard: now,
             second: (now, 0),
             finished: false,
+            told: false,
         }
     }
 
@@ -105,9 +108,9 @@ impl ServerControl {
         }
     }
 
-    /// The test ends before its time.
+    /// The test ends before its time. The client's flows may have ended by that already, and it has said so.
     pub(super) fn stop(&mut self, why: &str) {
-        if self.state == State::Open && !self.finished {
+        if self.state == State::Open && !self.told {
             Message::Stop(why.to_owned()).encode(&mut self.out);
         }
     }
@@ -115,6 +118,7 @@ impl ServerControl {
     /// What this end counted, a JSON object.
     pub(super) fn results(&mut self, object: String) {
         if self.state == State::Open {
+            self.told = true;
             Message::Results(object).encode(&mut self.out);
         }
     }

@@ -390,7 +390,7 @@ fn measure(seed: u64) -> (OneWayDelay, f64) {
     };
     let mut run = Run::new(seed, path(20, 2));
     run.clock = clock;
-    run.results = results(&[known], &[total], &Surroundings::default());
+    run.results = results(&[known], &[(total, None)], &Surroundings::default());
     let outcome = run.play();
     let told = outcome.steps.iter().find_map(|step| match step {
         ClientStep::Results(results) => Some(results),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tapeline_base::BitRate;
 use tapeline_engine::{SendCounters, ThreadUse};
+use tapeline_report::FlowEvidence;
 use tapeline_stats::{HostEvidence, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes};
 use tapeline_sys::{HostCounters, TcpInfo, UdpSocket};
 
@@ -55,6 +56,24 @@ pub(super) struct StreamRoom {
 pub(super) enum Evidence {
     Sender(SenderEvidence),
     Receiver(ReceiverEvidence),
+}
+
+impl From<FlowEvidence> for Evidence {
+    fn from(evidence: FlowEvidence) -> Self {
+        match evidence {
+            FlowEvidence::Sender(sender) => Self::Sender(sender),
+            FlowEvidence::Receiver(receiver) => Self::Receiver(receiver),
+        }
+    }
+}
+
+impl From<Evidence> for FlowEvidence {
+    fn from(evidence: Evidence) -> Self {
+        match evidence {
+            Evidence::Sender(sender) => Self::Sender(sender),
+            Evidence::Receiver(receiver) => Self::Receiver(receiver),
+        }
+    }
 }
 
 /// A flow's time and what its host counted meanwhile.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tapeline_base::{FlowTag, MonoTime};
-use tapeline_report::{Event, Phase, Row, Subject};
+use tapeline_report::{Event, FlowEvidence, Phase, Row, Subject};
 
 use super::measure::{Sample, sample_total};
 use super::{CounterCell, FlowStart};
@@ -20,6 +20,7 @@ struct Followed {
     /// From its start to its end.
     running: Option<(CounterCell, MonoTime)>,
     total: Option<Row>,
+    evidence: Option<FlowEvidence>,
 }
 
 /// What the flows have come to so far.
@@ -39,6 +40,7 @@ impl Following {
             tag,
             running: None,
             total: None,
+            evidence: None,
         });
     }
 
@@ -51,6 +53,12 @@ impl Following {
     pub(crate) fn totals(&self) -> Vec<Row> {
         let flows = lock(&self.flows);
         flows.iter().filter_map(|flow| flow.total.clone()).collect()
+    }
+
+    /// What is known of the limits of a flow that has ended.
+    pub(crate) fn evidence(&self, tag: FlowTag) -> Option<FlowEvidence> {
+        let flows = lock(&self.flows);
+        flows.iter().find(|flow| flow.tag == tag)?.evidence
     }
 
     /// The running counters.
@@ -80,6 +88,14 @@ impl Following {
         let known = |flow: &&mut Followed| flow.tag == tag && flow.total.is_none();
         if let Some(flow) = flows.iter_mut().find(known) {
             flow.total = Some(total.clone());
+        }
+    }
+
+    fn judge(&self, tag: FlowTag, evidence: FlowEvidence) {
+        let mut flows = lock(&self.flows);
+        let known = |flow: &&mut Followed| flow.tag == tag && flow.total.is_none();
+        if let Some(flow) = flows.iter_mut().find(known) {
+            flow.evidence = Some(evidence);
         }
     }
 
@@ -114,6 +130,11 @@ impl Followers {
     /// A flow begins.
     pub(super) fn start(&self, start: &FlowStart) {
         self.each(|following| following.start(start));
+    }
+
+    /// What is known of the limits of a flow, before its total.
+    pub(super) fn judge(&self, tag: FlowTag, evidence: FlowEvidence) {
+        self.each(|following| following.judge(tag, evidence));
     }
 
     pub(super) fn hear(&self, event: &Event) {

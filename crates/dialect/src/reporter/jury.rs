@@ -153,6 +153,10 @@ impl Jury {
                 busy: flow.limits.thread_cpu,
                 ..HostEvidence::default()
             };
+            if let Some(evidence) = flow.evidence {
+                self.add(&flow.total, evidence.into());
+                continue;
+            }
             let evidence = match far_evidence(&flow.total, host) {
                 Evidence::Sender(sender) => Evidence::Sender(SenderEvidence {
                     stream: stream_times(&flow.limits),
@@ -352,6 +356,7 @@ mod tests {
                 socket_drops: Some(lost),
                 ..OtherLimits::default()
             },
+            evidence: None,
         });
         let end = OtherEnd {
             flows: flows.into(),

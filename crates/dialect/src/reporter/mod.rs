@@ -305,7 +305,7 @@ impl Reporter {
             following.hear(&event);
             sink(event);
         };
-        let state = State::new(settings, tapped, SystemClock);
+        let state = State::new(settings, tapped, SystemClock).followed_by(followers.clone());
         let thread = std::thread::Builder::new()
             .name("reporter".into())
             .spawn(move || state.run(&inbox))?;

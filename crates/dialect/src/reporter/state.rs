@@ -11,6 +11,7 @@ use tapeline_sys::{HostCounters, set_timer_slack_minimal};
 
 use super::flow::{ActiveFlow, Told};
 use super::group::Group;
+use super::following::Followers;
 use super::jury::Jury;
 use super::{Command, FlowEnd, FlowStart, GroupKey, ReporterSettings};
 
@@ -34,6 +35,8 @@ pub(super) struct State<C> {
     jury: Jury,
     /// The host's counters, and when they were read.
     host: Option<(MonoTime, HostCounters)>,
+    /// Told what is known of each flow's limits.
+    followers: Followers,
     clock: C,
 }
 
@@ -52,8 +55,14 @@ impl<C: Clock> State<C> {
             waiting: BTreeMap::new(),
             jury: Jury::default(),
             host: None,
+            followers: Followers::default(),
             clock,
         }
+    }
+
+    /// With somebody who follows flows.
+    pub(super) fn followed_by(self, followers: Followers) -> Self {
+        Self { followers, ..self }
     }
 
     /// Obeys until told to quit or until nobody is left to tell anything.
@@ -229,6 +238,9 @@ impl<C: Clock> State<C> {
         }
         let host = self.host();
         let (told, evidence) = flow.total(&end, wall, &host);
+        if let Some(evidence) = evidence {
+            self.followers.judge(tag, evidence.into());
+        }
         let total = self.tell(told);
         let number = flow.test_number();
         let verdicts = evidence.map(|evidence| {

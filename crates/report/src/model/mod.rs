@@ -17,7 +17,7 @@ pub use banner::{
 pub use connection::{ClientTest, Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};
 pub use other_end::{
-    ClockEstimate, DelayClock, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow,
+    ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow,
     OtherLimits, OtherProgram, OtherProgress, OtherWarning,
 };
 pub use row::{

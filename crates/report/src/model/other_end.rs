@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tapeline_base::FlowTag;
+use tapeline_stats::{ReceiverEvidence, SenderEvidence};
 
 use super::{CpuUse, Row};
 
@@ -54,6 +55,17 @@ pub struct OtherFlow {
     pub total: Row,
     /// What limited it, as far as its system tells; a value that is not known is `None`.
     pub limits: OtherLimits,
+    /// All that it knows of the flow's limits, where it says so much.
+    pub evidence: Option<FlowEvidence>,
+}
+
+/// What one end knows of a flow's limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowEvidence {
+    /// The end that sends.
+    Sender(SenderEvidence),
+    /// The end that receives.
+    Receiver(ReceiverEvidence),
 }
 
 /// Times and counts that say what limited a flow at the other end.

@@ -97,9 +97,9 @@ pub struct FlowResult {
     /// Arrival minus departure, as both were stamped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transit: Option<TransitResult>,
-    /// The flow's thread, as a share of the flow's time, from 0 to 1.
+    /// What may have limited the flow at this end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread_cpu: Option<f64>,
+    pub limits: Option<LimitsResult>,
     /// What TCP says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpResult>,
@@ -119,6 +119,63 @@ pub struct TransitResult {
     pub max_ns: i64,
     /// Standard deviation.
     pub deviation_ns: u64,
+}
+
+/// What an end knows of a flow's limits. Shares are of the flow's time, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitsResult {
+    /// Processor time of the thread that moved the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_busy: Option<f64>,
+    /// Time in which that thread waited for a processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_waiting: Option<f64>,
+    /// Time in which a quota held the process back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<f64>,
+    /// The host's processor time that its hypervisor gave to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
+    /// Intervals that were told late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_reports: Option<u64>,
+    /// Bits per second that a sender was to send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_asked: Option<f64>,
+    /// Bits per second that it reached of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_reached: Option<f64>,
+    /// Time in which a sender waited for input, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_awaited_us: Option<u64>,
+    /// Share of the receiver's window that a TCP sender used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_use: Option<f64>,
+    /// Sends of datagrams that found the host's queues full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congested_sends: Option<u64>,
+    /// Datagrams or groups of them that the host's queues had no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_drops: Option<u64>,
+    /// Datagrams left in groups.
+    pub grouped: bool,
+    /// Datagrams that a receiver knows to have been sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
+    /// Datagrams that its socket dropped, perhaps of other flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_drops: Option<u64>,
+    /// Other flows arrived on the same socket.
+    pub shares_socket: bool,
+    /// Datagrams came in groups.
+    pub joined: bool,
+    /// Packets that the host dropped before any socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backlog_drops: Option<u64>,
+    /// Traffic that the socket's buffer can hold, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_depth_us: Option<u64>,
 }
 
 /// What TCP says of a flow at its end.

@@ -1,0 +1,152 @@
+//! Two tapelines: what each is told of the other, and what a control connection may not disturb.
+
+#![cfg(unix)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod program;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use program::{Ended, Program, Server};
+use rustix::process::Signal;
+
+/// Seconds of a test that does not end by itself while we look.
+const LONG: u32 = 30;
+
+/// A client's test of this server, to its end.
+fn test(server: &Server, arguments: &str) -> Ended {
+    let port = server.port;
+    let ended = Program::native(&format!("-c 127.0.0.1 -p {port} {arguments}")).end();
+    assert_eq!(ended.code(), Some(0), "{arguments}: {}", ended.stderr);
+    ended
+}
+
+/// The lines of the other end's counts.
+fn far_end(ended: &Ended) -> Vec<&str> {
+    let lines = ended.stdout.lines();
+    lines.filter(|line| line.starts_with("far end")).collect()
+}
+
+#[test]
+fn a_client_shows_what_the_server_counted_in_every_mode() {
+    let server = Server::native("");
+    for (arguments, verbs) in [
+        ("-n 1M", &["received"][..]),
+        ("-n 1M -X", &["received"]),
+        ("-n 1M -P 3", &["received"]),
+        ("-n 1M -R", &["sent"]),
+        ("-n 1M -R -X", &["sent"]),
+        ("-n 1M --full-duplex", &["received", "sent"]),
+        ("-u -n 1M -b 100m", &["received"]),
+        ("-u -n 1M -b 100m -R", &["sent"]),
+        ("-n 1M --trip-times -b 100m", &["received"]),
+        ("-n 1M --isochronous=100:10m -R", &["sent"]),
+    ] {
+        let ended = test(&server, arguments);
+        let lines = far_end(&ended);
+        assert_eq!(lines.len(), verbs.len(), "{arguments}: {}", ended.stdout);
+        for (line, verb) in lines.iter().zip(verbs) {
+            assert!(line.contains(&format!("{verb} there")), "{arguments}: {line}");
+            assert!(line.contains(" MiB in "), "{arguments}: {line}");
+        }
+        assert!(ended.stdout.contains("\nclocks "), "{arguments}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn datagrams_have_a_one_way_delay_with_a_bound() {
+    let server = Server::native("");
+    for way in ["", "-R"] {
+        let ended = test(&server, &format!("-u -n 500K -b 20m {way}"));
+        let delay = ended.stdout.lines().find(|line| line.starts_with("delay "));
+        let delay = delay.unwrap_or_else(|| panic!("{}", ended.stdout));
+        assert!(delay.contains(" ms ± ") && delay.contains(" est."), "{delay}");
+    }
+}
+
+#[test]
+fn neither_end_is_recognised_against_its_will_or_under_another_name() {
+    let server = Server::native("--no-control");
+    let ended = test(&server, "-n 100K");
+    assert!(ended.stderr.contains("not shown that it is tapeline"), "{}", ended.stderr);
+    assert_eq!(far_end(&ended).len(), 0);
+    let server = Server::native("");
+    let ended = test(&server, "-n 100K --no-control");
+    assert_eq!((far_end(&ended).len(), ended.stderr.as_str()), (0, ""));
+    server.serves("");
+    let server = Server::iperf("");
+    let ended = test(&server, "-n 100K");
+    assert!(ended.stderr.contains("not shown that it is tapeline"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_server_of_one_test_of_each_kind_waits_for_their_control_connections() {
+    let server = Server::native("-P 1");
+    // The connection for datagrams goes to the listener over TCP.
+    for arguments in ["-u -n 100K -b 10m", "-n 1M"] {
+        let ended = test(&server, arguments);
+        assert_eq!(far_end(&ended).len(), 1, "{}", ended.stdout);
+    }
+    assert_eq!(server.program.end().code(), Some(0));
+}
+
+#[test]
+fn strangers_on_control_connections_disturb_nobody() {
+    let server = Server::native("");
+    let connect = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("a connection");
+        stream.write_all(b"TAPELINE").expect("the first bytes");
+        stream.write_all(bytes).expect("the others");
+        stream
+    };
+    let silent: Vec<TcpStream> = (0..100).map(|_| connect(b"")).collect();
+    // A test that there is not, a message out of turn, one that cannot be, one that is too long.
+    let strange: [&[u8]; 4] = [
+        &[1, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0],
+        &[7, 0, 0, 0],
+        &[63, 0, 0, 0],
+        &[64, 15, 255, 255],
+    ];
+    for bytes in strange {
+        let mut stream = connect(bytes);
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an end");
+        assert!(matches!(answer.first(), Some(3 | 10)), "{bytes:?} {answer:?}");
+    }
+    let ended = test(&server, "-n 1M");
+    assert_eq!(far_end(&ended).len(), 1, "{}", ended.stdout);
+    drop(silent);
+}
+
+#[test]
+fn a_server_that_stops_tells_its_clients() {
+    for way in ["", "-R", "-u", "-u -R"] {
+        let mut server = Server::native("-i 0.1");
+        let port = server.port;
+        let line = format!("-c 127.0.0.1 -p {port} -t {LONG} -i 0.1 -b 10m {way}");
+        let mut client = Program::native(&line);
+        client.line("0.00-");
+        server.program.line("0.00-");
+        // So much later there is a control connection.
+        client.line("1.00-");
+        server.program.signal(Signal::INT);
+        let ended = client.end();
+        let words = "the server ended the test: the server was told to stop";
+        assert!(ended.stderr.contains(words), "{way}: {}", ended.stderr);
+        assert_eq!(server.program.end().code(), Some(0));
+    }
+}
+
+#[test]
+fn an_interrupted_client_ends_the_servers_part() {
+    let mut server = Server::native("-i 0.1");
+    let port = server.port;
+    let line = format!("-c 127.0.0.1 -p {port} -t {LONG} -i 0.1 -u -R -b 10m");
+    let mut client = Program::native(&line);
+    client.line("1.00-");
+    client.signal(Signal::INT);
+    client.end();
+    // Otherwise the server goes on for the rest of the time: it has nobody to ask.
+    server.program.line(" total");
+}
