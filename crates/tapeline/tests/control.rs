@@ -47,10 +47,17 @@ fn a_client_shows_what_the_server_counted_in_every_mode() {
         let lines = far_end(&ended);
         assert_eq!(lines.len(), verbs.len(), "{arguments}: {}", ended.stdout);
         for (line, verb) in lines.iter().zip(verbs) {
-            assert!(line.contains(&format!("{verb} there")), "{arguments}: {line}");
+            assert!(
+                line.contains(&format!("{verb} there")),
+                "{arguments}: {line}"
+            );
             assert!(line.contains(" MiB in "), "{arguments}: {line}");
         }
-        assert!(ended.stdout.contains("\nclocks "), "{arguments}: {}", ended.stdout);
+        assert!(
+            ended.stdout.contains("\nclocks "),
+            "{arguments}: {}",
+            ended.stdout
+        );
     }
 }
 
@@ -61,7 +68,10 @@ fn datagrams_have_a_one_way_delay_with_a_bound() {
         let ended = test(&server, &format!("-u -n 500K -b 20m {way}"));
         let delay = ended.stdout.lines().find(|line| line.starts_with("delay "));
         let delay = delay.unwrap_or_else(|| panic!("{}", ended.stdout));
-        assert!(delay.contains(" ms ± ") && delay.contains(" est."), "{delay}");
+        assert!(
+            delay.contains(" ms ± ") && delay.contains(" est."),
+            "{delay}"
+        );
     }
 }
 
@@ -69,7 +79,11 @@ fn datagrams_have_a_one_way_delay_with_a_bound() {
 fn neither_end_is_recognised_against_its_will_or_under_another_name() {
     let server = Server::native("--no-control");
     let ended = test(&server, "-n 100K");
-    assert!(ended.stderr.contains("not shown that it is tapeline"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("not shown that it is tapeline"),
+        "{}",
+        ended.stderr
+    );
     assert_eq!(far_end(&ended).len(), 0);
     let server = Server::native("");
     let ended = test(&server, "-n 100K --no-control");
@@ -77,7 +91,11 @@ fn neither_end_is_recognised_against_its_will_or_under_another_name() {
     server.serves("");
     let server = Server::iperf("");
     let ended = test(&server, "-n 100K");
-    assert!(ended.stderr.contains("not shown that it is tapeline"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("not shown that it is tapeline"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -112,7 +130,10 @@ fn strangers_on_control_connections_disturb_nobody() {
         let mut stream = connect(bytes);
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("an end");
-        assert!(matches!(answer.first(), Some(3 | 10)), "{bytes:?} {answer:?}");
+        assert!(
+            matches!(answer.first(), Some(3 | 10)),
+            "{bytes:?} {answer:?}"
+        );
     }
     let ended = test(&server, "-n 1M");
     assert_eq!(far_end(&ended).len(), 1, "{}", ended.stdout);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, WallTime};
 use tapeline_report::{
-    ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, Measure, OneWayDelay, OtherEnd,
-    OtherFlow, OtherLimits, OtherWarning, Phase, Row, Span, Subject, TcpReceive, TcpSend, TcpState,
-    UdpReceive, UdpSend,
+    ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, Measure, OneWayDelay,
+    OtherEnd, OtherFlow, OtherLimits, OtherWarning, Phase, Row, Span, Subject, TcpReceive, TcpSend,
+    TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     ClockFit, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes,

@@ -46,11 +46,7 @@ pub(super) fn results(
     }
 }
 
-fn flow(
-    flows: &[KnownFlow],
-    row: &Row,
-    evidence: Option<FlowEvidence>,
-) -> Option<FlowResult> {
+fn flow(flows: &[KnownFlow], row: &Row, evidence: Option<FlowEvidence>) -> Option<FlowResult> {
     let Subject::Flow(tag) = row.subject else {
         return None;
     };

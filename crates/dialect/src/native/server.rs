@@ -272,7 +272,10 @@ impl<'a> Thread<'a> {
         if registered.is_err() {
             return;
         }
-        let strangers = self.connections.iter().filter(|(_, one)| one.control.is_unknown());
+        let strangers = self
+            .connections
+            .iter()
+            .filter(|(_, one)| one.control.is_unknown());
         let strangers: Vec<u64> = strangers.map(|(token, _)| *token).collect();
         if strangers.len() >= MOST_UNKNOWN {
             self.remove(strangers[0]);

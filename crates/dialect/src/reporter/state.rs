@@ -10,8 +10,8 @@ use tapeline_report::{Event, Phase, Row};
 use tapeline_sys::{HostCounters, set_timer_slack_minimal};
 
 use super::flow::{ActiveFlow, Told};
-use super::group::Group;
 use super::following::Followers;
+use super::group::Group;
 use super::jury::Jury;
 use super::{Command, FlowEnd, FlowStart, GroupKey, ReporterSettings};
 

@@ -17,8 +17,8 @@ pub use banner::{
 pub use connection::{ClientTest, Connected, ConnectionFlavour, InitialTcp, TosNote};
 pub use notice::{Notice, TrafficOperation};
 pub use other_end::{
-    ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow,
-    OtherLimits, OtherProgram, OtherProgress, OtherWarning,
+    ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd,
+    OtherFlow, OtherLimits, OtherProgram, OtherProgress, OtherWarning,
 };
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,

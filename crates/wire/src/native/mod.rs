@@ -18,4 +18,6 @@ pub use mark::{Mark, VERSIONS};
 pub use message::{
     ClockReply, FRAME_HEADER, Hello, MAX_BODY, Message, PREAMBLE, Program, Progress,
 };
-pub use results::{FlowResult, HostResult, LimitsResult, Results, TcpResult, TransitResult, WarningResult, Way};
+pub use results::{
+    FlowResult, HostResult, LimitsResult, Results, TcpResult, TransitResult, WarningResult, Way,
+};
