@@ -170,6 +170,7 @@ fn evidence(flow: &FlowResult, told: &LimitsResult) -> FlowEvidence {
             retransmits: tcp.and_then(|tcp| tcp.retransmits),
             datagrams: flow.packets.filter(|_| flow.datagrams),
             window_use: told.window_use,
+            buffer_use: told.buffer_use,
             congested_sends: told.congested_sends,
             queue_drops: told.queue_drops,
             grouped: told.grouped,

@@ -122,6 +122,7 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
             rate_reached: sender.rate.map(|rate| rate.reached),
             input_awaited_us: sender.input_awaited,
             window_use: sender.window_use,
+            buffer_use: sender.buffer_use,
             congested_sends: sender.congested_sends,
             queue_drops: sender.queue_drops,
             grouped: sender.grouped,

@@ -152,6 +152,9 @@ pub struct LimitsResult {
     /// Share of the receiver's window that a TCP sender used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_use: Option<f64>,
+    /// Share of the send buffer that it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_use: Option<f64>,
     /// Sends of datagrams that found the host's queues full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congested_sends: Option<u64>,
