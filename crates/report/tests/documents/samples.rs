@@ -301,6 +301,7 @@ fn two_tapelines() -> Sample {
                 flows: vec![OtherFlow {
                     total: total_there,
                     limits: OtherLimits::default(),
+                    evidence: None,
                 }],
                 ..OtherEnd::default()
             })),
