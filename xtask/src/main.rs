@@ -21,6 +21,7 @@ mod generate;
 mod levels;
 mod licences;
 mod line_limits;
+mod pictures;
 mod portability;
 mod readme;
 mod schema;
@@ -41,6 +42,7 @@ usage: cargo xtask COMMAND
   generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
                      below FOLDER (target/share), as they are installed below
                      /usr/local/share; and docs/schema
+  pictures           take the pictures of the documentation, with chromium
   dist               build target/dist/tapeline and, without any library,
                      target/dist/tapeline-static
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Some((&"check", [])) => Ok(ci::check()),
         Some((&"ci", [])) => Ok(ci::all()),
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
+        Some((&"pictures", [])) => passed(pictures::take()),
         Some((&"dist", [])) => passed(dist::build()),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),

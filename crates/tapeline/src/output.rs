@@ -34,13 +34,13 @@ pub(crate) fn open(
     opened.map_err(|error| refusal(style, path, &error))
 }
 
-/// Whether a form is written at once, when the test is over: files of it are replaced.
+/// Whether a form is written at once, when a test is over: files of it are replaced.
 pub(crate) fn is_whole(style: TextStyle, role: Role) -> bool {
-    let whole = matches!(
-        style,
-        TextStyle::Document(DocumentForm::Json | DocumentForm::Csv)
-    );
-    whole && role == Role::Client
+    match style {
+        TextStyle::Document(DocumentForm::Html) => true,
+        TextStyle::Document(DocumentForm::Json | DocumentForm::Csv) => role == Role::Client,
+        _ => false,
+    }
 }
 
 /// Whether a file can take the place of what is there; devices and pipes are written to.

@@ -28,6 +28,8 @@ pub enum DocumentForm {
     Stream,
     /// `--csv`: a row for each flow and interval.
     Csv,
+    /// `--html`: a page.
+    Html,
 }
 
 /// A form that goes to a file of its own.

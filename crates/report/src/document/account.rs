@@ -409,9 +409,9 @@ impl Tale {
             one.receiver.loss(sender)
         });
         if let Some(origin) = origin {
-            udp.lost_network = origin.network;
-            udp.lost_receiver_host = origin.receiver_host;
-            udp.lost_sender_host = origin.sender_host;
+            udp.lost_network = origin.network.or(udp.lost_network);
+            udp.lost_receiver_host = origin.receiver_host.or(udp.lost_receiver_host);
+            udp.lost_sender_host = origin.sender_host.or(udp.lost_sender_host);
         }
     }
 
@@ -444,16 +444,30 @@ impl Tale {
         }
     }
 
-    /// Processor use of the sending and of the receiving end.
+    /// Processor use of the sending and of the receiving end, percent of one processor: of the
+    /// process where it is told, else of its busiest traffic thread.
     fn processors(&self, sends: bool) -> (Option<f64>, Option<f64>) {
-        let percent = |cpu: CpuUse| (cpu.total * 1e3).round() / 1e3;
+        let percent = |cpu: CpuUse| cpu.total;
+        let judged = self.judgements.iter().find(|one| one.local_sends == sends);
+        let busy = |sender: bool| {
+            let judged = judged?;
+            let host = if sender {
+                judged.sender.host
+            } else {
+                judged.receiver.host
+            };
+            host.busy.map(|share| 100.0 * share)
+        };
         let end = self.end.as_ref();
-        let own = end.map(|end| percent(end.cpu));
+        let own = end.map(|end| percent(end.cpu)).or_else(|| busy(sends));
         let peer = self
             .other_cpu
             .or(end.and_then(|end| end.peer_cpu))
             .map(percent);
-        if sends { (own, peer) } else { (peer, own) }
+        let peer = peer.or_else(|| busy(!sends));
+        let rounded = |value: Option<f64>| value.map(|value| (value * 1e3).round() / 1e3);
+        let (sender, receiver) = if sends { (own, peer) } else { (peer, own) };
+        (rounded(sender), rounded(receiver))
     }
 
     fn enter_processors(&self, sum: &mut Sum) {

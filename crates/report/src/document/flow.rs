@@ -227,14 +227,15 @@ impl UdpReceiver {
         let lost = receive.lost + behind;
         let sent = receive.total + behind;
         let own = counter == Counter::Tapeline;
-        let in_host = receive.lost_in_host;
+        // Of nothing, nothing was lost anywhere; an iperf report's loss may hide behind repeats.
+        let part = (own && lost == 0).then_some(0);
         Self {
             packets: Some(receive.received),
             lost: Some(lost),
             lost_percent: (sent > 0).then(|| 100.0 * lost as f64 / sent as f64),
-            lost_network: None,
-            lost_receiver_host: in_host,
-            lost_sender_host: None,
+            lost_network: part,
+            lost_receiver_host: receive.lost_in_host.or(part),
+            lost_sender_host: part,
             duplicates: own.then_some(receive.duplicates),
             reordered: own.then_some(receive.reordered),
             out_of_order: Some(receive.out_of_order),

@@ -3,8 +3,8 @@
 //! ```text
 //! Event ─► Assembler ─► Step ─┬─ DocumentJson    a document for each test (--json)
 //!              │              ├─ DocumentStream  a line for each event (--json-stream)
-//!            Tale             └─ DocumentCsv     a row for each flow and interval (--csv)
-//!        one test so far
+//!            Tale             ├─ DocumentCsv     a row for each flow and interval (--csv)
+//!        one test so far      └─ DocumentHtml    a page for each test (--html)
 //! ```
 //!
 //! The names of all members are published: they are part of [`SCHEMA`], whose number rises
@@ -15,6 +15,7 @@ mod assembler;
 mod csv;
 mod delay;
 mod flow;
+mod html;
 mod interval;
 mod json;
 mod report;
@@ -27,6 +28,7 @@ pub use assembler::{Assembler, Occasion, Planned, PlannedLimit, Step};
 pub use csv::DocumentCsv;
 pub use delay::{DelayClock, DelaySummary, OneWayDelay};
 pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, UdpReceiver};
+pub use html::DocumentHtml;
 pub use interval::{CountedBy, Interval};
 pub use json::DocumentJson;
 pub use report::{

@@ -12,6 +12,7 @@ use crate::model::{
     self, ClientBanner, ConnectTimes, Connected, ControlConnected, CpuUse, Judgement, Measure,
     Notice, Phase, Row, Severity, Subject, TestEnd, TestStart, Warning,
 };
+use crate::native;
 
 /// Intervals that a document can have; a test of ten thousand flows has them in a minute.
 const MOST_INTERVALS: usize = 1 << 19;
@@ -218,6 +219,12 @@ impl Tale {
         }
         if row.phase == Phase::Total {
             flow.total = Some(row.clone());
+            if let Some(said) = native::clock_errors(row) {
+                self.warn(warning(
+                    WarningId::ClocksDisagree,
+                    (Severity::Warning, said),
+                ));
+            }
             return None;
         }
         let interval = Interval::of(tag.id.0, flow.direction, time(row.ended), row);

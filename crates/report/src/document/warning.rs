@@ -51,6 +51,7 @@ names! {
     Other "other",
     StartTime "start-time",
     ClocksCompared "clocks-compared",
+    ClocksDisagree "clocks-disagree",
     TurnedAway "turned-away",
     TestFailed "test-failed",
 }

@@ -19,6 +19,7 @@ mod warning;
 pub use finding::{finding_words, limit_words};
 pub(crate) use setup::{shown, shown_address};
 pub use text::NativeText;
+pub(crate) use text::clock_errors;
 pub(crate) use timing::{clock_check, start_delay};
 pub use trial::{TrialPart, TrialReport, TrialResult};
 pub(crate) use warning::sentence;

@@ -287,7 +287,7 @@ impl NativeText {
 }
 
 /// Stamps that contradict each other, at the end of a test.
-fn clock_errors(row: &Row) -> Option<String> {
+pub(crate) fn clock_errors(row: &Row) -> Option<String> {
     let (Subject::Flow(tag), Phase::Total) = (row.subject, row.phase) else {
         return None;
     };

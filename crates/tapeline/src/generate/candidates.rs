@@ -43,7 +43,7 @@ pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
         Id::WorkingLoad => words(&["up", "down", "bidir"]),
         Id::LocalOnly => words(&["0", "1"]),
         Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
-        Id::FileInput | Id::Output | Id::Json | Id::JsonStream | Id::DocumentCsv => {
+        Id::FileInput | Id::Output | Id::Json | Id::JsonStream | Id::DocumentCsv | Id::Html => {
             Candidates::Files
         }
         Id::Client | Id::SsmHost => Candidates::Hosts,

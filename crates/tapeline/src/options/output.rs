@@ -72,6 +72,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "That is: a processor, a socket buffer or window, the pacing; surely or likely, as the \
              verdict at the end says.",
         ),
+    OptionSpec::new(Id::Html, None, "html")
+        .value("FILE")
+        .only(Personalities::Native)
+        .help(Group::Output, "a page with charts, which opens offline")
+        .details("A server's page is that of its last test."),
     OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
         .value("LETTERS")
         .variable(18, "IPERF_REPORTEXCLUDE")

@@ -30,7 +30,7 @@ pub(crate) enum OptionId {
     Peer, Omit, MaxTests, OneAtATime, NoControl,
     // output
     Enhanced, Format, ReportStyle, ReportExclude, SumOnly, SumDstIp, HideIps, Utc, Output,
-    Json, JsonStream, DocumentCsv, FailIfLimited, ReportStructs, Help, Version,
+    Json, JsonStream, DocumentCsv, Html, FailIfLimited, ReportStructs, Help, Version,
 }
 
 /// Whether an option takes a value.

@@ -142,6 +142,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::JsonStream => shown::document(settings, given, DocumentForm::Stream, log)?,
         Id::DocumentCsv => shown::document(settings, given, DocumentForm::Csv, log)?,
         Id::FailIfLimited => settings.presentation.fail_if_limited = true,
+        Id::Html => shown::document(settings, given, DocumentForm::Html, log)?,
         Id::SuggestWindowSize => {
             log.say(CliMessage::err(
                 "The -W option is not available in this release",

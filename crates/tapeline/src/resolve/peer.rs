@@ -146,6 +146,7 @@ fn is_known(id: Id) -> bool {
             | Id::JsonStream
             | Id::DocumentCsv
             | Id::FailIfLimited
+            | Id::Html
     )
 }
 

@@ -2,7 +2,9 @@
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
-use tapeline_report::document::{DocumentCsv, DocumentJson, DocumentStream, Occasion};
+use tapeline_report::document::{
+    DocumentCsv, DocumentHtml, DocumentJson, DocumentStream, Occasion,
+};
 use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
 
 use super::printer::{Printer, iperf3_renderer, terminal};
@@ -37,7 +39,7 @@ impl Outputs {
                 ExitCode::Failure
             })?;
             let mut renderer = renderer(style, presentation, interval, occasion);
-            if path.is_some() && output::is_whole(style, role) {
+            if path.is_some() && role == Role::Client && output::is_whole(style, role) {
                 renderer = Box::new(AtTheEnd {
                     inner: renderer,
                     kept: Output::default(),
@@ -121,6 +123,7 @@ fn renderer(
                 DocumentForm::Json => Box::new(DocumentJson::new(occasion)),
                 DocumentForm::Stream => Box::new(DocumentStream::new(occasion)),
                 DocumentForm::Csv => Box::new(DocumentCsv::new(occasion)),
+                DocumentForm::Html => Box::new(DocumentHtml::new(occasion)),
             }
         }
     }

@@ -342,6 +342,7 @@ fn every_option_is_tested() {
             Id::JsonStream,
             Id::DocumentCsv,
             Id::FailIfLimited,
+            Id::Html,
             Id::ZeroCopy,
             Id::Pacing,
         ])
@@ -386,6 +387,9 @@ fn results_go_to_programs_in_several_forms_at_once() {
         path: path.into(),
     });
     assert_eq!(both.files, files);
+    let page = shown("--html /tmp/a");
+    assert_eq!(page.style, TextStyle::Native);
+    assert_eq!(page.files[0].form, DocumentForm::Html);
     let mixed = shown("--json-stream --csv=/tmp/b");
     assert_eq!(mixed.style, TextStyle::Document(DocumentForm::Stream));
     for wrong in [
