@@ -45,14 +45,31 @@ fn keep(program: &Path, name: &str) -> Result<()> {
     let to = Path::new(FOLDER).join(name);
     let failed = |error| format!("{}: {error}", to.display());
     std::fs::create_dir_all(FOLDER).map_err(failed)?;
+    let content = std::fs::read(program).map_err(failed)?;
+    if has_symbols(&content) {
+        return Err(format!("{}: not stripped", program.display()));
+    }
     let size = std::fs::copy(program, &to).map_err(failed)?;
     println!("{}: {:.2} MB", to.display(), size as f64 / 1e6);
     Ok(())
 }
 
+/// Whether an ELF file has a table of symbols that nobody needs to run it: profile overrides for
+/// the program's own package undo `strip`.
+fn has_symbols(program: &[u8]) -> bool {
+    const SECTION: &[u8] = b"\0.symtab\0";
+    program.windows(SECTION.len()).any(|bytes| bytes == SECTION)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn symbols_are_found_by_the_name_of_their_section() {
+        assert!(has_symbols(b"\0.text\0.symtab\0.strtab\0"));
+        assert!(!has_symbols(b"\0.text\0.dynsym\0"));
+    }
 
     #[test]
     fn cargo_says_where_it_builds() {
