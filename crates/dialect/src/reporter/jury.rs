@@ -25,6 +25,8 @@ struct Case {
     transport: Transport,
     sender: Option<SenderEvidence>,
     receiver: Option<ReceiverEvidence>,
+    /// What an iperf 2 server reports, in place of a receiver that tells more.
+    reported: Option<ReceiverEvidence>,
 }
 
 /// Collects evidence, and judges.
@@ -52,6 +54,7 @@ impl Jury {
             transport,
             sender: None,
             receiver: None,
+            reported: None,
         });
         case.flows.push(tag);
         case.add(evidence);
@@ -124,14 +127,12 @@ impl Jury {
         let same = |known: &FlowTag| known.id == tag.id;
         let sent = self.cases.iter_mut().filter(|((_, sends), _)| *sends);
         for (_, case) in sent.filter(|(_, case)| case.flows.iter().any(same)) {
-            let lost = case
-                .receiver
-                .and_then(|receiver| receiver.lost)
-                .unwrap_or(0);
-            let expected = case.receiver.and_then(|receiver| receiver.expected);
-            let receiver = case.receiver.get_or_insert_default();
-            receiver.lost = Some(lost + told.lost);
-            receiver.expected = Some(expected.unwrap_or(0) + told.total);
+            let flow = ReceiverEvidence {
+                expected: Some(told.total),
+                lost: Some(told.lost),
+                ..ReceiverEvidence::default()
+            };
+            case.reported = Some(case.reported.map_or(flow, |known| known.merge(flow)));
         }
     }
 
@@ -248,7 +249,7 @@ fn tag_of(row: &Row) -> Option<FlowTag> {
 
 fn judge((_, local_sends): CaseKey, case: Case) -> Event {
     let sender = case.sender.unwrap_or_default();
-    let receiver = case.receiver.unwrap_or_default();
+    let receiver = case.receiver.or(case.reported).unwrap_or_default();
     let verdict = match case.transport {
         Transport::Tcp => judge_stream(&sender, &receiver),
         Transport::Udp => judge_datagrams(&sender, &receiver),
@@ -350,6 +351,13 @@ mod tests {
         ended(&mut jury, sent(1));
         ended(&mut jury, sent(2));
         assert_eq!(jury.idle(), []);
+        for (id, lost) in [(1, 300), (2, 200)] {
+            let report = Event::ServerReport {
+                row: received(id, lost),
+                enhanced: false,
+            };
+            assert_eq!(jury.hear(&report), []);
+        }
         let flows = [(1, 300), (2, 200)].map(|(id, lost)| OtherFlow {
             total: received(id, lost),
             limits: OtherLimits {

@@ -81,7 +81,7 @@ fn by_loss(lost: u64, loss: LossOrigin, receiver: &ReceiverEvidence) -> Verdict 
     ));
     // Of a host's drops before its sockets some may be others'.
     let largest = network.max(in_receiver).max(in_sender);
-    let certainty = if 2 * largest >= lost && loss.sender_host.is_some() {
+    let certainty = if largest.saturating_mul(2) >= lost && loss.sender_host.is_some() {
         Certainty::High
     } else {
         Certainty::Medium

@@ -104,22 +104,26 @@ impl SenderEvidence {
     pub fn merge(self, other: Self) -> Self {
         Self {
             host: self.host.worse(other.host),
-            micros: self.micros + other.micros,
+            micros: self.micros.saturating_add(other.micros),
             rate: both(self.rate, other.rate, |a, b| RateTarget {
                 asked: a.asked + b.asked,
                 reached: a.reached + b.reached,
             }),
-            input_awaited: both(self.input_awaited, other.input_awaited, |a, b| a + b),
+            input_awaited: both(self.input_awaited, other.input_awaited, u64::saturating_add),
             stream: both(self.stream, other.stream, |a, b| StreamTimes {
-                busy: a.busy + b.busy,
-                receive_window: a.receive_window + b.receive_window,
-                send_buffer: a.send_buffer + b.send_buffer,
+                busy: a.busy.saturating_add(b.busy),
+                receive_window: a.receive_window.saturating_add(b.receive_window),
+                send_buffer: a.send_buffer.saturating_add(b.send_buffer),
             }),
-            retransmits: both(self.retransmits, other.retransmits, |a, b| a + b),
-            datagrams: both(self.datagrams, other.datagrams, |a, b| a + b),
+            retransmits: both(self.retransmits, other.retransmits, u64::saturating_add),
+            datagrams: both(self.datagrams, other.datagrams, u64::saturating_add),
             window_use: larger(self.window_use, other.window_use),
             buffer_use: larger(self.buffer_use, other.buffer_use),
-            congested_sends: both(self.congested_sends, other.congested_sends, |a, b| a + b),
+            congested_sends: both(
+                self.congested_sends,
+                other.congested_sends,
+                u64::saturating_add,
+            ),
             // Flows of one host see the same counter.
             queue_drops: both(self.queue_drops, other.queue_drops, u64::max),
             grouped: self.grouped || other.grouped,
@@ -156,13 +160,13 @@ impl ReceiverEvidence {
     pub fn merge(self, other: Self) -> Self {
         Self {
             host: self.host.worse(other.host),
-            expected: both(self.expected, other.expected, |a, b| a + b),
-            lost: both(self.lost, other.lost, |a, b| a + b),
+            expected: both(self.expected, other.expected, u64::saturating_add),
+            lost: both(self.lost, other.lost, u64::saturating_add),
             socket_drops: both(self.socket_drops, other.socket_drops, |a, b| {
                 if self.shares_socket && other.shares_socket {
                     a.max(b)
                 } else {
-                    a + b
+                    a.saturating_add(b)
                 }
             }),
             shares_socket: self.shares_socket && other.shares_socket,
