@@ -1,0 +1,164 @@
+//! Faults 1 to 6 and 9: connections that say nothing, or nothing that means anything.
+
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::set_socket_linger;
+
+use crate::Fault;
+use crate::iperf2_tcp::{MODES, order};
+use crate::iperf3::cookie;
+use crate::subject::{AFTER_DEADLINE, SOON, Subject, is_closed, noise};
+use crate::vitals::cpu_time;
+
+pub(crate) const FAULTS: &[Fault] = &[
+    ("1 random first bytes", random_first_bytes),
+    ("2 one byte, then silence", one_byte_then_silence),
+    ("3 5000 idle connections", idle_connections),
+    ("4 connections that are reset at once", resets),
+    ("5 connect and close from 8 threads", connect_and_close),
+    ("6 300 connections and 64 descriptors", few_descriptors),
+    ("9 half close after the first message", half_closes),
+];
+
+/// Connections beyond the first message that one foreign source may hold.
+const MOST_OF_ONE_SOURCE: usize = 256;
+
+fn random_first_bytes() {
+    let subject = Subject::new();
+    let mut held = Vec::new();
+    for (seed, length) in [1, 2, 3, 4, 12, 23, 24, 36, 37, 38, 64, 100, 255, 256, 1470, 9000]
+        .into_iter()
+        .cycle()
+        .take(96)
+        .enumerate()
+    {
+        let mut next = noise(seed as u64);
+        let bytes: Vec<u8> = match seed % 4 {
+            0 => vec![0; length],
+            1 => vec![0xff; length],
+            // As a cookie begins.
+            2 => (0..length).map(|_| b'a' + next() % 26).collect(),
+            _ => (0..length).map(|_| next()).collect(),
+        };
+        let mut stream = subject.connect();
+        // The server may close meanwhile.
+        let _ = stream.write_all(&bytes);
+        if seed % 2 == 0 {
+            held.push(stream);
+        }
+    }
+    subject.serves();
+    drop(held);
+    subject.recovers(AFTER_DEADLINE);
+}
+
+fn one_byte_then_silence() {
+    let subject = Subject::new();
+    let silent: Vec<TcpStream> = (0..200)
+        .map(|number| {
+            let mut stream = subject.connect();
+            let byte: &[u8] = match number % 4 {
+                0 => &[],
+                1 => &[0x40],
+                2 => b"a",
+                _ => &[0],
+            };
+            stream.write_all(byte).expect("a byte");
+            stream
+        })
+        .collect();
+    subject.serves();
+    assert!(silent.iter().all(is_closed), "dropped within 30 s");
+    subject.recovers(SOON);
+}
+
+fn idle_connections() {
+    let subject = Subject::public();
+    let idle: Vec<TcpStream> = (0..5000).map(|_| subject.connect()).collect();
+    // A client behind them: all of them have been accepted by then.
+    subject.serves();
+    let now = subject.vitals().descriptors;
+    let most = subject.baseline().descriptors + MOST_OF_ONE_SOURCE;
+    assert!(now <= most + 16, "{now} descriptors for {most}");
+    drop(idle);
+    subject.recovers(SOON);
+    // A source that is trusted keeps what it opens.
+    let subject = Subject::new();
+    let idle: Vec<TcpStream> = (0..5000).map(|_| subject.connect()).collect();
+    subject.serves();
+    drop(idle);
+    subject.recovers(SOON);
+}
+
+fn reset(stream: TcpStream) {
+    set_socket_linger(&stream, Some(Duration::ZERO)).expect("linger");
+    drop(stream);
+}
+
+fn resets() {
+    let subject = Subject::new();
+    for count in [1, 30, 5000] {
+        for _ in 0..count {
+            reset(subject.connect());
+        }
+        subject.recovers(SOON);
+    }
+}
+
+fn connect_and_close() {
+    let subject = Subject::new();
+    let (over, made) = (AtomicBool::new(false), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                // Addresses of closed connections are taken for a minute.
+                while !over.load(Ordering::Relaxed) && made.load(Ordering::Relaxed) < 10_000 {
+                    if let Ok(stream) = TcpStream::connect(subject.address()) {
+                        drop(stream);
+                    }
+                    made.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| subject.serves()));
+        over.store(true, Ordering::Relaxed);
+        if let Err(complaint) = served {
+            std::panic::resume_unwind(complaint);
+        }
+    });
+    subject.recovers(SOON);
+}
+
+fn few_descriptors() {
+    let subject = Subject::by_shell("ulimit -n 64; exec TAPELINE -s -p PORT");
+    let held: Vec<TcpStream> = (0..300).map(|_| subject.connect()).collect();
+    let (began, before) = (Instant::now(), cpu_time(subject.process().id()));
+    std::thread::sleep(Duration::from_secs(2));
+    let spent = cpu_time(subject.process().id()).saturating_sub(before);
+    assert!(spent < began.elapsed() / 2, "{spent:?} while full");
+    drop(held);
+    subject.recovers(SOON);
+}
+
+fn half_closes() {
+    let subject = Subject::new();
+    let mut messages: Vec<Vec<u8>> = MODES.map(|mode| order(mode, 1)).into();
+    messages.push(cookie(9).to_vec());
+    let held: Vec<TcpStream> = messages
+        .iter()
+        .cycle()
+        .take(30)
+        .map(|message| {
+            let mut stream = subject.connect();
+            stream.write_all(message).expect("a message");
+            stream.shutdown(Shutdown::Write).expect("half a close");
+            stream
+        })
+        .collect();
+    subject.serves();
+    drop(held);
+    subject.recovers(AFTER_DEADLINE);
+}

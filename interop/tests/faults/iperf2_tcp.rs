@@ -1,0 +1,194 @@
+//! Faults 10 to 14: orders of iperf 2's clients that are cut, absurd, or not kept.
+
+use std::io::{ErrorKind, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use tapeline_wire::iperf2::{
+    Amount, Bounceback, PeerVersion, PermitKey, TcpClientHeader, TestMode, Ticks,
+};
+
+use crate::Fault;
+use crate::subject::{AFTER_DEADLINE, Honest, SOON, Subject, extremes, is_closed};
+use interop::Program;
+
+pub(crate) const FAULTS: &[Fault] = &[
+    ("10 cut headers of every length", cut_headers),
+    ("11 header fields at their extremes", header_extremes),
+    ("12 keys and bounce-back sizes at their extremes", length_extremes),
+    ("13 a dual test of 1000 connections back", connect_backs),
+    ("14 reverse tests that never read", unread_reverse_tests),
+    ("14 promised data that never comes", promised_data),
+];
+
+/// Who sends, in every arrangement.
+pub(crate) const MODES: [TestMode; 5] = [
+    TestMode::Normal,
+    TestMode::Reverse,
+    TestMode::FullDuplex,
+    TestMode::Dual,
+    TestMode::Tradeoff,
+];
+
+/// Words of a header that are looked at.
+const WORDS: usize = 32;
+
+fn header(mode: TestMode, seconds: u32) -> TcpClientHeader {
+    TcpClientHeader {
+        mode,
+        // Nobody listens there: connections back are refused.
+        port: 9,
+        amount: Amount::Time(Ticks(seconds * 100)),
+        version: Some(PeerVersion::IPERF_2_2_1),
+        ..TcpClientHeader::default()
+    }
+}
+
+/// A client's first message.
+pub(crate) fn order(mode: TestMode, seconds: u32) -> Vec<u8> {
+    encoded(&header(mode, seconds))
+}
+
+fn encoded(header: &TcpClientHeader) -> Vec<u8> {
+    let mut message = Vec::new();
+    header.encode(&mut message);
+    message
+}
+
+fn cut_headers() {
+    let subject = Subject::new();
+    let mut held = Vec::new();
+    for mode in MODES {
+        let message = order(mode, 1);
+        for length in 0..message.len() {
+            let mut stream = subject.connect();
+            stream.write_all(&message[..length]).expect("a part");
+            held.push(stream);
+        }
+    }
+    subject.serves();
+    drop(held);
+    subject.recovers(SOON);
+}
+
+/// Sends each message on a connection of its own, all held until an honest client has been served,
+/// which comes behind them.
+fn bombard(subject: &Subject, messages: impl Iterator<Item = Vec<u8>>) {
+    let held: Vec<TcpStream> = messages
+        .map(|message| {
+            let mut stream = subject.connect();
+            let _ = stream.write_all(&message);
+            let _ = stream.write_all(&[b'7'; 1000]);
+            stream
+        })
+        .collect();
+    subject.serves();
+    drop(held);
+}
+
+fn header_extremes() {
+    let subject = Subject::new();
+    for mode in MODES {
+        let message = order(mode, 1);
+        bombard(&subject, extremes(&message, WORDS));
+    }
+    subject.recovers(AFTER_DEADLINE);
+}
+
+/// Clients of a server that wants a key.
+pub(crate) const KEYED: &[Honest] = &[(Program::TapelineAsIperf, "-n 100K --permit-key=sesame")];
+
+fn length_extremes() {
+    let subject = Subject::new();
+    let mut request = vec![0x31; 200];
+    Bounceback {
+        request_size: 200,
+        reply_size: Some(200),
+        id: 1,
+        ..Bounceback::default()
+    }
+    .write(&mut request);
+    bombard(&subject, extremes(&request, 16));
+    subject.recovers(AFTER_DEADLINE);
+
+    let subject = Subject::serving("--permit-key=sesame --permit-key-timeout 0", KEYED);
+    let keyed = encoded(&TcpClientHeader {
+        permit_key: PermitKey::new(b"sesame").ok(),
+        ..header(TestMode::Normal, 1)
+    });
+    let at = keyed.len() - b"sesame".len() - 2;
+    let lengths = [0_u16, 1, 3, 4, 5, 7, 127, 128, 129, 255, 32_767, 65_535];
+    bombard(
+        &subject,
+        lengths.into_iter().map(|length| {
+            let mut message = keyed.clone();
+            message[at..at + 2].copy_from_slice(&length.to_be_bytes());
+            message
+        }),
+    );
+    subject.recovers(AFTER_DEADLINE);
+}
+
+fn connect_backs() {
+    let subject = Subject::public();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let message = encoded(&TcpClientHeader {
+        threads: 1000,
+        port: listener.local_addr().expect("its address").port(),
+        ..header(TestMode::Dual, 1)
+    });
+    let one_by_one = encoded(&TcpClientHeader {
+        port: listener.local_addr().expect("its address").port(),
+        ..header(TestMode::Dual, 1)
+    });
+    let mut held = Vec::new();
+    for number in 0..1000 {
+        let mut stream = subject.connect();
+        let _ = stream.write_all(if number < 500 { &message } else { &one_by_one });
+        held.push(stream);
+    }
+    drop(held);
+    subject.recovers(AFTER_DEADLINE);
+    listener.set_nonblocking(true).expect("a look");
+    let mut count = 0;
+    loop {
+        match listener.accept() {
+            Ok(_) => count += 1,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(_) => {}
+        }
+    }
+    assert!(count <= 128, "{count} connections back");
+}
+
+fn unread_reverse_tests() {
+    let subject = Subject::new();
+    let held: Vec<TcpStream> = (0..50)
+        .map(|_| {
+            let mut stream = subject.connect();
+            stream
+                .write_all(&order(TestMode::Reverse, 2))
+                .expect("an order");
+            stream
+        })
+        .collect();
+    subject.serves();
+    // Nobody has closed: the tests end by the server's clock.
+    subject.recovers(AFTER_DEADLINE);
+    drop(held);
+}
+
+fn promised_data() {
+    let subject = Subject::public();
+    let held: Vec<TcpStream> = (0..12)
+        .map(|_| {
+            let mut stream = subject.connect();
+            stream
+                .write_all(&order(TestMode::Normal, 2))
+                .expect("an order");
+            stream
+        })
+        .collect();
+    subject.serves();
+    assert!(held.iter().all(is_closed), "idle tests end");
+    subject.recovers(SOON);
+}

@@ -1,0 +1,172 @@
+//! Faults 15 to 18: datagrams of sources that nobody has vouched for.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use tapeline_base::BitRate;
+use tapeline_wire::iperf2::{
+    Amount, DatagramStamp, PeerVersion, Rate, TestMode, Ticks, UdpClientHeader,
+};
+
+use crate::Fault;
+use crate::subject::{AFTER_DEADLINE, SOON, Subject, noise};
+
+pub(crate) const FAULTS: &[Fault] = &[
+    ("15 first datagrams from 3000 ports", many_sources),
+    ("16 orders of unverified sources", unverified_orders),
+    ("17 final datagrams of unknown sessions", unknown_ends),
+    ("17 reports of short flows", short_flows),
+    ("18 random datagrams", random_datagrams),
+];
+
+/// Time in which an answer that should not come would come.
+const WATCH: Duration = Duration::from_millis(700);
+
+/// A first datagram of `length` bytes.
+fn first(mode: TestMode, length: usize) -> Vec<u8> {
+    let mut datagram = vec![0; length];
+    UdpClientHeader {
+        mode,
+        port: 9,
+        amount: Amount::Time(Ticks(6000)),
+        rate: Rate::Bits(BitRate(20_000_000)),
+        version: Some(PeerVersion::IPERF_2_2_1),
+        ..UdpClientHeader::default()
+    }
+    .write(&mut datagram);
+    stamp(&mut datagram, 1);
+    datagram
+}
+
+fn stamp(datagram: &mut [u8], id: i64) {
+    DatagramStamp {
+        id,
+        ..DatagramStamp::default()
+    }
+    .write_16(datagram);
+}
+
+/// Bytes that have come to a socket, and those that still come.
+fn received(socket: &UdpSocket, watch: Duration) -> usize {
+    socket.set_read_timeout(Some(watch)).expect("a timeout");
+    let mut buffer = vec![0; 65_536];
+    let mut bytes = 0;
+    loop {
+        match socket.recv(&mut buffer) {
+            Ok(count) => bytes += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return bytes,
+            Err(_) => {}
+        }
+        if bytes > 1 << 20 {
+            return bytes;
+        }
+    }
+}
+
+/// Asserts that no socket has got more than `times` what it has sent.
+fn assert_no_amplification(sources: &[(UdpSocket, usize)], times: usize, what: &str) {
+    for (number, (socket, sent)) in sources.iter().enumerate() {
+        // All have been waiting while the first was watched.
+        let watch = if number == 0 { WATCH } else { Duration::from_millis(1) };
+        let got = received(socket, watch);
+        assert!(got <= times * sent, "{what}: {got} bytes for {sent}");
+    }
+}
+
+fn many_sources() {
+    let subject = Subject::public();
+    let message = first(TestMode::Normal, 1470);
+    let before = subject.baseline().threads;
+    let mut most = 0;
+    let held: Vec<UdpSocket> = (0..3000)
+        .map(|number| {
+            let socket = subject.datagrams();
+            socket.send(&message).expect("a datagram");
+            if number % 100 == 0 {
+                most = most.max(subject.vitals().threads);
+            }
+            socket
+        })
+        .collect();
+    subject.serves();
+    most = most.max(subject.vitals().threads);
+    assert!(most <= before + 16, "{most} threads, {before} before");
+    subject.recovers(AFTER_DEADLINE);
+    drop(held);
+}
+
+fn unverified_orders() {
+    let subject = Subject::public();
+    let modes = [
+        TestMode::Reverse,
+        TestMode::FullDuplex,
+        TestMode::Dual,
+        TestMode::Tradeoff,
+    ];
+    let sources: Vec<(UdpSocket, usize)> = modes
+        .into_iter()
+        .cycle()
+        .take(50)
+        .map(|mode| {
+            let socket = subject.datagrams();
+            let message = first(mode, 1470);
+            socket.send(&message).expect("a datagram");
+            (socket, message.len())
+        })
+        .collect();
+    subject.serves();
+    assert_no_amplification(&sources, 3, "orders");
+    subject.recovers(AFTER_DEADLINE);
+}
+
+fn unknown_ends() {
+    let subject = Subject::public();
+    let sources: Vec<(UdpSocket, usize)> = (0..50)
+        .map(|number| {
+            let socket = subject.datagrams();
+            let mut message = vec![0; 16 + number * 20];
+            stamp(&mut message, -100);
+            socket.send(&message).expect("a datagram");
+            (socket, message.len())
+        })
+        .collect();
+    subject.serves();
+    assert_no_amplification(&sources, 1, "ends");
+    subject.recovers(SOON);
+}
+
+fn short_flows() {
+    let subject = Subject::public();
+    let sources: Vec<(UdpSocket, usize)> = (0..20)
+        .map(|_| {
+            let socket = subject.datagrams();
+            let mut message = vec![0; 16];
+            let mut sent = 0;
+            for number in [1, 2, -3, -3, -3, -3, -3] {
+                stamp(&mut message, number);
+                sent += socket.send(&message).expect("a datagram");
+            }
+            (socket, sent)
+        })
+        .collect();
+    subject.serves();
+    assert_no_amplification(&sources, 3, "reports");
+    subject.recovers(AFTER_DEADLINE);
+}
+
+fn random_datagrams() {
+    let subject = Subject::public();
+    let sources: Vec<(UdpSocket, usize)> = (0..650)
+        .map(|seed| {
+            let mut next = noise(seed);
+            let message: Vec<u8> = (0..seed % 65).map(|_| next()).collect();
+            let socket = subject.datagrams();
+            let sent = socket.send(&message).expect("a datagram");
+            (socket, sent)
+        })
+        .collect();
+    subject.serves();
+    assert_no_amplification(&sources, 1, "noise");
+    subject.recovers(AFTER_DEADLINE);
+}
