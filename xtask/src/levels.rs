@@ -122,6 +122,14 @@ const LEVELS: [Level; 5] = [
                 only: None,
                 threads: Some(2),
             },
+            // Brings its own number of threads.
+            Run {
+                packages: &["interop"],
+                features: &[],
+                programs: &["faults"],
+                only: None,
+                threads: None,
+            },
         ],
     },
     Level {

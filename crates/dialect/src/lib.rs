@@ -18,6 +18,7 @@ mod iperf2;
 mod iperf3;
 mod native;
 mod plan;
+mod policy;
 mod reporter;
 
 pub use context::Interruption;
@@ -28,9 +29,9 @@ pub use iperf3::{
 };
 pub use plan::{
     AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, FairQueuePlan,
-    FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, LoadDirection, MarkovChain,
-    Payload, Personality, RetryPlan, ServedProtocols, ServedTransports, ServerKey, ServerPlan,
-    Shape, SocketPlan, StartTime, WorkingLoad,
+    FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, Limits, LoadDirection,
+    MarkovChain, Network, Networks, Payload, Personality, RetryPlan, ServedProtocols,
+    ServedTransports, ServerKey, ServerPlan, Shape, SocketPlan, StartTime, WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
 pub use tapeline_engine::{Precision, Technique, Techniques};

@@ -9,7 +9,7 @@ use tapeline_sys::{Interest, SystemClock, TcpConn};
 
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
+use crate::work::{Call, Cause, Ending, REST, Stage, Step, TcpWork, has_closed, is_not_ready};
 use crate::yield_spin::YieldSpin;
 
 /// What a server does with a request.
@@ -97,6 +97,8 @@ pub struct Responder<R> {
     /// When the last request was complete, and how many before it came right after each other.
     asked: MonoTime,
     close: u32,
+    /// When the peer was looked for last, during a hold.
+    looked: MonoTime,
 }
 
 impl<R: Respond> Responder<R> {
@@ -125,6 +127,7 @@ impl<R: Respond> Responder<R> {
             spin: YieldSpin::new(),
             asked: now,
             close: 0,
+            looked: now,
             plan,
         }
     }
@@ -282,6 +285,14 @@ impl<R: Respond> TcpWork for Responder<R> {
         }
         if let Phase::Holding { length, until } = self.phase {
             if now < until {
+                // Nobody waits for the answer: do not hold it to the end.
+                if now.since(self.looked) >= REST {
+                    self.looked = now;
+                    if has_closed(&self.plan.conn) {
+                        return self.finish(Cause::Complete, now);
+                    }
+                }
+                let until = until.min(now + REST);
                 return Step::NotBefore(deadline.map_or(until, |deadline| until.min(deadline)));
             }
             self.stamp(length, self.clock.wall());

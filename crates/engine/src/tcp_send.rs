@@ -12,7 +12,8 @@ use crate::stop::Stop;
 use crate::stream_content::{BurstStart, Prepared, StreamContent};
 use crate::timing::{KernelPacing, Timing};
 use crate::work::{
-    Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, SILENT, Stage, Step, TcpWork, is_not_ready,
+    Call, Cause, Ending, RECEIVE_LIMIT, REST, SEND_LIMIT, SILENT, Stage, Step, TcpWork, has_closed,
+    is_not_ready,
 };
 
 /// What a TCP sender does at the end of its data.
@@ -272,7 +273,10 @@ impl TcpSender {
             return self.end_data(now, Cause::Complete);
         }
         if now < self.start {
-            return Step::NotBefore(self.start);
+            if has_closed(&plan.conn) {
+                return self.finish(Cause::Vanished(now.since(self.counters.last)), now);
+            }
+            return Step::NotBefore(self.start.min(now + REST));
         }
         let left = self.left(now);
         if left == 0 {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
-use tapeline_sys::{Interest, SystemClock, TcpConn, ThreadTime, set_timer_slack_minimal};
+use tapeline_sys::{Interest, SystemClock, TcpConn, ThreadTime, Wait, set_timer_slack_minimal};
 
 use crate::pacer::{Pacer, Precision};
 use crate::stop::Stop;
@@ -139,6 +139,9 @@ pub trait TcpWork: Send {
     fn next_look(&self) -> MonoTime;
 }
 
+/// How often a flow that has nothing to do looks whether its peer is still there.
+pub(crate) const REST: Duration = Duration::from_secs(1);
+
 /// Runs a workload on the calling thread until it ends.
 pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
     let _ = work.conn().set_send_timeout(Some(SEND_LIMIT));
@@ -152,14 +155,32 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
         match work.step(clock.now(), Call::Blocking, &mut scratch) {
             Step::Progress | Step::Partial | Step::NotReady => {}
             Step::NotBefore(due) => {
+                let look = clock.now() + REST;
                 // A raised flag is seen by the next step.
-                let _ = pacer.wait(due, stop);
+                let _ = pacer.wait(due.min(look), stop);
+                if due > look && is_broken(work.conn()) {
+                    let error = io::ErrorKind::ConnectionReset.into();
+                    break Ending::new(Cause::Failed(Stage::Receive, error), clock.now());
+                }
             }
             Step::Finished(ending) => break ending,
         }
     };
     ending.thread = Some(ThreadUse::alone_since(&before));
     ending
+}
+
+/// Whether the peer sends no more. Where the system does not tell, the next send finds out.
+pub(crate) fn has_closed(conn: &TcpConn) -> bool {
+    /// `TCP_ESTABLISHED` of the kernel's tcp_states.h.
+    const ESTABLISHED: u8 = 1;
+    let state = conn.tcp_info().and_then(|info| info.state);
+    state.is_some_and(|state| state != ESTABLISHED)
+}
+
+/// Whether a connection is beyond use: reset, or closed in both directions.
+fn is_broken(conn: &TcpConn) -> bool {
+    conn.wait_ready(Interest::NONE, Wait::Never).unwrap_or(true)
 }
 
 /// Whether an error only says "not now".

@@ -64,12 +64,18 @@ fn killed_over_tcp() {
 }
 
 fn killed_over_udp() {
-    killed(&OVER_UDP, AFTER_DEADLINE);
+    // A server of iperf 2's reverse tests does not hear that nobody takes its datagrams.
+    let heard = |client: &Honest| *client != OVER_UDP[1];
+    let clients: Vec<Honest> = OVER_UDP.into_iter().filter(heard).collect();
+    killed(&clients, AFTER_DEADLINE);
 }
 
 fn frozen() {
     let subject = Subject::new();
-    let all: Vec<Honest> = OVER_TCP.into_iter().chain(OVER_UDP).collect();
+    // A receiver of datagrams that is frozen looks like one that counts them.
+    let sends = |(_, options): &Honest| !options.contains("-R");
+    let over_udp = OVER_UDP.into_iter().filter(sends);
+    let all: Vec<Honest> = OVER_TCP.into_iter().chain(over_udp).collect();
     let clients = running(&subject, &all);
     let before = subject.process().stdout().len();
     for client in &clients {
@@ -78,7 +84,7 @@ fn frozen() {
     subject.serves();
     subject.recovers(AFTER_DEADLINE);
     let said = subject.process().stdout().split_off(before);
-    assert!(said.contains("its/s"), "partial results are told\n{said}");
+    assert!(said.contains(" total"), "partial results are told\n{said}");
     drop(clients);
 }
 

@@ -68,7 +68,11 @@ fn received(socket: &UdpSocket, watch: Duration) -> usize {
 fn assert_no_amplification(sources: &[(UdpSocket, usize)], times: usize, what: &str) {
     for (number, (socket, sent)) in sources.iter().enumerate() {
         // All have been waiting while the first was watched.
-        let watch = if number == 0 { WATCH } else { Duration::from_millis(1) };
+        let watch = if number == 0 {
+            WATCH
+        } else {
+            Duration::from_millis(1)
+        };
         let got = received(socket, watch);
         assert!(got <= times * sent, "{what}: {got} bytes for {sent}");
     }

@@ -24,7 +24,7 @@ fn full_device() {
 }
 
 fn closed_output() {
-    let subject = Subject::by_shell("exec TAPELINE -s -p PORT | true");
+    let subject = Subject::by_shell("exec TAPELINE -s -p PORT > >(true)");
     subject.recovers(SOON);
     let subject = Subject::by_shell("exec TAPELINE -s -p PORT >&-");
     subject.recovers(SOON);
@@ -39,7 +39,10 @@ fn client_with_full_device() {
             "exec {binary} -c 127.0.0.1 -p {} -n 100K {output}",
             address.port()
         );
-        let run = Invocation::of("sh", "sh").args(["-c", &words]).run().expect("it ends");
+        let run = Invocation::of("sh", "sh")
+            .args(["-c", &words])
+            .run()
+            .expect("it ends");
         assert_ne!(run.code(), Some(0), "{run}");
         assert_eq!(run.stderr.matches("No space left").count(), 1, "{run}");
     }

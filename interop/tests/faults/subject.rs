@@ -73,7 +73,7 @@ impl Subject {
             let words = script
                 .replace("TAPELINE", &binary.to_string())
                 .replace("PORT", &port.to_string());
-            Invocation::of("sh", "sh").args(["-c", &words])
+            Invocation::of("bash", "bash").args(["-c", &words])
         })
     }
 
@@ -95,6 +95,17 @@ impl Subject {
         subject.serves();
         subject.baseline = subject.idle();
         subject
+    }
+
+    /// The same, when a test of many streams has called the shared workers, which stay.
+    pub(crate) fn with_workers(mut self) -> Self {
+        let run = self
+            .client((Program::TapelineAsIperf, "-P 70 -n 7000"))
+            .run();
+        let run = run.unwrap_or_else(|error| panic!("not served: {error}"));
+        assert_eq!(run.code(), Some(0), "{run}--- server\n{}", self.said());
+        self.baseline = self.idle();
+        self
     }
 
     /// What the server costs when it has come to rest.
@@ -145,9 +156,7 @@ impl Subject {
         stream
             .set_read_timeout(Some(AFTER_DEADLINE))
             .expect("a timeout");
-        stream
-            .set_write_timeout(Some(SOON))
-            .expect("a timeout");
+        stream.set_write_timeout(Some(SOON)).expect("a timeout");
         stream
     }
 
@@ -155,9 +164,7 @@ impl Subject {
     pub(crate) fn datagrams(&self) -> UdpSocket {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
         socket.connect(self.address()).expect("its peer");
-        socket
-            .set_read_timeout(Some(SOON))
-            .expect("a timeout");
+        socket.set_read_timeout(Some(SOON)).expect("a timeout");
         socket
     }
 
@@ -243,6 +250,20 @@ pub(crate) fn is_closed(mut stream: &TcpStream) -> bool {
     }
 }
 
+/// Whether the server closes all of these connections within `patience` together.
+pub(crate) fn are_closed<'a>(
+    streams: impl IntoIterator<Item = &'a TcpStream>,
+    patience: Duration,
+) -> bool {
+    let end = Instant::now() + patience;
+    streams.into_iter().all(|stream| {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = left.max(LOOK);
+        stream.set_read_timeout(Some(left)).expect("a timeout");
+        is_closed(stream)
+    })
+}
+
 /// Bytes that mean nothing; the same on every run.
 pub(crate) fn noise(seed: u64) -> impl FnMut() -> u8 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -257,7 +278,8 @@ pub(crate) fn noise(seed: u64) -> impl FnMut() -> u8 {
 /// A message with each of its 32-bit words at each extreme.
 pub(crate) fn extremes(message: &[u8], words: usize) -> impl Iterator<Item = Vec<u8>> + '_ {
     const VALUES: [u32; 5] = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
-    let places = (0..words.min(message.len() / 4)).flat_map(|word| VALUES.map(|value| (word, value)));
+    let places =
+        (0..words.min(message.len() / 4)).flat_map(|word| VALUES.map(|value| (word, value)));
     places.map(|(word, value)| {
         let mut message = message.to_vec();
         message[word * 4..word * 4 + 4].copy_from_slice(&value.to_be_bytes());

@@ -26,8 +26,10 @@ use super::udp_server::UdpService;
 use super::udp_traffic::Traffic;
 use crate::context::{Part, Tally};
 use crate::plan::{
-    Arrangement, ClientPlan, ClientWorkload, Personality, ServedTransports, ServerPlan,
+    Arrangement, ClientPlan, ClientWorkload, Limits, Networks, Personality, ServedTransports,
+    ServerPlan,
 };
+use crate::policy::{Policy, Seat};
 use crate::reporter::GroupKey;
 
 /// Time for which a client that refuses is asked again, and the pause in between.
@@ -52,6 +54,8 @@ pub(super) struct ConnectBack {
     /// The client's test.
     pub(super) test: Option<ClientTest>,
     pub(super) tally: Arc<Tally>,
+    /// The place of its client's test.
+    pub(super) seat: Option<Seat>,
     /// 12-byte datagrams, for clients up to 2.0.5.
     pub(super) narrow: bool,
     pub(super) congestion: Option<String>,
@@ -182,6 +186,7 @@ impl ConnectBack {
             many: false,
             tally: Arc::clone(&self.tally),
             after: None,
+            seat: self.seat.clone(),
         };
         flow.send(
             &self.context,
@@ -357,6 +362,11 @@ impl ClientListener {
         tally.watch(Arc::clone(&waker));
         let (report, done) = mpsc::sync_channel(1);
         let groups = Arc::new(TestGroups::default());
+        // The one source is the server that was called.
+        let policy = Policy::new(Limits {
+            trusted: Networks::any(),
+            ..Limits::default()
+        });
         let most = Some(plan.parallel);
         let (port, body): (u16, Box<dyn FnOnce() + Send>) = match plan.transport {
             Transport::Tcp => {
@@ -373,6 +383,7 @@ impl ClientListener {
                     waker: Arc::clone(&waker),
                     iperf3: None,
                     control: None,
+                    policy: Arc::clone(&policy),
                     close: close.clone(),
                     until: None,
                     most,
@@ -393,6 +404,7 @@ impl ClientListener {
                     waker: Arc::clone(&waker),
                     iperf3: None,
                     control: None,
+                    policy: Arc::clone(&policy),
                     close: close.clone(),
                     until: None,
                     most,

@@ -8,6 +8,7 @@ use tapeline_base::{MonoTime, WallTime};
 use tapeline_wire::iperf2::{DatagramStamp, ServerReport};
 
 use super::udp_flow::FlowReader;
+use crate::policy::Allowance;
 
 /// How long the report of an ended flow can be asked for again.
 const REPEATABLE: Duration = Duration::from_secs(3);
@@ -50,6 +51,8 @@ pub(super) enum Afterwards {
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     report: Option<ReportAnswer>,
+    /// How often it may be given.
+    allowance: Allowance,
     /// Newest stamp of the flow; without one, everything is a remainder of it.
     newest: Option<WallTime>,
     /// When it ended, or the end was asked for last.
@@ -59,9 +62,15 @@ pub(super) struct Ended {
 
 impl Ended {
     /// After receiving, up to a datagram stamped `newest`.
-    pub(super) fn received(report: Option<ReportAnswer>, newest: WallTime, now: MonoTime) -> Self {
+    pub(super) fn received(
+        report: Option<ReportAnswer>,
+        allowance: Allowance,
+        newest: WallTime,
+        now: MonoTime,
+    ) -> Self {
         Self {
             report,
+            allowance,
             newest: Some(newest),
             asked: now,
             until: now + REPEATABLE,
@@ -72,6 +81,7 @@ impl Ended {
     pub(super) fn sent(now: MonoTime) -> Self {
         Self {
             report: None,
+            allowance: Allowance::default(),
             newest: None,
             asked: now,
             until: now + ORDERS_DIE,
@@ -104,9 +114,11 @@ impl Ended {
         }
         self.asked = now;
         self.until = now + REPEATABLE;
-        match &self.report {
-            Some(report) => Afterwards::Answer(report.encode(stamp)),
-            None => Afterwards::Ignore,
+        self.allowance.earn(datagram.len() as u64);
+        let report = self.report.as_ref().map(|report| report.encode(stamp));
+        match report {
+            Some(report) if self.allowance.spend(report.len()) => Afterwards::Answer(report),
+            Some(_) | None => Afterwards::Ignore,
         }
     }
 }
@@ -137,7 +149,12 @@ mod tests {
             report: ServerReport::default(),
             narrow: false,
         };
-        Ended::received(Some(report), WallTime::from_wire(100, 0), at(0))
+        Ended::received(
+            Some(report),
+            Allowance::Unlimited,
+            WallTime::from_wire(100, 0),
+            at(0),
+        )
     }
 
     #[test]

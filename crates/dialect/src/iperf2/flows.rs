@@ -26,6 +26,7 @@ use super::traffic::{BurstOrder, TcpTraffic};
 use crate::context::{Context, Tally};
 use crate::native::{AnswerFirst, FlowAnswers};
 use crate::plan::{FairQueuePlan, HistogramPlan, Payload};
+use crate::policy::Seat;
 use crate::reporter::{
     CounterCell, EndFacts, FlowEnd, FlowExtras, FlowHistogram, FlowStart, GroupKey,
 };
@@ -53,6 +54,8 @@ pub(super) struct TcpFlow {
     pub(super) many: bool,
     pub(super) tally: Arc<Tally>,
     pub(super) after: Option<AfterEnd>,
+    /// Its place among a server's tests.
+    pub(super) seat: Option<Seat>,
 }
 
 /// What a sender sends.
@@ -438,7 +441,7 @@ impl TcpFlow {
             extras: watched.extras,
         });
         let part = self.tally.begin();
-        let (tag, start, after) = (self.tag, self.start, self.after);
+        let (tag, start, after, seat) = (self.tag, self.start, self.after, self.seat);
         let shared = Arc::clone(context);
         let on_end = Box::new(move |ending: Ending| {
             let failed = tell_ending(&shared, tag, Transport::Tcp, start, &ending);
@@ -463,6 +466,7 @@ impl TcpFlow {
             if let Some(after) = after {
                 after(total.as_ref(), failed);
             }
+            drop(seat);
             part.end(failed);
         });
         context.pool.run(work, &self.stop, self.many, on_end);

@@ -176,6 +176,16 @@ impl Incoming {
         self.receiver.finish();
     }
 
+    /// Whether nothing has come behind the first datagram.
+    pub(super) fn is_lone(&self) -> bool {
+        self.receiver.counters().received <= 1
+    }
+
+    /// Bytes that have come.
+    pub(super) fn bytes(&self) -> u64 {
+        self.receiver.counters().bytes
+    }
+
     /// When something arrived last.
     pub(super) fn last(&self) -> MonoTime {
         self.receiver.counters().last.max(self.began)

@@ -21,6 +21,7 @@ use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
 use crate::plan::{Personality, ServedProtocols, ServedTransports, ServerPlan};
+use crate::policy::Policy;
 use crate::reporter::ReporterHandle;
 
 /// Why a server could not start. The sentence has been told already.
@@ -203,6 +204,7 @@ pub struct Server {
     ports: Vec<(Transport, u16)>,
     iperf3: Option<Arc<Iperf3Service>>,
     control: Option<Arc<ControlService>>,
+    policy: Arc<Policy>,
 }
 
 impl Server {
@@ -227,6 +229,7 @@ impl Server {
             ports: Vec::new(),
             iperf3: None,
             control: None,
+            policy: Policy::new(plan.limits.clone()),
             context,
         };
         // The client connects where its flows go: that takes a listener over TCP.
@@ -236,7 +239,8 @@ impl Server {
         }
         if let Some(plan) = plan.protocols.iperf3().cloned() {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
-            match Iperf3Service::new(plan, context, tally) {
+            let policy = Arc::clone(&server.policy);
+            match Iperf3Service::new(plan, context, tally, policy) {
                 Ok(service) => server.iperf3 = Some(service),
                 Err(why) => {
                     server.context.notice(Notice::Text(why));
@@ -346,6 +350,7 @@ impl Server {
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
             control: self.control.clone(),
+            policy: Arc::clone(&self.policy),
             close: Stop::new(),
             until: plan
                 .time
@@ -392,6 +397,7 @@ impl Server {
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
             control: self.control.clone(),
+            policy: Arc::clone(&self.policy),
             close: Stop::new(),
             until: plan.time.map(|time| self.context.now() + time),
             most: plan.connections,
@@ -449,6 +455,7 @@ impl Server {
             waker: Arc::clone(&waker),
             iperf3: None,
             control: None,
+            policy: Arc::clone(&self.policy),
             close: close.clone(),
             until: None,
             most: None,

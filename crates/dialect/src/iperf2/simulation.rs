@@ -15,6 +15,7 @@ use super::ended::{Afterwards, Ended};
 use super::incoming::{Content, Incoming, Taken};
 use super::stamps::{Settings, StampForm, datagram_template};
 use super::udp_flow::FlowReader;
+use crate::policy::Allowance;
 
 /// Datagrams of data, one a millisecond.
 const COUNT: u64 = 40;
@@ -160,7 +161,12 @@ impl Server {
             self.counted = report.report.datagrams - report.report.lost;
             self.ready.push_back(report.encode(stamp));
             let newest = incoming.newest();
-            self.flow = Flow::Ended(Ended::received(Some(report), newest, now));
+            self.flow = Flow::Ended(Ended::received(
+                Some(report),
+                Allowance::Unlimited,
+                newest,
+                now,
+            ));
         }
     }
 }

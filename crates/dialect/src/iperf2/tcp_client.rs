@@ -320,6 +320,7 @@ impl Starter<'_> {
             many,
             tally: Arc::clone(self.tally),
             after: None,
+            seat: None,
         };
         let receiver = |tag: FlowTag, groups: Vec<GroupKey>| TcpFlow {
             after: self.watch.map(FamilyWatch::after_receiver),

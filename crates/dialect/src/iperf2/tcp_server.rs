@@ -1,6 +1,6 @@
 //! The TCP server: accept, read first messages without ever waiting for one, start flows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::banner;
 use super::client::SharedContext;
 use super::groups::TestGroups;
 use super::opening::{Families, Opening, Progress, Request};
-use super::order::EXCHANGE_LIMIT;
+use super::order::{EXCHANGE_LIMIT, FIRST_MESSAGE};
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
 use super::visits::Visits;
@@ -25,6 +25,7 @@ use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
 use crate::plan::{Personality, ServerPlan};
+use crate::policy::{Policy, Refusal, Seat, Source};
 use crate::reporter::GroupKey;
 
 const LISTENER: u64 = u64::MAX;
@@ -89,6 +90,8 @@ enum Heard {
     /// The sentence says why.
     Refused(String),
     WrongKey,
+    /// Its key is not looked at: too many before it were wrong.
+    Unheard,
 }
 
 /// One listening socket and everything that begins on it.
@@ -105,6 +108,8 @@ pub(super) struct TcpService {
     pub(super) iperf3: Option<Arc<Iperf3Service>>,
     /// Serves the control connections of other tapelines, where the plan says so.
     pub(super) control: Option<Arc<ControlService>>,
+    /// What clients may do.
+    pub(super) policy: Arc<Policy>,
     /// Stop listening (running flows go on).
     pub(super) close: Stop,
     /// Stop listening at this time.
@@ -118,6 +123,8 @@ struct Doorway {
     poller: Poller,
     /// By token, and so in the order of arrival.
     pending: BTreeMap<u64, Pending>,
+    /// Those of foreign sources.
+    foreign: BTreeSet<(Source, u64)>,
     /// What waits for its turn.
     asked: VecDeque<Asked>,
     next_token: u64,
@@ -126,12 +133,14 @@ struct Doorway {
     /// A failure to accept has been told.
     failing: bool,
     visits: Visits,
+    refusals: Visits,
 }
 
 impl Doorway {
     /// Removes a connection from those that are read.
     fn take(&mut self, token: u64) -> Option<Pending> {
         let one = self.pending.remove(&token)?;
+        self.foreign.remove(&(one.peer.ip().into(), token));
         let _ = self.poller.deregister(&one.conn);
         Some(one)
     }
@@ -140,6 +149,20 @@ impl Doorway {
     fn drop_oldest(&mut self) -> Option<Pending> {
         let (&token, _) = self.pending.first_key_value()?;
         self.take(token)
+    }
+
+    /// Makes room for another connection of a foreign source.
+    fn make_room(&mut self, source: Source, policy: &Policy) {
+        let limits = policy.limits();
+        let mut own = self.foreign.range((source, 0)..=(source, u64::MAX));
+        let oldest = own.next().map(|(_, token)| *token);
+        let of_source = own.count() + usize::from(oldest.is_some());
+        if of_source >= limits.pending_of_source {
+            oldest.and_then(|token| self.take(token));
+        } else if self.foreign.len() >= limits.pending {
+            let oldest = self.foreign.iter().map(|(_, token)| *token).min();
+            oldest.and_then(|token| self.take(token));
+        }
     }
 }
 
@@ -157,17 +180,20 @@ impl TcpService {
         let mut door = Doorway {
             poller,
             pending: BTreeMap::new(),
+            foreign: BTreeSet::new(),
             asked: VecDeque::new(),
             next_token: 0,
             served: 0,
             accepting: true,
             failing: false,
             visits: Visits::default(),
+            refusals: Visits::up_to(self.refusals_told()),
         };
         loop {
             self.admit_waiting(&mut door);
             if self.is_over(&door) {
                 self.tell_untold(door.visits.rest());
+                self.tell_unrefused(door.refusals.rest());
                 return;
             }
             self.set_accepting(&mut door);
@@ -187,6 +213,9 @@ impl TcpService {
             if door.visits.due().is_some() {
                 self.tell_untold(door.visits.untold(self.context.now()));
             }
+            if door.refusals.due().is_some() {
+                self.tell_unrefused(door.refusals.untold(self.context.now()));
+            }
         }
     }
 
@@ -195,6 +224,22 @@ impl TcpService {
             self.context.notice(Notice::Text(format!(
                 "{visits} further connections without data were not told one by one"
             )));
+        }
+    }
+
+    fn tell_unrefused(&self, refusals: Option<u64>) {
+        if let Some(refusals) = refusals {
+            self.context.notice(Notice::Text(format!(
+                "{refusals} further refusals were not told one by one"
+            )));
+        }
+    }
+
+    /// Refusals that are told in a second; 2.2.1 tells each.
+    fn refusals_told(&self) -> u64 {
+        match self.plan.personality {
+            Personality::Native => self.policy.limits().refusals_told,
+            Personality::Iperf2 => u64::MAX,
         }
     }
 
@@ -268,7 +313,7 @@ impl TcpService {
             .iperf3
             .as_ref()
             .and_then(|service| service.waits_until());
-        let visits = door.visits.due();
+        let visits = door.visits.due().into_iter().chain(door.refusals.due());
         let control = self.control_expected().filter(|until| *until > now);
         let due = slow.into_iter().chain(self.until).chain(idle).chain(visits);
         let due = due.chain(control);
@@ -286,6 +331,10 @@ impl TcpService {
                     door.failing = false;
                     let peer = tapeline_sys::unmapped(peer);
                     if !self.admits(peer.ip()) {
+                        continue;
+                    }
+                    if !self.hears_keys(peer) {
+                        self.refuse_unheard(door, peer);
                         continue;
                     }
                     self.welcome(door, conn, peer);
@@ -347,6 +396,11 @@ impl TcpService {
         if door.pending.len() >= MOST_PENDING {
             door.drop_oldest();
         }
+        if !self.policy.trusts(one.peer.ip()) {
+            let source = one.peer.ip().into();
+            door.make_room(source, &self.policy);
+            door.foreign.insert((source, token));
+        }
         door.pending.insert(token, one);
     }
 
@@ -392,8 +446,15 @@ impl TcpService {
             }
             Heard::Nothing if one.opening.is_empty() => self.tell_visit(door, &one),
             Heard::Nothing => {}
-            Heard::Refused(reason) => self.refuse(one.peer, reason),
-            Heard::WrongKey => self.drop_keyless(&one),
+            Heard::Refused(reason) => self.refuse(door, one.peer, reason),
+            Heard::Unheard => self.refuse_unheard(door, one.peer),
+            Heard::WrongKey => {
+                let now = self.context.now();
+                self.policy.key_failed(one.peer.ip(), now);
+                if door.refusals.add(now) {
+                    self.drop_keyless(&one);
+                }
+            }
         }
     }
 
@@ -405,8 +466,9 @@ impl TcpService {
             };
             let peer = one.peer;
             match panic::catch_unwind(AssertUnwindSafe(|| self.begin(one))) {
-                Ok(began) => door.served += usize::from(began),
-                Err(_) => self.refuse(peer, "internal fault".into()),
+                Ok(Ok(began)) => door.served += usize::from(began),
+                Ok(Err(reason)) => self.refuse(door, peer, reason),
+                Err(_) => self.refuse(door, peer, "internal fault".into()),
             }
         }
     }
@@ -430,6 +492,9 @@ impl TcpService {
 
     /// Reads what is there of a first message.
     fn read(&self, one: &mut Pending) -> Heard {
+        if !self.hears_keys(one.peer) {
+            return Heard::Unheard;
+        }
         let mut buffer = [0; 256];
         let mut progress = one.opening.progress();
         loop {
@@ -456,7 +521,11 @@ impl TcpService {
 
     /// When a connection whose first message is not complete is dropped.
     fn dropped_at(&self, one: &Pending) -> Option<MonoTime> {
-        let limit = self.plan.exchange_timeout.unwrap_or(EXCHANGE_LIMIT);
+        let usual = match self.plan.personality {
+            Personality::Native => FIRST_MESSAGE,
+            Personality::Iperf2 => EXCHANGE_LIMIT,
+        };
+        let limit = self.plan.exchange_timeout.unwrap_or(usual);
         (!limit.is_zero()).then(|| one.accepted + limit)
     }
 
@@ -468,7 +537,7 @@ impl TcpService {
         {
             let waited = now.since(slow.accepted).as_secs_f64();
             let reason = format!("no complete first message within {waited:.0} s");
-            self.refuse(slow.peer, reason);
+            self.refuse(door, slow.peer, reason);
         }
     }
 
@@ -502,7 +571,19 @@ impl TcpService {
         self.context.reporter.event(Event::Dropped(line));
     }
 
-    fn refuse(&self, peer: SocketAddr, reason: String) {
+    /// Whether a connection's first message is read at all.
+    fn hears_keys(&self, peer: SocketAddr) -> bool {
+        self.plan.permit_key.is_none() || self.policy.hears_keys(peer.ip(), self.context.now())
+    }
+
+    fn refuse_unheard(&self, door: &mut Doorway, peer: SocketAddr) {
+        self.refuse(door, peer, "too many wrong keys".into());
+    }
+
+    fn refuse(&self, door: &mut Doorway, peer: SocketAddr, reason: String) {
+        if !door.refusals.add(self.context.now()) {
+            return;
+        }
         self.context.notice(Notice::PeerRefused { peer, reason });
     }
 
@@ -517,14 +598,41 @@ impl TcpService {
         }
     }
 
+    /// Longest time of a client's test.
+    fn longest(&self, peer: IpAddr) -> Option<Duration> {
+        let foreign = self.policy.longest(peer);
+        self.plan.time.into_iter().chain(foreign).min()
+    }
+
+    /// Takes a place for what a first message asks for.
+    fn seat(&self, peer: IpAddr, request: &Request) -> Result<Option<Seat>, Refusal> {
+        let streams = match request {
+            Request::Test { header, .. } => header.threads,
+            Request::Headerless { .. } | Request::Exchange { .. } => 1,
+            // Its parameters say how many.
+            Request::Iperf3(_) | Request::Control => return Ok(None),
+        };
+        match self.admission {
+            Admission::Server { .. } => self.policy.admit(peer, streams),
+            Admission::ConnectBack { .. } => Ok(None),
+        }
+    }
+
     /// Begins what a complete first message asks for; returns whether a test began.
-    fn begin(&self, one: Asked) -> bool {
+    ///
+    /// # Errors
+    /// Why this server does not run it.
+    fn begin(&self, one: Asked) -> Result<bool, String> {
         let request = one.request;
         let Ok(local) = one.conn.local_addr() else {
-            return false;
+            return Ok(false);
         };
+        let peer = one.peer.ip();
+        let seat = self
+            .seat(peer, &request)
+            .map_err(|refusal| refusal.to_string())?;
         if let (Request::Iperf3(cookie), Some(service)) = (&request, &self.iperf3) {
-            return service.take(one.conn, one.peer, *cookie);
+            return Ok(service.take(one.conn, one.peer, *cookie));
         }
         let now = self.context.both();
         let (id, start) = match &request {
@@ -550,8 +658,10 @@ impl TcpService {
                 id,
                 reversed: false,
             },
+            longest: self.longest(peer),
+            seat,
         };
         session.begin(request);
-        true
+        Ok(true)
     }
 }

@@ -24,6 +24,7 @@ use super::tcp_server::{Admission, TcpService};
 use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
 use crate::native::{FlowFacts, Joined};
 use crate::plan::FairQueuePlan;
+use crate::policy::Seat;
 use crate::reporter::{GroupKey, GroupKind};
 
 /// Time from a connection to its first request within which the two belong together.
@@ -54,6 +55,10 @@ pub(super) struct Session<'a> {
     /// Ends the flows.
     pub(super) stop: Stop,
     pub(super) tag: FlowTag,
+    /// Longest time of the test on this server.
+    pub(super) longest: Option<Duration>,
+    /// Its place among the server's tests.
+    pub(super) seat: Option<Seat>,
 }
 
 impl Session<'_> {
@@ -90,6 +95,7 @@ impl Session<'_> {
             many,
             tally: Arc::clone(&service.tally),
             after: None,
+            seat: self.seat.clone(),
         }
     }
 
@@ -147,7 +153,7 @@ impl Session<'_> {
     fn receive_part(&self, already: u64, deadline: Option<MonoTime>) -> ReceivePart {
         let plan = &self.service.plan;
         let length = plan.length.unwrap_or(limits::DEFAULT_TCP_LENGTH);
-        let own_end = plan.time.map(|time| self.start + time);
+        let own_end = self.longest.map(|time| self.start + time);
         let rate = match plan.pace {
             Some(Pace::Bits(rate)) if rate.0 > 0 => Some(rate.0),
             _ => None,
@@ -183,7 +189,11 @@ impl Session<'_> {
             bursts: BurstOrder::of(&header.workload, header.trip_times, by_frame),
             quickack: part.quickack || header.quickack,
             // The header does not tell --txdelay-time; who is gone does not answer probes.
-            held_back: MOST_AHEAD,
+            held_back: if self.service.policy.trusts(self.peer.ip()) {
+                MOST_AHEAD
+            } else {
+                Duration::ZERO
+            },
             ..part
         }
     }
@@ -346,7 +356,7 @@ impl Session<'_> {
     ) {
         let plan = &self.service.plan;
         let order = SendOrder::from_tcp(header, plan.reflected_tos);
-        let time = order.time.into_iter().chain(plan.time).min();
+        let time = order.time.into_iter().chain(self.longest).min();
         let end = if drain {
             SendEnd::ShutdownAndDrain(order.time.unwrap_or_default().max(SLACK))
         } else {
@@ -419,6 +429,7 @@ impl Session<'_> {
             group: sums.back,
             test: sums.test,
             tally: Arc::clone(&service.tally),
+            seat: self.seat.clone(),
             narrow: false,
             congestion: service.plan.socket.congestion.clone(),
             peer_version: header.version.map(|version| version.to_string()),
@@ -476,7 +487,7 @@ impl Session<'_> {
         line.trip_times = first.clock_synchronised;
         line.tos = banner::tos_note(flavour, false, tos, self.service.plan.reflected_tos);
         context.reporter.event(Event::Connected(line));
-        let own_end = self.service.plan.time.map(|time| self.start + time);
+        let own_end = self.longest.map(|time| self.start + time);
         self.flow(self.tag, vec![sums.opened], false, None)
             .respond(context, first, bytes, own_end);
     }

@@ -56,6 +56,9 @@ impl UdpService {
         }
         let header = announced.header();
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
+        if mode != TestMode::Normal && !self.policy.trusts(key.source.ip()) {
+            return self.refuse_order(flows, key.source, now);
+        }
         let local = self.local_for(key);
         let (trip_times, start) = self.beginning(announced, datagram);
         let ordered = header.map_or(Start::at_once(self.context.both()), |header| {
@@ -114,6 +117,7 @@ impl UdpService {
             }
         };
         flows.by_key.insert(key, flow);
+        self.note_newcomer(flows, key, now);
         flows.served += 1;
         flows.active += 1;
     }
@@ -137,6 +141,18 @@ impl UdpService {
             congestion: None,
         };
         service.join(key.source, header.mark?, &tags[..directions], facts)
+    }
+
+    /// An order to send, of a source that may be forged.
+    fn refuse_order(&self, flows: &mut Flows, peer: SocketAddr, now: MonoTime) {
+        if flows.refusals.add(now) {
+            let reason = "nobody vouches for the address that its order names as the target of \
+                          this server's datagrams (--trust NETWORK does)";
+            self.context.notice(Notice::PeerRefused {
+                peer,
+                reason: reason.into(),
+            });
+        }
     }
 
     /// Whether the clocks agree, and when the flow began: by the client's clock, if so.

@@ -4,7 +4,7 @@
 //! so no flow loses its first datagrams to another one, and answers leave from the address
 //! that was asked (2.2.1 connects its socket and fails in both, wire document 7.9).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -26,10 +26,12 @@ use super::incoming::{Content, Incoming, Taken};
 use super::recognition::Recognition;
 use super::tcp_server::Admission;
 use super::udp_frames::Watched;
+use super::visits::Visits;
 use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
 use crate::plan::ServerPlan;
+use crate::policy::{Allowance, Policy};
 use crate::reporter::{EndFacts, FlowEnd, RunningFlow, SocketFacts};
 
 const SOCKET: u64 = 0;
@@ -54,6 +56,8 @@ pub(super) struct UdpService {
     pub(super) iperf3: Option<Arc<Iperf3Service>>,
     /// Recognises other tapelines, where the plan says so.
     pub(super) control: Option<Arc<ControlService>>,
+    /// What clients may do.
+    pub(super) policy: Arc<Policy>,
     pub(super) close: Stop,
     pub(super) until: Option<MonoTime>,
     pub(super) most: Option<usize>,
@@ -102,6 +106,8 @@ pub(super) struct Receiving {
     pub(super) afterwards: Option<(ConnectBack, Part)>,
     /// The sender of a full-duplex test, which ends with this flow.
     pub(super) sender: Option<Stop>,
+    /// What may be sent to the client in answer.
+    pub(super) allowance: Allowance,
     pub(super) running: RunningFlow,
     pub(super) part: Part,
 }
@@ -146,6 +152,9 @@ pub(super) struct Flows {
     pub(super) dropped_idle: Option<u64>,
     /// A failure of the socket has been told.
     failing: bool,
+    /// Flows of foreign sources in the order of their beginnings, until there are too many.
+    pub(super) newcomers: VecDeque<FlowKey>,
+    pub(super) refusals: Visits,
 }
 
 impl UdpService {
@@ -161,6 +170,8 @@ impl UdpService {
             served: 0,
             dropped_idle: self.socket.dropped(),
             failing: false,
+            newcomers: VecDeque::new(),
+            refusals: Visits::up_to(self.policy.limits().refusals_told),
         };
         let mut swept = self.context.now();
         let mut poller = match self.poller(tap.as_ref()) {
@@ -432,6 +443,33 @@ impl UdpService {
         }
     }
 
+    /// Notes a flow of a foreign source. Of those that have only begun, a flood of forged sources
+    /// may be, the oldest are given up for newer ones.
+    pub(super) fn note_newcomer(&self, flows: &mut Flows, key: FlowKey, now: MonoTime) {
+        if self.policy.trusts(key.source.ip()) {
+            return;
+        }
+        flows.newcomers.push_back(key);
+        if flows.newcomers.len() <= self.policy.limits().newcomers {
+            return;
+        }
+        let Some(oldest) = flows.newcomers.pop_front() else {
+            return;
+        };
+        let lone = |flow: &Flow| matches!(flow, Flow::Receiving(flow) if flow.incoming.is_lone());
+        if flows.by_key.get(&oldest).is_some_and(lone) {
+            self.end(flows, oldest, now, EndCause::Vanished);
+            flows.by_key.remove(&oldest);
+        }
+    }
+
+    /// Answers as far as the source may be answered.
+    fn answer_within(&self, allowance: &mut Allowance, report: &[u8], to: FlowKey) {
+        if allowance.spend(report.len()) {
+            self.answer(report, to);
+        }
+    }
+
     /// Ends a flow that has not ended yet.
     fn end(&self, flows: &mut Flows, key: FlowKey, now: MonoTime, cause: EndCause) {
         let ended = match flows.by_key.remove(&key) {
@@ -468,10 +506,14 @@ impl UdpService {
         let at = flow.incoming.last();
         let latency = self.plan.enhanced || flow.trip_times;
         let report = flow.reports.then(|| flow.incoming.report(latency));
+        flow.allowance.earn(flow.incoming.bytes());
         match (&report, cause) {
-            (Some(report), EndCause::Final(stamp)) => self.answer(&report.encode(stamp), key),
+            (Some(report), EndCause::Final(stamp)) => {
+                self.answer_within(&mut flow.allowance, &report.encode(stamp), key);
+            }
             (Some(report), EndCause::Interrupted) => {
-                self.answer(&report.encode(DatagramStamp::default()), key);
+                let report = report.encode(DatagramStamp::default());
+                self.answer_within(&mut flow.allowance, &report, key);
                 let tag = flow.tag;
                 self.context.notice(Notice::ReportUnacknowledged { tag });
             }
@@ -507,7 +549,7 @@ impl UdpService {
             connect_back::spawn(back, part);
         }
         flow.part.end(matches!(cause, EndCause::Vanished));
-        Ended::received(report, flow.incoming.newest(), now)
+        Ended::received(report, flow.allowance, flow.incoming.newest(), now)
     }
 
     /// Ends what is silent or over, and forgets what nobody asks for any more.
@@ -539,6 +581,11 @@ impl UdpService {
                 Flow::Ended(ended) if ended.is_forgotten(now) => forgotten.push(*key),
                 Flow::Ended(_) => {}
             }
+        }
+        if let Some(refusals) = flows.refusals.untold(now) {
+            self.context.notice(Notice::Text(format!(
+                "{refusals} further refusals were not told one by one"
+            )));
         }
         for (key, cause) in over {
             self.end(flows, key, now, cause);

@@ -203,6 +203,7 @@ impl Opening<'_> {
             reports: self.answers && !no_fin,
             afterwards,
             sender,
+            allowance: self.service.policy.allowance(self.key.source.ip()),
             running,
             part: self.service.tally.begin(),
         }
@@ -247,6 +248,7 @@ impl Opening<'_> {
             group: self.sums.back,
             test: self.sums.test,
             tally: Arc::clone(&service.tally),
+            seat: None,
             narrow,
             congestion: None,
             peer_version: header

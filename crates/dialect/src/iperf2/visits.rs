@@ -9,28 +9,41 @@ const MOST: u64 = 256;
 const SPAN: Duration = Duration::from_secs(1);
 
 /// Visits of the running second.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Visits {
+    most: u64,
     since: MonoTime,
     count: u64,
 }
 
+impl Default for Visits {
+    fn default() -> Self {
+        Self::up_to(MOST)
+    }
+}
+
 impl Visits {
+    /// Tells so many within a second.
+    pub(super) fn up_to(most: u64) -> Self {
+        Self {
+            most,
+            since: MonoTime::ZERO,
+            count: 0,
+        }
+    }
+
     /// Another visit; returns whether it is to be told.
     pub(super) fn add(&mut self, now: MonoTime) -> bool {
-        if self.count <= MOST && now.since(self.since) >= SPAN {
-            *self = Self {
-                since: now,
-                count: 0,
-            };
+        if self.count <= self.most && now.since(self.since) >= SPAN {
+            (self.since, self.count) = (now, 0);
         }
         self.count += 1;
-        self.count <= MOST
+        self.count <= self.most
     }
 
     /// When visits that were not told are to be summed up.
     pub(super) fn due(&self) -> Option<MonoTime> {
-        (self.count > MOST).then(|| self.since + SPAN)
+        (self.count > self.most).then(|| self.since + SPAN)
     }
 
     /// Visits that were not told, once their second is over.
@@ -43,7 +56,7 @@ impl Visits {
 
     /// Visits that were not told so far.
     pub(super) fn rest(&mut self) -> Option<u64> {
-        let untold = std::mem::take(&mut self.count).checked_sub(MOST);
+        let untold = std::mem::take(&mut self.count).checked_sub(self.most);
         untold.filter(|untold| *untold > 0)
     }
 }

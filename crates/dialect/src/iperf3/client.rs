@@ -485,6 +485,7 @@ impl<'a> Run<'a> {
             start,
             decides: true,
             patience: self.plan.patience.receive,
+            stalled: self.plan.patience.stalled,
             file: self.plan.file.clone(),
             stop: self.set.stop.clone(),
             sums: self.set.sums(&self.context.reporter),

@@ -53,6 +53,11 @@ pub struct Iperf3Patience {
     pub answer: Duration,
     /// `--rcv-timeout`: a receiving end gives up after so long without data.
     pub receive: Duration,
+    /// A sending end gives up when its peer takes nothing for so long.
+    pub stalled: Duration,
+    /// Time of a server's client for each message that depends on nothing but itself, and for its
+    /// streams.
+    pub message: Duration,
     /// `--snd-timeout` (TCP_USER_TIMEOUT).
     pub send: Option<Duration>,
     /// `--cntl-ka`: keepalive of the control connection.
@@ -65,6 +70,8 @@ impl Default for Iperf3Patience {
         Self {
             answer: Duration::from_secs(25),
             receive: Duration::from_secs(120),
+            stalled: Duration::from_secs(120),
+            message: Duration::from_secs(30),
             send: None,
             keepalive: None,
         }

@@ -18,6 +18,7 @@ use super::registry::{Claim, Expected, Registry};
 use super::session::Session;
 use super::streams::Link;
 use crate::context::{Context, Part, Tally};
+use crate::policy::Policy;
 
 /// Control connections beyond those of running tests.
 const MOST_SILENT: usize = 64;
@@ -31,6 +32,7 @@ pub(crate) struct Iperf3Service {
     pub(super) gate: Option<Gate>,
     pub(super) registry: Arc<Registry>,
     pub(super) tally: Arc<Tally>,
+    pub(super) policy: Arc<Policy>,
     pub(super) numbers: AtomicU32,
     /// The one test of `-1` is over.
     pub(super) done: Stop,
@@ -45,6 +47,7 @@ impl Iperf3Service {
         plan: Iperf3Server,
         context: Arc<Context>,
         tally: Arc<Tally>,
+        policy: Arc<Policy>,
     ) -> Result<Arc<Self>, String> {
         let gate = plan.authentication.as_ref().map(Gate::new).transpose()?;
         Ok(Arc::new(Self {
@@ -55,6 +58,7 @@ impl Iperf3Service {
             gate,
             registry: Arc::default(),
             tally,
+            policy,
             numbers: AtomicU32::new(0),
         }))
     }

@@ -28,14 +28,13 @@ use super::server_control::{ServerControl, ServerStep};
 use super::stream_set::StreamSet;
 use super::streams::{Link, Traffic};
 use crate::context::Context;
+use crate::policy::Seat;
 use crate::reporter::Tap;
 
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
 const INTERRUPTION: u64 = 2;
 const SCTP: u64 = 3;
-/// Time for each message of the client that depends on nothing but itself, and for its streams.
-const MESSAGE_LIMIT: Duration = Duration::from_secs(30);
 /// Time for the parameters.
 const PARAMETERS_LIMIT: Duration = Duration::from_secs(10);
 /// Time by which a test may outlast what was agreed, as the reference's.
@@ -93,6 +92,8 @@ pub(super) struct Session<'a> {
     due: Option<MonoTime>,
     /// Bytes moved, as read at these times.
     moved: VecDeque<(MonoTime, u64)>,
+    /// Its place among the server's tests.
+    seat: Option<Seat>,
 }
 
 impl<'a> Session<'a> {
@@ -138,6 +139,7 @@ impl<'a> Session<'a> {
             their_results: None,
             due: Some(context.now() + PARAMETERS_LIMIT),
             moved: VecDeque::new(),
+            seat: None,
         })
     }
 
@@ -158,6 +160,7 @@ impl<'a> Session<'a> {
         }
         // Whoever hears of the end may count on the place.
         self.test.service.registry.leave(&self.test.expected);
+        self.seat = None;
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
         let turned_away = |failure: &TestFailure| failure.code == ErrorCode::AUTHENTICATION.0;
         SessionEnd {
@@ -261,7 +264,7 @@ impl<'a> Session<'a> {
             ServerStep::Run => self.run_streams(),
             ServerStep::Stop => {
                 self.finish_streams();
-                self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                self.due = Some(self.context.now() + self.test.service.plan.patience.message);
                 self.control.stopped();
             }
             ServerStep::TheirResults(theirs) => {
@@ -318,10 +321,22 @@ impl<'a> Session<'a> {
             return self.control.refuse(ErrorCode::AFFINITY, errno.unwrap_or(0));
         }
         let service = &self.test.service;
+        let streams = self.parameters.connections();
+        let seat = service
+            .policy
+            .admit_many(self.test.peer.ip(), streams, streams);
+        match seat {
+            Ok(seat) => self.seat = seat,
+            Err(refusal) => {
+                let (peer, reason) = (self.test.peer, refusal.to_string());
+                self.context.notice(Notice::PeerRefused { peer, reason });
+                return self.control.deny();
+            }
+        }
         if !service.registry.admit(&self.test.expected, service.most()) {
             return self.control.deny();
         }
-        self.due = Some(self.context.now() + MESSAGE_LIMIT);
+        self.due = Some(self.context.now() + self.test.service.plan.patience.message);
         self.admit();
     }
 
@@ -380,9 +395,10 @@ impl<'a> Session<'a> {
         let asked = Duration::from_secs(u64::from(wanted.time) + u64::from(wanted.omit));
         let endless = wanted.time == 0;
         let too_long = |longest: Duration| endless || asked > longest;
-        plan.longest
-            .is_some_and(too_long)
-            .then_some(ErrorCode::TIME_LIMIT)
+        let foreign = self.test.service.policy.longest(self.test.peer.ip());
+        let too_long =
+            plan.longest.is_some_and(too_long) || foreign.is_some_and(|longest| asked > longest);
+        too_long.then_some(ErrorCode::TIME_LIMIT)
     }
 
     fn begin_streams(&mut self, links: Vec<Link>) {
@@ -495,6 +511,7 @@ impl<'a> Session<'a> {
             start,
             decides: false,
             patience: plan.patience.receive,
+            stalled: plan.patience.stalled,
             file: plan.file.clone(),
             stop: self.set.stop.clone(),
             sums: self.set.sums(&self.context.reporter),
@@ -503,7 +520,13 @@ impl<'a> Session<'a> {
         };
         self.set.run(traffic, &self.test.waker);
         let agreed = u64::from(self.parameters.time) + u64::from(self.parameters.omit);
-        self.due = (self.parameters.time > 0).then(|| start + Duration::from_secs(agreed) + GRACE);
+        self.due = if self.parameters.time > 0 {
+            Some(start + Duration::from_secs(agreed) + GRACE)
+        } else {
+            // Nothing was agreed: who is foreign is cut.
+            let foreign = self.test.service.policy.longest(self.test.peer.ip());
+            foreign.map(|longest| start + longest)
+        };
     }
 
     /// Ends a test that is faster than allowed, or that has run dry.

@@ -62,6 +62,8 @@ pub(super) struct Traffic {
     pub(super) decides: bool,
     /// A receiver gives up after so long without data.
     pub(super) patience: Duration,
+    /// A sending end is ended when its peer takes nothing for so long.
+    pub(super) stalled: Duration,
     pub(super) file: Option<PathBuf>,
     pub(super) stop: Stop,
     /// When the other end's word reached this one; a stream notices a little later.

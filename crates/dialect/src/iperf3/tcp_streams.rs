@@ -24,8 +24,6 @@ use crate::reporter::{CounterCell, EndFacts, FlowEnd};
 const CHUNK: usize = 32 * 1024;
 /// Block of a sender that nobody counts blocks of: fewer, larger trips through the kernel.
 const BULK: u32 = 1 << 20;
-/// A sender whose peer takes nothing for this long is alone.
-const SEND_PATIENCE: Duration = Duration::from_secs(120);
 
 impl Traffic {
     fn content(&self, block: usize) -> std::io::Result<StreamContent> {
@@ -86,7 +84,7 @@ impl Traffic {
             timing,
             pacing,
             end: SendEnd::Leave,
-            patience: SEND_PATIENCE,
+            patience: self.stalled,
             ..TcpSendPlan::new(
                 conn,
                 content,
@@ -139,13 +137,15 @@ impl Traffic {
         };
         let running = self.context.reporter.start(self.flow(&stream, cell));
         let context = Arc::clone(&self.context);
-        let (tag, start, patience) = (stream.tag, self.start, self.patience);
+        let (tag, start) = (stream.tag, self.start);
+        let (patience, stalled) = (self.patience, self.stalled);
         let deadline = self.deadline().filter(|_| !stream.sends);
         let over = Arc::clone(&self.over);
         let on_end = Box::new(move |ending: Ending| {
             let ending = at_deadline(ending, deadline, patience);
             tell_ending(&context, tag, Transport::Tcp, start, &ending);
-            let starved = !stream.sends && is_starved(&ending, patience);
+            let patience = if stream.sends { stalled } else { patience };
+            let starved = is_starved(&ending, patience);
             // What passed while the stream was told to stop was counted: its time counts too.
             let over = over.get().map_or(ending.at, |over| last().max(*over));
             let end = FlowEnd {

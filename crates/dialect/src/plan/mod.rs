@@ -4,10 +4,12 @@
 //! options.
 
 mod latency;
+mod limits;
 mod shape;
 mod socket;
 
 pub use latency::{ExchangePlan, HistogramPlan, LatencyPlan, LoadDirection, WorkingLoad};
+pub use limits::{Limits, Network, Networks};
 pub use shape::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape, StartTime};
 pub use socket::{AddressSteps, BindPlan, FairQueuePlan, SocketPlan};
 
@@ -318,6 +320,8 @@ pub struct ServerPlan {
     pub control: bool,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
+    /// What foreign clients are granted.
+    pub limits: Limits,
     /// Whose clients are served, all on the same ports.
     pub protocols: ServedProtocols,
 }
@@ -363,6 +367,7 @@ impl ServerPlan {
             realtime: false,
             control: false,
             techniques: Techniques::default(),
+            limits: Limits::default(),
             protocols: ServedProtocols::Iperf2,
         }
     }

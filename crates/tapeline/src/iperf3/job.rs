@@ -203,10 +203,10 @@ fn family(settings: &Settings) -> Family {
 fn patience(settings: &Settings) -> Iperf3Patience {
     let default = Iperf3Patience::default();
     Iperf3Patience {
-        answer: default.answer,
         receive: settings.receive_timeout.unwrap_or(default.receive),
         send: settings.send_timeout,
         keepalive: settings.keepalive,
+        ..default
     }
 }
 

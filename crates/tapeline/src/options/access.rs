@@ -1,7 +1,7 @@
 //! Who may test, and how flows are named.
 
 use super::Section::{Both, Client, Server};
-use super::{Group, OptionId as Id, OptionSpec, Sides};
+use super::{Group, OptionId as Id, OptionSpec, Personalities, Sides};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::PermitKey, None, "permit-key")
@@ -25,13 +25,25 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::SERVER)
         .help(
             Group::Access,
-            "time for a client's first message (default 60; 0: no limit)",
+            "time for a client's first message (default 10, of iperf 60; 0: no limit)",
         )
         .listed(&[(
             Server,
             "",
             "seconds for a client's first message, 0 is no limit",
         )]),
+    OptionSpec::new(Id::Trust, None, "trust")
+        .value("NETWORKS")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "networks whose clients have no limits: any, none, or a list such as 192.0.2.0/24",
+        )
+        .details(
+            "Default: this host and networks that are not routed on the internet. Others have \
+             limits, and get no datagrams on their order.",
+        ),
     OptionSpec::new(Id::SyncTransferId, None, "sync-transfer-id")
         .sides(Sides::CLIENT)
         .help(

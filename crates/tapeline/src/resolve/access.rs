@@ -4,13 +4,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use tapeline_base::WallTime;
-use tapeline_dialect::{PermitKey, ServerKey};
+use tapeline_dialect::{Limits, Network, Networks, PermitKey, ServerKey};
 
 use crate::options::OptionId as Id;
 use crate::raw::Given;
 
 use super::log::{Log, Stop};
-use super::reading::seconds;
+use super::reading::{refuse, seconds};
 use super::settings::{Mode, Settings};
 
 /// How long a server's key is good.
@@ -27,6 +27,7 @@ pub(crate) struct AccessSettings {
     lifetime: Option<Duration>,
     pub(crate) exchange_timeout: Option<Duration>,
     pub(crate) sync_transfer_id: bool,
+    trusted: Option<Networks>,
 }
 
 /// `--permit-key`.
@@ -50,9 +51,28 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::TestExchangeTimeout => {
             settings.access.exchange_timeout = Some(seconds(given, log)?);
         }
+        Id::Trust => settings.access.trusted = Some(networks(given, log)?),
         _ => settings.access.sync_transfer_id = true,
     }
     Ok(())
+}
+
+/// The networks of `--trust`.
+fn networks(given: &Given, log: &mut Log) -> Result<Networks, Stop> {
+    let text = given.text();
+    match text.as_str() {
+        "any" => return Ok(Networks::any()),
+        "none" => return Ok(Networks::none()),
+        _ => {}
+    }
+    let parsed: Option<Vec<Network>> = text.split(',').map(Network::parse).collect();
+    parsed.map(Networks).ok_or_else(|| {
+        refuse(
+            given,
+            "any, none, or networks such as 192.0.2.0/24,2001:db8::/32",
+            log,
+        )
+    })
 }
 
 /// UDP has no place for a key.
@@ -106,6 +126,15 @@ impl Settings {
         match &self.access.key {
             Some(AskedKey::Given(key)) => PermitKey::new(key).ok(),
             _ => None,
+        }
+    }
+
+    /// What a server grants to clients that it does not know.
+    pub(super) fn limits(&self) -> Limits {
+        let default = Limits::default();
+        Limits {
+            trusted: self.access.trusted.clone().unwrap_or(default.trusted),
+            ..default
         }
     }
 

@@ -115,7 +115,11 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         | Id::SumDstIp
         | Id::TapDevice
         | Id::TunDevice => route::apply(settings, given, log)?,
-        Id::PermitKey | Id::PermitKeyTimeout | Id::TestExchangeTimeout | Id::SyncTransferId => {
+        Id::PermitKey
+        | Id::PermitKeyTimeout
+        | Id::TestExchangeTimeout
+        | Id::SyncTransferId
+        | Id::Trust => {
             access::apply(settings, given, log)?;
         }
         Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime | Id::NoControl => {

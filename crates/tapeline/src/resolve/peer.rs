@@ -17,6 +17,10 @@ use super::log::{Log, Stop};
 use super::reading::refuse;
 use super::settings::Settings;
 
+/// Time without data after which a client counts as gone.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Time for each message of a client.
+const MESSAGE: Duration = Duration::from_secs(10);
 /// iperf3's port.
 pub(super) const PORT: u16 = 5201;
 /// Rate of a UDP flow without `-b`, bits per second.
@@ -74,9 +78,17 @@ pub(super) fn service(settings: &Settings) -> ServedProtocols {
         return ServedProtocols::Iperf2;
     }
     let default = Iperf3Server::default();
+    // Silence of three intervals is no hiccup.
+    let silence = SILENCE.max(settings.told_interval().unwrap_or_default() * 3);
     ServedProtocols::Both(Iperf3Server {
         interval: settings.told_interval(),
         most_tests: settings.peer.most.unwrap_or(default.most_tests),
+        patience: Iperf3Patience {
+            receive: silence,
+            stalled: silence,
+            message: MESSAGE,
+            ..default.patience
+        },
         ..default
     })
 }

@@ -221,7 +221,9 @@ impl Press {
                 .write_all(out.stdout.as_bytes())
                 .and_then(|()| self.writer.flush())
         {
-            broken = Some(if error.kind() == io::ErrorKind::BrokenPipe {
+            // A server goes on without its reader, whom it did not serve.
+            let is_filter = self.role == Role::Client;
+            broken = Some(if is_filter && error.kind() == io::ErrorKind::BrokenPipe {
                 Broken::Pipe
             } else {
                 Broken::Failed

@@ -255,6 +255,16 @@ const SERVER_EFFECTS: &[ServerEffect] = &[
     (Id::Enhanced, "-e", |p| p.enhanced),
 ];
 
+#[test]
+fn networks_are_trusted_by_name() {
+    let limits = |options: &str| server(Native, &format!("-s {options}")).0.limits.trusted;
+    let foreign = "192.0.2.7".parse().expect("an address");
+    assert!(!limits("").contain(foreign) && limits("").contain("127.0.0.1".parse().expect("one")));
+    assert!(limits("--trust any").contain(foreign));
+    assert!(limits("--trust 2001:db8::/32,192.0.2.0/24").contain(foreign));
+    assert_eq!(limits("--trust none"), tapeline_dialect::Networks::none());
+}
+
 fn key_is(plan: &ServerPlan, key: &str, seconds: Option<u64>) -> bool {
     plan.permit_key.as_ref().is_some_and(|known| {
         known.key.as_bytes() == key.as_bytes() && known.lifetime == seconds.map(Duration::from_secs)
@@ -337,6 +347,8 @@ fn every_option_is_tested() {
             Id::MaxTests,
             Id::OneAtATime,
             Id::NoControl,
+            // Known to one name only: below.
+            Id::Trust,
             // Below.
             Id::Json,
             Id::JsonStream,

@@ -14,7 +14,7 @@ fn tapeline_stops_at_the_first_bad_word() {
         ("-c h --fo", "option --fo needs a value"),
         (
             "-c h --tr",
-            "--tr is the beginning of --tradeoff, --trip-times",
+            "--tr is the beginning of --tradeoff, --trip-times, --trust",
         ),
         ("-c h -t", "option -t needs a value"),
         ("-c h --udp=1", "option --udp takes no value"),

@@ -1,0 +1,132 @@
+//! What a server lets whom do: asked by the listeners at each step of a client.
+//!
+//! ```text
+//! connection ─► pending? ─► key? ─► first message ─► admit(streams) ─► Seat (until the flow ends)
+//! datagram   ─► may the server send on its order? ─► Allowance (bytes for bytes)
+//! ```
+
+mod allowance;
+mod attempts;
+mod seats;
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tapeline_base::MonoTime;
+
+pub(crate) use allowance::Allowance;
+use attempts::Attempts;
+use seats::Seats;
+pub(crate) use seats::{Refusal, Seat};
+
+use crate::plan::Limits;
+
+/// Who counts as one: an IPv4 address, or the 64 bits of an IPv6 network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Source(IpAddr);
+
+impl From<IpAddr> for Source {
+    fn from(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V6(six) => {
+                let network = six.to_bits() & !u128::from(u64::MAX);
+                IpAddr::V6(Ipv6Addr::from_bits(network))
+            }
+            four => four,
+        })
+    }
+}
+
+/// A server's limits, and how much of them is taken.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    limits: Limits,
+    seats: Arc<Mutex<Seats>>,
+    keys: Mutex<Attempts>,
+}
+
+impl Policy {
+    pub(crate) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            keys: Mutex::new(Attempts::new(limits.keys_of_source, limits.keys)),
+            seats: Arc::default(),
+            limits,
+        })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether an address is known to be what it says, and to mean well.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        self.limits.trusted.contain(address)
+    }
+
+    /// Lets a stream of a test begin whose client announces `streams` of them.
+    ///
+    /// # Errors
+    /// The limit that it would exceed.
+    pub(crate) fn admit(&self, address: IpAddr, streams: u32) -> Result<Option<Seat>, Refusal> {
+        self.admit_many(address, streams, 1)
+    }
+
+    /// Lets `count` streams begin at once, of a test that has `streams`.
+    ///
+    /// # Errors
+    /// The limit that they would exceed.
+    pub(crate) fn admit_many(
+        &self,
+        address: IpAddr,
+        streams: u32,
+        count: u32,
+    ) -> Result<Option<Seat>, Refusal> {
+        if self.trusts(address) {
+            return Ok(None);
+        }
+        seats::take(&self.seats, &self.limits, address.into(), streams, count).map(Some)
+    }
+
+    /// Longest test of a client; `None` without limit.
+    pub(crate) fn longest(&self, address: IpAddr) -> Option<Duration> {
+        (!self.trusts(address)).then_some(self.limits.longest)
+    }
+
+    /// What may be sent to an address that datagrams claim to come from.
+    pub(crate) fn allowance(&self, address: IpAddr) -> Allowance {
+        if self.trusts(address) {
+            Allowance::Unlimited
+        } else {
+            Allowance::default()
+        }
+    }
+
+    /// Whether another key of this address is looked at.
+    pub(crate) fn hears_keys(&self, address: IpAddr, now: MonoTime) -> bool {
+        self.keys().are_few(address.into(), now)
+    }
+
+    /// A key of this address was wrong.
+    pub(crate) fn key_failed(&self, address: IpAddr, now: MonoTime) {
+        self.keys().add(address.into(), now);
+    }
+
+    fn keys(&self) -> MutexGuard<'_, Attempts> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_an_address_or_a_network_of_64_bits() {
+        let source = |text: &str| Source::from(text.parse::<IpAddr>().expect("an address"));
+        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
+        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
+        assert_eq!(source("::ffff:192.0.2.1"), source("192.0.2.1"));
+        assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
+    }
+}
