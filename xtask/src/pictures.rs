@@ -54,7 +54,9 @@ fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
     let _server = Server(server.map_err(|error| format!("{}: {error}", program.display()))?);
     // Refused connections are tried again while the server begins.
     let client = |arguments: &[&str]| {
-        let mut command = Command::new(program);
+        // Called by its name alone: the page shows the command.
+        let mut command = Command::new("tapeline");
+        command.env("PATH", program.parent().unwrap_or(program));
         command
             .args(["-c", "127.0.0.1", "-p", PORT])
             .args(arguments);
