@@ -127,7 +127,7 @@ fn a_starved_receiver_is_its_processors_limit() {
     };
     let mut server = server(&pair, Transport::Tcp, "");
     quota.confine(server.process().id()).expect("a quota");
-    let client = client(&pair, &server, "-t 3").run().expect("a client");
+    let client = client(&pair, &server, "-t 3 -P 4").run().expect("a client");
     assert_eq!(client.code(), Some(0), "{client}");
     // The client knows from the server.
     let said = [Some(server_verdict(&mut server)), verdict(&client.stdout)];

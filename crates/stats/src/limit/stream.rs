@@ -17,6 +17,8 @@ const WORTH_TELLING: f64 = 0.02;
 const USED_UP: f64 = 0.4;
 /// Share of a receiver's time without a processor from which on it cannot keep a window open.
 const HELD_BACK: f64 = 0.35;
+/// Load of a receiver from which on it always has something to read.
+const NEVER_DONE: f64 = 0.9;
 /// Load of a traffic thread from which on a faster path might have gained little.
 const BUSY: f64 = 0.6;
 /// Share of a sender's time without anything outstanding from which on the path is not the limit.
@@ -76,6 +78,11 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
     if idle >= IDLE {
         let findings = [Finding::Idle(idle)];
         return Verdict::new(LimitedBy::Application, Certainty::Medium, findings);
+    }
+    // A reader that is never done does not wait for the path; what it holds up may even be dropped.
+    if load(&receiver.host) >= NEVER_DONE {
+        let findings = held_back(&receiver.host);
+        return Verdict::new(LimitedBy::ReceiverCpu, Certainty::Medium, findings);
     }
     let mut findings = vec![Finding::CongestionWindow(congestion_window)];
     let worth = |share: f64, finding: Finding| (share >= WORTH_TELLING).then_some(finding);

@@ -194,6 +194,23 @@ fn streams() {
             Low,
         ),
         (
+            "losses before a reader that is never done",
+            SenderEvidence {
+                retransmits: Some(48),
+                ..stream(98, 0, 3)
+            },
+            ReceiverEvidence {
+                host: HostEvidence {
+                    busy: Some(0.05),
+                    waiting: Some(0.9),
+                    ..HostEvidence::default()
+                },
+                ..receiver()
+            },
+            Some(ReceiverCpu),
+            Medium,
+        ),
+        (
             "a buffer that is used up",
             SenderEvidence {
                 buffer_use: Some(0.7),
