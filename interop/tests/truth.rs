@@ -29,6 +29,9 @@ const TCP_TOLERANCE: u64 = 300_000;
 /// Names the optimisations that tapeline is to do without.
 const LEAVE_OUT: &str = "TAPELINE_WITHOUT";
 
+/// Makes a clock wrong.
+const CLOCK: &str = "TAPELINE_CLOCK";
+
 /// One test over a relay.
 struct Measured {
     client: Finished,
@@ -51,7 +54,11 @@ struct Trial {
     server_options: &'static str,
     /// Optimisations that both ends do without.
     left_out: &'static str,
+    /// By how much the client's clock is wrong: seconds and millionths.
+    client_clock: &'static str,
     there: Path,
+    /// Delay of the way back.
+    back: Duration,
 }
 
 impl Trial {
@@ -63,7 +70,9 @@ impl Trial {
             client_options: "-e --trip-times -t 1 -b 200pps -l 1470".to_owned(),
             server_options: "-e --histograms=10u,20000",
             left_out: "",
+            client_clock: "",
             there,
+            back: BACK,
         }
     }
 
@@ -76,7 +85,7 @@ impl Trial {
             skip(test, &reason);
             return None;
         }
-        let back = Path::of_delay(BACK);
+        let back = Path::of_delay(self.back);
         let pair = match RelayedPair::new(self.there, back) {
             Ok(pair) => pair,
             Err(error) => {
@@ -105,6 +114,7 @@ impl Trial {
             .within(&hosts.client)
             .line(&self.client_options)
             .env(LEAVE_OUT, self.left_out)
+            .env(CLOCK, self.client_clock)
             .run()
             .unwrap_or_else(|error| panic!("{error}\n--- server\n{}", server.output()));
         assert_eq!(
@@ -118,7 +128,12 @@ impl Trial {
             .any(|word| self.client_options.contains(word));
         let received = self.transport == Transport::Udp && !reverse;
         let figures = received.then(|| DatagramFigures::await_from(&mut server, PATIENCE));
-        let output = total_of(&server);
+        // The other tests read the server's rows, in iperf's layout.
+        let output = if self.client_clock.is_empty() {
+            total_of(&server)
+        } else {
+            server.output()
+        };
         let captured = capture.map_or_else(Vec::new, |capture| capture.finish().expect("packets"));
         drop(server);
         let record = pair.finish().expect("a record");
@@ -326,6 +341,58 @@ fn percentiles_of_a_varying_delay_are_the_captures() {
     });
 }
 
+/// The one-way delay and its bound that a client tells of its flow, milliseconds.
+fn estimated_delay(output: &str) -> (f64, f64) {
+    let line = output.lines().find(|line| line.starts_with("delay "));
+    let mut words = line.unwrap_or_else(|| panic!("no delay\n{output}")).split_whitespace();
+    // delay 12.310 ms ± 0.040 est.
+    let mut number = |place| words.nth(place).and_then(|word: &str| word.parse().ok());
+    number(1)
+        .zip(number(2))
+        .unwrap_or_else(|| panic!("no delay\n{output}"))
+}
+
+#[test]
+fn the_one_way_delay_between_clocks_that_differ_is_the_relays() {
+    // The hook that makes a clock wrong is in such builds only.
+    if !cfg!(debug_assertions) {
+        return skip(
+            "the_one_way_delay_between_clocks_that_differ_is_the_relays",
+            "built without debug assertions",
+        );
+    }
+    in_a_quiet_moment(|| {
+        for (seed, clock) in [(1, "0,0"), (2, "3.25,20"), (3, "-7200,-40")] {
+            let path = Path {
+                jitter: Jitter::Uniform(Duration::from_millis(1)),
+                seed,
+                ..Path::of_delay(Duration::from_millis(20))
+            };
+            let trial = Trial {
+                // A server of both transports: the control connection is over TCP.
+                transport: Transport::Tcp,
+                client_options: "-u -t 3 -b 200pps -l 1470".to_owned(),
+                server_options: "",
+                client_clock: clock,
+                back: Duration::from_millis(20),
+                ..Trial::udp(Program::Tapeline, Program::Tapeline, path)
+            };
+            let name = "the_one_way_delay_between_clocks_that_differ_is_the_relays";
+            let Some(measured) = trial.run(name) else {
+                continue;
+            };
+            let (told, bound) = estimated_delay(&measured.client.stdout);
+            let delays = measured.relayed_delays();
+            let truth = delays.iter().sum::<u64>() as f64 / delays.len() as f64 / 1e6;
+            assert!(
+                (told - truth).abs() <= bound && bound < 0.5,
+                "{clock}: {told} ± {bound} ms, {truth} ms in the relay\n{}",
+                measured.shown()
+            );
+        }
+    });
+}
+
 /// Faults at exact places, with jitter that is shorter than the time between datagrams.
 fn periodic_faults() -> Path {
     let place = |place| Selection::Periodic { period: 20, place };
@@ -440,7 +507,9 @@ fn tcp_trial(client: Program, server: Program, client_options: &str) -> Trial {
         // processor.
         server_options: "-e -z --histograms=10u,20000",
         left_out: "",
+        client_clock: "",
         there: Path::of_delay(Duration::from_millis(10)),
+        back: BACK,
     }
 }
 

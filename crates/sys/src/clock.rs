@@ -1,5 +1,8 @@
 //! The system's clocks, and sleeping by them.
 
+#[cfg(debug_assertions)]
+use std::sync::atomic::Ordering::Relaxed;
+
 use tapeline_base::{Clock, MonoTime, WallTime};
 
 use crate::platform::clock;
@@ -17,8 +20,43 @@ impl Clock for SystemClock {
 
     #[inline]
     fn wall(&self) -> WallTime {
-        WallTime::from_nanos(clock::wall_nanos())
+        WallTime::from_nanos(displaced(clock::wall_nanos()))
     }
+}
+
+/// Makes [`SystemClock`]'s wall time differ from the system's from now on: by `offset` nanoseconds at
+/// first, and by `drift` seconds more in each second. For tests of what is said of two clocks; builds
+/// without debug assertions do not have it. The system's own stamps on what arrives stay as they are.
+#[cfg(debug_assertions)]
+pub fn displace_wall_clock(offset: i64, drift: f64) {
+    use displacement::{DRIFT, OFFSET, SINCE};
+    OFFSET.store(offset, Relaxed);
+    DRIFT.store(drift.to_bits(), Relaxed);
+    SINCE.store(clock::wall_nanos(), Relaxed);
+}
+
+#[cfg(debug_assertions)]
+mod displacement {
+    use std::sync::atomic::{AtomicI64, AtomicU64};
+
+    pub(super) static OFFSET: AtomicI64 = AtomicI64::new(0);
+    /// Bits of a number.
+    pub(super) static DRIFT: AtomicU64 = AtomicU64::new(0);
+    pub(super) static SINCE: AtomicI64 = AtomicI64::new(0);
+}
+
+#[cfg(debug_assertions)]
+fn displaced(nanos: i64) -> i64 {
+    use displacement::{DRIFT, OFFSET, SINCE};
+    let passed = nanos.saturating_sub(SINCE.load(Relaxed)) as f64;
+    let drift = f64::from_bits(DRIFT.load(Relaxed)) * passed;
+    nanos.saturating_add(OFFSET.load(Relaxed)).saturating_add(drift as i64)
+}
+
+#[cfg(not(debug_assertions))]
+#[inline]
+fn displaced(nanos: i64) -> i64 {
+    nanos
 }
 
 /// Sleeps until [`SystemClock`]'s monotonic time reaches `deadline`; never wakes early.

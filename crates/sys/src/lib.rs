@@ -45,6 +45,8 @@ mod waker;
 mod zeroed;
 
 pub use address::{interface_index, needs_zone, outgoing_device, unmapped};
+#[cfg(debug_assertions)]
+pub use clock::displace_wall_clock;
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
 pub use daemon::Daemon;
 pub use datagram::{Datagram, Segments};

@@ -10,6 +10,21 @@ use crate::raw::{Given, Origin};
 /// Names optimisations that are left out, with commas between them.
 const WITHOUT: &str = "TAPELINE_WITHOUT";
 
+/// Seconds and millionths, with a comma between them: by how much this process's clock is to be wrong.
+#[cfg(debug_assertions)]
+const CLOCK: &str = "TAPELINE_CLOCK";
+
+/// Makes the clock wrong, where a test wants it so.
+#[cfg(debug_assertions)]
+pub(crate) fn displace_clock() {
+    let wanted = std::env::var(CLOCK).unwrap_or_default();
+    if let Some((offset, drift)) = wanted.split_once(',')
+        && let (Ok(offset), Ok(drift)) = (offset.parse::<f64>(), drift.parse::<f64>())
+    {
+        tapeline_sys::displace_wall_clock((offset * 1e9) as i64, drift * 1e-6);
+    }
+}
+
 /// The optimisations that a run may use.
 ///
 /// # Errors

@@ -17,6 +17,8 @@ use crate::{explain, generate, help, run, version};
 /// ends quietly.
 #[must_use]
 pub fn main() -> std::process::ExitCode {
+    #[cfg(debug_assertions)]
+    crate::environment::displace_clock();
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_else(|| "tapeline".into());
     let (personality, resolution) = understand(&Invocation {
