@@ -344,7 +344,9 @@ fn percentiles_of_a_varying_delay_are_the_captures() {
 /// The one-way delay and its bound that a client tells of its flow, milliseconds.
 fn estimated_delay(output: &str) -> (f64, f64) {
     let line = output.lines().find(|line| line.starts_with("delay "));
-    let mut words = line.unwrap_or_else(|| panic!("no delay\n{output}")).split_whitespace();
+    let mut words = line
+        .unwrap_or_else(|| panic!("no delay\n{output}"))
+        .split_whitespace();
     // delay 12.310 ms ± 0.040 est.
     let mut number = |place| words.nth(place).and_then(|word: &str| word.parse().ok());
     number(1)

@@ -50,7 +50,9 @@ fn displaced(nanos: i64) -> i64 {
     use displacement::{DRIFT, OFFSET, SINCE};
     let passed = nanos.saturating_sub(SINCE.load(Relaxed)) as f64;
     let drift = f64::from_bits(DRIFT.load(Relaxed)) * passed;
-    nanos.saturating_add(OFFSET.load(Relaxed)).saturating_add(drift as i64)
+    nanos
+        .saturating_add(OFFSET.load(Relaxed))
+        .saturating_add(drift as i64)
 }
 
 #[cfg(not(debug_assertions))]
