@@ -68,11 +68,11 @@ pub(crate) static TRAFFIC: &[Mode] = &[
         .checks(&[Rate(2e6)]),
     mode("udp omit reverse", "-u -O 1 -t 1 -b 2M -l 1400 -R").checks(&[Rate(2e6)]),
     mode("udp omit bidir", "-u -O 1 -t 1 -b 2M -l 1400 --bidir").checks(&[Rate(2e6)]),
-    mode("udp bytes", "-u -n 200K -b 4M -l 1400")
-        .own("-u -n 200K -b 4M -l 1400")
+    mode("udp bytes", "-u -n 200K -b 2M -l 1400")
+        .own("-u -n 200K -b 2M -l 1400")
         .checks(&[Bytes(204800.0)]),
-    mode("udp bytes reverse", "-u -n 200K -b 4M -l 1400 -R").checks(&[Bytes(204800.0)]),
-    mode("udp blocks", "-u -k 200 -b 4M -l 1000").checks(&[Bytes(200000.0)]),
+    mode("udp bytes reverse", "-u -n 200K -b 2M -l 1400 -R").checks(&[Bytes(204800.0)]),
+    mode("udp blocks", "-u -k 100 -b 1M -l 1000").checks(&[Bytes(100000.0)]),
     mode("udp bursts", "-u -t 1 -b 2M/10 -l 1000").checks(&[Rate(2e6)]),
     mode("udp without a rate", "-u -t 1 -l 1000").checks(&[Rate(1048576.0)]),
     mode("udp without intervals", "-u -t 1 -i 0 -b 2M -l 1400").checks(&[Rate(2e6)]),
@@ -137,7 +137,7 @@ pub(crate) static SOCKETS: &[Mode] = &[
     mode("udp length", "-u -t 1 -b 400K -l 100")
         .own("-u -t 1 -b 400K -l 100")
         .checks(&[Rate(4e5), Both("start.test_start.blksize", 100.0)]),
-    mode("udp smallest", "-u -t 1 -b 100K -l 16").checks(&[Rate(1e5)]),
+    mode("udp smallest", "-u -t 1 -b 40K -l 16").checks(&[Rate(4e4)]),
     mode("udp largest", "-u -t 1 -b 4M -l 65507").checks(&[Rate(4e6), Warns]),
     mode("udp window", "-u -t 1 -b 2M -l 1000 -w 256K").checks(&[Rate(2e6)]),
     mode("udp tos", "-u -t 1 -b 2M -l 1000 -S 0x20").own("-u -t 1 -b 2M -l 1000 -S 0x20"),

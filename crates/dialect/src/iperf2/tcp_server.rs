@@ -426,7 +426,7 @@ impl TcpService {
             // A stream of a running test does not wait for its end.
             Heard::Whole(Request::Iperf3(cookie)) if self.knows_iperf3(&cookie) => {
                 if let Some(service) = &self.iperf3 {
-                    service.take(one.conn, one.peer, cookie);
+                    service.take(one.conn, one.peer, one.accepted, cookie);
                 }
             }
             // Nor does the control connection of one.
@@ -632,7 +632,7 @@ impl TcpService {
             .seat(peer, &request)
             .map_err(|refusal| refusal.to_string())?;
         if let (Request::Iperf3(cookie), Some(service)) = (&request, &self.iperf3) {
-            return Ok(service.take(one.conn, one.peer, *cookie));
+            return Ok(service.take(one.conn, one.peer, one.accepted, *cookie));
         }
         let now = self.context.both();
         let (id, start) = match &request {

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tapeline_base::Transport;
+use tapeline_base::{MonoTime, Transport};
 use tapeline_sys::Waker;
 use tapeline_wire::iperf3::Cookie;
 
@@ -39,7 +39,8 @@ pub(super) struct Expected {
 struct Arrivals {
     /// What streams are awaited, and how many.
     awaited: Option<(Transport, usize)>,
-    links: Vec<Link>,
+    /// When each came, and itself.
+    links: Vec<(MonoTime, Link)>,
 }
 
 /// What became of a connection.
@@ -63,7 +64,8 @@ impl Expected {
         self.arrivals().awaited = Some((transport, count));
     }
 
-    /// The streams, once all are there.
+    /// The streams in the order in which the client opened them, once all are there: which of
+    /// them it sends on is decided by that order. Their cookies may arrive in another one.
     pub(super) fn take_complete(&self) -> Option<Vec<Link>> {
         let mut arrivals = self.arrivals();
         let (_, count) = arrivals.awaited?;
@@ -71,7 +73,9 @@ impl Expected {
             return None;
         }
         arrivals.awaited = None;
-        Some(std::mem::take(&mut arrivals.links))
+        let mut links = std::mem::take(&mut arrivals.links);
+        links.sort_by_key(|(came, _)| *came);
+        Some(links.into_iter().map(|(_, link)| link).collect())
     }
 
     /// Whether a stream of this transport is awaited.
@@ -81,12 +85,12 @@ impl Expected {
         arrivals.awaited.is_some_and(wanted)
     }
 
-    /// Takes a stream if it is awaited.
-    fn offer(&self, transport: Transport, link: Link) -> bool {
+    /// Takes a stream that came at this time, if it is awaited.
+    fn offer(&self, transport: Transport, came: MonoTime, link: Link) -> bool {
         if !self.wants(transport) {
             return false;
         }
-        self.arrivals().links.push(link);
+        self.arrivals().links.push((came, link));
         self.waker.wake();
         true
     }
@@ -155,12 +159,12 @@ impl Registry {
         self.tests().contains_key(cookie)
     }
 
-    /// Hands a TCP connection to the test of its cookie.
-    pub(super) fn claim_tcp(&self, cookie: &Cookie, link: Link) -> Claim {
+    /// Hands a TCP connection, accepted at this time, to the test of its cookie.
+    pub(super) fn claim_tcp(&self, cookie: &Cookie, accepted: MonoTime, link: Link) -> Claim {
         let found = self.tests().get(cookie).cloned();
         match found {
             None => Claim::Unknown,
-            Some(test) if test.offer(Transport::Tcp, link) => Claim::Taken,
+            Some(test) if test.offer(Transport::Tcp, accepted, link) => Claim::Taken,
             Some(_) => Claim::Unwanted,
         }
     }
@@ -175,8 +179,8 @@ impl Registry {
     }
 
     /// Hands a UDP stream to a test.
-    pub(super) fn give_udp(&self, test: &Expected, link: Link) -> bool {
-        test.offer(Transport::Udp, link)
+    pub(super) fn give_udp(&self, test: &Expected, came: MonoTime, link: Link) -> bool {
+        test.offer(Transport::Udp, came, link)
     }
 
     /// The right to await UDP streams from this address; `None` while another test has it, whose
@@ -257,27 +261,46 @@ mod tests {
     fn a_test_takes_as_many_streams_as_it_awaits() {
         let registry = Registry::default();
         let test = enter(&registry, 1).expect("room");
-        let claim = registry.claim_tcp(&cookie(1), link());
+        let claim = registry.claim_tcp(&cookie(1), MonoTime::ZERO, link());
         assert!(matches!(claim, Claim::Unwanted), "not awaited yet");
         test.await_streams(Transport::Tcp, 2);
         assert!(matches!(
-            registry.claim_tcp(&cookie(1), link()),
+            registry.claim_tcp(&cookie(1), MonoTime::ZERO, link()),
             Claim::Taken
         ));
         assert!(test.take_complete().is_none());
         assert!(matches!(
-            registry.claim_tcp(&cookie(1), link()),
+            registry.claim_tcp(&cookie(1), MonoTime::ZERO, link()),
             Claim::Taken
         ));
         assert!(matches!(
-            registry.claim_tcp(&cookie(1), link()),
+            registry.claim_tcp(&cookie(1), MonoTime::ZERO, link()),
             Claim::Unwanted
         ));
         assert_eq!(test.take_complete().map(|links| links.len()), Some(2));
         assert!(matches!(
-            registry.claim_tcp(&cookie(2), link()),
+            registry.claim_tcp(&cookie(2), MonoTime::ZERO, link()),
             Claim::Unknown
         ));
+    }
+
+    #[test]
+    fn streams_are_in_the_order_of_their_connections() {
+        let registry = Registry::default();
+        let test = enter(&registry, 1).expect("room");
+        test.await_streams(Transport::Tcp, 3);
+        let links = [link(), link(), link()];
+        let name = |link: &Link| format!("{link:?}");
+        let names: Vec<_> = links.iter().map(name).collect();
+        let mut came: Vec<_> = (1..).map(MonoTime::from_nanos).zip(links).collect();
+        // The first one's cookie was read last.
+        came.rotate_left(1);
+        for (accepted, link) in came {
+            let claim = registry.claim_tcp(&cookie(1), accepted, link);
+            assert!(matches!(claim, Claim::Taken));
+        }
+        let taken = test.take_complete().expect("all");
+        assert_eq!(taken.iter().map(name).collect::<Vec<_>>(), names);
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tapeline_base::Clock;
 use tapeline_sys::{
-    Handle, Interest, Pollable, SocketOptions, StreamProtocol, TcpConn, TcpListener, Wait,
+    Handle, Interest, Pollable, SocketOptions, StreamProtocol, SystemClock, TcpConn, TcpListener,
+    Wait,
 };
 use tapeline_wire::iperf3::Cookie;
 
@@ -45,7 +47,8 @@ impl SctpDoor {
     pub(super) fn take_all(&self, registry: &Registry) {
         while let Ok(Some((conn, _))) = self.listener.accept() {
             if let Some(cookie) = cookie(&conn) {
-                let _ = registry.claim_tcp(&cookie, Link::Tcp(Arc::new(conn)));
+                let accepted = SystemClock.now();
+                let _ = registry.claim_tcp(&cookie, accepted, Link::Tcp(Arc::new(conn)));
             }
         }
     }

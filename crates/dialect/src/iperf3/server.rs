@@ -96,12 +96,16 @@ impl Iperf3Service {
 
     /// Takes a connection whose cookie has been read: a stream of a known test, or the control
     /// connection of a new one. Returns whether a test began.
-    pub(crate) fn take(self: &Arc<Self>, conn: TcpConn, peer: SocketAddr, cookie: Cookie) -> bool {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        conn: TcpConn,
+        peer: SocketAddr,
+        accepted: MonoTime,
+        cookie: Cookie,
+    ) -> bool {
         let conn = Arc::new(conn);
-        match self
-            .registry
-            .claim_tcp(&cookie, Link::Tcp(Arc::clone(&conn)))
-        {
+        let link = Link::Tcp(Arc::clone(&conn));
+        match self.registry.claim_tcp(&cookie, accepted, link) {
             Claim::Taken => false,
             Claim::Unwanted => {
                 deny(&conn);
@@ -175,7 +179,8 @@ impl Iperf3Service {
         };
         // The socket is bound before the client hears of it: its next datagram has a place.
         let answered = branch.send(&CONNECT_REPLY).is_ok();
-        answered && self.registry.give_udp(&test, Link::Udp(branch))
+        let came = self.context.now();
+        answered && self.registry.give_udp(&test, came, Link::Udp(branch))
     }
 }
 
