@@ -201,8 +201,9 @@ fn an_amount_counts_after_the_omitted_time() {
             } else {
                 bytes(&end.peer_totals, true)
             };
-            // The write that was under way when counting began is in between.
-            assert!(sent.abs_diff(AMOUNT) <= 1000, "{sent}: {what}");
+            // The writes that were under way when counting began are in between: several where a late
+            // sender catches up.
+            assert!(sent.abs_diff(AMOUNT) <= 20_000, "{sent}: {what}");
         },
     );
     server.stop();
