@@ -44,7 +44,7 @@ pub use port::free_port;
 pub use process::{Finished, Invocation, Running, Usage};
 pub use processor_quota::ProcessorQuota;
 pub use program::{Program, use_tapeline};
-pub use quiet::in_a_quiet_moment;
+pub use quiet::{in_a_quiet_moment, withheld_seconds};
 pub use server::{Family, Server, ServerSpec, Transport};
 pub use shaping::{Bottleneck, SlowLane};
 pub use skip::{SKIP_LOG, skip};

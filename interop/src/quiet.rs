@@ -47,7 +47,8 @@ fn judge(comparison: impl Fn() + RefUnwindSafe, withheld: impl Fn() -> f64) -> R
 
 /// Processor time that the host gave to others while this machine wanted it: `steal` of proc(5), in
 /// ticks of 10 ms; 0 where that is not told.
-fn withheld_seconds() -> f64 {
+#[must_use]
+pub fn withheld_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let total = stat.lines().next().unwrap_or_default();
     let steal = total.split_whitespace().nth(8);

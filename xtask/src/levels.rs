@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::disturbance::Watch;
 use crate::setup;
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
@@ -154,35 +155,71 @@ const LEVELS: [Level; 5] = [
     },
 ];
 
-/// Runs the named levels, or all.
+/// Failures up to which a run on a disturbed machine is looked at test by test; more are no accident.
+const REPEATABLE: usize = 60;
+/// Times that a test is run again while the machine is disturbed.
+const REPEATS: usize = 3;
+
+/// Runs what is named, or all: levels, `LEVEL/PROGRAM`, `--times N`.
 ///
 /// # Errors
-/// There is no level of such a name.
-pub(crate) fn test(names: &[&str]) -> Result<Tally> {
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| !LEVELS.iter().any(|level| level.name == **name))
-    {
-        let known: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
-        return Err(format!(
-            "there is no level '{unknown}' (there are {})",
-            known.join(", ")
-        ));
-    }
-    let chosen = |level: &&Level| names.is_empty() || names.contains(&level.name);
+/// There is no level or test program of such a name.
+pub(crate) fn test(words: &[&str]) -> Result<Tally> {
+    let (names, times) = match words {
+        ["--times", times, names @ ..] | [names @ .., "--times", times] => {
+            let times = times.parse::<usize>();
+            (names, times.map_err(|_| "--times wants a number")?)
+        }
+        names => (names, 1),
+    };
+    let runs = chosen(names)?;
     setup::prepare();
     let mut tally = Tally::default();
     if let Err(error) = build() {
         tally.fail(format!("build: {error}"));
         return Ok(tally);
     }
-    for level in LEVELS.iter().filter(chosen) {
-        println!("\n== {}: {}", level.name, level.about);
-        for run in level.runs {
+    for time in 1..=times {
+        let mut level_before = "";
+        for (level, run) in &runs {
+            if level.name != level_before {
+                println!("\n== {}: {}", level.name, level.about);
+                level_before = level.name;
+            }
             tally.add(run.execute(level.name)?);
+        }
+        if times > 1 {
+            println!("\n{time} of {times} times: {tally}");
         }
     }
     Ok(tally)
+}
+
+/// The runs of these names; of all levels without any.
+fn chosen(names: &[&str]) -> Result<Vec<(&'static Level, &'static Run)>> {
+    let all = || {
+        LEVELS
+            .iter()
+            .flat_map(|level| level.runs.iter().map(move |run| (level, run)))
+    };
+    if names.is_empty() {
+        return Ok(all().collect());
+    }
+    let mut runs = Vec::new();
+    for name in names {
+        let (level, program) = name
+            .split_once('/')
+            .map_or((*name, None), |(level, program)| (level, Some(program)));
+        let before = runs.len();
+        runs.extend(all().filter(|(its, run)| {
+            its.name == level && program.is_none_or(|program| run.programs.contains(&program))
+        }));
+        if runs.len() == before {
+            let known = LEVELS.each_ref().map(|level| level.name).join(", ");
+            return Err(format!("there is no level '{name}' (there are {known})"));
+        }
+    }
+    Ok(runs)
 }
 
 /// Where everything is built.
@@ -203,11 +240,44 @@ fn build() -> Result<()> {
 }
 
 impl Run {
+    /// Runs all, and again what failed while the machine was disturbed.
     fn execute(&self, level: &str) -> Result<Tally> {
+        let watch = Watch::begin();
+        let mut tally = self.once(level, None)?;
+        let disturbance = watch.end();
+        if !disturbance.spoils() || tally.failed() > REPEATABLE {
+            return Ok(tally);
+        }
+        for failure in tally.failures().to_vec() {
+            println!("\nagain: {failure} ({disturbance})");
+            tally.replace(&failure, self.again(level, &failure)?, disturbance);
+        }
+        Ok(tally)
+    }
+
+    /// Runs one test until it passes, fails undisturbed, or has failed often enough.
+    fn again(&self, level: &str, test: &str) -> Result<Tally> {
+        let mut repeats = 0;
+        loop {
+            let watch = Watch::begin();
+            let mut tally = self.once(level, Some(test))?;
+            repeats += 1;
+            if tally.is_empty() {
+                // It was no test that failed, but its harness.
+                tally.fail(test);
+            }
+            if tally.failed() == 0 || !watch.end().spoils() || repeats == REPEATS {
+                return Ok(tally);
+            }
+        }
+    }
+
+    /// Runs all tests, or the one of that name.
+    fn once(&self, level: &str, test: Option<&str>) -> Result<Tally> {
         let log = std::env::temp_dir().join(format!("tapeline-skipped-{}", std::process::id()));
         let failed = |error| format!("{}: {error}", log.display());
         std::fs::write(&log, "").map_err(failed)?;
-        let mut command = self.command();
+        let mut command = self.command(test);
         command
             .env(interop::SKIP_LOG, &log)
             .env("TAPELINE_BIN", release_binary());
@@ -223,7 +293,7 @@ impl Run {
         Ok(tally)
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, test: Option<&str>) -> Command {
         let mut command = cargo();
         command.args(["test", "--no-fail-fast"]);
         for package in self.packages {
@@ -238,10 +308,29 @@ impl Run {
                 None => command.args(["--test", program]),
             };
         }
-        command.arg("--").args(self.only);
+        command.arg("--");
+        match test {
+            Some(test) => command.args(["--exact", test]),
+            None => command.args(self.only),
+        };
         if let Some(threads) = self.threads {
             command.args(["--test-threads", &threads.to_string()]);
         }
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_has_programs_that_run_alone() {
+        let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
+        let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
+        assert_eq!(programs(&[]), Ok(all));
+        assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
+        assert!(programs(&["interop/iperf4"]).is_err());
+        assert!(programs(&["pur"]).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The project's chores.
 //!
 //! ```text
-//! cargo xtask test [PACKAGES-LEVEL ...]   set up, build, run every level of tests
+//! cargo xtask test [LEVEL ...]            set up, build, run every level of tests
 //! cargo xtask check                       everything else a change must pass
 //! cargo xtask ci                          check and test
 //! cargo xtask generate [FOLDER]           write manual pages and completions
@@ -17,6 +17,7 @@
 mod bench;
 mod ci;
 mod dist;
+mod disturbance;
 mod generate;
 mod levels;
 mod licences;
@@ -35,7 +36,9 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [LEVEL ...]   install what the tests need, build, and run the levels
-                     pure, loopback, namespaces, interop, logins (all without arguments)
+                     pure, loopback, namespaces, interop, logins (all without arguments);
+                     LEVEL/PROGRAM is one test program of it (interop/iperf3)
+                       --times N      run them N times
   check              formatting, lints, documentation, licences, line limits,
                      portability, the README's commands, the documents' schema
   ci                 check and test: everything that a change must pass

@@ -8,6 +8,8 @@ pub(crate) struct Tally {
     passed: usize,
     failures: Vec<String>,
     skips: Vec<String>,
+    /// What failed on a disturbed machine and passed when it was run again.
+    repeated: Vec<String>,
 }
 
 impl Tally {
@@ -31,11 +33,30 @@ impl Tally {
         self.failures.len()
     }
 
+    /// Whether nothing was counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.passed == 0 && self.failures.is_empty() && self.skips.is_empty()
+    }
+
+    /// Names of what failed.
+    pub(crate) fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
+    /// Takes a failure back for what came of it `again`; the first time, on a disturbed machine, is
+    /// told by `disturbance`.
+    pub(crate) fn replace(&mut self, failure: &str, again: Self, disturbance: impl fmt::Display) {
+        self.failures.retain(|name| name != failure);
+        self.repeated.push(format!("{failure}: {disturbance}"));
+        self.add(again);
+    }
+
     /// Adds another tally.
     pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failures.extend(other.failures);
         self.skips.extend(other.skips);
+        self.repeated.extend(other.repeated);
     }
 
     /// Reads one line of a test harness's output.
@@ -71,8 +92,14 @@ impl Tally {
         }
     }
 
-    /// Prints what was skipped and what failed.
+    /// Prints what was skipped, what was run again and what failed.
     pub(crate) fn print_details(&self) {
+        if !self.repeated.is_empty() {
+            println!("\nrun again:");
+            for repeated in &self.repeated {
+                println!("  {repeated}");
+            }
+        }
         if !self.skips.is_empty() {
             println!("\nskipped:");
             for skip in &self.skips {
@@ -121,5 +148,18 @@ mod tests {
         tally.read_skip_log("c: no root\nc: no root again\na::c: no peer\n");
         assert_eq!(tally.to_string(), "1 passed, 1 failed, 3 skipped");
         assert_eq!(tally.failures, ["with <dots>"]);
+    }
+
+    #[test]
+    fn what_passes_again_is_no_failure() {
+        let mut tally = Tally::default();
+        tally.read_line("test a ... FAILED");
+        tally.read_line("test b ... FAILED");
+        let mut again = Tally::default();
+        again.pass();
+        tally.replace("a", again, "a standstill");
+        assert_eq!(tally.to_string(), "1 passed, 1 failed, 0 skipped");
+        assert_eq!(tally.failures(), ["b"]);
+        assert_eq!(tally.repeated, ["a: a standstill"]);
     }
 }
