@@ -22,7 +22,7 @@ mod policy;
 mod reporter;
 
 pub use context::Interruption;
-pub use iperf2::{Server, ServerError, ServerStopper, run_client};
+pub use iperf2::{Server, ServerError, ServerLimits, ServerStopper, run_client};
 pub use iperf3::{
     Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, Keepalive,
     MostTests, RsaPadding, run_iperf3_client,

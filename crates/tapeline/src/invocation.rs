@@ -7,10 +7,11 @@ use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
 use crate::message::CliMessage;
+use crate::options::OptionId;
 use crate::plan::{CommandName, Document, Plan};
-use crate::raw::RawArgs;
+use crate::raw::{Given, RawArgs, RawItem};
 use crate::resolve::{Resolution, Resolver, resolve};
-use crate::{environment, explain, iperf3, raw};
+use crate::{config_file, environment, explain, iperf3, raw};
 
 /// Everything that a command line depends on.
 pub struct Invocation<'a> {
@@ -71,9 +72,15 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
             (Personality::Native, explanation(arguments))
         }
         Name::Known(personality) => {
+            let line = raw::parse(arguments.iter().cloned(), personality);
+            let file = match configured(&line) {
+                Ok(file) => file,
+                Err(sentence) => return (personality, refusal(sentence)),
+            };
             let raw = RawArgs {
+                file,
                 environment: environment::read(invocation.variable),
-                line: raw::parse(arguments.iter().cloned(), personality),
+                line,
             };
             (
                 personality,
@@ -95,6 +102,16 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
             )),
         ),
     }
+}
+
+/// Options from the file that the line names, if it names one. It is the only one that is read
+/// while a line is understood.
+fn configured(line: &[RawItem]) -> Result<Vec<Given>, String> {
+    let named = line.iter().rev().find_map(|item| match item {
+        RawItem::Option(given) if given.spec.id == OptionId::Config => given.value.as_ref(),
+        _ => None,
+    });
+    named.map_or(Ok(Vec::new()), |path| config_file::read(Path::new(path)))
 }
 
 /// The name, the program name for iperf's messages, and the words that are left.

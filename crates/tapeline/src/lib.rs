@@ -12,6 +12,7 @@
 //! test ran, 1 it could not, 2 the command line cannot be carried out (under the name
 //! iperf this is 1 too).
 
+mod config_file;
 mod environment;
 mod explain;
 mod generate;

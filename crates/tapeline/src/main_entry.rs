@@ -45,6 +45,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),
+        Plan::Configuration(text) => show(text.clone()),
         Plan::Explain(None) => show(explain::list()),
         Plan::Explain(Some(name)) => show(explain::warning(name).unwrap_or_default()),
         Plan::Generate(document, name) => show(generate::text(*document, *name)),

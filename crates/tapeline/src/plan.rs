@@ -25,6 +25,8 @@ pub enum Plan {
     Version,
     /// Show the version as iperf3 does.
     Iperf3Version,
+    /// Show this: a server's options, and where each came from.
+    Configuration(String),
     /// Explain a warning, or list all of them.
     Explain(Option<String>),
     /// Print a document made from the option table.
@@ -45,6 +47,7 @@ impl Plan {
             Self::Help(_)
             | Self::Version
             | Self::Iperf3Version
+            | Self::Configuration(_)
             | Self::Explain(_)
             | Self::Generate(..) => {}
         }

@@ -15,6 +15,8 @@ use crate::options::{Arity, LongMatch, OptionSpec, find_long, find_short};
 pub(crate) enum Origin {
     CommandLine,
     Environment(&'static str),
+    /// A file, which `spelled` names with the line.
+    File,
 }
 
 /// An option with its value, as given.
@@ -43,6 +45,7 @@ impl Given {
         match self.origin {
             Origin::CommandLine => format!("option {}", self.spelled),
             Origin::Environment(name) => format!("variable {name}"),
+            Origin::File => self.spelled.clone(),
         }
     }
 }
@@ -77,6 +80,8 @@ pub(crate) enum SyntaxFault {
 /// The command line, cut into pieces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawArgs {
+    /// Options from a server's file, in the order of its lines.
+    pub(crate) file: Vec<Given>,
     /// Options from environment variables, in the order of reading.
     pub(crate) environment: Vec<Given>,
     /// Pieces of the command line.

@@ -54,5 +54,5 @@ mod working_load;
 pub use client::run_client;
 pub(crate) use client::{add_zone, look_up};
 pub(crate) use flows::tell_ending;
-pub use server::{Server, ServerError, ServerStopper};
+pub use server::{Server, ServerError, ServerLimits, ServerStopper};
 pub(crate) use start::Now;

@@ -20,7 +20,7 @@ use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
-use crate::plan::{Personality, ServedProtocols, ServedTransports, ServerPlan};
+use crate::plan::{Limits, Personality, ServedProtocols, ServedTransports, ServerPlan};
 use crate::policy::Policy;
 use crate::reporter::ReporterHandle;
 
@@ -511,6 +511,12 @@ impl Server {
         }
     }
 
+    /// A handle that replaces the server's limits from another thread.
+    #[must_use]
+    pub fn limits(&self) -> ServerLimits {
+        ServerLimits(Arc::clone(&self.policy))
+    }
+
     /// Waits until the server has ended by its own limits or was stopped, and its running
     /// tests with it.
     #[must_use]
@@ -523,6 +529,18 @@ impl Server {
         // A client that failed is its own affair: a server that served is a success.
         let _ = self.tally.wait();
         ExitCode::Success
+    }
+}
+
+/// The limits of a server that runs.
+#[derive(Clone, Debug)]
+pub struct ServerLimits(Arc<Policy>);
+
+impl ServerLimits {
+    /// Puts other limits in the place of those so far. Tests that run keep what they were granted;
+    /// how many refusals are told stays as it was at the start.
+    pub fn replace(&self, limits: Limits) {
+        self.0.replace(limits);
     }
 }
 

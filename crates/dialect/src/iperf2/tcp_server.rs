@@ -331,6 +331,7 @@ impl TcpService {
                     door.failing = false;
                     let peer = tapeline_sys::unmapped(peer);
                     if !self.admits(peer.ip()) {
+                        self.refuse_unwanted(door, peer);
                         continue;
                     }
                     if !self.hears_keys(peer) {
@@ -480,7 +481,9 @@ impl TcpService {
 
     fn admits(&self, peer: IpAddr) -> bool {
         match &self.admission {
-            Admission::Server { only_from } => only_from.is_none_or(|only| only == peer),
+            Admission::Server { only_from } => {
+                only_from.is_none_or(|only| only == peer) && self.policy.serves(peer)
+            }
             Admission::ConnectBack { from, .. } => *from == peer,
         }
     }
@@ -578,6 +581,13 @@ impl TcpService {
 
     fn refuse_unheard(&self, door: &mut Doorway, peer: SocketAddr) {
         self.refuse(door, peer, "too many wrong keys".into());
+    }
+
+    /// Tells of a connection of an address that is not served; iperf does not.
+    fn refuse_unwanted(&self, door: &mut Doorway, peer: SocketAddr) {
+        if self.plan.personality == Personality::Native {
+            self.refuse(door, peer, "its address is not served".into());
+        }
     }
 
     fn refuse(&self, door: &mut Doorway, peer: SocketAddr, reason: String) {

@@ -26,7 +26,9 @@ const MOST_HELD_BACK: usize = 64;
 impl UdpService {
     fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
         let address = match &self.admission {
-            Admission::Server { only_from } => only_from.is_none_or(|only| only == source.ip()),
+            Admission::Server { only_from } => {
+                only_from.is_none_or(|only| only == source.ip()) && self.policy.serves(source.ip())
+            }
             Admission::ConnectBack { from, .. } => *from == source.ip(),
         };
         let one = self.plan.single_client || self.plan.single_udp;

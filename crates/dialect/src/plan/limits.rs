@@ -112,6 +112,10 @@ impl Default for Networks {
 /// much as the system has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Who is served at all, foreign or not.
+    pub allowed: Networks,
+    /// Who is not, although allowed.
+    pub denied: Networks,
     /// Who is not foreign.
     pub trusted: Networks,
     /// Connections without a complete first message, in all.
@@ -141,6 +145,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            allowed: Networks::any(),
+            denied: Networks::none(),
             trusted: Networks::default(),
             pending: 1024,
             pending_of_source: 256,
@@ -154,6 +160,31 @@ impl Default for Limits {
             keys_of_source: 10,
             refusals_told: 10,
         }
+    }
+}
+
+impl Limits {
+    /// Whether an address is served at all.
+    #[must_use]
+    pub fn admit(&self, address: IpAddr) -> bool {
+        self.allowed.contain(address) && !self.denied.contain(address)
+    }
+}
+
+impl fmt::Display for Networks {
+    /// As [`Network::parse`] reads them, with commas between them; `none` and `any` for those two.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none");
+        }
+        if *self == Self::any() {
+            return f.write_str("any");
+        }
+        for (index, network) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{network}")?;
+        }
+        Ok(())
     }
 }
 
@@ -178,6 +209,22 @@ mod tests {
         for nonsense in ["", "/8", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "host"] {
             assert_eq!(Network::parse(nonsense), None, "{nonsense}");
         }
+    }
+
+    #[test]
+    fn denial_comes_before_permission() {
+        let networks = |text: &str| Networks(text.split(',').filter_map(Network::parse).collect());
+        let limits = Limits {
+            allowed: networks("192.0.2.0/24,2001:db8::/32"),
+            denied: networks("192.0.2.128/25"),
+            ..Limits::default()
+        };
+        assert!(limits.admit(address("192.0.2.1")) && limits.admit(address("2001:db8::1")));
+        assert!(!limits.admit(address("192.0.2.200")) && !limits.admit(address("127.0.0.1")));
+        assert!(Limits::default().admit(address("203.0.113.1")));
+        assert_eq!(limits.allowed.to_string(), "192.0.2.0/24,2001:db8::/32");
+        assert_eq!(Networks::any().to_string(), "any");
+        assert_eq!(Networks::none().to_string(), "none");
     }
 
     #[test]

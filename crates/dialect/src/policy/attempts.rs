@@ -32,6 +32,11 @@ impl Attempts {
         }
     }
 
+    /// Other numbers hold from now on.
+    pub(super) fn allow(&mut self, most_of_source: u32, most: u32) {
+        (self.most_of_source, self.most) = (most_of_source, most);
+    }
+
     /// Whether a further try is looked at.
     pub(super) fn are_few(&mut self, source: Source, now: MonoTime) -> bool {
         self.forget(now);

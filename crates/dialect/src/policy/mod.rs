@@ -10,7 +10,7 @@ mod attempts;
 mod seats;
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
@@ -41,7 +41,8 @@ impl From<IpAddr> for Source {
 /// A server's limits, and how much of them is taken.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    limits: Limits,
+    /// May be replaced while the server runs.
+    limits: RwLock<Arc<Limits>>,
     seats: Arc<Mutex<Seats>>,
     keys: Mutex<Attempts>,
 }
@@ -51,17 +52,31 @@ impl Policy {
         Arc::new(Self {
             keys: Mutex::new(Attempts::new(limits.keys_of_source, limits.keys)),
             seats: Arc::default(),
-            limits,
+            limits: RwLock::new(Arc::new(limits)),
         })
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
+    pub(crate) fn limits(&self) -> Arc<Limits> {
+        let limits = self.limits.read();
+        Arc::clone(&limits.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other limits in the place of those so far. What runs keeps what it was granted, and
+    /// counts.
+    pub(crate) fn replace(&self, limits: Limits) {
+        self.keys().allow(limits.keys_of_source, limits.keys);
+        let mut place = self.limits.write().unwrap_or_else(PoisonError::into_inner);
+        *place = Arc::new(limits);
+    }
+
+    /// Whether an address is served at all.
+    pub(crate) fn serves(&self, address: IpAddr) -> bool {
+        self.limits().admit(address)
     }
 
     /// Whether an address is known to be what it says, and to mean well.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
-        self.limits.trusted.contain(address)
+        self.limits().trusted.contain(address)
     }
 
     /// Lets a stream of a test begin whose client announces `streams` of them.
@@ -85,12 +100,14 @@ impl Policy {
         if self.trusts(address) {
             return Ok(None);
         }
-        seats::take(&self.seats, &self.limits, address.into(), streams, count).map(Some)
+        let limits = self.limits();
+        seats::take(&self.seats, &limits, address.into(), streams, count).map(Some)
     }
 
     /// Longest test of a client; `None` without limit.
     pub(crate) fn longest(&self, address: IpAddr) -> Option<Duration> {
-        (!self.trusts(address)).then_some(self.limits.longest)
+        let limits = self.limits();
+        (!limits.trusted.contain(address)).then_some(limits.longest)
     }
 
     /// What may be sent to an address that datagrams claim to come from.
@@ -120,6 +137,27 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_limits_hold_from_then_on_and_count_what_runs() {
+        let foreign: IpAddr = "192.0.2.1".parse().expect("an address");
+        let limits = |tests| Limits {
+            tests,
+            ..Limits::default()
+        };
+        let policy = Policy::new(limits(2));
+        let first = policy.admit(foreign, 1).expect("a place");
+        policy.replace(limits(1));
+        assert_eq!(policy.admit(foreign, 1).err(), Some(Refusal::Tests(1)));
+        drop(first);
+        assert!(policy.admit(foreign, 1).is_ok());
+        policy.replace(Limits {
+            denied: crate::plan::Networks::any(),
+            keys: 0,
+            ..Limits::default()
+        });
+        assert!(!policy.serves(foreign) && !policy.hears_keys(foreign, MonoTime::ZERO));
+    }
 
     #[test]
     fn a_source_is_an_address_or_a_network_of_64_bits() {

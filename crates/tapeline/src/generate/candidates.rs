@@ -43,9 +43,13 @@ pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
         Id::WorkingLoad => words(&["up", "down", "bidir"]),
         Id::LocalOnly => words(&["0", "1"]),
         Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
-        Id::FileInput | Id::Output | Id::Json | Id::JsonStream | Id::DocumentCsv | Id::Html => {
-            Candidates::Files
-        }
+        Id::FileInput
+        | Id::Output
+        | Id::Json
+        | Id::JsonStream
+        | Id::DocumentCsv
+        | Id::Html
+        | Id::Config => Candidates::Files,
         Id::Client | Id::SsmHost => Candidates::Hosts,
         Id::TapDevice | Id::TunDevice => Candidates::Devices,
         _ => Candidates::Nothing,

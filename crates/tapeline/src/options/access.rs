@@ -44,6 +44,51 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "Default: this host and networks that are not routed on the internet. Others have \
              limits, and get no datagrams on their order.",
         ),
+    OptionSpec::new(Id::Allow, None, "allow")
+        .value("NETWORKS")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "networks whose clients are served: any (default), none, or a list",
+        ),
+    OptionSpec::new(Id::Deny, None, "deny")
+        .value("NETWORKS")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "networks whose clients are not served, although allowed: any, none (default), or a list",
+        ),
+    OptionSpec::new(Id::Limit, None, "limit")
+        .value("NAME=VALUE")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "limit of clients that are not trusted; may be given often",
+        )
+        .details(
+            "Names: tests, tests-of-source, streams, streams-of-test, duration (seconds), pending, \
+             pending-of-source, newcomers, wrong-keys, wrong-keys-of-source (for all clients), \
+             refusals-told. docs/operations.md explains them; --print-config shows their values.",
+        ),
+    OptionSpec::new(Id::Config, None, "config")
+        .value("FILE")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "options of the server from a file (TOML: long names, and a table of limits)",
+        )
+        .details("Variables and the command line count more than the file."),
+    OptionSpec::new(Id::PrintConfig, None, "print-config")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "show what the server would do and where each value came from, then end",
+        ),
     OptionSpec::new(Id::SyncTransferId, None, "sync-transfer-id")
         .sides(Sides::CLIENT)
         .help(

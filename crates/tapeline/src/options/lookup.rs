@@ -48,8 +48,17 @@ pub(crate) fn find_long(typed: &str, personality: Personality) -> LongMatch {
 /// The name nearest to a mistyped one: at most two insertions, deletions, replacements
 /// or swaps of neighbours away, and fewer than the word has letters.
 pub(crate) fn nearest(typed: &str, personality: Personality) -> Option<&'static str> {
-    known(personality)
-        .flat_map(|spec| names(spec).chain(spec.manual_names.iter().copied()))
+    let names =
+        known(personality).flat_map(|spec| names(spec).chain(spec.manual_names.iter().copied()));
+    nearest_of(typed, names)
+}
+
+/// The nearest of these names.
+pub(crate) fn nearest_of(
+    typed: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    names
         .map(|name| (distance(typed, name), name))
         .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(typed.len()))
         .min_by_key(|(distance, _)| *distance)

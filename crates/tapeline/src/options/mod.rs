@@ -18,7 +18,7 @@ mod spec;
 mod table;
 mod traffic;
 
-pub(crate) use lookup::{LongMatch, find_long, find_short, nearest};
+pub(crate) use lookup::{LongMatch, find_long, find_short, nearest, nearest_of};
 pub(crate) use spec::{
     Arity, Availability, Group, OptionId, OptionSpec, Personalities, Section, Sides,
 };

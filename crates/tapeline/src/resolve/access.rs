@@ -9,6 +9,7 @@ use tapeline_dialect::{Limits, Network, Networks, PermitKey, ServerKey};
 use crate::options::OptionId as Id;
 use crate::raw::Given;
 
+use super::limits;
 use super::log::{Log, Stop};
 use super::reading::{refuse, seconds};
 use super::settings::{Mode, Settings};
@@ -27,7 +28,8 @@ pub(crate) struct AccessSettings {
     lifetime: Option<Duration>,
     pub(crate) exchange_timeout: Option<Duration>,
     pub(crate) sync_transfer_id: bool,
-    trusted: Option<Networks>,
+    /// What is granted to clients that the server does not know.
+    pub(crate) limits: Limits,
 }
 
 /// `--permit-key`.
@@ -51,13 +53,16 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::TestExchangeTimeout => {
             settings.access.exchange_timeout = Some(seconds(given, log)?);
         }
-        Id::Trust => settings.access.trusted = Some(networks(given, log)?),
+        Id::Trust => settings.access.limits.trusted = networks(given, log)?,
+        Id::Allow => settings.access.limits.allowed = networks(given, log)?,
+        Id::Deny => settings.access.limits.denied = networks(given, log)?,
+        Id::Limit => limits::apply(&mut settings.access.limits, given, log)?,
         _ => settings.access.sync_transfer_id = true,
     }
     Ok(())
 }
 
-/// The networks of `--trust`.
+/// The networks of `--trust`, `--allow` and `--deny`.
 fn networks(given: &Given, log: &mut Log) -> Result<Networks, Stop> {
     let text = given.text();
     match text.as_str() {
@@ -126,15 +131,6 @@ impl Settings {
         match &self.access.key {
             Some(AskedKey::Given(key)) => PermitKey::new(key).ok(),
             _ => None,
-        }
-    }
-
-    /// What a server grants to clients that it does not know.
-    pub(super) fn limits(&self) -> Limits {
-        let default = Limits::default();
-        Limits {
-            trusted: self.access.trusted.clone().unwrap_or(default.trusted),
-            ..default
         }
     }
 

@@ -119,12 +119,18 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         | Id::PermitKeyTimeout
         | Id::TestExchangeTimeout
         | Id::SyncTransferId
-        | Id::Trust => {
+        | Id::Trust
+        | Id::Allow
+        | Id::Deny
+        | Id::Limit => {
             access::apply(settings, given, log)?;
         }
         Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime | Id::NoControl => {
             peer::apply(settings, given, log)?;
         }
+        // Read before all others.
+        Id::Config => {}
+        Id::PrintConfig => settings.print_config = true,
         Id::ReportStructs => report_structs(settings, given, log)?,
         Id::Remove => {
             return Err(log.fatal(
@@ -210,7 +216,7 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Log) -> Result<boo
     }
     match given.origin {
         Origin::Environment(_) => Ok(false),
-        Origin::CommandLine => {
+        Origin::CommandLine | Origin::File => {
             Err(log.fatal("", format!("{} does not apply to {job}", given.named())))
         }
     }

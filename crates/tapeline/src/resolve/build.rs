@@ -128,7 +128,7 @@ pub(super) fn server(
         latency: settings.latency_plan(),
         permit_key: settings.server_key(),
         exchange_timeout: settings.access.exchange_timeout,
-        limits: settings.limits(),
+        limits: settings.access.limits.clone(),
         sum_by_destination: settings.route.sum_by_destination,
         working_load: settings.is_loaded(),
         tap_device: settings.route.tap_device.clone(),

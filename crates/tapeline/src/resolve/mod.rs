@@ -34,8 +34,10 @@ mod access;
 mod apply;
 mod bounceback;
 mod build;
+mod configuration;
 mod latency;
 mod lengths;
+mod limits;
 mod load;
 mod log;
 mod peer;
@@ -117,11 +119,14 @@ fn plan(
     }
     announce_output(&settings, log);
     let plan = match settings.mode {
-        Mode::Server => Plan::Server(
-            Box::new(build::server(&settings, resolver, log)?),
-            settings.presentation.clone(),
-            settings.life(),
-        ),
+        Mode::Server => {
+            let server = Box::new(build::server(&settings, resolver, log)?);
+            if settings.print_config {
+                Plan::Configuration(configuration::text(raw, &settings))
+            } else {
+                Plan::Server(server, settings.presentation.clone(), settings.life())
+            }
+        }
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
         Mode::Client | Mode::Undecided => {
             let client = build::client(&settings, log)?;
@@ -142,7 +147,7 @@ fn plan(
     Ok(plan)
 }
 
-/// Environment first, then the line from left to right, then the words left over.
+/// The file first, then the environment, then the line from left to right, then the words left over.
 fn apply_all(
     settings: &mut Settings,
     raw: &RawArgs,
@@ -152,6 +157,9 @@ fn apply_all(
     let personality = settings.personality;
     let job_is_typed = personality == Personality::Native
         && (operands(raw).next().is_some() || ids(raw).any(chooses_job));
+    for given in &raw.file {
+        apply::apply(settings, given, log)?;
+    }
     for given in &raw.environment {
         let superseded = job_is_typed && chooses_job(given.spec.id);
         if given.spec.personalities.include(personality) && !superseded {

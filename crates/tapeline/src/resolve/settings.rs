@@ -116,6 +116,7 @@ pub(crate) struct Settings {
     pub(crate) load: LoadSettings,
     pub(crate) route: RouteSettings,
     pub(crate) access: AccessSettings,
+    pub(crate) print_config: bool,
     pub(crate) peer: PeerSettings,
     pub(crate) presentation: Presentation,
     /// The time of day, for options that name one.
@@ -177,6 +178,7 @@ impl Settings {
             load: LoadSettings::default(),
             route: RouteSettings::default(),
             access: AccessSettings::default(),
+            print_config: false,
             peer: PeerSettings::default(),
             now: SystemClock.wall(),
             presentation: Presentation::new(style),

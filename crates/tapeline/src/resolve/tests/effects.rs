@@ -349,6 +349,12 @@ fn every_option_is_tested() {
             Id::NoControl,
             // Known to one name only: below.
             Id::Trust,
+            // In `configuration.rs`.
+            Id::Config,
+            Id::PrintConfig,
+            Id::Allow,
+            Id::Deny,
+            Id::Limit,
             // Below.
             Id::Json,
             Id::JsonStream,

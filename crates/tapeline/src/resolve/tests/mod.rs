@@ -29,6 +29,7 @@ fn with_variables(personality: Personality, line: &str, variables: &[&str]) -> R
         found.map(|(_, value)| OsString::from(value))
     };
     let raw = RawArgs {
+        file: Vec::new(),
         environment: environment::read(&variable),
         line: raw::parse(line.split_whitespace().map(OsString::from), personality),
     };

@@ -1,0 +1,272 @@
+//! A server's options from a file (`--config FILE`), in TOML.
+//!
+//! The keys are the long names of options that apply to a server, and below `[limits]` the names
+//! that `--limit` takes. So the file can say what the command line can, and nothing else:
+//!
+//! ```toml
+//! port = 5201
+//! trust = ["10.0.0.0/8", "2001:db8::/32"]
+//!
+//! [limits]
+//! tests = 16
+//! ```
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use tapeline_dialect::Personality;
+use toml::de::{DeTable, DeValue};
+
+use crate::options::{Arity, Availability, OptionId, OptionSpec, all, nearest_of};
+use crate::raw::{Given, Origin};
+
+/// Files beyond this are none of ours, bytes.
+const LONGEST: u64 = 1 << 20;
+/// The table whose keys are limits.
+const LIMITS: &str = "limits";
+
+/// What a file says, as options in the order of its lines.
+///
+/// # Errors
+/// A sentence for the user that names the file, and the line where one is wrong.
+pub(crate) fn read(path: &Path) -> Result<Vec<Given>, String> {
+    let name = path.display();
+    let text = contents(path).map_err(|error| {
+        let reason = tapeline_sys::reason(&error);
+        format!("configuration {name}: {reason}")
+    })?;
+    parse(&name.to_string(), &text)
+}
+
+fn contents(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(LONGEST + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other("longer than 1 MiB"));
+    }
+    Ok(text)
+}
+
+/// A file's text, in which errors are told by line.
+struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    /// `FILE:LINE`.
+    fn place(&self, at: usize) -> String {
+        let before = self.text.as_bytes().iter().take(at);
+        let line = 1 + before.filter(|byte| **byte == b'\n').count();
+        format!("{}:{line}", self.name)
+    }
+
+    fn fault(&self, at: usize, sentence: &str) -> String {
+        format!("{}: {sentence}", self.place(at))
+    }
+}
+
+fn parse(name: &str, text: &str) -> Result<Vec<Given>, String> {
+    let source = Source { name, text };
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        source.fault(at, error.message())
+    })?;
+    let mut found = Vec::new();
+    for (key, value) in table.get_ref() {
+        let (name, at) = (key.get_ref().as_ref(), key.span().start);
+        match value.get_ref() {
+            DeValue::Table(limits) if name == LIMITS => {
+                for (key, value) in limits {
+                    let at = key.span().start;
+                    found.push((at, limit(&source, at, key.get_ref(), value.get_ref())?));
+                }
+            }
+            value => {
+                if let Some(given) = option(&source, at, name, value)? {
+                    found.push((at, given));
+                }
+            }
+        }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    Ok(found.into_iter().map(|(_, given)| given).collect())
+}
+
+/// One limit, as `--limit NAME=VALUE` says it.
+fn limit(source: &Source<'_>, at: usize, name: &str, value: &DeValue<'_>) -> Result<Given, String> {
+    let text = scalar(value)
+        .ok_or_else(|| source.fault(at, &format!("{name} is neither a number nor a text")))?;
+    let spec = all().find(|spec| spec.id == OptionId::Limit);
+    let spec = spec.ok_or_else(|| source.fault(at, "there are no limits"))?;
+    Ok(given(source, at, spec, Some(format!("{name}={text}"))))
+}
+
+/// One option; `None` for a switch that is off.
+fn option(
+    source: &Source<'_>,
+    at: usize,
+    name: &str,
+    value: &DeValue<'_>,
+) -> Result<Option<Given>, String> {
+    let spec = settable()
+        .find(|spec| spec.long_name() == Some(name))
+        .ok_or_else(|| source.fault(at, &unknown(name)))?;
+    let value = match (spec.arity, value) {
+        (Arity::Switch, DeValue::Boolean(on)) => {
+            return Ok(on.then(|| given(source, at, spec, None)));
+        }
+        (Arity::Switch, _) => {
+            return Err(source.fault(at, &format!("{name} is a switch: true or false")));
+        }
+        (Arity::Optional, DeValue::Boolean(true)) => None,
+        (_, value) => Some(text(value).ok_or_else(|| {
+            source.fault(
+                at,
+                &format!("{name} is neither a number, a text nor a list of them"),
+            )
+        })?),
+    };
+    Ok(Some(given(source, at, spec, value)))
+}
+
+fn given(
+    source: &Source<'_>,
+    at: usize,
+    spec: &'static OptionSpec,
+    value: Option<String>,
+) -> Given {
+    Given {
+        spec,
+        spelled: format!("{}: {}", source.place(at), spec.long),
+        value: value.map(OsString::from),
+        origin: Origin::File,
+        letter_with_equals: false,
+    }
+}
+
+/// Options that a file may set.
+fn settable() -> impl Iterator<Item = &'static OptionSpec> {
+    use OptionId as Id;
+    all().filter(|spec| {
+        let shown = matches!(
+            spec.id,
+            Id::Server
+                | Id::Client
+                | Id::Config
+                | Id::PrintConfig
+                | Id::Limit
+                | Id::Help
+                | Id::Version
+        );
+        spec.personalities.include(Personality::Native)
+            && spec.availability == Availability::Available
+            && spec.sides.server
+            && !shown
+    })
+}
+
+fn unknown(name: &str) -> String {
+    let names = settable().filter_map(OptionSpec::long_name);
+    match nearest_of(name, names) {
+        Some(near) => format!("a server has no option {name}; did you mean {near}?"),
+        None => format!("a server has no option {name}"),
+    }
+}
+
+/// A value as it would be typed; elements of a list have commas between them.
+fn text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::Array(elements) => {
+            let elements: Option<Vec<_>> =
+                elements.iter().map(|one| scalar(one.get_ref())).collect();
+            elements.map(|elements| elements.join(","))
+        }
+        value => scalar(value),
+    }
+}
+
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
+            Some(number.to_string())
+        }
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        let given = parse("f", text).unwrap_or_else(|fault| panic!("{fault}"));
+        let value = |one: &Given| one.value.as_ref().map(|_| one.text());
+        given
+            .iter()
+            .map(|one| format!("{} = {:?}", one.spelled, value(one)))
+            .collect()
+    }
+
+    #[test]
+    fn keys_are_names_of_options_and_limits() {
+        let text = "port = 5_201\n# a comment\npermit-key = true\nudp = false\n\
+                    trust = ['10.0.0.0/8', \"::1\"]\ninterval = 0.5\none-at-a-time = true\n\
+                    [limits]\ntests = 16\nduration = '10m'\n";
+        assert_eq!(
+            lines(text),
+            [
+                "f:1: port = Some(\"5201\")",
+                "f:3: permit-key = None",
+                "f:5: trust = Some(\"10.0.0.0/8,::1\")",
+                "f:6: interval = Some(\"0.5\")",
+                "f:7: one-at-a-time = None",
+                "f:9: limit = Some(\"tests=16\")",
+                "f:10: limit = Some(\"duration=10m\")",
+            ]
+        );
+        assert!(lines("").is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, fault) in [
+            (
+                "port = 1\nprt = 2",
+                "f:2: a server has no option prt; did you mean port?",
+            ),
+            ("port = 1\nport = 2", "f:2: duplicate key"),
+            ("port =", "f:1: "),
+            ("udp = 1", "f:1: udp is a switch: true or false"),
+            ("port = 1979-05-27", "f:1: port is neither"),
+            ("port = [[1]]", "f:1: port is neither"),
+            ("port = true", "f:1: port is neither"),
+            ("limits = 5", "f:1: a server has no option limits"),
+            ("\n[limits]\ntests = [1]", "f:3: tests is neither"),
+            ("[other]\nx = 1", "f:1: a server has no option other"),
+            ("server = true", "f:1: a server has no option server"),
+            (
+                "time = 1\nreverse = true",
+                "f:2: a server has no option reverse",
+            ),
+            ("config = 'x'", "f:1: a server has no option config"),
+        ] {
+            let told = parse("f", text).expect_err(text);
+            assert!(told.starts_with(fault), "{text}: {told}");
+        }
+        let missing = read(Path::new("/no/such/file")).expect_err("missing");
+        assert_eq!(
+            missing,
+            "configuration /no/such/file: No such file or directory"
+        );
+        let endless = read(Path::new("/dev/zero"));
+        assert!(!cfg!(unix) || endless.is_err());
+    }
+}

@@ -1,0 +1,257 @@
+//! `--print-config`: what a server would do, and why, as a file that `--config` reads.
+
+use crate::options::{Arity, OptionId as Id};
+use crate::raw::{Given, Origin, RawArgs, RawItem};
+
+use super::limits::{self, LIMITS};
+use super::settings::Settings;
+
+/// Column of the reasons.
+const REASONS: usize = 36;
+/// The default of what nobody has said.
+const DEFAULT: &str = "default";
+
+/// The text.
+pub(super) fn text(raw: &RawArgs, settings: &Settings) -> String {
+    let given = effective(raw);
+    let mut lines =
+        vec!["# Options that are not listed have the values that --help names.".to_owned()];
+    let networks = &settings.access.limits;
+    for (id, name, value) in [
+        (Id::Allow, "allow", networks.allowed.to_string()),
+        (Id::Deny, "deny", networks.denied.to_string()),
+        (Id::Trust, "trust", networks.trusted.to_string()),
+    ] {
+        let reason = given.iter().find(|one| one.spec.id == id);
+        lines.push(line(
+            name,
+            &quoted(&value),
+            &reason.map_or(DEFAULT.into(), |one| origin(one)),
+        ));
+    }
+    let told = |one: &&&Given| {
+        !matches!(
+            one.spec.id,
+            Id::Server
+                | Id::Config
+                | Id::PrintConfig
+                | Id::Limit
+                | Id::Allow
+                | Id::Deny
+                | Id::Trust
+        )
+    };
+    for one in given.iter().filter(told) {
+        lines.push(option(one));
+    }
+    lines.push(String::new());
+    lines.push("[limits]".to_owned());
+    for spec in &LIMITS {
+        let said = given.iter().rfind(|one| {
+            one.spec.id == Id::Limit
+                && limits::named(one).is_some_and(|said| said.name == spec.name)
+        });
+        let value = spec.shown(networks);
+        lines.push(line(
+            spec.name,
+            &value,
+            &said.map_or(DEFAULT.into(), |one| origin(one)),
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Options in the order in which they count; of each the last one, of limits all.
+fn effective(raw: &RawArgs) -> Vec<&Given> {
+    let environment = raw.environment.iter().filter(|one| one.spec.sides.server);
+    let line = raw.line.iter().filter_map(|item| match item {
+        RawItem::Option(given) => Some(given),
+        _ => None,
+    });
+    let mut kept: Vec<&Given> = Vec::new();
+    for one in raw.file.iter().chain(environment).chain(line) {
+        if one.spec.id != Id::Limit {
+            kept.retain(|other| other.spec.id != one.spec.id);
+        }
+        kept.push(one);
+    }
+    kept
+}
+
+fn option(one: &Given) -> String {
+    let name = one.spec.long_name().unwrap_or_default();
+    match one.spec.id {
+        // Secrets are not shown, and a file cannot say what only a line can.
+        Id::PermitKey if one.value.is_some() => line("# permit-key", "(not shown)", &origin(one)),
+        Id::Client => line("# client", &quoted(&one.text()), &origin(one)),
+        _ if one.value.is_none() => {
+            debug_assert_ne!(one.spec.arity, Arity::Required);
+            line(name, "true", &origin(one))
+        }
+        _ => line(name, &quoted(&one.text()), &origin(one)),
+    }
+}
+
+fn line(name: &str, value: &str, reason: &str) -> String {
+    format!("{:REASONS$} # {reason}", format!("{name} = {value}"))
+}
+
+/// Where a value came from.
+fn origin(one: &Given) -> String {
+    match one.origin {
+        Origin::CommandLine | Origin::Environment(_) => one.named(),
+        Origin::File => {
+            let place = one.spelled.rsplit_once(": ");
+            place
+                .map_or(one.spelled.as_str(), |(place, _)| place)
+                .to_owned()
+        }
+    }
+}
+
+/// A text in TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                quoted.push_str(&format!("\\u{:04X}", u32::from(letter)));
+            }
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use crate::invocation::{Invocation, understand};
+    use crate::plan::Plan;
+
+    fn understood(line: &[&str], port: Option<&'static str>) -> Result<Plan, String> {
+        let (_, resolution) = understand(&Invocation {
+            program: "tapeline".into(),
+            arguments: line.iter().map(OsString::from).collect(),
+            variable: &|name| port.filter(|_| name == "IPERF_PORT").map(OsString::from),
+            resolver: |_| Vec::new(),
+        });
+        let said = resolution.messages.into_iter().map(|message| message.text);
+        let said: Vec<String> = said.collect();
+        resolution.outcome.map_err(|_| said.join("\n"))
+    }
+
+    fn printed(line: &[&str], port: Option<&'static str>) -> String {
+        match understood(&[line, &["--print-config"]].concat(), port) {
+            Ok(Plan::Configuration(text)) => text,
+            other => panic!("{line:?}: {other:?}"),
+        }
+    }
+
+    fn file(text: &str) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("server.toml");
+        std::fs::write(&path, text).expect("written");
+        let path = path.display().to_string();
+        (folder, path)
+    }
+
+    #[test]
+    fn file_environment_and_line_count_in_this_order() {
+        let (_folder, path) = file("port = 7001\ninterval = 2\nlen = '64K'\n[limits]\ntests = 3\n");
+        let config = ["-s", "--config", &path];
+        let shown = |extra: &[&str], port| {
+            let text = printed(&[&config, extra].concat(), port);
+            let lines = text.lines().filter(|line| line.contains(" # "));
+            let words = |line: &str| {
+                let (value, reason) = line.split_once(" # ").expect("a reason");
+                (value.trim().to_owned(), reason.to_owned())
+            };
+            lines.map(words).collect::<Vec<_>>()
+        };
+        let has = |lines: &[(String, String)], value: &str, reason: &str| {
+            assert!(
+                lines.contains(&(value.to_owned(), reason.to_owned())),
+                "{value} # {reason}: {lines:#?}"
+            );
+        };
+        let lines = shown(&[], None);
+        has(&lines, "port = \"7001\"", &format!("{path}:1"));
+        has(&lines, "tests = 3", &format!("{path}:5"));
+        has(&lines, "streams = 1024", "default");
+        has(&lines, "allow = \"any\"", "default");
+        let lines = shown(&[], Some("7002"));
+        has(&lines, "port = \"7002\"", "variable IPERF_PORT");
+        let lines = shown(
+            &["-p", "7003", "--limit", "tests=9", "--deny", "::/0"],
+            Some("7002"),
+        );
+        has(&lines, "port = \"7003\"", "option -p");
+        has(&lines, "tests = 9", "option --limit");
+        has(&lines, "deny = \"::/0\"", "option --deny");
+        has(&lines, "interval = \"2\"", &format!("{path}:2"));
+    }
+
+    #[test]
+    fn what_is_printed_means_the_same_as_a_file() {
+        let line = [
+            "-s",
+            "-p",
+            "5002-5004",
+            "-i",
+            "0.5",
+            "--utc",
+            "--deny",
+            "192.0.2.0/24",
+            "--limit",
+            "duration=12.5",
+            "--limit",
+            "pending=9",
+            "-B",
+            "127.0.0.1",
+            "-o",
+            "a \"file\"\\",
+        ];
+        let (_folder, path) = file(&printed(&line, None));
+        let again = understood(&["-s", "--config", &path], None);
+        assert_eq!(again, understood(&line, None));
+        assert!(matches!(again, Ok(Plan::Server(..))));
+    }
+
+    #[test]
+    fn keys_are_not_shown_and_faults_are_refused() {
+        let text = printed(&["-s", "--permit-key=open-sesame"], None);
+        assert!(
+            !text.contains("sesame") && text.contains("# permit-key"),
+            "{text}"
+        );
+        for (line, part) in [
+            (&["-s", "--config", "/no/such/file"][..], "No such file"),
+            (&["-s", "--limit", "tests"][..], "NAME=VALUE"),
+            (
+                &["-s", "--limit", "guests=1"][..],
+                "'guests' is none of tests",
+            ),
+            (&["-s", "--limit", "tests=-1"][..], "a whole number"),
+            (
+                &["-c", "h", "--print-config"][..],
+                "does not apply to a client",
+            ),
+            (
+                &["-c", "h", "--limit", "tests=1"][..],
+                "does not apply to a client",
+            ),
+        ] {
+            let said = understood(line, None).expect_err(part);
+            assert!(said.contains(part), "{line:?}: {said}");
+        }
+        let (_folder, path) = file("port = 1\nlimits.tests = 'many'");
+        let said = understood(&["-s", "--config", &path], None).expect_err("many");
+        assert!(said.contains(&format!("{path}:2")), "{said}");
+        assert!(Path::new(&path).exists());
+    }
+}
