@@ -18,6 +18,7 @@
 mod burst_intake;
 mod cell;
 mod counters;
+mod delay_recorder;
 mod frame_receive;
 mod frames;
 mod histogram;
@@ -56,6 +57,7 @@ pub use counters::{
     OneWayDelays, Publisher, ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell,
     SendCounters, SendPublisher, Words,
 };
+pub use delay_recorder::{DelayRecorder, RecordedDelays};
 pub use frame_receive::ArrivedFrame;
 pub use frames::{Frame, FrameClock, FrameCounts, FrameSizes};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime, WallTime};
-use tapeline_stats::{DelayHistogram, Moments};
+use tapeline_stats::{DelayHistogram, Moments, PUBLISHED_PERCENTILES};
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
 use crate::counters::{ExchangeCell, ExchangeCounters, ExchangePublisher};
@@ -137,7 +137,7 @@ impl<S: RequestStamp> Requester<S> {
     pub fn new(plan: RequestPlan<S>, start: MonoTime) -> Self {
         let counters = ExchangeCounters {
             round_trips: Moments::EMPTY,
-            percentiles: [f64::NAN; 3],
+            percentiles: [f64::NAN; 5],
             last: start,
             ..ExchangeCounters::default()
         };
@@ -274,12 +274,10 @@ impl<S: RequestStamp> Requester<S> {
     }
 
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
-        for (slot, percent) in self.counters.percentiles.iter_mut().zip([50.0, 90.0, 99.0]) {
-            *slot = self
-                .delays
-                .percentile(percent)
-                .map_or(f64::NAN, |nanos| nanos as f64 * 1e-9);
-        }
+        self.counters.percentiles = PUBLISHED_PERCENTILES.map(|percent| {
+            let nanos = self.delays.percentile(percent);
+            nanos.map_or(f64::NAN, |nanos| nanos as f64 * 1e-9)
+        });
         self.publisher.publish(&self.counters);
         self.phase = Phase::Over;
         let _ = self.plan.conn.shutdown_write();

@@ -8,6 +8,7 @@ use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
 
 use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher, LinkFaults};
+use crate::delay_recorder::DelayRecorder;
 use crate::frame_receive::{ArrivedFrame, FrameTracker};
 use crate::histogram::HistogramRecorder;
 
@@ -88,6 +89,7 @@ pub struct DatagramReceiver {
     transit: Transit,
     frames: FrameTracker,
     histograms: ReceiverHistograms,
+    delays: Option<DelayRecorder>,
     log: Option<FrameLog>,
     counters: DatagramCounters,
     publisher: DatagramPublisher,
@@ -110,6 +112,7 @@ impl DatagramReceiver {
             transit: Transit::EMPTY,
             frames: FrameTracker::default(),
             histograms: ReceiverHistograms::default(),
+            delays: None,
             log: None,
             counters,
             publisher,
@@ -120,6 +123,13 @@ impl DatagramReceiver {
     #[must_use]
     pub fn with_histograms(mut self, histograms: ReceiverHistograms) -> Self {
         self.histograms = histograms;
+        self
+    }
+
+    /// Counts each transit time in buckets too.
+    #[must_use]
+    pub fn with_delays(mut self, delays: DelayRecorder) -> Self {
+        self.delays = Some(delays);
         self
     }
 
@@ -205,8 +215,11 @@ impl DatagramReceiver {
         c.joined += rest.count * u64::from(first.joined);
         c.last = now;
         self.tracker.observe_next(rest.count);
-        self.transit
-            .observe_many(first.arrival.nanos_since(first.sent), rest.count);
+        let transit = first.arrival.nanos_since(first.sent);
+        self.transit.observe_many(transit, rest.count);
+        if let Some(delays) = &mut self.delays {
+            delays.record(transit, rest.count);
+        }
         self.jitter.observe_equal(rest.count);
     }
 
@@ -232,6 +245,9 @@ impl DatagramReceiver {
         let transit = datagram.arrival.nanos_since(datagram.sent);
         self.transit.observe(transit);
         self.publisher.extreme(transit as f64 * 1e-9);
+        if let Some(delays) = &mut self.delays {
+            delays.record(transit, 1);
+        }
         if let Some(histogram) = &mut self.histograms.transit {
             histogram.record(transit, now, datagram.arrival);
         }

@@ -11,8 +11,8 @@ const OCTAVE: u64 = 1 << (SUB_BUCKET_BITS - 1);
 /// Largest delay told apart: 2^42 ns, 73 minutes.
 const LARGEST: u64 = (1 << 42) - 1;
 
-/// The percentiles that every report shows.
-pub const PUBLISHED_PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
+/// The percentiles that every report shows, in its order.
+pub const PUBLISHED_PERCENTILES: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 
 /// A histogram of delays in nanoseconds with three significant digits (methodology
 /// 7.3). Grows with the largest delay seen, to about 270 KB at most.
@@ -56,6 +56,22 @@ fn bucket_range(index: u32) -> Option<(u64, u64)> {
     let shift = (index / OCTAVE).saturating_sub(1);
     let sub_bucket = index - shift * OCTAVE;
     Some((sub_bucket << shift, ((sub_bucket + 1) << shift) - 1))
+}
+
+/// The rank of a percentile among `total` samples: max(1, ceil(percent/100 · N)). Nothing when too few lie
+/// above it to tell it from the largest, that is when N·(1 − percent/100) < 1; of 100 % it is N.
+pub(crate) fn rank(total: u64, percent: f64) -> Option<u64> {
+    /// Decimal fractions are not exact: 99.9 % of 1000 must be 999.
+    const ROUNDING: f64 = 1e-9;
+    if percent >= 100.0 {
+        return (total > 0).then_some(total);
+    }
+    let samples = total as f64;
+    let below = samples * percent / 100.0;
+    if samples - below < 1.0 - samples * ROUNDING {
+        return None;
+    }
+    Some(((below * (1.0 - ROUNDING)).ceil() as u64).max(1))
 }
 
 impl DelayHistogram {
@@ -224,18 +240,11 @@ impl DelayHistogram {
     /// when N·(1 − percent/100) < 1. The 100th percentile is the maximum.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<u64> {
-        /// Decimal fractions are not exact: 99.9 % of 1000 must be 999.
-        const ROUNDING: f64 = 1e-9;
         let max = self.max()?;
         if percent >= 100.0 {
             return Some(max);
         }
-        let total = self.count() as f64;
-        let below = total * percent / 100.0;
-        if total - below < 1.0 - total * ROUNDING {
-            return None;
-        }
-        let rank = ((below * (1.0 - ROUNDING)).ceil() as u64).max(1);
+        let rank = rank(self.count(), percent)?;
         let mut passed = 0;
         let bucket = self.buckets().find(|bucket| {
             passed += bucket.count;

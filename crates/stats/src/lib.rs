@@ -19,6 +19,7 @@
 mod clock_line;
 mod clock_offset;
 mod confidence;
+mod delay_counts;
 mod delay_histogram;
 mod delay_variation;
 mod derived;
@@ -40,6 +41,7 @@ pub use clock_offset::{ClockExchange, ClockState, OffsetEstimate, OffsetEstimato
 pub use confidence::{
     Change, Comparison, Confidence, ConfidenceInterval, compare_means, student_t, trimmed_mean,
 };
+pub use delay_counts::{DelayCounts, DifferenceBuckets};
 pub use delay_histogram::{Bucket, DelayHistogram, PUBLISHED_PERCENTILES, bucket_index};
 pub use delay_variation::DelayVariation;
 pub use derived::{

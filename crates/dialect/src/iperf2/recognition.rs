@@ -24,6 +24,11 @@ impl Recognition {
         }
     }
 
+    /// The flow's client is tapeline, and may open a control connection.
+    pub(super) fn is_of_tapeline(&self) -> bool {
+        self.mark.is_some()
+    }
+
     /// The answer to a datagram of the flow.
     #[inline]
     pub(super) fn next(&mut self, datagram: &[u8]) -> Option<Vec<u8>> {

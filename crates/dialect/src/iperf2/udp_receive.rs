@@ -59,6 +59,7 @@ impl UdpReceiving {
         let watch = UdpWatch {
             latency: self.latency,
             trip_times: self.latency.trip_times,
+            recognised: self.answers.is_some(),
             frames: self.frames,
             marks: false,
             start: self.start,

@@ -149,6 +149,7 @@ impl Opening<'_> {
         let watch = UdpWatch {
             latency: plan.latency,
             trip_times: self.trip_times,
+            recognised: self.recognition.is_of_tapeline(),
             frames: reader.has_frames(),
             marks,
             start: self.start,

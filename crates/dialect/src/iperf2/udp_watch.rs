@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::MonoTime;
 use tapeline_engine::{
-    DatagramCell, DatagramReceiver, FrameRecord, HistogramCell, HistogramRecorder, Intervals,
-    ReceiverHistograms,
+    DatagramCell, DatagramReceiver, DelayRecorder, FrameRecord, HistogramCell, HistogramRecorder,
+    Intervals, ReceiverHistograms, RecordedDelays,
 };
 use tapeline_report::HistogramKind;
 use tapeline_stats::HistogramShape;
@@ -27,6 +27,8 @@ pub(super) struct UdpWatch {
     pub(super) latency: LatencyPlan,
     /// The clocks agree.
     pub(super) trip_times: bool,
+    /// The other end is tapeline: the difference of the clocks will be known.
+    pub(super) recognised: bool,
     /// Datagrams say to which frame they belong.
     pub(super) frames: bool,
     /// Congestion marks are reported.
@@ -59,6 +61,11 @@ impl UdpWatch {
             receiver_histograms(&self.latency, self.trip_times, self.frames, intervals);
         let mut receiver =
             DatagramReceiver::new(first, Arc::clone(&cell), self.start).with_histograms(recorders);
+        // Where nothing is known of the clocks, delays mean nothing.
+        let delays = (self.trip_times || self.recognised).then(Arc::<RecordedDelays>::default);
+        if let Some(delays) = &delays {
+            receiver = receiver.with_delays(DelayRecorder::new(Arc::clone(delays)));
+        }
         if let Some(log) = log {
             receiver = receiver.with_frame_log(log);
         }
@@ -70,6 +77,7 @@ impl UdpWatch {
                 trip_times: self.trip_times,
                 frames: self.frames,
                 marks: self.marks,
+                delays,
                 frame_rows,
                 ..FlowExtras::default()
             },

@@ -9,7 +9,7 @@ use tapeline_report::{
     TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
-    ClockFit, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes,
+    ClockFit, DelayCounts, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes,
 };
 use tapeline_wire::native::{FlowResult, LimitsResult, Results, TransitResult, Way};
 
@@ -106,6 +106,7 @@ fn total(flow: &FlowResult, own: &OwnFlow) -> Row {
                 jitter: flow.jitter_ms.map(|milliseconds| milliseconds / 1e3),
                 jitter_mean: flow.jitter_mean_ms.map(|milliseconds| milliseconds / 1e3),
                 transit: flow.transit.as_ref().map_or(Moments::EMPTY, moments),
+                delays: flow.transit.as_ref().map(delays),
                 ..UdpReceive::default()
             })
         }
@@ -200,6 +201,15 @@ fn moments(transit: &TransitResult) -> Moments {
     }
 }
 
+/// The delays one by one, as the other end stamped them.
+fn delays(transit: &TransitResult) -> DelayCounts {
+    let delays = transit.delays.iter().map(|(beyond, count)| {
+        let delay = transit.min_ns.saturating_add_unsigned(*beyond);
+        (delay, *count)
+    });
+    delays.collect()
+}
+
 /// The estimate over a test that lasted from `start` to `end`.
 pub(super) fn estimate(fit: &ClockFit, start: WallTime, end: WallTime) -> ClockEstimate {
     let half = end.nanos_since(start).max(0).unsigned_abs() / 2;
@@ -240,7 +250,16 @@ fn delay(row: &Row, sign: f64, clock: ClockEstimate) -> Option<OneWayDelay> {
     if transit.is_empty() || row.trip_times {
         return None;
     }
-    let corrected = |seconds: f64| seconds + sign * clock.offset;
+    let correction = sign * clock.offset;
+    let corrected = |seconds: f64| seconds + correction;
+    let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
+    let counts = receive.delays.as_ref().map(|delays| {
+        let shifted = delays.shifted(nanos(correction));
+        shifted.within(
+            nanos(corrected(transit.min)),
+            nanos(corrected(transit.max)),
+        )
+    });
     Some(OneWayDelay {
         tag,
         samples: transit.count,
@@ -248,6 +267,7 @@ fn delay(row: &Row, sign: f64, clock: ClockEstimate) -> Option<OneWayDelay> {
         mean: corrected(transit.mean),
         max: corrected(transit.max),
         deviation: transit.stdev(),
+        counts: counts.unwrap_or_default(),
         clock: DelayClock::Estimated(clock),
     })
 }

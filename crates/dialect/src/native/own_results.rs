@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use tapeline_report::{FlowEvidence, HostDrops, Measure, Row, Subject};
-use tapeline_stats::{HostEvidence, Moments};
+use tapeline_stats::{DelayCounts, HostEvidence, Moments};
 use tapeline_wire::native::{
-    FlowResult, HostResult, LimitsResult, Results, TcpResult, TransitResult, Way,
+    FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult, Way,
 };
 
 use super::tests::KnownFlow;
+
+/// Delays that are told apart in all flows of a test: what a client reads in an instant.
+const MOST_OF_ALL: usize = 8192;
 
 /// What happened to the process and its host while a test ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,6 +31,7 @@ pub(super) fn results(
     around: &Surroundings,
 ) -> Results {
     let seconds = around.time.as_secs_f64();
+    let most = (MOST_OF_ALL / totals.len().max(1)).min(MOST_DELAYS);
     let percent = |time: Duration| (seconds > 0.0).then(|| time.as_secs_f64() / seconds * 100.0);
     Results {
         seconds: Some(seconds),
@@ -40,13 +44,19 @@ pub(super) fn results(
         },
         flows: totals
             .iter()
-            .filter_map(|(row, evidence)| flow(flows, row, *evidence))
+            .filter_map(|(row, evidence)| flow(flows, row, *evidence, most))
             .collect(),
         warnings: Vec::new(),
     }
 }
 
-fn flow(flows: &[KnownFlow], row: &Row, evidence: Option<FlowEvidence>) -> Option<FlowResult> {
+/// At most `most` delays are told apart.
+fn flow(
+    flows: &[KnownFlow],
+    row: &Row,
+    evidence: Option<FlowEvidence>,
+    most: usize,
+) -> Option<FlowResult> {
     let Subject::Flow(tag) = row.subject else {
         return None;
     };
@@ -100,7 +110,7 @@ fn flow(flows: &[KnownFlow], row: &Row, evidence: Option<FlowEvidence>) -> Optio
             jitter_ms: receive.jitter.map(|seconds| seconds * 1e3),
             jitter_mean_ms: receive.jitter_mean.map(|seconds| seconds * 1e3),
             socket_drops: receive.lost_in_host,
-            transit: transit(&receive.transit),
+            transit: transit(&receive.transit, receive.delays.as_ref(), most),
             ..result
         },
         Measure::Both { .. } | Measure::RequestResponse(_) => return None,
@@ -140,13 +150,23 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
     }
 }
 
-fn transit(seconds: &Moments) -> Option<TransitResult> {
+fn transit(
+    seconds: &Moments,
+    delays: Option<&DelayCounts>,
+    most: usize,
+) -> Option<TransitResult> {
     let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
+    let (least, largest) = (nanos(seconds.min), nanos(seconds.max));
+    let delays = delays.map(|delays| delays.within(least, largest).coarsened(most));
     (!seconds.is_empty()).then(|| TransitResult {
         samples: seconds.count,
         min_ns: nanos(seconds.min),
         mean_ns: nanos(seconds.mean),
         max_ns: nanos(seconds.max),
         deviation_ns: nanos(seconds.stdev()).unsigned_abs(),
+        delays: delays.map_or_else(Vec::new, |delays| {
+            let beyond = |(delay, count): &(i64, u64)| (delay.abs_diff(least), *count);
+            delays.points().iter().map(beyond).collect()
+        }),
     })
 }

@@ -353,7 +353,11 @@ impl ActiveFlow {
             extremes,
         );
         match &mut row.measure {
-            Measure::UdpReceive(udp) => udp.lost_in_host = dropped,
+            Measure::UdpReceive(udp) => {
+                udp.lost_in_host = dropped;
+                let delays = self.start.extras.delays.as_ref();
+                udp.delays = delays.map(|delays| delays.read());
+            }
             Measure::TcpSend(send) => {
                 send.write_times = self.write_times.as_ref().map(|t| t.cell.read().delays);
             }

@@ -402,6 +402,7 @@ fn udp_receive(
         jitter: (has_jitter || a.jitter_count > 0).then_some(a.jitter_ns * 1e-9),
         jitter_mean: (a.jitter_count > 0).then_some(a.jitter_mean_ns * 1e-9),
         transit,
+        delays: None,
         reads: arrivals,
         timeouts: 0,
         truncated: a.truncated.saturating_sub(b.truncated),

@@ -24,7 +24,7 @@ use std::time::Duration;
 use tapeline_base::{BitRate, Clock, FlowId, FlowTag, MonoTime, Role};
 use tapeline_engine::{
     BurstCell, BurstRecord, DatagramCell, DelayCell, ExchangeCell, FrameRecord, HistogramCell,
-    ReceiveCell, SendCell,
+    ReceiveCell, RecordedDelays, SendCell,
 };
 use tapeline_report::{BurstKind, Endpoints, Event, HistogramKind, Row};
 use tapeline_sys::{SystemClock, TcpConn};
@@ -108,6 +108,8 @@ pub(crate) struct FlowExtras {
     pub(crate) frames: bool,
     /// Congestion marks are watched (UDP receivers).
     pub(crate) marks: bool,
+    /// Transit times in buckets, told with the total (UDP receivers).
+    pub(crate) delays: Option<Arc<RecordedDelays>>,
     /// Packets are looked at below UDP too (UDP receivers).
     pub(crate) link: bool,
     /// Durations of writes (`--tcp-write-times`).

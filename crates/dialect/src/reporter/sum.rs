@@ -65,7 +65,7 @@ fn clear_flow_state(measure: &mut Measure) {
         }
         Measure::RequestResponse(exchange) => {
             exchange.state = None;
-            exchange.percentiles = [None; 3];
+            exchange.percentiles = [None; 5];
         }
         Measure::UdpReceive(receive) => {
             receive.jitter = None;

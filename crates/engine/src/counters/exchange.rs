@@ -6,7 +6,9 @@ use tapeline_stats::Moments;
 use super::{Extremes, FlowCell, Publisher, Words};
 
 /// Words of the published counters.
-const WORDS: usize = 36;
+const WORDS: usize = OWN + 3 * SERIES;
+/// Words before the series of one-way delays.
+const OWN: usize = 17;
 /// Words of one [`DelaySeries`].
 pub(super) const SERIES: usize = 7;
 
@@ -128,8 +130,8 @@ pub struct ExchangeCounters {
     pub received: u64,
     /// Round-trip times, seconds.
     pub round_trips: Moments,
-    /// 50th, 90th, 99th percentile in seconds, known at the end; NaN before.
-    pub percentiles: [f64; 3],
+    /// The published percentiles in seconds, known at the end; NaN before.
+    pub percentiles: [f64; 5],
     /// One-way delays, where the clocks agree.
     pub one_way: OneWayDelays,
     /// Time of the last response.
@@ -158,6 +160,8 @@ impl Words<WORDS> for ExchangeCounters {
             self.percentiles[0].to_bits(),
             self.percentiles[1].to_bits(),
             self.percentiles[2].to_bits(),
+            self.percentiles[3].to_bits(),
+            self.percentiles[4].to_bits(),
             interval,
             low,
             high,
@@ -190,14 +194,14 @@ impl Words<WORDS> for ExchangeCounters {
                 min: f(6),
                 max: f(7),
             },
-            percentiles: [f(8), f(9), f(10)],
+            percentiles: [f(8), f(9), f(10), f(11), f(12)],
             one_way: OneWayDelays {
-                clock_errors: w[14],
-                transmit: DelaySeries::from_words(&w[15..22]),
-                receive: DelaySeries::from_words(&w[22..29]),
-                asymmetry: DelaySeries::from_words(&w[29..36]),
+                clock_errors: w[16],
+                transmit: DelaySeries::from_words(&w[OWN..OWN + SERIES]),
+                receive: DelaySeries::from_words(&w[OWN + SERIES..OWN + 2 * SERIES]),
+                asymmetry: DelaySeries::from_words(&w[OWN + 2 * SERIES..]),
             },
         };
-        (counters, Extremes::from_words([w[11], w[12], w[13]]))
+        (counters, Extremes::from_words([w[13], w[14], w[15]]))
     }
 }

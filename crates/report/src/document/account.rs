@@ -313,12 +313,12 @@ impl Tale {
         if let Some((row, counter)) = &flow.peer {
             if flow.sends {
                 told.receiver = Receiver::of(row, self.behind(flow, row), *counter);
-                told.one_way_delay = told.one_way_delay.or(delays(row));
+                told.one_way_delay = told.one_way_delay.or_else(|| delays(row));
             } else {
                 told.sender = Sender::of(row);
             }
         }
-        told.one_way_delay = flow.delay.or(told.one_way_delay);
+        told.one_way_delay = flow.delay.clone().or(told.one_way_delay);
         self.enter_origin(&mut told);
         if self.flows.len() == 1 {
             let (sender, receiver) = self.processors(flow.sends);
@@ -333,13 +333,8 @@ impl Tale {
         match &total.measure {
             Measure::RequestResponse(exchange) => {
                 let trips = &exchange.round_trips;
-                let [p50, p90, p99] = exchange.percentiles.map(|one| one.and_then(millis));
-                told.rtt = DelaySummary::of_moments(trips).map(|summary| DelaySummary {
-                    p50_ms: p50,
-                    p90_ms: p90,
-                    p99_ms: p99,
-                    ..summary
-                });
+                told.rtt = DelaySummary::of_moments(trips)
+                    .map(|summary| summary.with_percentiles(exchange.percentiles));
                 let span = seconds(total.span.length());
                 told.sender.end.bytes = Some(exchange.sent);
                 told.sender.end.seconds = Some(span);
@@ -352,7 +347,7 @@ impl Tale {
                     retransmits: exchange.retransmits,
                 });
                 if let Some(times) = &exchange.one_way {
-                    let assumed = |moments: &Moments| OneWayDelay::assumed(moments);
+                    let assumed = |moments: &Moments| OneWayDelay::assumed(moments, None);
                     told.one_way_delay = assumed(&times.transmit);
                     told.one_way_delay_back = assumed(&times.receive);
                 }
@@ -490,10 +485,12 @@ impl Tale {
 /// One-way delays of a receiver's row, where its clock and the sender's are said to agree.
 fn delays(row: &Row) -> Option<OneWayDelay> {
     match &row.measure {
-        Measure::UdpReceive(receive) if row.trip_times => OneWayDelay::assumed(&receive.transit),
+        Measure::UdpReceive(receive) if row.trip_times => {
+            OneWayDelay::assumed(&receive.transit, receive.delays.as_ref())
+        }
         Measure::TcpReceive(receive) => {
             let bursts = receive.bursts.as_ref()?;
-            OneWayDelay::assumed(&bursts.latency)
+            OneWayDelay::assumed(&bursts.latency, None)
         }
         _ => None,
     }

@@ -1,14 +1,17 @@
 //! Delays, summed up.
 
 use serde::Serialize;
-use tapeline_stats::{DelayHistogram, Moments};
+use tapeline_stats::{DelayCounts, Moments, PUBLISHED_PERCENTILES};
 
 use super::millis;
 use crate::model;
 
+/// Quantiles from the least to the largest delay.
+const QUANTILES: usize = 21;
+
 /// Count, mean, extremes and percentiles of delays, milliseconds. A percentile is known when at
 /// least one sample lies above it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelaySummary {
     /// How many were measured.
@@ -29,6 +32,8 @@ pub struct DelaySummary {
     pub p999_ms: Option<f64>,
     /// Largest.
     pub max_ms: Option<f64>,
+    /// The delays that 0, 5, 10 and so on up to 100 % of all do not exceed; known of 20 samples or more.
+    pub quantiles_ms: Option<Vec<f64>>,
 }
 
 impl DelaySummary {
@@ -43,29 +48,51 @@ impl DelaySummary {
         })
     }
 
-    /// With the percentiles of the same samples.
-    pub(super) fn with_percentiles(mut self, histogram: &DelayHistogram) -> Self {
-        let percentile = |percent| {
-            let nanos = histogram.percentile(percent)?;
-            millis(nanos as f64 * 1e-9)
-        };
-        self.p50_ms = percentile(50.0);
-        self.p90_ms = percentile(90.0);
-        self.p95_ms = percentile(95.0);
-        self.p99_ms = percentile(99.0);
-        self.p999_ms = percentile(99.9);
-        self
+    /// With the published percentiles of the same samples, seconds.
+    pub(super) fn with_percentiles(self, percentiles: [Option<f64>; 5]) -> Self {
+        let [p50_ms, p90_ms, p95_ms, p99_ms, p999_ms] =
+            percentiles.map(|seconds| seconds.and_then(millis));
+        Self {
+            p50_ms,
+            p90_ms,
+            p95_ms,
+            p99_ms,
+            p999_ms,
+            ..self
+        }
+    }
+
+    /// With the percentiles and quantiles of the same samples.
+    pub(super) fn with_counts(self, counts: &DelayCounts) -> Self {
+        let seconds = |nanos: i64| nanos as f64 * 1e-9;
+        let percentiles =
+            PUBLISHED_PERCENTILES.map(|percent| counts.percentile(percent).map(seconds));
+        let least = counts.points().first().map(|(delay, _)| *delay);
+        let quantiles = (0..QUANTILES).map(|step| {
+            let nanos = match step {
+                0 => least,
+                _ => counts.percentile(100.0 * step as f64 / (QUANTILES - 1) as f64),
+            };
+            nanos.map(seconds).and_then(millis)
+        });
+        let quantiles_ms = quantiles.collect();
+        Self {
+            quantiles_ms,
+            ..self.with_percentiles(percentiles)
+        }
     }
 
     /// Of samples in microseconds.
     pub(super) fn of_micros(samples: &[u32]) -> Option<Self> {
-        let mut moments = Moments::EMPTY;
-        let mut histogram = DelayHistogram::new();
-        for micros in samples {
-            moments.add(f64::from(*micros) * 1e-6);
-            histogram.record(i64::from(*micros) * 1000);
-        }
-        Self::of_moments(&moments).map(|summary| summary.with_percentiles(&histogram))
+        let moments: Moments = samples
+            .iter()
+            .map(|micros| f64::from(*micros) * 1e-6)
+            .collect();
+        let counts: DelayCounts = samples
+            .iter()
+            .map(|micros| i64::from(*micros) * 1000)
+            .collect();
+        Self::of_moments(&moments).map(|summary| summary.with_counts(&counts))
     }
 }
 
@@ -83,7 +110,7 @@ pub enum DelayClock {
 }
 
 /// One-way delays.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWayDelay {
     /// The delays.
@@ -116,24 +143,26 @@ impl OneWayDelay {
             }
             model::DelayClock::AssumedSynchronised => (None, None, DelayClock::AssumedSynchronised),
         };
+        let summary = DelaySummary {
+            samples: Some(delay.samples),
+            min_ms: millis(delay.min),
+            mean_ms: millis(delay.mean),
+            max_ms: millis(delay.max),
+            ..DelaySummary::default()
+        };
         Self {
-            delays: DelaySummary {
-                samples: Some(delay.samples),
-                min_ms: millis(delay.min),
-                mean_ms: millis(delay.mean),
-                max_ms: millis(delay.max),
-                ..DelaySummary::default()
-            },
+            delays: summary.with_counts(&delay.counts),
             offset_ms,
             bound_ms,
             clock,
         }
     }
 
-    /// Delays by two clocks that are said to agree.
-    pub(super) fn assumed(moments: &Moments) -> Option<Self> {
+    /// Delays by two clocks that are said to agree, with the same one by one where they are known.
+    pub(super) fn assumed(moments: &Moments, counts: Option<&DelayCounts>) -> Option<Self> {
+        let none = DelayCounts::default();
         DelaySummary::of_moments(moments).map(|delays| Self {
-            delays,
+            delays: delays.with_counts(counts.unwrap_or(&none)),
             offset_ms: None,
             bound_ms: None,
             clock: DelayClock::AssumedSynchronised,

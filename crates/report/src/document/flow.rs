@@ -290,7 +290,7 @@ pub struct Exchange {
 }
 
 /// Durations of connecting.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connects {
     /// Of connections that were made.

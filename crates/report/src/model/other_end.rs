@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tapeline_base::FlowTag;
-use tapeline_stats::{ReceiverEvidence, SenderEvidence};
+use tapeline_stats::{DelayCounts, ReceiverEvidence, SenderEvidence};
 
 use super::{CpuUse, Row};
 
@@ -149,7 +149,7 @@ pub enum DelayClock {
 }
 
 /// The one-way delay of a flow's datagrams, by either end's count.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OneWayDelay {
     /// The flow; reversed when the other end sent.
     pub tag: FlowTag,
@@ -164,6 +164,8 @@ pub struct OneWayDelay {
     pub max: f64,
     /// Standard deviation, seconds.
     pub deviation: f64,
+    /// The delays one by one, corrected like the others; empty when the receiver tells only the numbers above.
+    pub counts: DelayCounts,
     /// What they are worth.
     pub clock: DelayClock,
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, WallTime};
-use tapeline_stats::{Moments, ReadSizes};
+use tapeline_stats::{DelayCounts, Moments, ReadSizes};
 
 /// What a row speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +227,9 @@ pub struct UdpReceive {
     pub jitter_mean: Option<f64>,
     /// Receive time minus send stamp, seconds. Clocks are not compared.
     pub transit: Moments,
+    /// The same one by one, to a thousandth of their spread; totals of flows only, where something is known
+    /// of the clocks.
+    pub delays: Option<DelayCounts>,
     /// Read calls that delivered data, counted per datagram.
     pub reads: u64,
     /// Read calls that timed out.
@@ -265,8 +268,8 @@ pub struct OneWayTimes {
 pub struct RequestResponse {
     /// Round-trip times, seconds; `count` is the number of responses.
     pub round_trips: Moments,
-    /// Median, 90th, 99th percentile in seconds, when there are samples enough.
-    pub percentiles: [Option<f64>; 3],
+    /// The published percentiles (50, 90, 95, 99, 99.9) in seconds, when there are samples enough.
+    pub percentiles: [Option<f64>; 5],
     /// Bytes sent.
     pub sent: u64,
     /// Bytes received.

@@ -1,6 +1,7 @@
 //! What the other end says, and what its clock is worth: lines at the end of a test.
 
 use tapeline_base::{BitRate, FormatLetter};
+use tapeline_stats::{DelayCounts, PUBLISHED_PERCENTILES};
 
 use super::unit::{millis, rate, size};
 use crate::model::{
@@ -95,13 +96,24 @@ pub(super) fn one_way(delay: &OneWayDelay) -> Headline {
     let mut details = vec![
         format!("one-way delay of flow {} {way}", delay.tag.id),
         format!("{min} min"),
-        format!("{max} max"),
-        format!("{} datagrams", delay.samples),
     ];
+    details.extend(percentiles(&delay.counts));
+    details.push(format!("{max} max"));
+    details.push(format!("{} datagrams", delay.samples));
     if delay.clock == DelayClock::AssumedSynchronised {
         details.push("as the clocks say".to_owned());
     }
     ("delay", number, details)
+}
+
+/// The published percentiles that are known, in milliseconds.
+pub(super) fn percentiles(counts: &DelayCounts) -> Option<String> {
+    let known = PUBLISHED_PERCENTILES.iter().filter_map(|percent| {
+        let nanos = counts.percentile(*percent)?;
+        Some(format!("p{percent} {}", millis(nanos as f64 * 1e-9)))
+    });
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| known.join(" "))
 }
 
 /// Why nothing is known of the other end, and what is missing for it.
@@ -146,6 +158,9 @@ mod tests {
             mean: 0.01231,
             max: 0.0142,
             deviation: 0.0001,
+            counts: [(12_100_000, 100), (12_300_000, 399), (14_200_000, 1)]
+                .into_iter()
+                .collect(),
             clock: DelayClock::Estimated(CLOCK),
         };
         let (title, number, details) = one_way(&delay);
@@ -154,6 +169,12 @@ mod tests {
             ("delay", "12.310 ms ± 0.040 est.")
         );
         assert_eq!(details[0], "one-way delay of flow 1 there");
+        assert_eq!(details[1], "12.100 min");
+        assert_eq!(
+            details[2],
+            "p50 12.300 p90 12.300 p95 12.300 p99 12.300"
+        );
+        assert_eq!(details[3], "14.200 max");
         let (_, number, details) = clocks(&CLOCK);
         assert_eq!(number, "3.012 ms");
         assert_eq!(details[0], "the far end's clock is behind");

@@ -138,7 +138,7 @@ impl TrialResult {
             );
         };
         let trips = &exchange.round_trips;
-        let [median, ninety, ninety_nine] = exchange.percentiles;
+        let [median, ninety, _, ninety_nine, _] = exchange.percentiles;
         let shown = |value: Option<f64>| value.map_or_else(|| "n/a".into(), millis);
         let headline = median.map_or_else(
             || format!("{} ms mean round trip", millis(trips.mean)),
@@ -292,7 +292,7 @@ mod tests {
                         600,
                         Measure::RequestResponse(RequestResponse {
                             round_trips: trips,
-                            percentiles: [Some(0.002), None, None],
+                            percentiles: [Some(0.002), None, None, None, None],
                             ..RequestResponse::default()
                         }),
                     )),

@@ -179,7 +179,7 @@ pub(crate) fn round_trips() -> Measure {
             min: 14e-6,
             max: 282e-6,
         },
-        percentiles: [Some(42e-6), Some(190e-6), None],
+        percentiles: [Some(42e-6), Some(190e-6), None, None, None],
         sent: 2000,
         received: 2000,
         retransmits: Some(0),

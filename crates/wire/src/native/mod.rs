@@ -19,5 +19,6 @@ pub use message::{
     ClockReply, FRAME_HEADER, Hello, MAX_BODY, Message, PREAMBLE, Program, Progress,
 };
 pub use results::{
-    FlowResult, HostResult, LimitsResult, Results, TcpResult, TransitResult, WarningResult, Way,
+    FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult,
+    WarningResult, Way,
 };

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 const MOST_FLOWS: usize = 64;
 /// Warnings that are listed, at most.
 const MOST_WARNINGS: usize = 64;
+/// Delays that are told apart of a flow, at most.
+pub const MOST_DELAYS: usize = 4096;
 
 /// Results of one end of a test. What an end does not know is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,7 +108,7 @@ pub struct FlowResult {
 }
 
 /// Arrival minus departure of datagrams, nanoseconds. The clocks' difference is in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TransitResult {
     /// Datagrams.
@@ -119,6 +121,9 @@ pub struct TransitResult {
     pub max_ns: i64,
     /// Standard deviation.
     pub deviation_ns: u64,
+    /// Delays one by one, each as what it is longer than the smallest, with the datagrams that took so long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delays: Vec<(u64, u64)>,
 }
 
 /// What an end knows of a flow's limits. Shares are of the flow's time, from 0 to 1.
@@ -242,6 +247,9 @@ impl Results {
             }
         }
         for flow in &mut results.flows {
+            if let Some(transit) = &mut flow.transit {
+                transit.delays.truncate(MOST_DELAYS);
+            }
             if let Some(name) = flow
                 .tcp
                 .as_mut()
@@ -286,13 +294,24 @@ mod tests {
             ..WarningResult::default()
         };
         let results = Results {
-            flows: vec![FlowResult::default(); 100],
+            flows: vec![
+                FlowResult {
+                    transit: Some(TransitResult {
+                        delays: vec![(1, 1); MOST_DELAYS + 1],
+                        ..TransitResult::default()
+                    }),
+                    ..FlowResult::default()
+                };
+                100
+            ],
             warnings: vec![warning],
             ..Results::default()
         };
         let sent = serde_json::to_string(&results).expect("JSON");
         let read = Results::parse(&sent).expect("results");
         assert_eq!(read.flows.len(), MOST_FLOWS);
+        let transit = read.flows[0].transit.as_ref().expect("a transit");
+        assert_eq!(transit.delays.len(), MOST_DELAYS);
         assert_eq!(read.warnings[0].text, " [2Jgone");
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn columns(exchange: &RequestResponse) -> Vec<Field> {
     let trips = &exchange.round_trips;
     let [mean, min, max] = delays(trips);
     let pace = responses_per_second(trips).map_or_else(dash, |pace| format!("{pace:.0}"));
-    let [p50, p90, p99] = exchange
+    let [p50, p90, _, p99, _] = exchange
         .percentiles
         .map(|value| value.map_or_else(dash, millis));
     let mut list = vec![
