@@ -91,7 +91,13 @@ mod tests {
         let [least, first, largest] = read.points() else {
             panic!("{read:?}");
         };
-        assert_eq!((*least, *first), ((apart + 249_990, 2), (apart + 250_000, 1)));
-        assert!(largest.0.abs_diff(apart + 3_250_000) <= 3_000, "{largest:?}");
+        assert_eq!(
+            (*least, *first),
+            ((apart + 249_990, 2), (apart + 250_000, 1))
+        );
+        assert!(
+            largest.0.abs_diff(apart + 3_250_000) <= 3_000,
+            "{largest:?}"
+        );
     }
 }

@@ -59,10 +59,8 @@ pub struct DelayCounts {
 
 impl FromIterator<(i64, u64)> for DelayCounts {
     fn from_iter<T: IntoIterator<Item = (i64, u64)>>(points: T) -> Self {
-        let mut points: Vec<(i64, u64)> = points
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .collect();
+        let mut points: Vec<(i64, u64)> =
+            points.into_iter().filter(|(_, count)| *count > 0).collect();
         points.sort_unstable();
         points.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;

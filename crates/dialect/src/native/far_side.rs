@@ -9,7 +9,8 @@ use tapeline_report::{
     TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
-    ClockFit, DelayCounts, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes,
+    ClockFit, DelayCounts, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence,
+    StreamTimes,
 };
 use tapeline_wire::native::{FlowResult, LimitsResult, Results, TransitResult, Way};
 
@@ -255,10 +256,7 @@ fn delay(row: &Row, sign: f64, clock: ClockEstimate) -> Option<OneWayDelay> {
     let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
     let counts = receive.delays.as_ref().map(|delays| {
         let shifted = delays.shifted(nanos(correction));
-        shifted.within(
-            nanos(corrected(transit.min)),
-            nanos(corrected(transit.max)),
-        )
+        shifted.within(nanos(corrected(transit.min)), nanos(corrected(transit.max)))
     });
     Some(OneWayDelay {
         tag,

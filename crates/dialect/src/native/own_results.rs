@@ -150,11 +150,7 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
     }
 }
 
-fn transit(
-    seconds: &Moments,
-    delays: Option<&DelayCounts>,
-    most: usize,
-) -> Option<TransitResult> {
+fn transit(seconds: &Moments, delays: Option<&DelayCounts>, most: usize) -> Option<TransitResult> {
     let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
     let (least, largest) = (nanos(seconds.min), nanos(seconds.max));
     let delays = delays.map(|delays| delays.within(least, largest).coarsened(most));

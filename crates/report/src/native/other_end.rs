@@ -170,10 +170,7 @@ mod tests {
         );
         assert_eq!(details[0], "one-way delay of flow 1 there");
         assert_eq!(details[1], "12.100 min");
-        assert_eq!(
-            details[2],
-            "p50 12.300 p90 12.300 p95 12.300 p99 12.300"
-        );
+        assert_eq!(details[2], "p50 12.300 p90 12.300 p95 12.300 p99 12.300");
         assert_eq!(details[3], "14.200 max");
         let (_, number, details) = clocks(&CLOCK);
         assert_eq!(number, "3.012 ms");
