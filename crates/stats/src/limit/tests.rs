@@ -56,6 +56,17 @@ fn target(asked: f64, reached: f64) -> Option<RateTarget> {
     Some(RateTarget { asked, reached })
 }
 
+/// A verdict is as expected, and one that blames something has a finding.
+fn expect(name: &str, verdict: &Verdict, limited_by: Option<LimitedBy>, certainty: Certainty) {
+    assert_eq!(
+        (verdict.limited_by, verdict.certainty),
+        (limited_by, certainty),
+        "{name}: {:?}",
+        verdict.findings
+    );
+    assert!(limited_by.is_none() || !verdict.findings.is_empty(), "{name}");
+}
+
 #[test]
 fn streams() {
     use Certainty::{High, Low, Medium};
@@ -331,17 +342,7 @@ fn streams() {
         ),
     ];
     for (name, sender, receiver, limited_by, certainty) in table {
-        let verdict = judge_stream(&sender, &receiver);
-        assert_eq!(
-            (verdict.limited_by, verdict.certainty),
-            (limited_by, certainty),
-            "{name}: {:?}",
-            verdict.findings
-        );
-        assert!(
-            limited_by.is_none() || !verdict.findings.is_empty(),
-            "{name}"
-        );
+        expect(name, &judge_stream(&sender, &receiver), limited_by, certainty);
     }
 }
 
@@ -529,13 +530,7 @@ fn datagrams() {
         ),
     ];
     for (name, sender, receiver, limited_by, certainty) in table {
-        let verdict = judge_datagrams(&sender, &receiver);
-        assert_eq!(
-            (verdict.limited_by, verdict.certainty),
-            (limited_by, certainty),
-            "{name}: {:?}",
-            verdict.findings
-        );
+        expect(name, &judge_datagrams(&sender, &receiver), limited_by, certainty);
     }
 }
 
