@@ -64,7 +64,10 @@ fn expect(name: &str, verdict: &Verdict, limited_by: Option<LimitedBy>, certaint
         "{name}: {:?}",
         verdict.findings
     );
-    assert!(limited_by.is_none() || !verdict.findings.is_empty(), "{name}");
+    assert!(
+        limited_by.is_none() || !verdict.findings.is_empty(),
+        "{name}"
+    );
 }
 
 #[test]
@@ -342,7 +345,12 @@ fn streams() {
         ),
     ];
     for (name, sender, receiver, limited_by, certainty) in table {
-        expect(name, &judge_stream(&sender, &receiver), limited_by, certainty);
+        expect(
+            name,
+            &judge_stream(&sender, &receiver),
+            limited_by,
+            certainty,
+        );
     }
 }
 
@@ -530,7 +538,12 @@ fn datagrams() {
         ),
     ];
     for (name, sender, receiver, limited_by, certainty) in table {
-        expect(name, &judge_datagrams(&sender, &receiver), limited_by, certainty);
+        expect(
+            name,
+            &judge_datagrams(&sender, &receiver),
+            limited_by,
+            certainty,
+        );
     }
 }
 
