@@ -4,22 +4,27 @@ use std::path::Path;
 
 use crate::shell::{self, Result, cargo};
 
-/// Where it is published.
-const FILE: &str = "docs/schema/tapeline-report-1.json";
+/// Where they are published, and what the generator calls them.
+const FILES: [(&str, &str); 2] = [
+    ("docs/schema/tapeline-report-1.json", "report"),
+    ("docs/schema/tapeline-series-1.json", "series"),
+];
 
-fn made() -> Result<String> {
+fn made(name: &str) -> Result<String> {
     let mut command = cargo();
     command.args(["run", "--quiet", "--package", "tapeline-report"]);
-    shell::read(command.args(["--features", "schema", "--example", "schema"]))
+    shell::read(command.args(["--features", "schema", "--example", "schema", "--", name]))
 }
 
-/// Writes it.
+/// Writes them.
 ///
 /// # Errors
-/// It cannot be made or written.
+/// One cannot be made or written.
 pub(crate) fn write() -> Result<()> {
-    std::fs::write(FILE, made()?).map_err(|error| format!("{FILE}: {error}"))?;
-    println!("{FILE}");
+    for (file, name) in FILES {
+        std::fs::write(file, made(name)?).map_err(|error| format!("{file}: {error}"))?;
+        println!("{file}");
+    }
     Ok(())
 }
 
@@ -28,13 +33,14 @@ pub(crate) fn write() -> Result<()> {
 /// # Errors
 /// They differ.
 pub(crate) fn check() -> Result<()> {
-    let published =
-        std::fs::read_to_string(Path::new(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
-    if published == made()? {
-        Ok(())
-    } else {
-        Err(format!(
-            "{FILE} is not what the types say: run cargo xtask generate"
-        ))
+    for (file, name) in FILES {
+        let published =
+            std::fs::read_to_string(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
+        if published != made(name)? {
+            return Err(format!(
+                "{file} is not what the types say: run cargo xtask generate"
+            ));
+        }
     }
+    Ok(())
 }

@@ -3,11 +3,12 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role, WallTime};
 use tapeline_engine::{Pool, Stop, Technique, Techniques};
 use tapeline_report::{Event, Notice, StartDelay};
-use tapeline_sys::{Realtime, SystemClock, UdpSocket, Waker, reason};
+use tapeline_sys::{Realtime, SystemClock, UdpSocket, Wait, Waker, reason};
 use tapeline_wire::iperf2::TransferId;
 
 use crate::iperf2::Now;
@@ -42,6 +43,14 @@ impl Interruption {
     #[must_use]
     pub fn is_raised(&self) -> bool {
         self.stop.is_raised()
+    }
+
+    /// Waits for it, at most so long; whether it came.
+    #[must_use]
+    pub fn is_raised_within(&self, span: Duration) -> bool {
+        // A wait that fails is no reason to hurry.
+        let _ = self.waker.wait(Wait::AtMost(span));
+        self.is_raised()
     }
 
     pub(crate) fn stop(&self) -> &Stop {

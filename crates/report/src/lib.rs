@@ -27,6 +27,7 @@ pub mod layout;
 mod model;
 mod native;
 mod render;
+mod series;
 mod style;
 
 pub use calendar::Calendar;
@@ -35,4 +36,5 @@ pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_outpu
 pub use model::*;
 pub use native::{NativeText, TrialPart, TrialReport, TrialResult, finding_words, limit_words};
 pub use render::{Output, Renderer};
+pub use series::{Runs, StopRule};
 pub use style::{Exclude, Style, Terminal};

@@ -8,9 +8,10 @@ use tapeline_base::{FlowTag, Role, WallTime};
 
 use super::interval::Interval;
 use super::report::{Report, TestShape, Workload};
+use super::series::SeriesReport;
 use super::tale::Tale;
 use super::warning::{WarningId, of_notice, warning};
-use crate::model::{Connected, Event, Notice, Row, Severity, Subject, Warning};
+use crate::model::{Connected, Event, Notice, Repetition, Row, Severity, Subject, Warning};
 use crate::native;
 use crate::style::Style;
 
@@ -92,6 +93,8 @@ pub enum Step {
         /// All of it.
         report: Box<Report>,
     },
+    /// All runs of a series have ended.
+    Series(Box<SeriesReport>),
 }
 
 /// What makes flows a test.
@@ -117,6 +120,8 @@ pub struct Assembler {
     /// Connections of iperf3 tests that have not started.
     waiting: Vec<Connected>,
     begun: u32,
+    /// The tests are runs of a series.
+    in_series: bool,
 }
 
 /// Time for which a test whose flows have all ended is kept while others run.
@@ -145,6 +150,7 @@ impl Assembler {
             owners: HashMap::new(),
             waiting: Vec::new(),
             begun: 0,
+            in_series: false,
         }
     }
 
@@ -247,6 +253,12 @@ impl Assembler {
                     tale.judged(judgement);
                 }
             }
+            Event::Repetition(Repetition::Begins { .. }) => self.in_series = true,
+            Event::Repetition(Repetition::Ends) => self.end_run(&mut steps),
+            Event::Repetition(Repetition::Over(series)) => {
+                let series = SeriesReport::new(&self.occasion, series.as_ref().clone());
+                steps.push(Step::Series(Box::new(series)));
+            }
             Event::OtherProgress(_)
             | Event::NoOtherEnd(_)
             | Event::Clocks(_)
@@ -268,15 +280,27 @@ impl Assembler {
     /// Nothing follows.
     pub fn finish(&mut self) -> Vec<Step> {
         let mut steps = Vec::new();
-        if self.occasion.role == Role::Client {
-            // A document in any case.
-            self.tale(Key::Client, &mut steps);
+        if !self.in_series {
+            self.end_run(&mut steps);
         }
         let keys: Vec<Key> = self.tests.keys().copied().collect();
         for key in keys {
             self.close(key, &mut steps);
         }
         steps
+    }
+
+    /// Whether the tests are runs of a series.
+    pub(super) fn is_in_series(&self) -> bool {
+        self.in_series
+    }
+
+    /// Closes a client's test; there is a document in any case.
+    fn end_run(&mut self, steps: &mut Vec<Step>) {
+        if self.is_client() {
+            self.tale(Key::Client, steps);
+            self.close(Key::Client, steps);
+        }
     }
 
     fn is_client(&self) -> bool {

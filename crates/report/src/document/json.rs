@@ -6,10 +6,12 @@ use crate::model::Event;
 use crate::render::{Output, Renderer};
 
 /// `--json`: a client's document, laid out for people too, or a line with a document for each
-/// test of a server.
+/// test of a server. Several runs of a client are one document.
 #[derive(Debug)]
 pub struct DocumentJson {
     assembler: Assembler,
+    /// The runs of a series that have ended.
+    runs: Vec<Report>,
 }
 
 impl DocumentJson {
@@ -18,13 +20,33 @@ impl DocumentJson {
     pub fn new(occasion: Occasion) -> Self {
         Self {
             assembler: Assembler::new(occasion),
+            runs: Vec::new(),
+        }
+    }
+}
+
+impl DocumentJson {
+    fn print(&mut self, steps: Vec<Step>, out: &mut Output) {
+        for step in steps {
+            match step {
+                Step::End { report, .. } if self.assembler.is_in_series() => {
+                    self.runs.push(*report);
+                }
+                Step::End { report, .. } => out.line(&text(&report)),
+                Step::Series(mut series) => {
+                    series.runs = std::mem::take(&mut self.runs);
+                    out.line(&serde_json::to_string_pretty(&series).unwrap_or_default());
+                }
+                _ => {}
+            }
         }
     }
 }
 
 impl Renderer for DocumentJson {
     fn render(&mut self, event: &Event, out: &mut Output) {
-        print(self.assembler.note(event), out);
+        let steps = self.assembler.note(event);
+        self.print(steps, out);
     }
 
     fn missed(&mut self, rows: u64, _out: &mut Output) {
@@ -32,15 +54,8 @@ impl Renderer for DocumentJson {
     }
 
     fn finish(&mut self, out: &mut Output) {
-        print(self.assembler.finish(), out);
-    }
-}
-
-fn print(steps: Vec<Step>, out: &mut Output) {
-    for step in steps {
-        if let Step::End { report, .. } = step {
-            out.line(&text(&report));
-        }
+        let steps = self.assembler.finish();
+        self.print(steps, out);
     }
 }
 

@@ -4,7 +4,8 @@
 //! Event ─► Assembler ─► Step ─┬─ DocumentJson    a document for each test (--json)
 //!              │              ├─ DocumentStream  a line for each event (--json-stream)
 //!            Tale             ├─ DocumentCsv     a row for each flow and interval (--csv)
-//!        one test so far      └─ DocumentHtml    a page for each test (--html)
+//!        one test so far      ├─ DocumentHtml    a page for each test (--html)
+//!                             └─ SeriesReport    a document for several runs (--repeat)
 //! ```
 //!
 //! The names of all members are published: they are part of [`SCHEMA`], whose number rises
@@ -19,6 +20,7 @@ mod html;
 mod interval;
 mod json;
 mod report;
+mod series;
 mod stream;
 mod sum;
 mod tale;
@@ -35,6 +37,7 @@ pub use report::{
     Failure, FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict,
     Workload,
 };
+pub use series::{SERIES_SCHEMA, SeriesCsv, SeriesReport};
 pub use stream::DocumentStream;
 pub use sum::{DirectionSum, Sum};
 pub use warning::WARNING_IDS;
@@ -45,7 +48,7 @@ pub(crate) fn seconds(span: std::time::Duration) -> f64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Seconds as milliseconds, to the nanosecond; `None` when they are no number.
 pub(crate) fn millis(seconds: f64) -> Option<f64> {

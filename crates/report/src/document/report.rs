@@ -6,6 +6,7 @@ use tapeline_stats::LimitedBy;
 use super::flow::{Connects, Flow};
 use super::interval::Interval;
 use super::sum::Sum;
+pub use crate::model::FlowDirection;
 use crate::model::Warning;
 use crate::native::finding_words;
 
@@ -90,19 +91,6 @@ pub enum TestShape {
     Reverse,
     /// Both, at the same time or one after the other.
     Bidirectional,
-}
-
-/// Which way a flow's data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FlowDirection {
-    /// From the client to the server.
-    Forward,
-    /// From the server to the client.
-    Reverse,
-    /// Requests and their responses.
-    RoundTrip,
 }
 
 /// What the flows do.

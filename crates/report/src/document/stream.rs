@@ -7,7 +7,8 @@ use crate::model::Event;
 use crate::render::{Output, Renderer};
 
 /// `--json-stream`: NDJSON. Lines are `start`, `interval`, `warning`, `missed` and `end`; the
-/// last one has the document without the intervals, which were told before.
+/// last one has the document without the intervals, which were told before. Behind the last of
+/// several runs there is `series`, without the runs.
 #[derive(Debug)]
 pub struct DocumentStream {
     assembler: Assembler,
@@ -61,6 +62,7 @@ fn print(steps: Vec<Step>, out: &mut Output) {
             Step::Interval { test, interval } => line("interval", Some(test), interval, out),
             Step::Warning { test, warning } => line("warning", test, warning, out),
             Step::End { test, report } => line("end", Some(test), report, out),
+            Step::Series(series) => line("series", None, series, out),
         }
     }
 }

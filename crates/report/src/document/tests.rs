@@ -51,7 +51,7 @@ fn row(id: u32, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Row {
 }
 
 /// A TCP sender's row.
-pub(super) fn tcp_row(id: u32, span: (u64, u64), bytes: u64) -> Row {
+pub(crate) fn tcp_row(id: u32, span: (u64, u64), bytes: u64) -> Row {
     let state = TcpState {
         cwnd_packets: Some(10),
         mss: Some(1448),
@@ -65,6 +65,19 @@ pub(super) fn tcp_row(id: u32, span: (u64, u64), bytes: u64) -> Row {
         ..TcpSend::default()
     };
     row(id, span, bytes, Measure::TcpSend(send))
+}
+
+/// The document of a client's TCP test of a second at this rate, bits per second.
+pub(crate) fn report_of_rate(rate: f64) -> Report {
+    let mut assembler = Assembler::new(occasion(Role::Client, "tcp"));
+    let row = tcp_row(1, (0, 1000), (rate / 8.0) as u64);
+    for event in [connected(1, "192.0.2.2:5001"), total(row)] {
+        assembler.note(&event);
+    }
+    match assembler.finish().pop() {
+        Some(Step::End { report, .. }) => *report,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn total(row: Row) -> Event {

@@ -54,6 +54,7 @@ names! {
     ClocksDisagree "clocks-disagree",
     TurnedAway "turned-away",
     TestFailed "test-failed",
+    ConfidenceNotReached "confidence-not-reached",
 }
 
 /// A condition with its sentence.

@@ -231,7 +231,8 @@ impl Renderer for Iperf2Csv {
             | Event::OtherEnd(_)
             | Event::NoOtherEnd(_)
             | Event::Clocks(_)
-            | Event::OneWayDelay(_) => {}
+            | Event::OneWayDelay(_)
+            | Event::Repetition(_) => {}
             Event::Idle => self.headers.clear(),
             Event::Connected(connected) => {
                 if let Some(key) = &connected.permit_key {

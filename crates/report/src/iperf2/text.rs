@@ -136,7 +136,8 @@ impl Renderer for Iperf2Text {
             | Event::OtherEnd(_)
             | Event::NoOtherEnd(_)
             | Event::Clocks(_)
-            | Event::OneWayDelay(_) => {}
+            | Event::OneWayDelay(_)
+            | Event::Repetition(_) => {}
             Event::Idle => self.headers.clear(),
         }
     }

@@ -4,6 +4,7 @@ mod banner;
 mod connection;
 mod notice;
 mod other_end;
+mod repetition;
 mod row;
 mod test;
 mod timing;
@@ -20,6 +21,7 @@ pub use other_end::{
     ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd,
     OtherFlow, OtherLimits, OtherProgram, OtherProgress, OtherWarning,
 };
+pub use repetition::{FlowDirection, LeftOut, Quantity, Repetition, Series, Spread, WhyLeftOut};
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
     Measure, OneWayTimes, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
@@ -102,6 +104,8 @@ pub enum Event {
     Clocks(ClockEstimate),
     /// One-way delay of a flow's datagrams; not told where the clocks could not be compared.
     OneWayDelay(OneWayDelay),
+    /// Between the runs of a series (`--repeat`), and at its end.
+    Repetition(Repetition),
     /// A condition, in words; the renderer chooses stream and sentence.
     Notice(Notice),
     /// No flow is active any more (a server between tests): column headers start anew.

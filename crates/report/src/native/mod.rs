@@ -5,6 +5,7 @@ mod distribution;
 mod finding;
 mod other_end;
 mod paint;
+mod repetition;
 mod setup;
 mod summary;
 mod table;
@@ -17,6 +18,7 @@ mod views;
 mod warning;
 
 pub use finding::{finding_words, limit_words};
+pub(crate) use repetition::unreached;
 pub(crate) use setup::{shown, shown_address};
 pub use text::NativeText;
 pub(crate) use text::clock_errors;

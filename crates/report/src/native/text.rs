@@ -9,11 +9,11 @@ use super::paint::Paint;
 use super::summary::Summary;
 use super::table::{Table, wrap};
 use super::warning;
-use super::{distribution, other_end, setup, timing, verdict, views};
+use super::{distribution, other_end, repetition, setup, timing, verdict, views};
 use crate::calendar::Calendar;
 use crate::model::{
-    Event, HistogramRow, Judgement, Measure, Notice, OtherProgram, Phase, RequestResponse, Row,
-    Severity, Subject,
+    Event, HistogramRow, Judgement, Measure, Notice, OtherProgram, Phase, Repetition,
+    RequestResponse, Row, Severity, Subject,
 };
 use crate::render::{Output, Renderer};
 use crate::style::{Style, Terminal};
@@ -53,6 +53,8 @@ pub struct NativeText {
     other: Option<OtherProgram>,
     /// Closing lines of the other end and of the clocks.
     beyond: Vec<other_end::Headline>,
+    /// The settings were shown in an earlier run.
+    repeats: bool,
 }
 
 impl NativeText {
@@ -75,6 +77,7 @@ impl NativeText {
             waiting: VecDeque::new(),
             other: None,
             beyond: Vec::new(),
+            repeats: false,
         }
     }
 
@@ -236,6 +239,39 @@ impl NativeText {
         self.beyond.extend(lines.into_iter().take(room));
     }
 
+    /// Runs stand below each other under one head, their means and how sure they are below all.
+    fn repetition(&mut self, repetition: &Repetition, out: &mut Output) {
+        match repetition {
+            Repetition::Begins { run, most } => {
+                self.repeats = *run > 1;
+                if self.repeats {
+                    out.line("");
+                }
+                out.line(&self.paint.dim(&format!("run {run} of at most {most}")));
+            }
+            Repetition::Ends => {
+                self.conclude(out);
+                self.tables.clear();
+            }
+            Repetition::Over(series) => {
+                out.line("");
+                for (index, line) in repetition::lines(series, &self.style)
+                    .into_iter()
+                    .enumerate()
+                {
+                    out.line(&if index == 0 {
+                        self.paint.dim(&line)
+                    } else {
+                        line
+                    });
+                }
+                if let Some(sentence) = repetition::unreached(series) {
+                    self.say((Severity::Warning, sentence), out);
+                }
+            }
+        }
+    }
+
     fn warning_line(&self, severity: Severity, sentence: &str) -> String {
         let word = severity.word();
         let word = match severity {
@@ -327,7 +363,7 @@ impl Renderer for NativeText {
                 if let Some(congestion) = &banner.congestion {
                     self.summary.uses(&congestion.name);
                 }
-                if !self.style.exclude.settings {
+                if !self.style.exclude.settings && !self.repeats {
                     self.phrases(&setup::connecting(banner, &self.style), out);
                 }
             }
@@ -376,6 +412,7 @@ impl Renderer for NativeText {
             }
             Event::Clocks(clock) => self.beyond([other_end::clocks(clock)]),
             Event::OneWayDelay(delay) => self.beyond([other_end::one_way(delay)]),
+            Event::Repetition(repetition) => self.repetition(repetition, out),
             Event::NoOtherEnd(reason) => {
                 self.say((Severity::Note, other_end::absence(reason)), out);
             }

@@ -3,6 +3,7 @@
 mod readers;
 mod samples;
 mod schema;
+mod series;
 
 use std::path::{Path, PathBuf};
 

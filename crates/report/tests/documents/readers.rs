@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::{file, forms, samples};
+use super::{file, forms, samples, series};
 
-/// The commands in the section on results for programs.
+/// The commands in the sections on results for programs and on repeated runs.
 fn commands() -> Vec<String> {
     let text = std::fs::read_to_string(file("docs/results.md")).expect("the page");
     let (_, section) = text
         .split_once("\n## Results for programs\n")
         .expect("the section");
-    let section = section.split("\n## ").next().unwrap_or_default();
+    let section = section
+        .split("\n## The closing lines")
+        .next()
+        .unwrap_or_default();
     let mut commands = Vec::new();
     for block in section.split("```sh\n").skip(1) {
         let (block, _) = block.split_once("```").expect("the end of a block");
@@ -41,6 +44,9 @@ fn the_commands_of_the_page_read_every_form() {
     for (form, text) in forms(&sample) {
         let path = folder.path().join(format!("run.{form}"));
         std::fs::write(path, text).expect("a written file");
+    }
+    for (name, text) in series::forms() {
+        std::fs::write(folder.path().join(name), text).expect("a written file");
     }
     let commands = commands();
     for form in ["run.json", "run.ndjson", "run.csv"] {

@@ -11,13 +11,13 @@ fn schema() -> Value {
 
 /// What of a value the schema does not allow, as paths and reasons. Knows the keywords that the
 /// generator uses, and takes members that the schema does not name for wrong.
-struct Check<'a> {
+pub(crate) struct Check<'a> {
     root: &'a Value,
     wrong: Vec<String>,
 }
 
 impl<'a> Check<'a> {
-    fn of(root: &'a Value, value: &Value) -> Vec<String> {
+    pub(crate) fn of(root: &'a Value, value: &Value) -> Vec<String> {
         let mut check = Self {
             root,
             wrong: Vec::new(),

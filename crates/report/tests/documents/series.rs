@@ -1,0 +1,113 @@
+//! Several runs of one test, in every form.
+
+use serde_json::Value;
+use tapeline_report::document::{
+    Assembler, DocumentCsv, DocumentJson, DocumentStream, SeriesCsv, Step,
+};
+use tapeline_report::{Event, Repetition, Runs, StopRule};
+
+use super::samples::{self, Sample};
+use super::schema::Check;
+use super::{file, told};
+
+/// Three runs of a sample; the last one was interrupted.
+fn events(sample: &Sample) -> Vec<Event> {
+    let mut runs = Runs::new(StopRule {
+        least: 3,
+        most: 5,
+        width: Some(0.01),
+    });
+    let mut all = Vec::new();
+    for run in 1..=3 {
+        let mut assembler = Assembler::without_intervals(sample.occasion.clone());
+        all.push(Event::Repetition(Repetition::Begins { run, most: 5 }));
+        let interrupt = Event::Notice(tapeline_report::Notice::Interrupted);
+        let events = sample.events.iter().cloned();
+        for event in events.chain((run == 3).then_some(interrupt)) {
+            assembler.note(&event);
+            all.push(event);
+        }
+        all.push(Event::Repetition(Repetition::Ends));
+        match assembler.finish().pop() {
+            Some(Step::End { report, .. }) => runs.add(&report),
+            other => panic!("{other:?}"),
+        }
+    }
+    let series = Box::new(runs.series(true));
+    all.push(Event::Repetition(Repetition::Over(series)));
+    all
+}
+
+/// Files of a series: their names and texts.
+pub(crate) fn forms() -> [(&'static str, String); 4] {
+    let sample = samples::all().remove(0);
+    let events = events(&sample);
+    let occasion = || sample.occasion.clone();
+    [
+        ("series.json", told(DocumentJson::new(occasion()), &events)),
+        (
+            "series.ndjson",
+            told(DocumentStream::new(occasion()), &events),
+        ),
+        ("series.csv", told(DocumentCsv::new(occasion()), &events)),
+        ("means.csv", told(SeriesCsv, &events)),
+    ]
+}
+
+#[test]
+fn a_series_is_one_document_with_all_runs() {
+    let [(_, json), ..] = forms();
+    let document: Value = serde_json::from_str(&json).expect("one document");
+    let schema = std::fs::read_to_string(file("docs/schema/tapeline-series-1.json"));
+    let schema: Value = serde_json::from_str(&schema.expect("the published schema")).expect("JSON");
+    assert_eq!(Check::of(&schema, &document), Vec::<String>::new());
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 3);
+    assert_eq!(runs[0]["intervals"].as_array().map(Vec::len), Some(4));
+    let series = &document["series"];
+    assert_eq!(series["runs"], 3);
+    assert_eq!(series["reached"], true);
+    assert_eq!(series["left_out"][0]["run"], 3);
+    assert_eq!(series["left_out"][0]["reason"], "interrupted");
+    let rate = &series["quantities"][0];
+    assert_eq!(rate["quantity"], "bits_per_second");
+    assert_eq!(rate["direction"], "forward");
+    assert_eq!(
+        (rate["runs"].as_u64(), &rate["mean"]),
+        (Some(2), &rate["min"])
+    );
+    assert_eq!(rate["ci_width_percent"], 0.0);
+}
+
+#[test]
+fn a_stream_has_the_number_of_the_run_and_ends_with_the_series() {
+    let [_, (_, lines), (_, csv), (_, means)] = forms();
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let ends = lines.iter().filter(|line| line["event"] == "end");
+    let numbers: Vec<_> = ends.map(|line| line["test"].as_u64()).collect();
+    assert_eq!(numbers, [Some(1), Some(2), Some(3)]);
+    let last = lines.last().expect("lines");
+    assert_eq!(last["event"], "series");
+    assert_eq!(last["data"]["runs"], Value::Array(Vec::new()));
+    let tests: Vec<&str> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split(',').next())
+        .collect();
+    assert_eq!(tests.len(), 12);
+    assert_eq!((tests[0], tests[11]), ("1", "3"));
+    let mut means = means.lines();
+    assert!(
+        means
+            .next()
+            .is_some_and(|line| line.starts_with("quantity,direction,runs,mean,"))
+    );
+    assert!(
+        means
+            .next()
+            .is_some_and(|line| line.starts_with("bits_per_second,forward,2,"))
+    );
+}
