@@ -31,6 +31,7 @@ mod options;
 mod platform;
 mod poller;
 mod process;
+mod quiet_input;
 mod realtime;
 mod receive_batch;
 mod resolve;
@@ -61,6 +62,7 @@ pub use process::{
     CpuTime, ThreadTime, cpu_time_of, exit_now, is_running, peak_memory, process_cpu_time,
     raise_descriptor_limit, run_on_processor, thread_cpu_time, thread_run_delay,
 };
+pub use quiet_input::QuietInput;
 pub use realtime::Realtime;
 pub use receive_batch::ReceiveBatch;
 pub use resolve::{ResolveError, ResolveFailure, resolve};

@@ -27,6 +27,8 @@ mod portable_receive_batch;
 #[path = "../unix/waker.rs"]
 mod portable_waker;
 pub(crate) mod process;
+#[path = "../posix/quiet_input.rs"]
+pub(crate) mod quiet_input;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
 pub(crate) mod realtime;

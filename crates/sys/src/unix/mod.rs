@@ -20,6 +20,8 @@ pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
+#[path = "../posix/quiet_input.rs"]
+pub(crate) mod quiet_input;
 #[path = "../posix/readiness.rs"]
 pub(crate) mod readiness;
 pub(crate) mod realtime;

@@ -14,6 +14,8 @@ pub(crate) mod options;
 #[path = "../portable/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
+#[path = "../portable/quiet_input.rs"]
+pub(crate) mod quiet_input;
 pub(crate) mod readiness;
 pub(crate) mod realtime;
 #[path = "../portable/receive_batch.rs"]
