@@ -38,6 +38,7 @@ const LEVELS: [Level; 5] = [
                 "tapeline-wire",
                 "tapeline-stats",
                 "tapeline-report",
+                "tapeline-screen",
                 "relay",
             ],
             features: &[],

@@ -29,6 +29,7 @@ mod schema;
 mod setup;
 mod shell;
 mod tally;
+mod terminal;
 
 use std::process::ExitCode;
 

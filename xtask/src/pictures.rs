@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::shell::{self, Result, cargo};
+use crate::terminal::Terminal;
 
 /// Where they are kept.
 const FOLDER: &str = "docs/pictures";
@@ -94,6 +95,7 @@ fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
         (1180, 60 + 21 * lines),
         false,
     )?;
+    live_view(program, browser, work)?;
     picture(browser, work, "stream.html", "page", (1200, 1480), false)?;
     picture(
         browser,
@@ -103,6 +105,32 @@ fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
         (1200, 1480),
         true,
     )
+}
+
+/// The last frame of a live view, on a terminal of its own.
+fn live_view(program: &Path, browser: &str, work: &Path) -> Result<()> {
+    let (columns, rows) = (104, 27);
+    let line = format!(
+        "stty columns {columns} rows {rows}; exec {} -c 127.0.0.1 -p {PORT} -t 12 -P 2 -b 300m,60m --tui",
+        program.display()
+    );
+    let mut command = Command::new("script");
+    command.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
+    command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+    let shown = shell::read(&mut command)?;
+    let (view, _) = shown.split_once("\x1b[?1049l").ok_or("no live view")?;
+    let mut terminal = Terminal::new(columns, rows);
+    terminal.write(view);
+    let page = format!(
+        "<!doctype html><meta charset=utf-8><link rel=icon href=data:,>\
+         <body style='margin:0;background:#14171a;color:#e6e9ec'>\
+         <pre style='margin:0;padding:18px;font:14px/18px \"DejaVu Sans Mono\",monospace'>{}</pre>",
+        terminal.html()
+    );
+    let place = work.join("live-view.html");
+    fs::write(&place, page).map_err(|error| format!("{}: {error}", place.display()))?;
+    let size = (u32::from(columns) * 17 / 2 + 36, u32::from(rows) * 18 + 36);
+    picture(browser, work, "live-view.html", "live-view", size, false)
 }
 
 /// A picture of a page; one that complains is an error.

@@ -315,7 +315,7 @@ mod tests {
             "try h",
         ] {
             let techniques = match with(line, "repeated-chunk").outcome {
-                Ok(Plan::Client(plan, _)) => plan.techniques,
+                Ok(Plan::Client(plan, ..)) => plan.techniques,
                 Ok(Plan::Server(plan, ..)) => plan.techniques,
                 Ok(Plan::Try(plan, _)) => plan.techniques,
                 Ok(Plan::Iperf3(job)) => match job.task {

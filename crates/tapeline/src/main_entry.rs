@@ -38,7 +38,9 @@ pub fn main() -> std::process::ExitCode {
 
 fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
     match plan {
-        Plan::Client(plan, presentation) => run::client(plan, presentation),
+        Plan::Client(plan, presentation, repeat) => {
+            run::client(plan, presentation, repeat.as_ref())
+        }
         Plan::Server(plan, presentation, life) => run::server(plan, presentation, *life),
         Plan::Iperf3(job) => run::iperf3(job),
         Plan::Iperf3Version => show(version::iperf3()),

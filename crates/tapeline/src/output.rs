@@ -38,7 +38,9 @@ pub(crate) fn open(
 pub(crate) fn is_whole(style: TextStyle, role: Role) -> bool {
     match style {
         TextStyle::Document(DocumentForm::Html) => true,
-        TextStyle::Document(DocumentForm::Json | DocumentForm::Csv) => role == Role::Client,
+        TextStyle::Document(DocumentForm::Json | DocumentForm::Csv | DocumentForm::SeriesCsv) => {
+            role == Role::Client
+        }
         _ => false,
     }
 }

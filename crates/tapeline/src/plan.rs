@@ -12,7 +12,7 @@ use crate::presentation::Presentation;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// Test towards a server.
-    Client(Box<ClientPlan>, Presentation),
+    Client(Box<ClientPlan>, Presentation, Option<RepeatPlan>),
     /// Serve tests.
     Server(Box<ServerPlan>, Presentation, Life),
     /// What was asked for under the name iperf3.
@@ -37,7 +37,7 @@ impl Plan {
     /// Confines the job to these optimisations.
     pub(crate) fn confine(&mut self, techniques: Techniques) {
         match self {
-            Self::Client(plan, _) => plan.techniques = techniques,
+            Self::Client(plan, ..) => plan.techniques = techniques,
             Self::Server(plan, ..) => plan.techniques = techniques,
             Self::Iperf3(job) => match &mut job.task {
                 Iperf3Task::Client(plan) => plan.techniques = plan.techniques.and(techniques),
@@ -63,6 +63,22 @@ pub struct Iperf3Job {
     pub presentation: Presentation,
     /// `-I`: holds the process id while the process runs.
     pub pid_file: Option<PathBuf>,
+    /// A client's series.
+    pub repeat: Option<RepeatPlan>,
+}
+
+/// `--repeat`, `--until-ci`: several runs of one test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RepeatPlan {
+    /// Runs in any case, at least 1.
+    pub least: u32,
+    /// Runs at most, not below `least`.
+    pub most: u32,
+    /// Between these: runs until the confidence interval is at most so wide, as a share of the
+    /// mean.
+    pub width: Option<f64>,
+    /// Time between two runs.
+    pub pause: Duration,
 }
 
 /// Client or server of iperf3.

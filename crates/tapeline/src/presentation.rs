@@ -30,6 +30,15 @@ pub enum DocumentForm {
     Csv,
     /// `--html`: a page.
     Html,
+    /// `--repeat-csv`: a row for each mean of a series.
+    SeriesCsv,
+}
+
+impl DocumentForm {
+    /// Whether it is of several runs.
+    pub(crate) fn is_of_series(self) -> bool {
+        self == Self::SeriesCsv
+    }
 }
 
 /// A form that goes to a file of its own.
@@ -91,6 +100,8 @@ pub struct Presentation {
     pub output_file: Option<PathBuf>,
     /// `--json=FILE` and the like: written beside the other output.
     pub files: Vec<DocumentFile>,
+    /// `--tui`: a live view on the terminal.
+    pub view: bool,
     /// `--fail-if-limited`: a test that a host limited is a failure.
     pub fail_if_limited: bool,
     /// `--logfile`: lines of standard error go to the file too.
@@ -121,6 +132,7 @@ impl Presentation {
             sum_only: false,
             output_file: None,
             files: Vec::new(),
+            view: false,
             fail_if_limited: false,
             errors_to_file: false,
             verbose: false,

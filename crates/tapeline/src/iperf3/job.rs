@@ -53,6 +53,7 @@ pub(super) fn plan(
         task,
         presentation,
         pid_file,
+        repeat: None,
     })))
 }
 

@@ -12,6 +12,7 @@ mod lookup;
 mod mode;
 mod output;
 mod peer;
+mod repeat;
 mod shape;
 mod socket;
 mod spec;

@@ -77,6 +77,13 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .only(Personalities::Native)
         .help(Group::Output, "a page with charts, which opens offline")
         .details("A server's page is that of its last test."),
+    OptionSpec::new(Id::Tui, None, "tui")
+        .only(Personalities::Native)
+        .help(Group::Output, "a live view on the terminal: curves, flows, verdicts")
+        .details(
+            "The text follows when the view ends, without its intervals; with -o it is written to the \
+             file meanwhile. Frames are left out when the terminal is slow.",
+        ),
     OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
         .value("LETTERS")
         .variable(18, "IPERF_REPORTEXCLUDE")

@@ -28,9 +28,11 @@ pub(crate) enum OptionId {
     TestExchangeTimeout, SyncTransferId, Trust, Allow, Deny, Limit, Config, PrintConfig,
     // iperf3
     Peer, Omit, MaxTests, OneAtATime, NoControl,
+    // several runs
+    Repeat, UntilCi, RepeatPause, RepeatCsv,
     // output
     Enhanced, Format, ReportStyle, ReportExclude, SumOnly, SumDstIp, HideIps, Utc, Output,
-    Json, JsonStream, DocumentCsv, Html, FailIfLimited, ReportStructs, Help, Version,
+    Json, JsonStream, DocumentCsv, Html, Tui, FailIfLimited, ReportStructs, Help, Version,
 }
 
 /// Whether an option takes a value.

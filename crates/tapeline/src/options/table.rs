@@ -1,9 +1,9 @@
 //! The whole table, assembled from its groups.
 
 use super::spec::OptionSpec;
-use super::{access, amount, latency, mode, output, peer, shape, socket, traffic};
+use super::{access, amount, latency, mode, output, peer, repeat, shape, socket, traffic};
 
-static GROUPS: [&[OptionSpec]; 9] = [
+static GROUPS: [&[OptionSpec]; 10] = [
     mode::OPTIONS,
     amount::OPTIONS,
     traffic::OPTIONS,
@@ -12,6 +12,7 @@ static GROUPS: [&[OptionSpec]; 9] = [
     socket::OPTIONS,
     access::OPTIONS,
     peer::OPTIONS,
+    repeat::OPTIONS,
     output::OPTIONS,
 ];
 

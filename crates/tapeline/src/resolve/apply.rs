@@ -10,7 +10,8 @@ use crate::values::Endpoint;
 use super::log::{Log, Stop};
 use super::settings::{Mode, SecondConnection, Settings};
 use super::{
-    access, bounceback, latency, load, peer, quantity, reading, route, schedule, shape, shown, tcp,
+    access, bounceback, latency, load, peer, quantity, reading, repeat, route, schedule, shape,
+    shown, tcp,
 };
 
 /// Carries out one option.
@@ -131,6 +132,8 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         // Read before all others.
         Id::Config => {}
         Id::PrintConfig => settings.print_config = true,
+        Id::Repeat | Id::UntilCi | Id::RepeatPause => repeat::apply(settings, given, log)?,
+        Id::RepeatCsv => shown::document(settings, given, DocumentForm::SeriesCsv, log)?,
         Id::ReportStructs => report_structs(settings, given, log)?,
         Id::Remove => {
             return Err(log.fatal(
@@ -152,6 +155,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::JsonStream => shown::document(settings, given, DocumentForm::Stream, log)?,
         Id::DocumentCsv => shown::document(settings, given, DocumentForm::Csv, log)?,
         Id::FailIfLimited => settings.presentation.fail_if_limited = true,
+        Id::Tui => shown::view(settings, log)?,
         Id::Html => shown::document(settings, given, DocumentForm::Html, log)?,
         Id::SuggestWindowSize => {
             log.say(CliMessage::err(

@@ -43,6 +43,7 @@ mod log;
 mod peer;
 mod quantity;
 mod reading;
+mod repeat;
 mod route;
 mod rules;
 mod rules_addresses;
@@ -131,14 +132,19 @@ fn plan(
         Mode::Client | Mode::Undecided => {
             let client = build::client(&settings, log)?;
             match settings.peer.protocol {
-                Protocol::Iperf2 => Plan::Client(Box::new(client), settings.presentation),
+                Protocol::Iperf2 => {
+                    let repeat = settings.repeat_plan();
+                    Plan::Client(Box::new(client), settings.presentation, repeat)
+                }
                 Protocol::Iperf3 => {
                     peer::only_known(raw, log)?;
                     let client = peer::client(&settings, &client, log)?;
+                    let repeat = settings.repeat_plan();
                     Plan::Iperf3(Box::new(Iperf3Job {
                         task: Iperf3Task::Client(Box::new(client)),
                         presentation: settings.presentation,
                         pid_file: None,
+                        repeat,
                     }))
                 }
             }

@@ -158,6 +158,11 @@ fn is_known(id: Id) -> bool {
             | Id::JsonStream
             | Id::DocumentCsv
             | Id::FailIfLimited
+            | Id::Tui
+            | Id::Repeat
+            | Id::UntilCi
+            | Id::RepeatPause
+            | Id::RepeatCsv
             | Id::Html
     )
 }
@@ -449,7 +454,7 @@ mod tests {
 
     #[test]
     fn documents_of_iperf3_can_be_had_of_any_test() {
-        let Ok(Plan::Client(_, presentation)) = run("-c h --format iperf3-json").outcome else {
+        let Ok(Plan::Client(_, presentation, _)) = run("-c h --format iperf3-json").outcome else {
             panic!("a test over iperf 2's protocol");
         };
         assert_eq!(presentation.style, TextStyle::Iperf3(Iperf3Form::Json));

@@ -8,7 +8,7 @@ use tapeline_dialect::Personality;
 
 use super::log::{Log, Stop};
 use super::settings::{AskedRate, Mode, Settings};
-use super::{access, bounceback, latency, load, route, schedule, shape, tcp};
+use super::{access, bounceback, latency, load, repeat, route, schedule, shape, shown, tcp};
 use super::{rules_addresses as addresses, rules_client as client, rules_server as server};
 
 /// Jobs that a rule looks at.
@@ -101,6 +101,8 @@ pub(super) static POSSIBILITIES: &[Rule] = &[
     rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
     rule("l4s_shapes_itself", Job::Client, shape::l4s_shapes_itself),
     rule("link_checks_need_udp", Job::Client, route::link_checks_need_udp),
+    rule("runs_can_be_repeated", Job::Client, repeat::runs_can_be_repeated),
+    rule("view_has_the_terminal", Job::Any, shown::view_has_the_terminal),
     rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
     rule("tap_is_for_servers", Job::Client, route::tap_is_for_servers),
     rule("tap_needs_udp", Job::Server, route::tap_needs_udp),

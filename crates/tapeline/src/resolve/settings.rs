@@ -15,6 +15,7 @@ use super::bounceback::BouncebackSettings;
 use super::latency::LatencySettings;
 use super::load::LoadSettings;
 use super::peer::PeerSettings;
+use super::repeat::RepeatSettings;
 use super::route::RouteSettings;
 use super::schedule::ScheduleSettings;
 use super::shape::ShapeSettings;
@@ -118,6 +119,7 @@ pub(crate) struct Settings {
     pub(crate) access: AccessSettings,
     pub(crate) print_config: bool,
     pub(crate) peer: PeerSettings,
+    pub(crate) repeat: RepeatSettings,
     pub(crate) presentation: Presentation,
     /// The time of day, for options that name one.
     pub(crate) now: WallTime,
@@ -180,6 +182,7 @@ impl Settings {
             access: AccessSettings::default(),
             print_config: false,
             peer: PeerSettings::default(),
+            repeat: RepeatSettings::default(),
             now: SystemClock.wall(),
             presentation: Presentation::new(style),
         }

@@ -90,6 +90,32 @@ pub(super) fn document(
     Ok(())
 }
 
+/// `--tui`, in builds that have it.
+pub(super) fn view(settings: &mut Settings, log: &mut Log) -> Result<(), Stop> {
+    if cfg!(not(feature = "tui")) {
+        return Err(log.fatal(
+            "",
+            "option --tui: this build has no live view (feature tui)",
+        ));
+    }
+    settings.presentation.view = true;
+    Ok(())
+}
+
+/// The terminal shows the view, so that no other form can stand there meanwhile.
+pub(super) fn view_has_the_terminal(settings: &mut Settings, log: &mut Log) {
+    let shown = &settings.presentation;
+    let taken = shown.style != TextStyle::Native && shown.output_file.is_none();
+    if shown.view && taken {
+        log.error(
+            "",
+            "--tui needs the terminal: give the other form a file, as in --json=FILE",
+        );
+    } else if shown.view && settings.daemon {
+        log.error("", "-D leaves the terminal that --tui needs");
+    }
+}
+
 /// Standard output has one form.
 fn one_form(settings: &Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
     if settings.iperf() || settings.presentation.style == TextStyle::Native {
@@ -104,16 +130,27 @@ fn one_form(settings: &Settings, given: &Given, log: &mut Log) -> Result<(), Sto
 
 /// The interval of documents without `-i`.
 const DOCUMENT_INTERVAL: Duration = Duration::from_secs(1);
+/// The interval of the view alone.
+const VIEW_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Settings {
     /// The interval that is told. Forms for programs have one unless `-i 0` says otherwise;
     /// `--connect-only` takes it for its pace.
     pub(super) fn told_interval(&self) -> Option<Duration> {
-        let wanted = self.presentation.has_documents()
-            && !self.interval_given
-            && !self.latency.by_frame
-            && self.schedule.connect_only.is_none();
-        self.interval.or(wanted.then_some(DOCUMENT_INTERVAL))
+        let free =
+            !self.interval_given && !self.latency.by_frame && self.schedule.connect_only.is_none();
+        let wanted = if self.presentation.has_documents() {
+            Some(DOCUMENT_INTERVAL)
+        } else {
+            let to_file = self.presentation.output_file.is_some();
+            let length = if to_file {
+                DOCUMENT_INTERVAL
+            } else {
+                VIEW_INTERVAL
+            };
+            self.presentation.view.then_some(length)
+        };
+        self.interval.or(wanted.filter(|_| free))
     }
 }
 

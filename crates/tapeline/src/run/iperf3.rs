@@ -10,7 +10,7 @@ use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
 use tapeline_sys::{is_running, reason, run_on_processor};
 
 use super::adorned::{END_OF_SERVER, interruption};
-use super::{Run, occasion, serve, settings, signals};
+use super::{occasion, perform, serve, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
 
@@ -30,22 +30,16 @@ fn client(plan: &Iperf3Client, job: &Iperf3Job) -> ExitCode {
         Ok(file) => file,
         Err(code) => return code,
     };
-    let run = match Run::begin(
-        Role::Client,
-        settings(&job.presentation),
-        plan.interval.is_some(),
-        &job.presentation,
-        &occasion::iperf3_client(plan, &job.presentation),
-    ) {
-        Ok(run) => run,
-        Err(code) => return code,
-    };
-    let interruption = run.interruption.clone();
-    if let Err(error) = signals::on_interrupt(move || interruption.interrupt()) {
-        return fail(&format!("signals cannot be caught: {}", reason(&error)));
-    }
-    let code = run_iperf3_client(plan, &run.reporter.handle(), &run.interruption);
-    run.end(code)
+    let (presentation, repeat) = (&job.presentation, job.repeat.as_ref());
+    let occasion = occasion::iperf3_client(plan, presentation);
+    let interval = plan.interval.is_some();
+    perform(
+        presentation,
+        interval,
+        &occasion,
+        repeat,
+        |reporter, interruption| run_iperf3_client(plan, reporter, interruption),
+    )
 }
 
 /// Chooses the processor and writes the process id, before there are threads.

@@ -15,22 +15,32 @@ mod iperf3;
 mod occasion;
 mod outputs;
 mod printer;
+mod repeat;
+#[cfg(feature = "tui")]
+mod screen;
 mod signals;
+#[cfg(feature = "tui")]
+mod terminal_lease;
 mod trial;
+#[cfg(feature = "tui")]
+mod view;
+#[cfg(not(feature = "tui"))]
+#[path = "no_view.rs"]
+mod view;
 
 use std::sync::{Arc, OnceLock};
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{
-    ClientPlan, Interruption, Reporter, ReporterSettings, Server, ServerPlan, ServerStopper,
-    run_client,
+    ClientPlan, Interruption, Reporter, ReporterHandle, ReporterSettings, Server, ServerPlan,
+    ServerStopper, run_client,
 };
 use tapeline_report::document::Occasion;
 use tapeline_report::{Event, Iperf3Output, Notice};
 use tapeline_sys::{Daemon, reason};
 
 use crate::message::{self, CliMessage};
-use crate::plan::Life;
+use crate::plan::{Life, RepeatPlan};
 use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 use gate::Gate;
 use outputs::Outputs;
@@ -59,49 +69,82 @@ fn cannot(reason: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-/// What every run needs: output, a reporter in front of it, a way to be interrupted.
-struct Run {
+/// What every run needs: output, a way to be interrupted, whoever watches.
+struct Stage {
     outputs: Outputs,
-    reporter: Reporter,
+    settings: ReporterSettings,
     interruption: Interruption,
     gate: Option<Gate>,
 }
 
-impl Run {
-    fn begin(
+impl Stage {
+    fn set(
         role: Role,
-        settings: ReporterSettings,
         interval: bool,
         presentation: &Presentation,
         occasion: &Occasion,
     ) -> Result<Self, ExitCode> {
         let interruption =
             Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))?;
-        let outputs = Outputs::start(presentation, interval, occasion, role, &interruption)?;
-        let gate = presentation.fail_if_limited.then(Gate::default);
-        let mut sink = outputs.sink();
-        let watched = gate.clone();
+        Ok(Self {
+            outputs: Outputs::start(presentation, interval, occasion, role, &interruption)?,
+            settings: settings(presentation),
+            interruption,
+            gate: presentation.fail_if_limited.then(Gate::default),
+        })
+    }
+
+    /// A reporter in front of the outputs; what it tells is shown to `watch` too.
+    fn reporter(
+        &self,
+        mut watch: impl FnMut(&Event) + Send + 'static,
+    ) -> Result<Reporter, ExitCode> {
+        let mut sink = self.outputs.sink();
+        let gate = self.gate.clone();
         let sink = move |event: Event| {
-            if let Some(gate) = &watched {
+            if let Some(gate) = &gate {
                 gate.watch(&event);
             }
+            watch(&event);
             sink(event);
         };
-        let reporter = Reporter::start(settings, sink)
-            .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
-        Ok(Self {
-            outputs,
-            reporter,
-            interruption,
-            gate,
-        })
+        Reporter::start(self.settings, sink)
+            .map_err(|error| cannot(&format!("no reporter thread: {error}")))
+    }
+
+    /// Tells what no reporter does, while none runs.
+    fn tell(&self, event: Event) {
+        (self.outputs.sink())(event);
     }
 
     /// Prints what is left; a failed output makes the run a failure.
     fn end(self, code: ExitCode) -> ExitCode {
-        self.reporter.finish();
         let code = self.outputs.finish(code);
         self.gate.map_or(code, |gate| gate.pass(code))
+    }
+}
+
+/// A stage on which one test, or one server, is told.
+struct Run {
+    stage: Stage,
+    reporter: Reporter,
+}
+
+impl Run {
+    fn begin(
+        role: Role,
+        interval: bool,
+        presentation: &Presentation,
+        occasion: &Occasion,
+    ) -> Result<Self, ExitCode> {
+        let stage = Stage::set(role, interval, presentation, occasion)?;
+        let reporter = stage.reporter(|_| {})?;
+        Ok(Self { stage, reporter })
+    }
+
+    fn end(self, code: ExitCode) -> ExitCode {
+        self.reporter.finish();
+        self.stage.end(code)
     }
 }
 
@@ -117,24 +160,48 @@ fn server_output(presentation: &Presentation) -> Iperf3Output {
     }
 }
 
-/// Runs a client's test.
-pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> ExitCode {
-    let run = match Run::begin(
-        Role::Client,
-        settings(presentation),
-        plan.interval.is_some(),
+/// Runs a client's test, or several.
+pub(crate) fn client(
+    plan: &ClientPlan,
+    presentation: &Presentation,
+    repeat: Option<&RepeatPlan>,
+) -> ExitCode {
+    let occasion = occasion::client(plan, presentation);
+    let interval = plan.interval.is_some();
+    perform(
         presentation,
-        &occasion::client(plan, presentation),
-    ) {
-        Ok(run) => run,
+        interval,
+        &occasion,
+        repeat,
+        |reporter, interruption| run_client(plan, reporter, interruption),
+    )
+}
+
+/// Performs a client's test as often as is wanted.
+fn perform(
+    presentation: &Presentation,
+    interval: bool,
+    occasion: &Occasion,
+    repeat: Option<&RepeatPlan>,
+    test: impl Fn(&ReporterHandle, &Interruption) -> ExitCode,
+) -> ExitCode {
+    let stage = match Stage::set(Role::Client, interval, presentation, occasion) {
+        Ok(stage) => stage,
         Err(code) => return code,
     };
-    let interruption = run.interruption.clone();
+    let interruption = stage.interruption.clone();
     if let Err(error) = signals::on_interrupt(move || interruption.interrupt()) {
-        return cannot(&format!("signals cannot be caught: {error}"));
+        return cannot(&format!("signals cannot be caught: {}", reason(&error)));
     }
-    let code = run_client(plan, &run.reporter.handle(), &run.interruption);
-    run.end(code)
+    let done = match repeat {
+        Some(plan) => repeat::series(&stage, plan, occasion, test),
+        None => stage.reporter(|_| {}).map(|reporter| {
+            let code = test(&reporter.handle(), &stage.interruption);
+            reporter.finish();
+            code
+        }),
+    };
+    stage.end(done.unwrap_or_else(|code| code))
 }
 
 /// Serves until told to stop. A server in the background leaves before it starts threads and
@@ -164,7 +231,6 @@ fn serve<T>(
     };
     let run = match Run::begin(
         Role::Server,
-        settings(presentation),
         plan.interval.is_some(),
         presentation,
         &occasion::server(presentation),
@@ -179,7 +245,7 @@ fn serve<T>(
     let reporter = run.reporter.handle();
     // Caught before the server announces itself; what comes meanwhile is seen below.
     let stopper = Arc::new(OnceLock::<ServerStopper>::new());
-    let (known, interruption) = (Arc::clone(&stopper), run.interruption.clone());
+    let (known, interruption) = (Arc::clone(&stopper), run.stage.interruption.clone());
     let teller = reporter.clone();
     let caught = signals::on_interrupt(move || match known.get() {
         Some(stopper) => {
@@ -192,7 +258,7 @@ fn serve<T>(
     if let Err(error) = caught {
         return cannot(&format!("signals cannot be caught: {error}"));
     }
-    let server = match Server::start(&plan, &reporter, &run.interruption) {
+    let server = match Server::start(&plan, &reporter, &run.stage.interruption) {
         Ok(server) => server,
         // The reason has been told as an event.
         Err(_) => return run.end(ExitCode::Failure),
@@ -203,7 +269,7 @@ fn serve<T>(
         return cannot(&format!("no background process: {}", reason(&error)));
     }
     let stopper = stopper.get_or_init(|| server.stopper());
-    if run.interruption.is_raised() {
+    if run.stage.interruption.is_raised() {
         stopper.stop();
     }
     let code = server.wait();

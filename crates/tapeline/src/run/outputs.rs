@@ -1,20 +1,26 @@
 //! Every place to which a run's results go, each in its form.
 
+use std::io::{self, Write};
+
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::document::{
-    DocumentCsv, DocumentHtml, DocumentJson, DocumentStream, Occasion,
+    DocumentCsv, DocumentHtml, DocumentJson, DocumentStream, Occasion, SeriesCsv,
 };
 use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
 
 use super::printer::{Printer, iperf3_renderer, terminal};
+use super::view::{Behind, View};
 use crate::message;
 use crate::output;
 use crate::presentation::{DocumentForm, Presentation, TextStyle};
 
 /// The outputs of a run. Each has a queue and a thread of its own, so that a slow one takes
 /// nothing from the others.
-pub(super) struct Outputs(Vec<Printer>);
+pub(super) struct Outputs {
+    printers: Vec<Printer>,
+    view: Option<View>,
+}
 
 impl Outputs {
     /// Opens all of them.
@@ -28,12 +34,13 @@ impl Outputs {
         role: Role,
         interruption: &Interruption,
     ) -> Result<Self, ExitCode> {
+        let behind = Behind::wanted(presentation.view);
         let main = (presentation.style, presentation.output_file.as_deref());
         let files = presentation.files.iter();
         let files = files.map(|file| (TextStyle::Document(file.form), Some(file.path.as_path())));
         let mut opened = Vec::new();
         for (style, path) in std::iter::once(main).chain(files) {
-            let writer = output::open(style, path, role).map_err(|said| {
+            let mut writer = output::open(style, path, role).map_err(|said| {
                 // Without standard error the exit code says the same.
                 let _ = message::print(&[said]);
                 ExitCode::Failure
@@ -45,19 +52,29 @@ impl Outputs {
                     kept: Output::default(),
                 });
             }
-            opened.push((renderer, writer));
+            let mut errors: Box<dyn Write + Send> = Box::new(io::stderr());
+            if let Some(behind) = &behind {
+                errors = behind.errors();
+                if path.is_none() {
+                    (renderer, writer) = (behind.text(renderer), behind.out());
+                }
+            }
+            opened.push((renderer, writer, errors));
         }
-        let printers = opened
-            .into_iter()
-            .map(|(renderer, writer)| Printer::start(renderer, writer, role, interruption));
-        printers
-            .collect::<Result<Vec<Printer>, ExitCode>>()
-            .map(Self)
+        let printers = opened.into_iter().map(|(renderer, writer, errors)| {
+            Printer::start(renderer, writer, errors, role, interruption)
+        });
+        Ok(Self {
+            printers: printers.collect::<Result<_, ExitCode>>()?,
+            view: behind.map(|behind| behind.view(occasion)).transpose()?,
+        })
     }
 
     /// Where the reporter sends its events.
     pub(super) fn sink(&self) -> impl FnMut(Event) + Send + 'static {
-        let mut sinks: Vec<_> = self.0.iter().map(Printer::sink).collect();
+        let printers = self.printers.iter();
+        let printers = printers.map(|one| Box::new(one.sink()) as Box<dyn FnMut(Event) + Send>);
+        let mut sinks: Vec<_> = self.view.iter().map(View::sink).chain(printers).collect();
         move |event| {
             if let Some((last, others)) = sinks.split_last_mut() {
                 for sink in others {
@@ -70,9 +87,13 @@ impl Outputs {
 
     /// Writes what is queued and ends; the exit code knows whether all was written.
     pub(super) fn finish(self, code: ExitCode) -> ExitCode {
-        self.0
-            .into_iter()
-            .fold(code, |code, printer| printer.finish(code))
+        let behind = self.view.map(View::close);
+        let printers = self.printers.into_iter();
+        let code = printers.fold(code, |code, printer| printer.finish(code));
+        if let Some(behind) = behind {
+            behind.print();
+        }
+        code
     }
 }
 
@@ -124,6 +145,7 @@ fn renderer(
                 DocumentForm::Stream => Box::new(DocumentStream::new(occasion)),
                 DocumentForm::Csv => Box::new(DocumentCsv::new(occasion)),
                 DocumentForm::Html => Box::new(DocumentHtml::new(occasion)),
+                DocumentForm::SeriesCsv => Box::new(SeriesCsv),
             }
         }
     }

@@ -106,12 +106,14 @@ impl Printer {
     pub(super) fn start(
         renderer: Box<dyn Renderer + Send>,
         writer: Box<dyn Write + Send>,
+        errors: Box<dyn Write + Send>,
         role: Role,
         interruption: &Interruption,
     ) -> Result<Self, ExitCode> {
         let press = Press {
             renderer,
             writer,
+            errors,
             role,
             interruption: interruption.clone(),
             failed: false,
@@ -173,6 +175,8 @@ fn not_shown(rows: u64) -> String {
 struct Press {
     renderer: Box<dyn Renderer + Send>,
     writer: Box<dyn Write + Send>,
+    /// For what belongs on standard error.
+    errors: Box<dyn Write + Send>,
     role: Role,
     interruption: Interruption,
     /// A write failed, and that was told.
@@ -238,7 +242,7 @@ impl Press {
         }
         if !out.stderr.is_empty() {
             // Nobody to tell when standard error fails.
-            let _ = io::stderr().lock().write_all(out.stderr.as_bytes());
+            let _ = self.errors.write_all(out.stderr.as_bytes());
         }
         out.clear();
         broken

@@ -37,6 +37,8 @@ pub(crate) fn on_interrupt(first: impl FnOnce() + Send + 'static) -> io::Result<
                             first();
                         }
                         if count > 1 {
+                            #[cfg(feature = "tui")]
+                            super::terminal_lease::give_back();
                             exit_now(0);
                         }
                     }

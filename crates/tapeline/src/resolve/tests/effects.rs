@@ -347,6 +347,13 @@ fn every_option_is_tested() {
             Id::MaxTests,
             Id::OneAtATime,
             Id::NoControl,
+            // Below.
+            Id::Tui,
+            // In `repeat.rs`.
+            Id::Repeat,
+            Id::UntilCi,
+            Id::RepeatPause,
+            Id::RepeatCsv,
             // Known to one name only: below.
             Id::Trust,
             // In `configuration.rs`.
@@ -418,6 +425,23 @@ fn results_go_to_programs_in_several_forms_at_once() {
         "--json=/tmp/a --csv=/tmp/a",
     ] {
         let outcome = line(Native, &format!("-c h {wrong}")).outcome;
+        assert_eq!(outcome, Err(ExitCode::Usage), "{wrong}");
+    }
+}
+
+#[test]
+#[cfg(feature = "tui")]
+fn a_view_has_the_terminal_for_itself() {
+    let (plan, shown) = client(Native, "-c h --tui");
+    assert!(shown.view);
+    assert_eq!(plan.interval, Some(Duration::from_millis(250)));
+    assert!(server(Native, "-s --tui").1.view);
+    let documents = client(Native, "-c h --tui --json=/tmp/a").0.interval;
+    assert_eq!(documents, Some(Duration::from_secs(1)));
+    assert_eq!(client(Native, "-c h --tui -i 0").0.interval, None);
+    assert!(client(Native, "-c h --tui --json -o /tmp/a").1.view);
+    for wrong in ["-c h --tui --json", "-s --tui -D", "-c h --csv --tui"] {
+        let outcome = line(Native, wrong).outcome;
         assert_eq!(outcome, Err(ExitCode::Usage), "{wrong}");
     }
 }

@@ -39,12 +39,12 @@ fn with_variables(personality: Personality, line: &str, variables: &[&str]) -> R
     })
 }
 
-fn line(personality: Personality, text: &str) -> Resolution {
+pub(super) fn line(personality: Personality, text: &str) -> Resolution {
     with_variables(personality, text, &[])
 }
 
 /// The messages' texts.
-fn said(resolution: &Resolution) -> Vec<&str> {
+pub(super) fn said(resolution: &Resolution) -> Vec<&str> {
     resolution
         .messages
         .iter()
@@ -55,7 +55,7 @@ fn said(resolution: &Resolution) -> Vec<&str> {
 fn client(personality: Personality, text: &str) -> (ClientPlan, Presentation) {
     let resolution = line(personality, text);
     match resolution.outcome {
-        Ok(Plan::Client(plan, presentation)) => (*plan, presentation),
+        Ok(Plan::Client(plan, presentation, _)) => (*plan, presentation),
         other => panic!("{text}: {other:?} {:?}", resolution.messages),
     }
 }
@@ -268,7 +268,7 @@ fn variables_come_before_the_line() {
         |personality, text, variables: &[&str]| match with_variables(personality, text, variables)
             .outcome
         {
-            Ok(Plan::Client(plan, _)) => plan,
+            Ok(Plan::Client(plan, ..)) => plan,
             other => panic!("{text}: {other:?}"),
         };
     let plan = client(
@@ -346,7 +346,7 @@ fn under_tapeline_the_line_wins_over_variables() {
         other => panic!("{other:?}"),
     }
     match resolve("-c h -B 2.2.2.2", &["IPERF_BIND=1.1.1.1"]).outcome {
-        Ok(Plan::Client(plan, _)) => assert_eq!(plan.bind.unwrap().host, "2.2.2.2"),
+        Ok(Plan::Client(plan, ..)) => assert_eq!(plan.bind.unwrap().host, "2.2.2.2"),
         other => panic!("{other:?}"),
     }
     let bad = resolve("-c h", &["IPERF_LEN=abc"]);

@@ -19,6 +19,8 @@ const RULE_CASES: &[RuleCase] = &[
     ("key_needs_tcp", "-c h -u --permit-key=abcd", "ERROR: Option of --permit-key not supported with UDP", "needs TCP"),
     ("key_has_a_length", "-c h --permit-key=abc", "ERROR: value for --permit-key must have at least 4 characters", "at least 4"),
     ("key_has_a_length", "-s --permit-key=abc", "ERROR: value for --permit-key must have at least 4 characters", "at least 4"),
+    ("runs_can_be_repeated", "-c h --repeat-pause 1", "iperf: unrecognized option", "needs --repeat"),
+    ("view_has_the_terminal", "-c h --tui --json", "iperf: unrecognized option", "give the other form a file"),
     ("lifetime_needs_a_key", "-s --permit-key-timeout 3", "", "needs --permit-key"),
     ("client_has_a_key", "-c h --permit-key", "ERROR: option of --permit-key requires a value on the client", "needs the server's key"),
     ("source_steps_need_a_source", "-c h --incr-srcip", "ERROR: option of --incr-srcip requires -B bind option to be set", "needs -B"),

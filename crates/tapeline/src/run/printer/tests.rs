@@ -59,6 +59,7 @@ fn press(writer: impl Write + Send + 'static, role: Role) -> (Press, Interruptio
     let press = Press {
         renderer: Box::new(Marks),
         writer: Box::new(writer),
+        errors: Box::new(io::stderr()),
         role,
         interruption: interruption.clone(),
         failed: false,

@@ -1,0 +1,175 @@
+//! The live view on a terminal: what it writes, and that the terminal is as it was afterwards.
+
+#![cfg(all(target_os = "linux", feature = "tui"))]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod program;
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Instant;
+
+use program::{SOON, Server, command};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+const ENTER: &str = "\x1b[?1049h";
+const LEAVE: &str = "\x1b[?1049l";
+
+/// tapeline on a terminal of its own.
+struct Viewed {
+    child: Child,
+    /// Our end of the terminal's other side.
+    terminal: File,
+    chunks: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Viewed {
+    fn start(arguments: &str) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("permission");
+        unlockpt(&master).expect("a terminal that can be opened");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let name = name.into_string().expect("text");
+        let open = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .open(&name)
+                .expect("the terminal")
+        };
+        let terminal = open();
+        let size = Winsize {
+            ws_row: 24,
+            ws_col: 100,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&terminal, size).expect("a size");
+        let words: Vec<&str> = arguments.split_whitespace().collect();
+        let child = command(&words)
+            .env("TERM", "xterm")
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::from(OwnedFd::from(open())))
+            .stdout(Stdio::from(OwnedFd::from(open())))
+            .stderr(Stdio::from(OwnedFd::from(open())))
+            .spawn()
+            .expect("the program starts");
+        let (sender, chunks) = mpsc::channel();
+        let mut reader = File::from(master);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length @ 1..) = reader.read(&mut bytes) {
+                if sender.send(bytes[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            terminal,
+            chunks,
+            seen: String::new(),
+        }
+    }
+
+    /// Waits until the terminal has shown this.
+    fn shows(&mut self, part: &str) {
+        let until = Instant::now() + SOON;
+        while !self.seen.contains(part) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.chunks.recv_timeout(left) {
+                Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(error) => {
+                    let latest: Vec<char> = self.seen.chars().rev().take(2000).collect();
+                    let latest: String = latest.into_iter().rev().collect();
+                    panic!("no {part:?} ({error}) at the end of {latest:?}");
+                }
+            }
+        }
+    }
+
+    fn echoes(&self) -> bool {
+        let modes = tcgetattr(&self.terminal).expect("its attributes");
+        modes.local_modes.contains(LocalModes::ECHO)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a running process");
+    }
+
+    /// Waits for the end; all that was shown.
+    fn end(mut self) -> (ExitStatus, String) {
+        self.shows(LEAVE);
+        let until = Instant::now() + SOON;
+        let status = loop {
+            match self.child.try_wait().expect("a child") {
+                Some(status) => break status,
+                None => assert!(Instant::now() < until, "still running: {:?}", self.seen),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        assert!(self.echoes(), "the terminal is not as it was");
+        while let Ok(bytes) = self.chunks.try_recv() {
+            self.seen.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        (status, std::mem::take(&mut self.seen))
+    }
+}
+
+impl Drop for Viewed {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_client_shows_its_test_and_tells_it_afterwards() {
+    let server = Server::native("");
+    let mut client = Viewed::start(&format!("-c 127.0.0.1 -p {} -t 1 -P 2 --tui", server.port));
+    client.shows(ENTER);
+    // The head of the flows: what is only changed is not written whole.
+    client.shows("details");
+    assert!(!client.echoes(), "typed keys would be shown");
+    client.shows(LEAVE);
+    client.shows("limited by: ");
+    let (status, seen) = client.end();
+    assert!(status.success(), "{seen}");
+    let (view, text) = seen.split_once(LEAVE).expect("an end of the view");
+    assert!(view.contains("tapeline to 127.0.0.1"), "{view:?}");
+    assert!(!view.contains("goodput"), "{view:?}");
+    assert!(text.contains("goodput"), "{text:?}");
+    assert!(text.contains(" total"), "{text:?}");
+}
+
+#[test]
+fn signals_give_the_terminal_back() {
+    let mut server = Viewed::start("-s -p 0 --tui");
+    server.shows("no client yet");
+    server.signal(Signal::TERM);
+    let (status, _) = server.end();
+    assert!(status.success());
+    // A second signal ends the process at once.
+    let peer = Server::native("");
+    let mut client = Viewed::start(&format!("-c 127.0.0.1 -p {} -t 30 --tui", peer.port));
+    client.shows("details");
+    peer.program.signal(Signal::STOP);
+    client.signal(Signal::INT);
+    client.signal(Signal::TERM);
+    let (status, _) = client.end();
+    peer.program.signal(Signal::CONT);
+    assert!(status.success());
+}
+
+#[test]
+fn a_view_needs_a_terminal() {
+    let ended = program::Program::native("-s -p 0 --tui").end();
+    assert_eq!(ended.code(), Some(1));
+    assert_eq!(ended.stderr, "tapeline: --tui needs a terminal\n");
+}
