@@ -111,12 +111,15 @@ fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
 fn live_view(program: &Path, browser: &str, work: &Path) -> Result<()> {
     let (columns, rows) = (104, 27);
     let line = format!(
-        "stty columns {columns} rows {rows}; exec {} -c 127.0.0.1 -p {PORT} -t 12 -P 2 -b 300m,60m --tui",
-        program.display()
+        "stty columns {columns} rows {rows}; exec tapeline -c 127.0.0.1 -p {PORT} -t 20 -P 2 -b 300m,60m --tui"
     );
+    // Called by its name alone: the view shows the command.
+    let folder = program.parent().unwrap_or(program).display();
+    let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("script");
     command.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
     command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+    command.env("PATH", format!("{folder}:{path}"));
     let shown = shell::read(&mut command)?;
     let (view, _) = shown.split_once("\x1b[?1049l").ok_or("no live view")?;
     let mut terminal = Terminal::new(columns, rows);
@@ -124,12 +127,12 @@ fn live_view(program: &Path, browser: &str, work: &Path) -> Result<()> {
     let page = format!(
         "<!doctype html><meta charset=utf-8><link rel=icon href=data:,>\
          <body style='margin:0;background:#14171a;color:#e6e9ec'>\
-         <pre style='margin:0;padding:18px;font:14px/18px \"DejaVu Sans Mono\",monospace'>{}</pre>",
+         <pre style='margin:0;padding:18px;font:14px/16px \"DejaVu Sans Mono\",monospace'>{}</pre>",
         terminal.html()
     );
     let place = work.join("live-view.html");
     fs::write(&place, page).map_err(|error| format!("{}: {error}", place.display()))?;
-    let size = (u32::from(columns) * 17 / 2 + 36, u32::from(rows) * 18 + 36);
+    let size = (u32::from(columns) * 17 / 2 + 36, u32::from(rows) * 16 + 36);
     picture(browser, work, "live-view.html", "live-view", size, false)
 }
 

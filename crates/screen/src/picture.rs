@@ -338,6 +338,9 @@ impl Pen<'_> {
 
     fn details(&self, line: &FlowLine) -> String {
         let mut parts = Vec::new();
+        if line.ended {
+            parts.push("ended".to_owned());
+        }
         match line.kind {
             Kind::TcpSend {
                 retransmits,
@@ -359,9 +362,6 @@ impl Pen<'_> {
                 parts.push(format!("{responses} round trips"));
                 parts.extend(rtt.map(millis));
             }
-        }
-        if line.ended {
-            parts.push("ended".to_owned());
         }
         parts.join(", ")
     }

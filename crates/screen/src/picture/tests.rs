@@ -201,7 +201,7 @@ fn a_server_sees_who_comes_and_what_came_of_it() {
     let text = picture(&board(Role::Server, &events), PLAIN, 120, 14).join("\n");
     assert!(text.contains("0 of 1 flows running"), "{text}");
     assert!(
-        text.contains("4 of 200 lost (2.00 %), jitter 0.004 ms, ended"),
+        text.contains("ended, 4 of 200 lost (2.00 %), jitter 0.004 ms"),
         "{text}"
     );
     assert!(

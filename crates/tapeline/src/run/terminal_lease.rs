@@ -85,3 +85,67 @@ pub(super) fn give_back() {
         return;
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+    use std::process::{Command, Stdio};
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{LocalModes, tcgetattr};
+
+    use super::*;
+
+    /// Tells the process of the other test what to do.
+    const PANICS: &str = "TAPELINE_TEST_PANICS";
+
+    /// Panics while it has the terminal, in a process of its own.
+    #[test]
+    fn a_holder_that_panics() {
+        if std::env::var_os(PANICS).is_some() {
+            let _lease = TerminalLease::take().expect("the terminal");
+            panic!("with the terminal in hand");
+        }
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_and_is_read() {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("permission");
+        unlockpt(&master).expect("a terminal that can be opened");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let name = name.into_string().expect("text");
+        let terminal = File::options().read(true).write(true).open(&name);
+        let terminal = terminal.expect("the terminal");
+        let end = || {
+            let file = terminal.try_clone().expect("a descriptor");
+            Stdio::from(OwnedFd::from(file))
+        };
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args([
+                "--exact",
+                "run::terminal_lease::tests::a_holder_that_panics",
+            ])
+            .arg("--nocapture")
+            .env(PANICS, "1")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("a process");
+        assert!(!child.wait().expect("its end").success());
+        let modes = tcgetattr(&terminal).expect("attributes").local_modes;
+        assert!(modes.contains(LocalModes::ECHO), "no key is shown");
+        // Few bytes were written; the terminal holds them until its last user has gone.
+        drop(terminal);
+        let mut seen = Vec::new();
+        // Ends with an error when nobody has the other end.
+        let _ = File::from(master).read_to_end(&mut seen);
+        let seen = String::from_utf8_lossy(&seen);
+        let (_, view) = seen.split_once(ENTER).expect("a view");
+        let (_, after) = view.split_once(LEAVE).expect("its end");
+        assert!(after.contains("with the terminal in hand"), "{seen:?}");
+    }
+}
