@@ -197,7 +197,7 @@ impl Pen<'_> {
                 &numbers,
                 &values,
                 Color::Yellow,
-                if high { 2 } else { LOW },
+                if high { HIGH - 1 } else { LOW },
             );
         }
         if let Some((lost, sent)) = board.flows().losses() {

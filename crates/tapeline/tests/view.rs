@@ -103,8 +103,8 @@ impl Viewed {
         kill_process(Pid::from_child(&self.child), signal).expect("a running process");
     }
 
-    /// Waits for the end; all that was shown.
-    fn end(mut self) -> (ExitStatus, String) {
+    /// Waits for the end, and for the last thing to be shown; all that was shown.
+    fn end(mut self, last: &str) -> (ExitStatus, String) {
         self.shows(LEAVE);
         let until = Instant::now() + SOON;
         let status = loop {
@@ -115,9 +115,7 @@ impl Viewed {
             std::thread::sleep(std::time::Duration::from_millis(5));
         };
         assert!(self.echoes(), "the terminal is not as it was");
-        while let Ok(bytes) = self.chunks.try_recv() {
-            self.seen.push_str(&String::from_utf8_lossy(&bytes));
-        }
+        self.shows(last);
         (status, std::mem::take(&mut self.seen))
     }
 }
@@ -132,14 +130,13 @@ impl Drop for Viewed {
 #[test]
 fn a_client_shows_its_test_and_tells_it_afterwards() {
     let server = Server::native("");
-    let mut client = Viewed::start(&format!("-c 127.0.0.1 -p {} -t 1 -P 2 --tui", server.port));
+    let mut client = Viewed::start(&format!("-c 127.0.0.1 -p {} -t 30 -P 2 --tui", server.port));
     client.shows(ENTER);
     // The head of the flows: what is only changed is not written whole.
     client.shows("details");
     assert!(!client.echoes(), "typed keys would be shown");
-    client.shows(LEAVE);
-    client.shows("limited by: ");
-    let (status, seen) = client.end();
+    client.signal(Signal::INT);
+    let (status, seen) = client.end("goodput");
     assert!(status.success(), "{seen}");
     let (view, text) = seen.split_once(LEAVE).expect("an end of the view");
     assert!(view.contains("tapeline to 127.0.0.1"), "{view:?}");
@@ -153,7 +150,7 @@ fn signals_give_the_terminal_back() {
     let mut server = Viewed::start("-s -p 0 --tui");
     server.shows("no client yet");
     server.signal(Signal::TERM);
-    let (status, _) = server.end();
+    let (status, _) = server.end(LEAVE);
     assert!(status.success());
     // A second signal ends the process at once.
     let peer = Server::native("");
@@ -162,7 +159,7 @@ fn signals_give_the_terminal_back() {
     peer.program.signal(Signal::STOP);
     client.signal(Signal::INT);
     client.signal(Signal::TERM);
-    let (status, _) = client.end();
+    let (status, _) = client.end(LEAVE);
     peer.program.signal(Signal::CONT);
     assert!(status.success());
 }
