@@ -265,7 +265,9 @@ impl<I: Intake> TcpReceiver<I> {
     fn is_early(&self, now: MonoTime) -> bool {
         let plan = &self.plan;
         let so_far = self.intake.bytes() + plan.length as u64;
-        plan.expected.is_some_and(|expected| now < expected)
+        let is_promised = plan.expected.is_some() || plan.bytes.is_some();
+        (is_promised && self.intake.bytes() == 0)
+            || plan.expected.is_some_and(|expected| now < expected)
             || plan.bytes.is_some_and(|bytes| so_far < bytes)
     }
 

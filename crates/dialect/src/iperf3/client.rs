@@ -33,8 +33,6 @@ const ONLY: u32 = 1;
 const CONTROL: u64 = 0;
 const WAKER: u64 = 1;
 const INTERRUPTION: u64 = 2;
-/// Time for each message of the server that depends on nothing but itself.
-const MESSAGE_LIMIT: Duration = Duration::from_secs(60);
 /// Time for the server to close after the last word.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How often a receiver of an amount is looked at.
@@ -249,7 +247,7 @@ impl<'a> Run<'a> {
                 self.await_delivery();
                 self.read_on();
                 self.control.stop();
-                self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                self.due = Some(self.context.now() + self.plan.patience.control);
                 continue;
             }
             let now = self.context.now();
@@ -273,7 +271,7 @@ impl<'a> Run<'a> {
             self.hear()?;
             if let Some(ClientStep::Send(_) | ClientStep::OpenStreams) = self.control.peek() {
                 if self.greeting.is_some() {
-                    self.due = Some(self.context.now() + MESSAGE_LIMIT);
+                    self.due = Some(self.context.now() + self.plan.patience.control);
                 }
                 self.tell_greeting();
             }

@@ -51,6 +51,8 @@ pub struct Iperf3Patience {
     /// Time for a server's first word. Those of the reference are deaf for up to 20 s while
     /// somebody connects and says nothing.
     pub answer: Duration,
+    /// Time for each later word of a server.
+    pub control: Duration,
     /// `--rcv-timeout`: a receiving end gives up after so long without data.
     pub receive: Duration,
     /// A sending end gives up when its peer takes nothing for so long.
@@ -69,6 +71,7 @@ impl Default for Iperf3Patience {
     fn default() -> Self {
         Self {
             answer: Duration::from_secs(25),
+            control: Duration::from_secs(60),
             receive: Duration::from_secs(120),
             stalled: Duration::from_secs(120),
             message: Duration::from_secs(30),

@@ -98,6 +98,17 @@ pub(super) fn control(settings: &Settings) -> bool {
     !settings.iperf() && !settings.peer.no_control
 }
 
+/// A client ends at the latest so long after its test, whatever the server does.
+fn client_patience(interval: Option<Duration>) -> Iperf3Patience {
+    let silence = SILENCE.max(interval.unwrap_or_default() * 3);
+    Iperf3Patience {
+        control: MESSAGE,
+        receive: silence,
+        stalled: silence,
+        ..Iperf3Patience::default()
+    }
+}
+
 /// Without `-p` a server is found under iperf3's port too.
 pub(super) fn extra_port(settings: &Settings) -> Option<u16> {
     (settings.ports.is_none() && service(settings).iperf3().is_some()).then_some(PORT)
@@ -191,7 +202,7 @@ pub(super) fn client(
             _ => None,
         },
         connect_timeout: None,
-        patience: Iperf3Patience::default(),
+        patience: client_patience(plan.interval),
         affinity: None,
         credentials: None,
         techniques: match plan.precision {
@@ -458,7 +469,7 @@ mod tests {
             panic!("a test over iperf 2's protocol");
         };
         assert_eq!(presentation.style, TextStyle::Iperf3(Iperf3Form::Json));
-        let Ok(Plan::Server(_, presentation, _)) = run("-s -f iperf3-json-stream").outcome else {
+        let Ok(Plan::Server(_, presentation, ..)) = run("-s -f iperf3-json-stream").outcome else {
             panic!("a server");
         };
         let stream = Iperf3Form::Stream { full: false };
