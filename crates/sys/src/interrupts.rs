@@ -59,6 +59,21 @@ impl Interrupts {
         system::include_hangup()
     }
 
+    /// Takes over `SIGHUP` as a wish (to read a configuration anew), which is no interrupt: it ends
+    /// [`Interrupts::wait`] once, and is told by [`Interrupts::take_wish`].
+    ///
+    /// # Errors
+    /// Those of `sigaction(2)`.
+    pub fn include_wishes(&self) -> io::Result<()> {
+        system::include_wishes()
+    }
+
+    /// Whether a wish came since this was asked last.
+    #[must_use]
+    pub fn take_wish(&self) -> bool {
+        system::take_wish()
+    }
+
     /// Interrupts so far.
     #[must_use]
     pub fn count(&self) -> u32 {
@@ -72,13 +87,13 @@ impl Interrupts {
     }
 
     /// Waits until [`Interrupts::count`] differs from `seen` and returns it; returns the
-    /// unchanged count when the time passed.
+    /// unchanged count when the time passed, or a wish came.
     ///
     /// # Errors
     /// Those of `poll(2)`.
     pub fn wait(&self, seen: u32, wait: Wait) -> io::Result<u32> {
         let started = Instant::now();
-        while self.count() == seen {
+        while self.count() == seen && !system::has_wish() {
             // An interrupt that was counted before may have left the source ready.
             self.waker.drain();
             let left = match wait {
@@ -86,7 +101,7 @@ impl Interrupts {
                 other => other,
             };
             // One that came between the comparison and the drain is counted by now.
-            if self.count() != seen || !self.waker.wait(left)? {
+            if self.count() != seen || system::has_wish() || !self.waker.wait(left)? {
                 break;
             }
         }

@@ -14,6 +14,26 @@ const WITHOUT: &str = "TAPELINE_WITHOUT";
 #[cfg(debug_assertions)]
 const CLOCK: &str = "TAPELINE_CLOCK";
 
+/// Seconds, and seconds after the start, with a comma between them: by how much this process's clock
+/// jumps, and when.
+#[cfg(debug_assertions)]
+const CLOCK_STEP: &str = "TAPELINE_CLOCK_STEP";
+
+/// Makes the clock jump, where a test wants it so.
+#[cfg(debug_assertions)]
+pub(crate) fn step_clock() {
+    let wanted = std::env::var(CLOCK_STEP).unwrap_or_default();
+    if let Some((step, after)) = wanted.split_once(',')
+        && let (Ok(step), Ok(after)) = (step.parse::<f64>(), after.parse::<f64>())
+        && let Ok(after) = std::time::Duration::try_from_secs_f64(after)
+    {
+        std::thread::spawn(move || {
+            std::thread::sleep(after);
+            tapeline_sys::displace_wall_clock((step * 1e9) as i64, 0.0);
+        });
+    }
+}
+
 /// Makes the clock wrong, where a test wants it so.
 #[cfg(debug_assertions)]
 pub(crate) fn displace_clock() {

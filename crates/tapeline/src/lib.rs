@@ -35,7 +35,9 @@ mod whole_file;
 pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
-pub use plan::{Document, HelpPage, Iperf3Job, Iperf3Task, Life, Plan, RepeatPlan, TryPlan};
+pub use plan::{
+    Document, HelpPage, Iperf3Job, Iperf3Task, Life, Plan, RepeatPlan, Supervision, TryPlan,
+};
 pub use presentation::{
     DocumentFile, DocumentForm, Exclusions, Iperf3Form, Presentation, TextStyle,
 };

@@ -4,11 +4,12 @@ use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 
 use tapeline_base::ExitCode;
-use tapeline_dialect::Personality;
+use tapeline_dialect::{Limits, Personality};
 
 use crate::invocation::{Invocation, understand};
 use crate::message::{CliMessage, print};
 use crate::plan::Plan;
+use crate::resolve::Resolution;
 use crate::{explain, generate, help, run, version};
 
 /// Reads the process's command line, does the job, returns the exit code.
@@ -18,15 +19,11 @@ use crate::{explain, generate, help, run, version};
 #[must_use]
 pub fn main() -> std::process::ExitCode {
     #[cfg(debug_assertions)]
-    crate::environment::displace_clock();
-    let mut words = std::env::args_os();
-    let program = words.next().unwrap_or_else(|| "tapeline".into());
-    let (personality, resolution) = understand(&Invocation {
-        program,
-        arguments: words.collect(),
-        variable: &|name| std::env::var_os(name),
-        resolver: addresses,
-    });
+    {
+        crate::environment::displace_clock();
+        crate::environment::step_clock();
+    }
+    let (personality, resolution) = understood();
     let code = match print(&resolution.messages) {
         Ok(()) => resolution
             .outcome
@@ -36,12 +33,39 @@ pub fn main() -> std::process::ExitCode {
     std::process::ExitCode::from(code.code())
 }
 
+/// The process's command line, understood.
+fn understood() -> (Personality, Resolution) {
+    let mut words = std::env::args_os();
+    let program = words.next().unwrap_or_else(|| "tapeline".into());
+    understand(&Invocation {
+        program,
+        arguments: words.collect(),
+        variable: &|name| std::env::var_os(name),
+        resolver: addresses,
+    })
+}
+
+/// The limits that the command line and its file name now.
+fn limits_now() -> Result<Limits, String> {
+    let (_, resolution) = understood();
+    match resolution.outcome {
+        Ok(Plan::Server(plan, ..)) => Ok(plan.limits),
+        _ => {
+            let said = resolution.messages.into_iter().map(|message| message.text);
+            Err(said.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
 fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
     match plan {
         Plan::Client(plan, presentation, repeat) => {
             run::client(plan, presentation, repeat.as_ref())
         }
-        Plan::Server(plan, presentation, life) => run::server(plan, presentation, *life),
+        Plan::Server(plan, presentation, life, supervision) => {
+            let supervisor = run::Supervisor::new(*supervision, limits_now);
+            run::server(plan, presentation, *life, supervisor)
+        }
         Plan::Iperf3(job) => run::iperf3(job),
         Plan::Iperf3Version => show(version::iperf3()),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),

@@ -14,7 +14,7 @@ pub enum Plan {
     /// Test towards a server.
     Client(Box<ClientPlan>, Presentation, Option<RepeatPlan>),
     /// Serve tests.
-    Server(Box<ServerPlan>, Presentation, Life),
+    Server(Box<ServerPlan>, Presentation, Life, Supervision),
     /// What was asked for under the name iperf3.
     Iperf3(Box<Iperf3Job>),
     /// `tapeline try`.
@@ -97,6 +97,15 @@ pub enum Life {
     Foreground,
     /// `-D`: in a process of its own, away from the terminal.
     Background,
+}
+
+/// How a server and the process that started it get on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Supervision {
+    /// `--ready-fd`: this descriptor gets a line end when the server listens.
+    pub ready: Option<u32>,
+    /// `SIGHUP` reads the limits anew, from the file of `--config`.
+    pub reloads: bool,
 }
 
 /// `tapeline try [HOST]`: the whole job of finding out how good a path is.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use tapeline_base::{Clock, FlowTag, MonoTime};
-use tapeline_report::{Event, Phase, Row};
+use tapeline_base::{Clock, FlowTag, MonoTime, WallTime};
+use tapeline_report::{Event, Notice, Phase, Row};
 use tapeline_sys::{HostCounters, set_timer_slack_minimal};
 
+use super::clock_watch::ClockWatch;
 use super::flow::{ActiveFlow, Told};
 use super::following::Followers;
 use super::group::Group;
@@ -37,6 +38,8 @@ pub(super) struct State<C> {
     host: Option<(MonoTime, HostCounters)>,
     /// Told what is known of each flow's limits.
     followers: Followers,
+    /// Sees when the time of day is set.
+    watch: ClockWatch,
     clock: C,
 }
 
@@ -56,6 +59,7 @@ impl<C: Clock> State<C> {
             jury: Jury::default(),
             host: None,
             followers: Followers::default(),
+            watch: ClockWatch::default(),
             clock,
         }
     }
@@ -166,7 +170,20 @@ impl<C: Clock> State<C> {
         }
     }
 
+    /// The time of day. Tells when it was set since it was read last.
+    fn wall(&mut self) -> WallTime {
+        let (before, wall) = (self.clock.now(), self.clock.wall());
+        if let Some(by) = self.watch.look(before, wall, self.clock.now()) {
+            (self.sink)(Event::Notice(Notice::ClockSet { by }));
+        }
+        wall
+    }
+
     fn start(&mut self, start: FlowStart) {
+        if self.flows.is_empty() {
+            self.watch = ClockWatch::default();
+        }
+        self.wall();
         for key in &start.groups {
             let single = self.settings.sum_single;
             let group = self
@@ -185,6 +202,7 @@ impl<C: Clock> State<C> {
     }
 
     fn close_interval(&mut self, due: MonoTime, tag: FlowTag) {
+        let wall = self.wall();
         let Some(flow) = self.flows.get_mut(&tag) else {
             return;
         };
@@ -192,7 +210,7 @@ impl<C: Clock> State<C> {
         if flow.next_boundary() != Some(due) {
             return;
         }
-        let (index, told) = flow.close_interval(self.clock.wall());
+        let (index, told) = flow.close_interval(wall);
         let groups = flow.groups().to_vec();
         if let Some(next) = flow.next_boundary() {
             self.boundaries.push(Reverse((next, tag)));
@@ -231,7 +249,7 @@ impl<C: Clock> State<C> {
     /// Ends a flow; returns its total.
     fn end(&mut self, tag: FlowTag, end: FlowEnd) -> Option<Row> {
         let mut flow = self.flows.remove(&tag)?;
-        let wall = self.clock.wall();
+        let wall = self.wall();
         let groups = flow.groups().to_vec();
         for (index, told) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
             self.tell_interval(tag, index, told, &groups);

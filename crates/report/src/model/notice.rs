@@ -143,6 +143,8 @@ pub enum Notice {
         /// The server's port.
         port: u16,
     },
+    /// A server has read its limits anew; they hold from now on.
+    LimitsReread,
     /// The server waits for running tests after the first interrupt.
     WaitingForTests,
     /// The socket buffer is smaller than asked for.
@@ -174,6 +176,11 @@ pub enum Notice {
         wanted: u64,
         /// Reached, bits per second.
         reached: u64,
+    },
+    /// The time of day was set while a test ran, or the machine was suspended.
+    ClockSet {
+        /// By how much, nanoseconds; negative is back.
+        by: i64,
     },
     /// The test ended by an interrupt: numbers cover a part of it.
     Interrupted,

@@ -15,6 +15,18 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
             Severity::Note,
             "ending the running tests; interrupt again to quit at once".to_owned(),
         ),
+        Notice::ClockSet { by } => (
+            Severity::Warning,
+            format!(
+                "the clock was set by {:+.1} s during the test: times of day and one-way delays are not \
+                 comparable",
+                *by as f64 / 1e9
+            ),
+        ),
+        Notice::LimitsReread => (
+            Severity::Note,
+            "the limits were read anew and hold from now on".to_owned(),
+        ),
         Notice::Interrupted => (
             Severity::Warning,
             "interrupted: the numbers cover a part of the test".to_owned(),

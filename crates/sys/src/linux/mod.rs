@@ -41,6 +41,8 @@ pub(crate) mod resolver;
 #[path = "../posix/secret.rs"]
 pub(crate) mod secret;
 pub(crate) mod segments;
+#[path = "../posix/service_manager.rs"]
+pub(crate) mod service_manager;
 #[path = "../posix/sockopt.rs"]
 pub(crate) mod sockopt;
 pub(crate) mod spliced_payload;

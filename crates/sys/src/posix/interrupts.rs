@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use libc::c_int;
 
@@ -13,6 +13,9 @@ use crate::interrupts::Signal;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static LATEST: AtomicI32 = AtomicI32::new(0);
+/// `SIGHUP` is a wish rather than an interrupt.
+static WISHES: AtomicBool = AtomicBool::new(false);
+static WISHED: AtomicBool = AtomicBool::new(false);
 static WAKER: AtomicI32 = AtomicI32::new(-1);
 
 const SIGNALS: [(c_int, Signal); 4] = [
@@ -26,8 +29,12 @@ extern "C" fn on_signal(signal: c_int) {
     let errno = errno_location();
     // SAFETY: the location is this thread's `errno`; valid for the thread's life.
     let saved = unsafe { *errno };
-    LATEST.store(signal, Ordering::Relaxed);
-    COUNT.fetch_add(1, Ordering::Release);
+    if signal == libc::SIGHUP && WISHES.load(Ordering::Relaxed) {
+        WISHED.store(true, Ordering::Release);
+    } else {
+        LATEST.store(signal, Ordering::Relaxed);
+        COUNT.fetch_add(1, Ordering::Release);
+    }
     SystemWaker::wake_raw(WAKER.load(Ordering::Relaxed) as RawFd);
     // SAFETY: as above. The interrupted code may be about to read it.
     unsafe { *errno = saved };
@@ -47,6 +54,20 @@ pub(crate) fn install(waker: &'static SystemWaker) -> io::Result<()> {
 /// Catches `SIGHUP` too; the others must be caught already.
 pub(crate) fn include_hangup() -> io::Result<()> {
     set_action(libc::SIGHUP, on_signal as *const () as libc::sighandler_t)
+}
+
+/// Catches `SIGHUP` as a wish; the others must be caught already.
+pub(crate) fn include_wishes() -> io::Result<()> {
+    WISHES.store(true, Ordering::Relaxed);
+    include_hangup()
+}
+
+pub(crate) fn has_wish() -> bool {
+    WISHED.load(Ordering::Acquire)
+}
+
+pub(crate) fn take_wish() -> bool {
+    WISHED.swap(false, Ordering::AcqRel)
 }
 
 fn set_action(signal: c_int, handler: libc::sighandler_t) -> io::Result<()> {
@@ -121,6 +142,13 @@ mod tests {
         assert!(started.elapsed() >= span);
         let again = Interrupts::install().unwrap();
         assert_eq!(again.count(), seen + 4);
+
+        // A wish ends a wait without being counted.
+        interrupts.include_wishes().unwrap();
+        let waiting = std::thread::spawn(move || interrupts.wait(now, Wait::Forever).unwrap());
+        raise(libc::SIGHUP);
+        assert_eq!(waiting.join().unwrap(), now);
+        assert!(interrupts.take_wish() && !interrupts.take_wish());
     }
 
     fn raise(signal: libc::c_int) {

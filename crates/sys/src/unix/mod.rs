@@ -35,6 +35,8 @@ pub(crate) mod resolver;
 pub(crate) mod secret;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
+#[path = "../posix/service_manager.rs"]
+pub(crate) mod service_manager;
 #[path = "../posix/sockopt.rs"]
 pub(crate) mod sockopt;
 #[path = "../portable/spliced_payload.rs"]

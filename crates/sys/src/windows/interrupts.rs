@@ -34,6 +34,19 @@ pub(crate) fn include_hangup() -> io::Result<()> {
     Ok(())
 }
 
+/// Nor is there one for wishes.
+pub(crate) fn include_wishes() -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn has_wish() -> bool {
+    false
+}
+
+pub(crate) fn take_wish() -> bool {
+    false
+}
+
 /// Installs the handler once; `waker` lives as long as the process.
 pub(crate) fn install(waker: &'static SystemWaker) -> io::Result<()> {
     if WAKER.set(waker).is_err() {

@@ -25,6 +25,7 @@ pub(crate) mod resolver;
 pub(crate) mod secret;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
+pub(crate) mod service_manager;
 #[path = "../portable/spliced_payload.rs"]
 pub(crate) mod spliced_payload;
 pub(crate) mod stream;

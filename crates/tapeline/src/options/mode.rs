@@ -108,6 +108,15 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Mode, "serve in the background (Unix)")
         .details("The report goes to the file of -o, or nowhere.")
         .listed(&[(Server, "", "serve in the background")]),
+    OptionSpec::new(Id::ReadyFd, None, "ready-fd")
+        .value("NUMBER")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Mode,
+            "write a line end to this descriptor when the server listens (Unix)",
+        )
+        .details("systemd is told by itself (Type=notify)."),
     OptionSpec::new(Id::SingleClient, Some('1'), "singleclient")
         .sides(Sides::SERVER)
         .variable(2, "IPERF_SINGLECLIENT")

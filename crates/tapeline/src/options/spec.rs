@@ -25,7 +25,7 @@ pub(crate) enum OptionId {
     BouncebackNoQuickAck, BurstPeriod, BurstSize, Isochronous, WorkingLoad, TripTimes,
     WriteTimes, Histograms, JitterHistograms, L2Checks, IncrDstIp, IncrDstPort, IncrSrcIp,
     IncrSrcPort, FileInput, StdinInput, UdpL4s, UdpL4sVideo, PermitKey, PermitKeyTimeout,
-    TestExchangeTimeout, SyncTransferId, Trust, Allow, Deny, Limit, Config, PrintConfig,
+    TestExchangeTimeout, SyncTransferId, Trust, Allow, Deny, Limit, Config, PrintConfig, ReadyFd,
     // iperf3
     Peer, Omit, MaxTests, OneAtATime, NoControl,
     // several runs

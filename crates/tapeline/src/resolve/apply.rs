@@ -129,8 +129,9 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime | Id::NoControl => {
             peer::apply(settings, given, log)?;
         }
-        // Read before all others.
-        Id::Config => {}
+        // Read before all others; its limits can be read again.
+        Id::Config => settings.supervision.reloads = true,
+        Id::ReadyFd => settings.supervision.ready = Some(ready(given, log)?),
         Id::PrintConfig => settings.print_config = true,
         Id::Repeat | Id::UntilCi | Id::RepeatPause => repeat::apply(settings, given, log)?,
         Id::RepeatCsv => shown::document(settings, given, DocumentForm::SeriesCsv, log)?,
@@ -224,6 +225,12 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Log) -> Result<boo
             Err(log.fatal("", format!("{} does not apply to {job}", given.named())))
         }
     }
+}
+
+/// A descriptor that is none of the three that everybody has.
+fn ready(given: &Given, log: &mut Log) -> Result<u32, Stop> {
+    let number = given.text().parse().ok().filter(|number| *number > 2);
+    number.ok_or_else(|| reading::refuse_value(given, "is no descriptor (3 or more)", log))
 }
 
 /// There is no ring of reports between traffic and output whose size would matter.

@@ -131,7 +131,7 @@ mod tests {
     use std::path::Path;
 
     use crate::invocation::{Invocation, understand};
-    use crate::plan::Plan;
+    use crate::plan::{Plan, Supervision};
 
     fn understood(line: &[&str], port: Option<&'static str>) -> Result<Plan, String> {
         let (_, resolution) = understand(&Invocation {
@@ -217,9 +217,25 @@ mod tests {
             "a \"file\"\\",
         ];
         let (_folder, path) = file(&printed(&line, None));
-        let again = understood(&["-s", "--config", &path], None);
-        assert_eq!(again, understood(&line, None));
-        assert!(matches!(again, Ok(Plan::Server(..))));
+        let meant = |line: &[&str]| match understood(line, None) {
+            Ok(Plan::Server(plan, presentation, life, _)) => (plan, presentation, life),
+            other => panic!("{line:?}: {other:?}"),
+        };
+        assert_eq!(meant(&["-s", "--config", &path]), meant(&line));
+    }
+
+    #[test]
+    fn a_server_with_a_file_reads_it_again_and_tells_a_descriptor() {
+        let (_folder, path) = file("ready-fd = 5");
+        let supervised = |line: &[&str]| match understood(line, None) {
+            Ok(Plan::Server(.., supervision)) => supervision,
+            other => panic!("{line:?}: {other:?}"),
+        };
+        let with_file = supervised(&["-s", "--config", &path]);
+        assert!(with_file.reloads && with_file.ready == Some(5));
+        assert_eq!(supervised(&["-s"]), Supervision::default());
+        let said = understood(&["-s", "--ready-fd", "2"], None).expect_err("an output");
+        assert!(said.contains("is no descriptor"), "{said}");
     }
 
     #[test]

@@ -125,7 +125,8 @@ fn plan(
             if settings.print_config {
                 Plan::Configuration(configuration::text(raw, &settings))
             } else {
-                Plan::Server(server, settings.presentation.clone(), settings.life())
+                let shown = settings.presentation.clone();
+                Plan::Server(server, shown, settings.life(), settings.supervision)
             }
         }
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),

@@ -6,7 +6,7 @@ use tapeline_base::{BitRate, Clock, Pace, Tos, WallTime};
 use tapeline_dialect::Personality;
 use tapeline_sys::SystemClock;
 
-use crate::plan::Life;
+use crate::plan::{Life, Supervision};
 use crate::presentation::{Presentation, TextStyle};
 use crate::values::Endpoint;
 
@@ -118,6 +118,7 @@ pub(crate) struct Settings {
     pub(crate) route: RouteSettings,
     pub(crate) access: AccessSettings,
     pub(crate) print_config: bool,
+    pub(crate) supervision: Supervision,
     pub(crate) peer: PeerSettings,
     pub(crate) repeat: RepeatSettings,
     pub(crate) presentation: Presentation,
@@ -181,6 +182,7 @@ impl Settings {
             route: RouteSettings::default(),
             access: AccessSettings::default(),
             print_config: false,
+            supervision: Supervision::default(),
             peer: PeerSettings::default(),
             repeat: RepeatSettings::default(),
             now: SystemClock.wall(),

@@ -10,7 +10,7 @@ use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
 use tapeline_sys::{is_running, reason, run_on_processor};
 
 use super::adorned::{END_OF_SERVER, interruption};
-use super::{occasion, perform, serve, signals};
+use super::{Supervisor, occasion, perform, serve, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
 
@@ -20,7 +20,10 @@ pub(crate) fn iperf3(job: &Iperf3Job) -> ExitCode {
         Iperf3Task::Client(plan) => client(plan, job),
         Iperf3Task::Server(plan, life) => {
             let processor = plan.protocols.iperf3().and_then(|plan| plan.affinity);
-            serve(plan, &job.presentation, *life, || prepare(processor, job))
+            let supervisor = Supervisor::none();
+            serve(plan, &job.presentation, *life, supervisor, || {
+                prepare(processor, job)
+            })
         }
     }
 }

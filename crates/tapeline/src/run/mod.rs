@@ -19,6 +19,7 @@ mod repeat;
 #[cfg(feature = "tui")]
 mod screen;
 mod signals;
+mod supervisor;
 #[cfg(feature = "tui")]
 mod terminal_lease;
 mod trial;
@@ -32,8 +33,8 @@ use std::sync::{Arc, OnceLock};
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{
-    ClientPlan, Interruption, Reporter, ReporterHandle, ReporterSettings, Server, ServerPlan,
-    ServerStopper, run_client,
+    ClientPlan, Interruption, Reporter, ReporterHandle, ReporterSettings, Server, ServerLimits,
+    ServerPlan, ServerStopper, run_client,
 };
 use tapeline_report::document::Occasion;
 use tapeline_report::{Event, Iperf3Output, Notice};
@@ -47,6 +48,7 @@ use outputs::Outputs;
 
 pub(crate) use iperf3::iperf3;
 pub(crate) use printer::refusal;
+pub(crate) use supervisor::Supervisor;
 pub(crate) use trial::trial;
 
 /// Share of an interval above which a last partial one is told: iperf 2's quarter, and
@@ -206,8 +208,13 @@ fn perform(
 
 /// Serves until told to stop. A server in the background leaves before it starts threads and
 /// opens files; the process that was called ends when the server listens.
-pub(crate) fn server(plan: &ServerPlan, presentation: &Presentation, life: Life) -> ExitCode {
-    serve(plan, presentation, life, || Ok(()))
+pub(crate) fn server(
+    plan: &ServerPlan,
+    presentation: &Presentation,
+    life: Life,
+    supervisor: Supervisor,
+) -> ExitCode {
+    serve(plan, presentation, life, supervisor, || Ok(()))
 }
 
 /// The same; `prepare` is called in the process that serves, before it starts threads, and what
@@ -216,6 +223,7 @@ fn serve<T>(
     plan: &ServerPlan,
     presentation: &Presentation,
     life: Life,
+    supervisor: Supervisor,
     prepare: impl FnOnce() -> Result<T, ExitCode>,
 ) -> ExitCode {
     let daemon = match life {
@@ -245,16 +253,27 @@ fn serve<T>(
     let reporter = run.reporter.handle();
     // Caught before the server announces itself; what comes meanwhile is seen below.
     let stopper = Arc::new(OnceLock::<ServerStopper>::new());
+    let limits = Arc::new(OnceLock::<ServerLimits>::new());
     let (known, interruption) = (Arc::clone(&stopper), run.stage.interruption.clone());
     let teller = reporter.clone();
-    let caught = signals::on_interrupt(move || match known.get() {
-        Some(stopper) => {
-            if stopper.stop() > 0 {
-                teller.event(Event::Notice(Notice::WaitingForTests));
+    let interrupted = move || {
+        Supervisor::stopping();
+        match known.get() {
+            Some(stopper) => {
+                if stopper.stop() > 0 {
+                    teller.event(Event::Notice(Notice::WaitingForTests));
+                }
             }
+            None => interruption.interrupt(),
         }
-        None => interruption.interrupt(),
-    });
+    };
+    let (limits_known, teller) = (Arc::clone(&limits), reporter.clone());
+    let caught = if supervisor.reloads() {
+        let wished = move || supervisor.reload(limits_known.get(), &teller);
+        signals::on_interrupt_or_wish(interrupted, wished)
+    } else {
+        signals::on_interrupt(interrupted)
+    };
     if let Err(error) = caught {
         return cannot(&format!("signals cannot be caught: {error}"));
     }
@@ -268,7 +287,11 @@ fn serve<T>(
     {
         return cannot(&format!("no background process: {}", reason(&error)));
     }
+    let _ = limits.set(server.limits());
     let stopper = stopper.get_or_init(|| server.stopper());
+    if let Err(why) = supervisor.ready() {
+        reporter.event(Event::Notice(Notice::Text(why)));
+    }
     if run.stage.interruption.is_raised() {
         stopper.stop();
     }

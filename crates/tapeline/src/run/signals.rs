@@ -23,7 +23,27 @@ pub(crate) fn include_hangup() -> io::Result<()> {
 /// # Errors
 /// When the handlers or their thread cannot be had.
 pub(crate) fn on_interrupt(first: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    watch(Interrupts::install()?, first, || {})
+}
+
+/// The same, and calls `wished` on each SIGHUP.
+///
+/// # Errors
+/// When the handlers or their thread cannot be had.
+pub(crate) fn on_interrupt_or_wish(
+    first: impl FnOnce() + Send + 'static,
+    wished: impl FnMut() + Send + 'static,
+) -> io::Result<()> {
     let interrupts = Interrupts::install()?;
+    interrupts.include_wishes()?;
+    watch(interrupts, first, wished)
+}
+
+fn watch(
+    interrupts: Interrupts,
+    first: impl FnOnce() + Send + 'static,
+    mut wished: impl FnMut() + Send + 'static,
+) -> io::Result<()> {
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
@@ -42,6 +62,7 @@ pub(crate) fn on_interrupt(first: impl FnOnce() + Send + 'static) -> io::Result<
                             exit_now(0);
                         }
                     }
+                    Ok(_) if interrupts.take_wish() => wished(),
                     Ok(_) => {}
                     Err(_) => return,
                 }

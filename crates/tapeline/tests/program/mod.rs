@@ -188,7 +188,7 @@ impl Server {
     }
 
     /// Reads the port from the banner.
-    fn of(mut program: Program) -> Self {
+    pub(crate) fn of(mut program: Program) -> Self {
         let line = program.line("istening on ");
         let words = line.split_whitespace();
         let port = words.skip_while(|word| *word != "port").nth(1);

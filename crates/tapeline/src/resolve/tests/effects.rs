@@ -359,6 +359,7 @@ fn every_option_is_tested() {
             // In `configuration.rs`.
             Id::Config,
             Id::PrintConfig,
+            Id::ReadyFd,
             Id::Allow,
             Id::Deny,
             Id::Limit,

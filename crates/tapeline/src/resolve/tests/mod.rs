@@ -63,7 +63,7 @@ fn client(personality: Personality, text: &str) -> (ClientPlan, Presentation) {
 fn server(personality: Personality, text: &str) -> (ServerPlan, Presentation) {
     let resolution = line(personality, text);
     match resolution.outcome {
-        Ok(Plan::Server(plan, presentation, _)) => (*plan, presentation),
+        Ok(Plan::Server(plan, presentation, ..)) => (*plan, presentation),
         other => panic!("{text}: {other:?} {:?}", resolution.messages),
     }
 }
@@ -315,7 +315,7 @@ fn variables_come_before_the_line() {
     let server = with_variables(Iperf2, "-s", &["IPERF_DAEMON="]);
     assert!(matches!(
         server.outcome,
-        Ok(Plan::Server(_, _, Life::Background))
+        Ok(Plan::Server(_, _, Life::Background, _))
     ));
     let bad = with_variables(Iperf2, "-c h", &["IPERF_TIME=abc"]);
     assert_eq!(said(&bad), ["ERROR: -t value of 'abc' not recognized"]);
@@ -381,7 +381,7 @@ fn small_notices_are_those_of_the_reference() {
 #[test]
 fn a_server_may_live_in_the_background() {
     let life = |personality, text| match line(personality, text).outcome {
-        Ok(Plan::Server(_, _, life)) => life,
+        Ok(Plan::Server(_, _, life, _)) => life,
         other => panic!("{text}: {other:?}"),
     };
     for personality in [Iperf2, Native] {

@@ -1,0 +1,79 @@
+//! What a server and the process that started it tell each other: that it is ready, that its limits
+//! are to be read anew, that it ends.
+
+use tapeline_base::Clock;
+use tapeline_dialect::{Limits, ReporterHandle, ServerLimits};
+use tapeline_report::{Event, Notice};
+use tapeline_sys::{SystemClock, reason, tell_descriptor, tell_service_manager};
+
+use crate::plan::Supervision;
+
+/// Reads the limits anew.
+type Reread = fn() -> Result<Limits, String>;
+
+/// A server's side of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Supervisor {
+    supervision: Supervision,
+    reread: Option<Reread>,
+}
+
+impl Supervisor {
+    /// For a server whose limits `reread` tells anew, where it has a file of them.
+    pub(crate) fn new(supervision: Supervision, reread: Reread) -> Self {
+        Self {
+            supervision,
+            reread: supervision.reloads.then_some(reread),
+        }
+    }
+
+    /// For a server that nobody looks after.
+    pub(super) fn none() -> Self {
+        Self {
+            supervision: Supervision::default(),
+            reread: None,
+        }
+    }
+
+    /// Whether `SIGHUP` is a wish.
+    pub(super) fn reloads(&self) -> bool {
+        self.reread.is_some()
+    }
+
+    /// Tells that the server listens.
+    ///
+    /// # Errors
+    /// A sentence about the descriptor that cannot be told. A service manager that cannot be
+    /// reached gives up on the server by itself.
+    pub(super) fn ready(&self) -> Result<(), String> {
+        let _ = tell_service_manager("READY=1");
+        match self.supervision.ready {
+            Some(number) => tell_descriptor(number)
+                .map_err(|error| format!("--ready-fd {number}: {}", reason(&error))),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells that the server ends.
+    pub(super) fn stopping() {
+        let _ = tell_service_manager("STOPPING=1");
+    }
+
+    /// Reads the limits anew; those so far stay where there is a fault.
+    pub(super) fn reload(&self, limits: Option<&ServerLimits>, reporter: &ReporterHandle) {
+        let (Some(reread), Some(limits)) = (self.reread, limits) else {
+            return;
+        };
+        let now = SystemClock.now().as_nanos() / 1000;
+        let _ = tell_service_manager(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
+        let notice = match reread() {
+            Ok(fresh) => {
+                limits.replace(fresh);
+                Notice::LimitsReread
+            }
+            Err(fault) => Notice::Text(format!("the limits stay as they are: {fault}")),
+        };
+        reporter.event(Event::Notice(notice));
+        let _ = tell_service_manager("READY=1");
+    }
+}
