@@ -93,7 +93,10 @@ impl Board {
             match step {
                 Step::Warning { warning, .. } => push(&mut self.warnings, warning),
                 Step::End { test, report } => push(&mut self.results, result(test, &report)),
-                Step::Start { .. } | Step::Interval { .. } | Step::Series(_) => {}
+                Step::Start { .. }
+                | Step::Interval { .. }
+                | Step::Progress { .. }
+                | Step::Series(_) => {}
             }
         }
     }

@@ -3,12 +3,12 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, Pace, Transport};
 use tapeline_engine::{Destination, Precision, SendEnd, Stop};
-use tapeline_report::{ClientTest, ConnectionFlavour, Event, Notice, TargetGap};
+use tapeline_report::{ClientTest as ServedTest, ConnectionFlavour, Event, Notice, TargetGap};
 use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket, Waker};
 use tapeline_wire::iperf2::limits;
 
@@ -25,6 +25,7 @@ use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::UdpService;
 use super::udp_traffic::Traffic;
 use crate::context::{Part, Tally};
+use crate::native::{ClientTest, Membership, OwnFlow, TestFlows};
 use crate::plan::{
     Arrangement, ClientPlan, ClientWorkload, Limits, Networks, Personality, ServedTransports,
     ServerPlan,
@@ -52,7 +53,7 @@ pub(super) struct ConnectBack {
     pub(super) interval: Option<Duration>,
     pub(super) group: GroupKey,
     /// The client's test.
-    pub(super) test: Option<ClientTest>,
+    pub(super) test: Option<ServedTest>,
     pub(super) tally: Arc<Tally>,
     /// The place of its client's test.
     pub(super) seat: Option<Seat>,
@@ -61,6 +62,8 @@ pub(super) struct ConnectBack {
     pub(super) congestion: Option<String>,
     /// The client's version, as its order told it.
     pub(super) peer_version: Option<String>,
+    /// Its test, where it is tapeline.
+    pub(super) membership: Option<Membership>,
 }
 
 /// Runs a connect-back on a thread of its own, unless the run is over. `part` counts it.
@@ -104,11 +107,27 @@ impl ConnectBack {
     fn show(&self, tag: FlowTag, local: SocketAddr, conn: Option<&TcpConn>) {
         let mut line = banner::connected(tag, local, self.peer);
         line.flavour = ConnectionFlavour::Reverse;
+        line.peer_is_tapeline = self.membership.is_some();
         line.peer_version = self.peer_version.clone();
         line.test = self.test;
         line.congestion = conn.and_then(TcpConn::congestion);
         line.initial = conn.and_then(banner::initial_tcp);
         self.context.reporter.event(Event::Connected(line));
+    }
+
+    /// Makes the flow one of its client's test; returns what ends it.
+    fn join(&self, tag: FlowTag, local: SocketAddr, conn: Option<&TcpConn>) -> Stop {
+        let joined = self.membership.as_ref().and_then(|test| {
+            test.add(OwnFlow {
+                token: None,
+                sends: Some(tag),
+                receives: None,
+                local,
+                peer: self.peer,
+                congestion: conn.and_then(TcpConn::congestion),
+            })
+        });
+        joined.unwrap_or_else(|| self.context.stop().clone())
     }
 
     /// Connects. A client may open its listener only after its first message (2.1.8 does),
@@ -157,6 +176,7 @@ impl ConnectBack {
             return true;
         };
         self.show(tag, local, Some(&conn));
+        let stop = self.join(tag, local, Some(&conn));
         let facts = SocketFacts {
             buffer: conn.send_buffer().unwrap_or(0),
             mss: None,
@@ -181,7 +201,7 @@ impl ConnectBack {
             start,
             interval: self.interval,
             groups: vec![self.group],
-            stop: self.context.stop().clone(),
+            stop,
             patience: patience(self.interval, None),
             many: false,
             tally: Arc::clone(&self.tally),
@@ -242,6 +262,7 @@ impl ConnectBack {
             return true;
         };
         self.show(tag, local, None);
+        let stop = self.join(tag, local, None);
         let start = self.context.now();
         UdpSending {
             context: Arc::clone(&self.context),
@@ -269,7 +290,7 @@ impl ConnectBack {
             groups: vec![self.group],
             local,
             peer: self.peer,
-            stop: self.context.stop().clone(),
+            stop,
             answers: None,
             fin: Fin::Exchange,
         }
@@ -285,6 +306,8 @@ pub(super) struct ClientListener {
     waker: Arc<Waker>,
     tally: Arc<Tally>,
     context: SharedContext,
+    /// The test whose flows arrive.
+    test: Arc<OnceLock<TestFlows>>,
     /// Time that the server may take to begin once our own traffic has ended.
     patience: Duration,
 }
@@ -351,10 +374,12 @@ impl ClientListener {
         let deadline = plan
             .time_limit()
             .map(|time| time.max(Duration::from_secs(1)) + slack);
+        let test = Arc::default();
         let admission = Admission::ConnectBack {
             from: expected_from(target),
             limit: deadline,
             group,
+            test: Arc::clone(&test),
         };
         let close = Stop::new();
         let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
@@ -432,8 +457,14 @@ impl ClientListener {
             waker,
             tally,
             context: Arc::clone(context),
+            test,
             patience: BACK_LIMIT + udp_time,
         })
+    }
+
+    /// The server's flows are part of this test.
+    pub(super) fn belongs_to(&self, test: &ClientTest) {
+        let _ = self.test.set(test.flows());
     }
 
     /// Waits for the server's connections and their ends; returns whether anything failed.

@@ -82,6 +82,9 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let stop = context.stop().child();
     let control = plan.control_test(context, &stop);
+    if let (Some(listener), Some(control)) = (&listener, &control) {
+        listener.belongs_to(control);
+    }
     let watch = FamilyWatch::new(stop.clone());
     let starter = Starter {
         held,

@@ -9,8 +9,8 @@ use super::order::FIRST_MESSAGE;
 use super::start::barrier_micros;
 use super::tcp_client::{LOOK, Starter};
 use super::tcp_connector::Ready;
-use crate::native::{ClientTest, FlowAnswers};
-use crate::plan::{Arrangement, ClientWorkload};
+use crate::native::{ClientTest, FlowAnswers, OwnFlow};
+use crate::plan::ClientWorkload;
 
 /// A header is out.
 #[derive(Debug, Default)]
@@ -66,18 +66,20 @@ impl Starter<'_> {
 
     /// The server's answer may come as soon as the header is out.
     fn expect_answer(&self, test: &ClientTest, flow: &Ready) -> FlowAnswers {
-        let directions: &[bool] = match self.plan.arrangement() {
-            Arrangement::Reverse => &[true],
-            Arrangement::FullDuplex => &[false, true],
-            Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. } => {
-                &[false]
-            }
-        };
+        let (sends, receives) = self.plan.arrangement().tags(flow.tag);
         let id = flow.tag.id;
-        if directions == [false] && !self.plan.peer_detect {
+        if receives.is_none() && !self.plan.peer_detect {
             test.watch_tcp(id, &flow.conn);
         }
-        test.flow(id, flow.local, flow.peer, directions)
+        let own = OwnFlow {
+            token: None,
+            sends,
+            receives,
+            local: flow.local,
+            peer: flow.peer,
+            congestion: flow.conn.congestion(),
+        };
+        test.flow(id, own)
     }
 
     /// The header as it is written now.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, MonoTime};
@@ -23,7 +23,7 @@ use super::tcp_session::Session;
 use super::visits::Visits;
 use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
-use crate::native::ControlService;
+use crate::native::{ControlService, TestFlows};
 use crate::plan::{Personality, ServerPlan};
 use crate::policy::{Policy, Refusal, Seat, Source};
 use crate::reporter::GroupKey;
@@ -61,6 +61,8 @@ pub(super) enum Admission {
         limit: Option<Duration>,
         /// Sum group of the client's test.
         group: GroupKey,
+        /// The test, when its server may be tapeline.
+        test: Arc<OnceLock<TestFlows>>,
     },
 }
 
@@ -668,6 +670,7 @@ impl TcpService {
                 id,
                 reversed: false,
             },
+            joined: None,
             longest: self.longest(peer),
             seat,
         };

@@ -22,7 +22,7 @@ use super::order::{SLACK, SendOrder, patience};
 use super::start::MOST_AHEAD;
 use super::tcp_server::{Admission, TcpService};
 use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
-use crate::native::{FlowFacts, Joined};
+use crate::native::{Joined, OwnFlow};
 use crate::plan::FairQueuePlan;
 use crate::policy::Seat;
 use crate::reporter::{GroupKey, GroupKind};
@@ -55,6 +55,8 @@ pub(super) struct Session<'a> {
     /// Ends the flows.
     pub(super) stop: Stop,
     pub(super) tag: FlowTag,
+    /// Whose test it is, where the client is tapeline.
+    pub(super) joined: Option<Joined>,
     /// Longest time of the test on this server.
     pub(super) longest: Option<Duration>,
     /// Its place among the server's tests.
@@ -127,6 +129,7 @@ impl Session<'_> {
         if let Some(header) = header {
             line.tos =
                 banner::tos_note(flavour, false, header.tos, self.service.plan.reflected_tos);
+            line.peer_is_tapeline = self.joined.is_some();
             line.peer_version = header.version.map(|version| version.to_string());
             line.trip_times = header.trip_times;
             line.isochronous = matches!(header.workload, Workload::Isochronous(_));
@@ -221,7 +224,12 @@ impl Session<'_> {
     fn headerless(self, read: u64) {
         let (deadline, groups) = match &self.service.admission {
             Admission::Server { .. } => (None, Vec::new()),
-            Admission::ConnectBack { limit, group, .. } => {
+            Admission::ConnectBack {
+                limit, group, test, ..
+            } => {
+                if let Some(test) = test.get() {
+                    test.receives(self.tag, self.local, self.peer);
+                }
                 (limit.map(|limit| self.start + limit), vec![*group])
             }
         };
@@ -248,15 +256,15 @@ impl Session<'_> {
             self.start,
         );
         let group = sums.opened;
-        let joined = self.join(header);
-        if let Some(joined) = &joined {
+        self.joined = self.join(header);
+        if let Some(joined) = &self.joined {
             self.stop = joined.stop.clone();
         }
         if header.mode != TestMode::Reverse && header.mode != TestMode::FullDuplex
             || header.peer_detect
-            || joined.is_some()
+            || self.joined.is_some()
         {
-            self.acknowledge(header, joined.as_ref().map(|joined| joined.answer));
+            self.acknowledge(header, self.joined.as_ref().map(|joined| joined.answer));
         }
         match header.mode {
             TestMode::Normal => {
@@ -294,17 +302,20 @@ impl Session<'_> {
             reversed: true,
             ..self.tag
         };
-        let tags = [self.tag, reversed];
-        let directions = match header.mode {
-            TestMode::FullDuplex => 2,
-            _ => 1,
+        let (receives, sends) = match header.mode {
+            TestMode::FullDuplex => (Some(self.tag), Some(reversed)),
+            TestMode::Reverse => (None, Some(self.tag)),
+            TestMode::Normal | TestMode::Dual | TestMode::Tradeoff => (Some(self.tag), None),
         };
-        let facts = FlowFacts {
-            local_port: self.local.port(),
-            remote_port: self.peer.port(),
+        let flow = OwnFlow {
+            token: None,
+            sends,
+            receives,
+            local: self.local,
+            peer: self.peer,
             congestion: self.conn.congestion(),
         };
-        service.join(self.peer, header.mark?, &tags[..directions], facts)
+        service.join(header.mark?, flow)
     }
 
     /// Socket options that the client's header asks for.
@@ -433,6 +444,7 @@ impl Session<'_> {
             narrow: false,
             congestion: service.plan.socket.congestion.clone(),
             peer_version: header.version.map(|version| version.to_string()),
+            membership: self.joined.as_ref().map(|joined| joined.membership.clone()),
         };
         let limit = order.time.map(|time| self.start + time + SLACK);
         let mut flow = self.flow(self.tag, vec![sums.opened], many, send_gap(header));

@@ -16,7 +16,7 @@ use super::udp_flow::{Announced, FlowReader};
 use super::udp_server::{Arrived, Flow, FlowKey, Flows, UdpService};
 use super::udp_session::Opening;
 use super::udp_start::{ClockCheck, agreed_start};
-use crate::native::{FlowFacts, Joined};
+use crate::native::{Joined, OwnFlow};
 
 /// Most flows at a time; further sources wait until one ends.
 const MOST_FLOWS: usize = 4096;
@@ -78,7 +78,12 @@ impl UdpService {
         let joined = header
             .as_ref()
             .filter(|_| !self.is_group(key))
-            .and_then(|header| self.join(header, key, tag));
+            .and_then(|header| self.join(header, key, local, tag));
+        if let Admission::ConnectBack { test, .. } = &self.admission
+            && let Some(test) = test.get()
+        {
+            test.receives(tag, local, key.source);
+        }
         let mut recognition = Recognition::new(joined.as_ref().map(|joined| joined.answer));
         let answer = recognition.next(datagram.content.payload);
         let opening = Opening {
@@ -89,7 +94,10 @@ impl UdpService {
             announced,
             tag,
             recognition,
-            stop: joined.map_or_else(|| self.context.stop().clone(), |joined| joined.stop),
+            stop: joined
+                .as_ref()
+                .map_or_else(|| self.context.stop().clone(), |joined| joined.stop.clone()),
+            membership: joined.map(|joined| joined.membership),
             now: if waits { now.max(ordered.at) } else { now },
             start,
             waits_for: ordered.announced,
@@ -125,24 +133,32 @@ impl UdpService {
     }
 
     /// Makes the flow one of its test, if the client is tapeline.
-    fn join(&self, header: &UdpClientHeader, key: FlowKey, tag: FlowTag) -> Option<Joined> {
+    fn join(
+        &self,
+        header: &UdpClientHeader,
+        key: FlowKey,
+        local: SocketAddr,
+        tag: FlowTag,
+    ) -> Option<Joined> {
         let service = self.control.as_ref()?;
         let reversed = FlowTag {
             reversed: true,
             ..tag
         };
-        let tags = [tag, reversed];
-        let directions = match header.mode {
-            TestMode::FullDuplex => 2,
-            _ => 1,
+        let (receives, sends) = match header.mode {
+            TestMode::FullDuplex => (Some(tag), Some(reversed)),
+            TestMode::Reverse => (None, Some(tag)),
+            TestMode::Normal | TestMode::Dual | TestMode::Tradeoff => (Some(tag), None),
         };
-        let own = self.socket.local_addr().map_or(0, |own| own.port());
-        let facts = FlowFacts {
-            local_port: own,
-            remote_port: key.source.port(),
+        let flow = OwnFlow {
+            token: None,
+            sends,
+            receives,
+            local,
+            peer: key.source,
             congestion: None,
         };
-        service.join(key.source, header.mark?, &tags[..directions], facts)
+        service.join(header.mark?, flow)
     }
 
     /// An order to send, of a source that may be forged.

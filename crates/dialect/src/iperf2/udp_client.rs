@@ -23,7 +23,7 @@ use super::udp_sending::{Fin, L4sOrder, UdpSending};
 use super::udp_traffic::Traffic;
 use super::working_load::{RunningLoad, WorkingLoad};
 use crate::context::Tally;
-use crate::native::{ClientTest, FlowAnswers, TrafficEnd};
+use crate::native::{ClientTest, FlowAnswers, OwnFlow, TrafficEnd};
 use crate::plan::{Arrangement, ClientPlan, Payload, Personality, Shape, StartTime};
 use crate::reporter::{GroupKey, GroupKind};
 
@@ -108,6 +108,9 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     let control = plan
         .control_test(context, &stop)
         .filter(|_| !target.first().ip().is_multicast());
+    if let (Some(listener), Some(control)) = (&listener, &control) {
+        listener.belongs_to(control);
+    }
     let starter = Starter {
         plan,
         group,
@@ -124,11 +127,12 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         starter.start_flow(flow, start + STAGGER * step);
     }
     let failed = tally.wait();
+    let failed = load.is_some_and(RunningLoad::end) || failed;
+    let failed = listener.map_or(failed, |listener| listener.wait() || failed);
     if let Some(control) = control {
         control.finish(TrafficEnd::of(failed, context));
     }
-    let failed = load.is_some_and(RunningLoad::end) || failed;
-    listener.map_or(failed, |listener| listener.wait() || failed)
+    failed
 }
 
 /// Opens a flow's socket; tells why when there is none. As iperf 2, its dialect goes on from
@@ -339,13 +343,17 @@ impl Starter<'_> {
 /// The server's answer may come as soon as the first datagram is out. Whoever receives sees it; for a
 /// flow that only sends, somebody looks.
 fn expect_answer(test: &ClientTest, arrangement: Arrangement, flow: &Ready) -> FlowAnswers {
-    let directions: &[bool] = match arrangement {
-        Arrangement::Reverse => &[true],
-        Arrangement::FullDuplex => &[false, true],
-        Arrangement::Forward | Arrangement::Dual { .. } | Arrangement::Tradeoff { .. } => &[false],
+    let (sends, receives) = arrangement.tags(flow.tag);
+    let own = OwnFlow {
+        token: None,
+        sends,
+        receives,
+        local: flow.local,
+        peer: flow.peer,
+        congestion: None,
     };
-    let mut answers = test.flow(flow.tag.id, flow.local, flow.peer, directions);
-    if directions == [false] {
+    let mut answers = test.flow(flow.tag.id, own);
+    if receives.is_none() {
         test.watch_udp(&mut answers, &flow.socket);
     }
     answers

@@ -23,6 +23,7 @@ use super::udp_flow::{Announced, FlowReader};
 use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
 use super::udp_watch::UdpWatch;
+use crate::native::Membership;
 use crate::reporter::{FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// A new flow, its kind not yet decided.
@@ -50,6 +51,8 @@ pub(super) struct Opening<'a> {
     pub(super) recognition: Recognition,
     /// Ends the flow's sender.
     pub(super) stop: Stop,
+    /// The test, where the client is tapeline.
+    pub(super) membership: Option<Membership>,
 }
 
 impl Opening<'_> {
@@ -73,6 +76,7 @@ impl Opening<'_> {
             line.l4s = header.l4s;
             let reflected = self.service.plan.reflected_tos;
             line.tos = banner::tos_note(flavour, false, header.tos, reflected);
+            line.peer_is_tapeline = self.membership.is_some();
             line.peer_version = header.version.map(|version| version.to_string());
             line.epoch_start = header.epoch_start;
             line.link_checks = header.l2_length_check;
@@ -255,6 +259,7 @@ impl Opening<'_> {
             peer_version: header
                 .and_then(|header| header.version)
                 .map(|version| version.to_string()),
+            membership: self.membership.clone(),
         }
     }
 

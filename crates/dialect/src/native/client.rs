@@ -9,16 +9,19 @@ use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, WallTime};
 use tapeline_engine::Stop;
-use tapeline_report::{ClockEstimate, Event, NoOtherEnd, Notice, OtherProgram, OtherProgress};
+use tapeline_report::{ClockEstimate, Event, NoOtherEnd, Notice, OtherProgress};
 use tapeline_stats::ClockLine;
 use tapeline_sys::{
     Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, reason,
 };
 use tapeline_wire::iperf2::{ServerAck, limits};
-use tapeline_wire::native::{Mark, Program, Results, VERSIONS};
+use tapeline_wire::native::{Mark, Program, Progress, Results, VERSIONS};
 
 use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
+use super::own_flow::OwnFlow;
+use super::own_results;
+use super::reading::Reading;
 use crate::context::Context;
 use crate::reporter::Following;
 
@@ -30,16 +33,6 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
 /// Largest read of the control connection.
 const READ: usize = 16 << 10;
-
-/// A flow of this end.
-#[derive(Clone, Debug)]
-pub(super) struct OwnFlow {
-    pub(super) id: FlowId,
-    pub(super) local: SocketAddr,
-    pub(super) peer: SocketAddr,
-    /// From the server's answer on the flow, if one was heard.
-    pub(super) token: Option<NonZeroU32>,
-}
 
 /// How a test's traffic ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +87,19 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A flow begins.
+    fn add(&self, flow: OwnFlow) {
+        for tag in flow.tags() {
+            self.following.add(tag);
+        }
+        self.lock().flows.push(flow);
+    }
+
     /// The server has answered on a flow.
     fn answered(&self, id: FlowId, mark: Mark) {
         let mut state = self.lock();
-        let flow = state.flows.iter_mut().find(|flow| flow.id == id);
+        let own = |flow: &&mut OwnFlow| flow.tags().any(|tag| tag.id == id);
+        let flow = state.flows.iter_mut().find(own);
         if let Some(flow) = flow.filter(|flow| flow.token.is_none()) {
             flow.token = Some(mark.number);
             drop(state);
@@ -111,6 +113,26 @@ impl Shared {
 pub(crate) struct ClientTest {
     shared: Arc<Shared>,
     thread: JoinHandle<()>,
+}
+
+/// Takes flows of a test that the server opens.
+#[derive(Clone, Debug)]
+pub(crate) struct TestFlows {
+    shared: Arc<Shared>,
+}
+
+impl TestFlows {
+    /// The server's data begins to arrive.
+    pub(crate) fn receives(&self, tag: FlowTag, local: SocketAddr, peer: SocketAddr) {
+        self.shared.add(OwnFlow {
+            token: None,
+            sends: None,
+            receives: Some(tag),
+            local,
+            peer,
+            congestion: None,
+        });
+    }
 }
 
 /// What a flow says of the server's answers.
@@ -189,30 +211,20 @@ impl ClientTest {
         }
     }
 
-    /// A flow is about to say its mark, in these directions.
-    pub(crate) fn flow(
-        &self,
-        id: FlowId,
-        local: SocketAddr,
-        peer: SocketAddr,
-        directions: &[bool],
-    ) -> FlowAnswers {
-        for reversed in directions {
-            self.shared.following.add(FlowTag {
-                id,
-                reversed: *reversed,
-            });
-        }
-        self.shared.lock().flows.push(OwnFlow {
-            id,
-            local,
-            peer,
-            token: None,
-        });
+    /// The flow with this number is about to say its mark.
+    pub(crate) fn flow(&self, id: FlowId, flow: OwnFlow) -> FlowAnswers {
+        self.shared.add(flow);
         FlowAnswers {
             shared: Arc::clone(&self.shared),
             id,
             socket: None,
+        }
+    }
+
+    /// Takes flows that the server opens.
+    pub(crate) fn flows(&self) -> TestFlows {
+        TestFlows {
+            shared: Arc::clone(&self.shared),
         }
     }
 
@@ -264,7 +276,12 @@ struct Session {
     watched: Vec<(FlowId, Option<Watched>)>,
     link: Link,
     clocks: ClockLine,
+    /// The server, when it has welcomed this client.
+    server: Option<Program>,
+    /// Its last counters.
+    progress: Progress,
     results: Option<Box<Results>>,
+    before: Reading,
     began: WallTime,
     ended: Option<WallTime>,
     /// The server was told that the test ends early.
@@ -279,7 +296,10 @@ impl Session {
             watched: Vec::new(),
             link: Link::None,
             clocks: ClockLine::new(),
+            server: None,
+            progress: Progress::default(),
             results: None,
+            before: Reading::now(&context),
             began: context.wall(),
             ended: None,
             stopped: false,
@@ -415,8 +435,15 @@ impl Session {
                 self.stopped = true;
                 control.stop("the client was interrupted");
             }
-            if let Some(end) = ended {
-                control.finish(end == TrafficEnd::Interrupted, now);
+            if let Some(end) = ended
+                && !control.is_finished()
+            {
+                // The totals of all flows are on their way to the reporter.
+                self.context.reporter.flush();
+                let flows = self.shared.lock().flows.clone();
+                let around = Reading::now(&self.context).since(&self.before);
+                let own = own_results::results(&flows, &self.shared.following, &around);
+                control.finish(end == TrafficEnd::Interrupted, &own, now);
             }
         }
     }
@@ -435,7 +462,12 @@ impl Session {
         }
         let now = self.context.now();
         Link::Open {
-            control: Box::new(ClientControl::new(self.shared.number, token, now)),
+            control: Box::new(ClientControl::new(
+                self.shared.number,
+                token,
+                super::own_program(),
+                now,
+            )),
             conn,
             unsent: Vec::new(),
         }
@@ -493,18 +525,14 @@ impl Session {
         while let Some(step) = control.step() {
             match step {
                 ClientStep::Found(program) => {
-                    let found = Event::OtherEndFound(shown(program));
+                    self.server = Some(program.clone());
+                    let found = Event::OtherEndFound(far_side::shown(program));
                     self.context.reporter.event(found);
                 }
                 ClientStep::Progress(progress) => {
-                    self.context
-                        .reporter
-                        .event(Event::OtherProgress(OtherProgress {
-                            elapsed: Duration::from_nanos(progress.elapsed),
-                            bytes: progress.bytes,
-                            datagrams: progress.datagrams,
-                            flows: progress.flows,
-                        }));
+                    let told = so_far(&self.progress, &progress);
+                    self.progress = progress;
+                    self.context.reporter.event(Event::OtherProgress(told));
                 }
                 ClientStep::Exchange(exchange) => self.clocks.observe(&exchange),
                 ClientStep::Results(results) => self.results = Some(results),
@@ -544,7 +572,8 @@ impl Session {
         let Some(results) = &self.results else {
             return;
         };
-        let other = far_side::other_end(results, &flows);
+        let program = self.server.clone().map(far_side::shown);
+        let other = far_side::other_end(results, &flows, program);
         let delays = clock.map_or_else(Vec::new, |clock| {
             far_side::one_way_delays(&other, &self.shared.following.totals(), clock)
         });
@@ -561,11 +590,17 @@ impl Session {
     }
 }
 
-fn shown(program: Program) -> OtherProgram {
-    OtherProgram {
-        program: program.program,
-        version: program.version,
-        system: program.system,
+/// The server's counters, with its processor use since the ones before.
+fn so_far(before: &Progress, now: &Progress) -> OtherProgress {
+    let elapsed = now.elapsed.saturating_sub(before.elapsed);
+    let processor = now.processor.saturating_sub(before.processor);
+    OtherProgress {
+        elapsed: Duration::from_nanos(now.elapsed),
+        bytes: now.bytes,
+        datagrams: now.datagrams,
+        flows: now.flows,
+        cpu_percent: (elapsed > 0 && processor > 0)
+            .then(|| processor as f64 / elapsed as f64 * 100.0),
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::ClockExchange;
-use tapeline_wire::native::{Hello, Message, PREAMBLE, Program, Progress, Results, VERSIONS};
+use tapeline_wire::native::{
+    Hello, MOST_FROM_CLIENT, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
+};
 
 use super::clock_requests::ClockRequests;
 use super::inbox::Inbox;
@@ -64,6 +66,8 @@ pub(super) struct ClientControl {
     requests: ClockRequests,
     /// The traffic has ended; Finished follows as soon as it can be said.
     finished: Option<Ending>,
+    /// This end's results, until they are said.
+    own: Option<String>,
     heard: MonoTime,
 }
 
@@ -74,8 +78,8 @@ enum Ending {
 }
 
 impl ClientControl {
-    /// The connection is there.
-    pub(super) fn new(test: NonZeroU32, token: NonZeroU32, now: MonoTime) -> Self {
+    /// The connection is there; `own` is this client.
+    pub(super) fn new(test: NonZeroU32, token: NonZeroU32, own: Program, now: MonoTime) -> Self {
         let mut out = PREAMBLE.to_vec();
         Message::Hello(Hello {
             test,
@@ -84,6 +88,7 @@ impl ClientControl {
             highest: *VERSIONS.end(),
         })
         .encode(&mut out);
+        Message::About(own).encode(&mut out);
         Self {
             inbox: Inbox::of_client(),
             out,
@@ -91,6 +96,7 @@ impl ClientControl {
             state: State::Greeting(now + GREETING),
             requests: ClockRequests::new(now, u64::from(token.get())),
             finished: None,
+            own: None,
             heard: now,
         }
     }
@@ -115,16 +121,22 @@ impl ClientControl {
         }
     }
 
-    /// The client's flows have ended; `hurried` when the user has interrupted them.
-    pub(super) fn finish(&mut self, hurried: bool, now: MonoTime) {
+    /// The client's flows have ended, with these results; `hurried` when the user has interrupted them.
+    pub(super) fn finish(&mut self, hurried: bool, results: &Results, now: MonoTime) {
         if self.finished.is_none() {
             self.finished = Some(if hurried {
                 Ending::Hurried
             } else {
                 Ending::InOrder
             });
+            self.own = Some(results.to_json_within(MOST_FROM_CLIENT));
             self.say_finished(now);
         }
+    }
+
+    /// Whether it is known that the client's flows have ended.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished.is_some()
     }
 
     /// The test ends before its time.
@@ -237,6 +249,9 @@ impl ClientControl {
 
     fn say_finished(&mut self, now: MonoTime) {
         if let (Some(ending), State::Running) = (self.finished, self.state) {
+            if let Some(own) = self.own.take() {
+                Message::Results(own).encode(&mut self.out);
+            }
             Message::Finished.encode(&mut self.out);
             let limit = match ending {
                 Ending::InOrder => RESULTS,

@@ -2,31 +2,45 @@
 
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, WallTime};
+use tapeline_base::WallTime;
 use tapeline_report::{
     ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, Measure, OneWayDelay,
-    OtherEnd, OtherFlow, OtherLimits, OtherWarning, Phase, Row, Span, Subject, TcpReceive, TcpSend,
-    TcpState, UdpReceive, UdpSend,
+    OtherEnd, OtherFlow, OtherLimits, OtherProgram, OtherWarning, Phase, Row, Span, Subject,
+    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     ClockFit, DelayCounts, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence,
     StreamTimes,
 };
-use tapeline_wire::native::{FlowResult, LimitsResult, Results, TransitResult, Way};
+use tapeline_wire::native::{FlowResult, LimitsResult, Program, Results, TransitResult, Way};
 
-use super::client::OwnFlow;
+use super::own_flow::{OwnFlow, find};
 
-/// The other end's results, each flow by this end's number.
-pub(super) fn other_end(results: &Results, own: &[OwnFlow]) -> OtherEnd {
+/// A program at the other end.
+pub(super) fn shown(program: Program) -> OtherProgram {
+    OtherProgram {
+        program: program.program,
+        version: program.version,
+        system: program.system,
+    }
+}
+
+/// The other end's results, each flow by this end's number; and who the other end is.
+pub(super) fn other_end(
+    results: &Results,
+    own: &[OwnFlow],
+    program: Option<OtherProgram>,
+) -> OtherEnd {
     let flows = results.flows.iter().filter_map(|flow| {
-        let known = counterpart(flow, own)?;
         Some(OtherFlow {
-            total: total(flow, known),
+            total: total(flow, find(flow, own)?)?,
             limits: limits(flow),
             evidence: flow.limits.as_ref().map(|told| evidence(flow, told)),
         })
     });
     OtherEnd {
+        program,
+        seconds: results.seconds,
         cpu: results.cpu_percent.map(|total| {
             let user = results.cpu_user_percent.unwrap_or(0.0);
             CpuUse {
@@ -53,29 +67,8 @@ pub(super) fn other_end(results: &Results, own: &[OwnFlow]) -> OtherEnd {
     }
 }
 
-/// The flow that the other end speaks of: by its token, or by its ports where no answer came on it
-/// (a translation of addresses may have changed those).
-fn counterpart<'a>(flow: &FlowResult, own: &'a [OwnFlow]) -> Option<&'a OwnFlow> {
-    let by_token = own
-        .iter()
-        .find(|one| one.token.is_some_and(|token| token.get() == flow.token));
-    by_token.or_else(|| {
-        own.iter().find(|one| {
-            one.token.is_none()
-                && (one.peer.port(), one.local.port()) == (flow.local_port, flow.remote_port)
-        })
-    })
-}
-
-/// What the other end sends is the reversed direction here.
-fn tag(flow: &FlowResult, own: &OwnFlow) -> FlowTag {
-    FlowTag {
-        id: own.id,
-        reversed: flow.direction == Way::Send,
-    }
-}
-
-fn total(flow: &FlowResult, own: &OwnFlow) -> Row {
+fn total(flow: &FlowResult, own: &OwnFlow) -> Option<Row> {
+    let tag = own.counterpart(flow.direction)?;
     let span = Span {
         start: Duration::ZERO,
         end: Duration::try_from_secs_f64(flow.seconds).unwrap_or_default(),
@@ -112,8 +105,8 @@ fn total(flow: &FlowResult, own: &OwnFlow) -> Row {
             })
         }
     };
-    Row {
-        subject: Subject::Flow(tag(flow, own)),
+    Some(Row {
+        subject: Subject::Flow(tag),
         phase: Phase::Total,
         span,
         ended: WallTime::default(),
@@ -125,7 +118,7 @@ fn total(flow: &FlowResult, own: &OwnFlow) -> Row {
         }),
         trip_times: false,
         measure,
-    }
+    })
 }
 
 fn limits(flow: &FlowResult) -> OtherLimits {
@@ -156,7 +149,7 @@ fn evidence(flow: &FlowResult, told: &LimitsResult) -> FlowEvidence {
     match flow.direction {
         Way::Send => FlowEvidence::Sender(SenderEvidence {
             host,
-            micros: (flow.seconds * 1e6) as u64,
+            micros: (flow.seconds * 1e6).round() as u64,
             rate: told
                 .rate_asked
                 .zip(told.rate_reached)

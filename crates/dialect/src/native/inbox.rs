@@ -1,6 +1,6 @@
 //! Bytes of a control connection, cut into messages.
 
-use tapeline_wire::native::{DecodeError, FRAME_HEADER, MAX_BODY, Message};
+use tapeline_wire::native::{DecodeError, FRAME_HEADER, MAX_BODY, MOST_FROM_CLIENT, Message};
 
 /// Collects what arrives until a message is whole. Never holds more than one message and one read.
 #[derive(Debug)]
@@ -19,12 +19,17 @@ impl Inbox {
         }
     }
 
-    /// For a server: nothing that a client says is long.
+    /// For a server: nothing that a client says is long before it was welcomed.
     pub(super) fn of_server() -> Self {
         Self {
             bytes: Vec::new(),
             most: 16 << 10,
         }
+    }
+
+    /// The client was welcomed: its results may be longer.
+    pub(super) fn welcomed(&mut self) {
+        self.most = MOST_FROM_CLIENT;
     }
 
     /// Takes received bytes.
@@ -68,7 +73,7 @@ mod tests {
         let mut bytes = Vec::new();
         Message::Finished.encode(&mut bytes);
         // A kind that may be skipped.
-        bytes.extend_from_slice(&[64, 0, 0, 2, 1, 2]);
+        bytes.extend_from_slice(&[70, 0, 0, 2, 1, 2]);
         Message::Stop("why".to_owned()).encode(&mut bytes);
         let mut inbox = Inbox::of_server();
         let mut messages = Vec::new();
@@ -83,7 +88,17 @@ mod tests {
     #[test]
     fn a_server_takes_nothing_long() {
         let mut inbox = Inbox::of_server();
-        inbox.push(&[64, 1, 0, 0]);
+        inbox.push(&[70, 1, 0, 0]);
+        assert!(inbox.next().is_err());
+        let mut inbox = Inbox::of_server();
+        inbox.welcomed();
+        inbox.push(&[8, 1, 0, 0]);
+        assert_eq!(inbox.next(), Ok(None));
+        inbox.push(&[0; 1 << 16]);
+        assert!(inbox.next().is_ok());
+        let mut inbox = Inbox::of_server();
+        inbox.welcomed();
+        inbox.push(&[8, 4, 0, 1]);
         assert!(inbox.next().is_err());
         let mut inbox = Inbox::of_client();
         inbox.push(&[8, 1, 0, 0]);

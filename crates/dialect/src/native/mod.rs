@@ -10,7 +10,8 @@
 //! ```
 //!
 //! `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results` and `far_side` do no
-//! IO; `client`, `answer_first` and `server` bind them to sockets and threads.
+//! IO; `client`, `answer_first` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
+//! name it, `reading` what a process and its host came to.
 
 mod answer_first;
 mod client;
@@ -18,7 +19,9 @@ mod client_control;
 mod clock_requests;
 mod far_side;
 mod inbox;
+mod own_flow;
 mod own_results;
+mod reading;
 mod server;
 mod server_control;
 #[cfg(test)]
@@ -26,12 +29,24 @@ mod simulation;
 mod tests;
 
 pub(crate) use answer_first::AnswerFirst;
-pub(crate) use client::{ClientTest, FlowAnswers, TrafficEnd};
-pub(crate) use server::{ControlService, Joined};
-pub(crate) use tests::FlowFacts;
+pub(crate) use client::{ClientTest, FlowAnswers, TestFlows, TrafficEnd};
+pub(crate) use own_flow::OwnFlow;
+pub(crate) use server::{ControlService, Joined, Membership};
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
+
+use tapeline_sys::HostFacts;
+use tapeline_wire::native::Program;
+
+/// This program, as the other end is told.
+fn own_program() -> Program {
+    Program {
+        program: "tapeline".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        system: HostFacts::gather().system,
+    }
+}
 
 /// A number that a peer cannot guess.
 fn draw() -> NonZeroU32 {

@@ -1,32 +1,39 @@
 //! What this end counted, as the other end is told.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use tapeline_report::{FlowEvidence, HostDrops, Measure, Row, Subject};
+use tapeline_report::{FlowEvidence, Measure, Row, Subject};
 use tapeline_stats::{DelayCounts, HostEvidence, Moments};
 use tapeline_wire::native::{
     FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult, Way,
 };
 
-use super::tests::KnownFlow;
+use super::own_flow::OwnFlow;
+use super::reading::Surroundings;
+use crate::reporter::Following;
 
 /// Delays that are told apart in all flows of a test: what a client reads in an instant.
 const MOST_OF_ALL: usize = 8192;
 
-/// What happened to the process and its host while a test ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Surroundings {
-    /// How long that was.
-    pub(super) time: Duration,
-    /// Processor time of the process.
-    pub(super) cpu: tapeline_sys::CpuTime,
-    pub(super) drops: HostDrops,
-    pub(super) clock_adjustment_ns: i64,
+/// The results of a test with these flows, which were followed.
+pub(super) fn results(flows: &[OwnFlow], following: &Following, around: &Surroundings) -> Results {
+    let totals = following.totals().into_iter();
+    let totals: Vec<_> = totals
+        .map(|total| {
+            let evidence = match total.subject {
+                Subject::Flow(tag) => following.evidence(tag),
+                _ => None,
+            };
+            (total, evidence)
+        })
+        .collect();
+    of_totals(flows, &totals, around)
 }
 
 /// The results of a test with these flows and totals.
-pub(super) fn results(
-    flows: &[KnownFlow],
+pub(super) fn of_totals(
+    flows: &[OwnFlow],
     totals: &[(Row, Option<FlowEvidence>)],
     around: &Surroundings,
 ) -> Results {
@@ -52,7 +59,7 @@ pub(super) fn results(
 
 /// At most `most` delays are told apart.
 fn flow(
-    flows: &[KnownFlow],
+    flows: &[OwnFlow],
     row: &Row,
     evidence: Option<FlowEvidence>,
     most: usize,
@@ -60,11 +67,13 @@ fn flow(
     let Subject::Flow(tag) = row.subject else {
         return None;
     };
-    let known = flows.iter().find(|flow| flow.tags.contains(&tag))?;
+    let known = flows
+        .iter()
+        .find(|flow| flow.tags().any(|own| own == tag))?;
     let result = FlowResult {
-        token: known.token.get(),
-        local_port: known.facts.local_port,
-        remote_port: known.facts.remote_port,
+        token: known.token.map_or(0, NonZeroU32::get),
+        local_port: known.local.port(),
+        remote_port: known.peer.port(),
         bytes: row.bytes,
         seconds: row.span.length().as_secs_f64(),
         limits: evidence.map(limits),
@@ -75,7 +84,7 @@ fn flow(
         Some(FlowEvidence::Receiver(_)) | None => None,
     };
     let tcp = TcpResult {
-        congestion_control: known.facts.congestion.clone(),
+        congestion_control: known.congestion.clone(),
         ..TcpResult::default()
     };
     Some(match &row.measure {

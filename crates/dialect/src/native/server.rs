@@ -2,22 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, WallTime};
+use tapeline_base::{MonoTime, WallTime};
 use tapeline_engine::Stop;
-use tapeline_report::{HostDrops, Subject};
-use tapeline_sys::{
-    CpuTime, Events, HostCounters, HostFacts, Interest, Poller, TcpConn, Wait, Waker,
-    process_cpu_time,
-};
-use tapeline_wire::native::{Hello, Mark, Program, Progress};
+use tapeline_report::{Event, NoOtherEnd, Notice};
+use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
+use tapeline_wire::native::{Hello, Mark, Program, Progress, Results};
 
-use super::own_results::{self, Surroundings};
+use super::far_side;
+use super::own_flow::OwnFlow;
+use super::own_results;
+use super::reading::{Reading, Surroundings};
 use super::server_control::{ServerControl, ServerStep};
-use super::tests::{Claim, FlowFacts, Tests};
+use super::tests::{Claim, TestName, Tests};
 use crate::context::{Context, Part, Tally};
 
 const WAKER: u64 = u64::MAX;
@@ -28,6 +27,8 @@ const MOST_UNKNOWN: usize = 64;
 const PROGRESS: Duration = Duration::from_millis(500);
 /// Time for flows that end after the client's Finished.
 const LATE_FLOWS: Duration = Duration::from_secs(4);
+/// Time after the end of the test's flows in which a client says Finished: its verdict waits for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often is looked whether they have.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for the client's last words when the server was told to stop.
@@ -44,6 +45,28 @@ pub(crate) struct Joined {
     pub(crate) answer: Mark,
     /// Ends the test's flows.
     pub(crate) stop: Stop,
+    /// Takes further flows of the test.
+    pub(crate) membership: Membership,
+}
+
+/// A test to which flows can be added that the server opens.
+#[derive(Clone)]
+pub(crate) struct Membership {
+    service: Arc<ControlService>,
+    test: TestName,
+}
+
+impl std::fmt::Debug for Membership {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.test.fmt(f)
+    }
+}
+
+impl Membership {
+    /// Another flow begins; returns what ends it.
+    pub(crate) fn add(&self, flow: OwnFlow) -> Option<Stop> {
+        self.service.lock().tests.add(self.test, flow)
+    }
 }
 
 /// Recognises clients and serves their control connections.
@@ -62,51 +85,13 @@ struct State {
     /// The thread runs.
     running: bool,
     /// Readings at the first flow of each test that may come.
-    readings: HashMap<(std::net::IpAddr, NonZeroU32), Reading>,
+    readings: HashMap<TestName, Reading>,
 }
 
 struct Arrived {
     conn: TcpConn,
     peer: SocketAddr,
     part: Part,
-}
-
-/// Counters of the process and its host, and both clocks.
-#[derive(Clone, Copy, Debug)]
-struct Reading {
-    at: MonoTime,
-    wall: WallTime,
-    cpu: CpuTime,
-    host: HostCounters,
-}
-
-impl Reading {
-    fn now(context: &Context) -> Self {
-        Self {
-            at: context.now(),
-            wall: context.wall(),
-            cpu: process_cpu_time(),
-            host: HostCounters::read(),
-        }
-    }
-
-    fn since(&self, earlier: &Self) -> Surroundings {
-        let time = self.at.since(earlier.at);
-        let host = self.host.since(&earlier.host);
-        let passed = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
-        Surroundings {
-            time,
-            cpu: CpuTime {
-                user: self.cpu.user.saturating_sub(earlier.cpu.user),
-                system: self.cpu.system.saturating_sub(earlier.cpu.system),
-            },
-            drops: HostDrops {
-                udp_receive: host.udp_receive_buffer_errors,
-                softnet: host.softnet_drops,
-            },
-            clock_adjustment_ns: self.wall.nanos_since(earlier.wall) - passed,
-        }
-    }
 }
 
 impl ControlService {
@@ -123,38 +108,41 @@ impl ControlService {
         }))
     }
 
-    /// A marked flow begins, as these directions.
-    pub(crate) fn join(
-        &self,
-        peer: SocketAddr,
-        mark: Mark,
-        tags: &[FlowTag],
-        facts: FlowFacts,
-    ) -> Option<Joined> {
+    /// A marked flow begins; it has no token so far.
+    pub(crate) fn join(self: &Arc<Self>, mark: Mark, flow: OwnFlow) -> Option<Joined> {
         let context = &self.context;
-        let client = peer.ip();
+        let test = TestName {
+            client: flow.peer.ip(),
+            number: mark.number,
+        };
         let mut begun = false;
         let begin = || {
             begun = true;
             (context.reporter.follow(), context.stop().child())
         };
         let mut state = self.lock();
-        let joined = state
-            .tests
-            .join((client, mark.number), tags, facts, context.now(), begin)?;
+        let joined = state.tests.join(test, flow, context.now(), begin)?;
         if begun {
             let State {
                 tests, readings, ..
             } = &mut *state;
-            readings.retain(|(client, number), _| tests.knows(*client, *number));
-            readings.insert((client, mark.number), Reading::now(context));
+            readings.retain(|test, _| tests.knows(*test));
+            readings.insert(test, Reading::now(context));
         }
         let (token, stop) = joined;
         let answer = Mark {
             version: mark.common_version(),
             number: token,
         };
-        Some(Joined { answer, stop })
+        let membership = Membership {
+            service: Arc::clone(self),
+            test,
+        };
+        Some(Joined {
+            answer,
+            stop,
+            membership,
+        })
     }
 
     /// Until when a client may come that this server has answered.
@@ -211,7 +199,7 @@ impl ControlService {
             let wait = thread.wait();
             if thread.poller.wait(&mut events, wait).is_err() {
                 self.lock().running = false;
-                return;
+                return thread.remove_all();
             }
             self.waker.drain();
             for event in events.iter() {
@@ -242,12 +230,29 @@ struct Connection {
     peer: SocketAddr,
     control: ServerControl,
     claim: Option<Claim>,
+    /// The client, and how much is known of its view.
+    client: Client,
     /// The client is through; its flows have until then.
     finished: Option<MonoTime>,
     next_progress: MonoTime,
     unsent: Vec<u8>,
     closed: bool,
     part: Part,
+}
+
+/// The client's view of its test, which the server's report waits for.
+enum Client {
+    /// Nothing says that it will come.
+    Mute,
+    /// It will come, but for clients that vanish.
+    Awaited {
+        program: Program,
+        results: Option<Box<Results>>,
+        /// The test's flows were first seen to have ended.
+        alone: Option<MonoTime>,
+    },
+    /// It is told, or given up.
+    Told,
 }
 
 impl<'a> Thread<'a> {
@@ -287,6 +292,7 @@ impl<'a> Thread<'a> {
             peer: arrived.peer,
             control: ServerControl::new(now),
             claim: None,
+            client: Client::Mute,
             finished: None,
             next_progress: now + PROGRESS,
             unsent: Vec::new(),
@@ -361,6 +367,12 @@ impl<'a> Thread<'a> {
         }
     }
 
+    fn remove_all(&mut self) {
+        while let Some((token, _)) = self.connections.first_key_value() {
+            self.remove(*token);
+        }
+    }
+
     fn remove(&mut self, token: u64) {
         if let Some(one) = self.connections.remove(&token) {
             let _ = self.poller.deregister(&one.conn);
@@ -403,54 +415,113 @@ impl ControlService {
     fn obey(&self, one: &mut Connection, step: ServerStep, now: MonoTime) {
         match step {
             ServerStep::Hello(hello) => self.answer(one, hello, now),
+            ServerStep::About(program) => self.await_client(one, program),
+            ServerStep::Results(own) => {
+                if let Client::Awaited { results, .. } = &mut one.client {
+                    *results = Some(own);
+                }
+            }
             ServerStep::Finished => one.finished = Some(now + LATE_FLOWS),
-            ServerStep::Stop(_) => {
+            ServerStep::Stop(why) => {
                 if let Some(claim) = &one.claim {
                     claim.stop.raise();
+                    let words = format!("{}: the client ended the test: {why}", one.peer);
+                    self.context.notice(Notice::Text(words));
                 }
             }
         }
     }
 
     fn answer(&self, one: &mut Connection, hello: Hello, now: MonoTime) {
-        let client = one.peer.ip();
-        let claimed = self
-            .lock()
-            .tests
-            .claim(client, hello.test, hello.token, now);
+        let test = TestName {
+            client: one.peer.ip(),
+            number: hello.test,
+        };
+        let claimed = self.lock().tests.claim(test, hello.token, now);
         match claimed {
             Ok(claim) => {
                 one.claim = Some(claim);
-                one.control.welcome(Program {
-                    program: "tapeline".to_owned(),
-                    version: env!("CARGO_PKG_VERSION").to_owned(),
-                    system: HostFacts::gather().system,
-                });
+                one.control.welcome(super::own_program());
             }
             Err(why) => one.control.refuse(why),
+        }
+    }
+
+    /// A client that says who it is will tell what it counted.
+    fn await_client(&self, one: &mut Connection, program: Program) {
+        if let (Client::Mute, Some(_)) = (&one.client, &one.claim) {
+            let found = Event::OtherEndFound(far_side::shown(program.clone()));
+            self.context.reporter.event(found);
+            one.client = Client::Awaited {
+                program,
+                results: None,
+                alone: None,
+            };
+        }
+    }
+
+    /// Tells what the client counted, when all is there; or that it is missing.
+    fn tell_client(&self, one: &mut Connection, missing: &str) {
+        let Client::Awaited {
+            program, results, ..
+        } = std::mem::replace(&mut one.client, Client::Told)
+        else {
+            return;
+        };
+        let event = match (results, &one.claim) {
+            (Some(results), Some(claim)) => {
+                let flows = self.lock().tests.flows(claim);
+                let program = Some(far_side::shown(program));
+                let end = far_side::other_end(&results, &flows, program);
+                Event::OtherEnd(Box::new(end))
+            }
+            _ => Event::NoOtherEnd(NoOtherEnd::Broken(missing.to_owned())),
+        };
+        self.context.reporter.event(event);
+    }
+
+    /// Gives up a client whose flows have ended some time ago.
+    fn watch_client(&self, one: &mut Connection, now: MonoTime) {
+        let (Client::Awaited { alone, .. }, Some(claim)) = (&mut one.client, &one.claim) else {
+            return;
+        };
+        if one.finished.is_some() || !claim.following.is_complete() {
+            *alone = None;
+            return;
+        }
+        let since = *alone.get_or_insert(now);
+        if now.since(since) >= PATIENCE {
+            self.tell_client(one, "the client is silent");
         }
     }
 
     /// Deadlines, running counters, results.
     fn advance(&self, one: &mut Connection, now: MonoTime) {
         one.control.tick(now);
-        let Some(claim) = &one.claim else { return };
+        self.watch_client(one, now);
+        let Some(claim) = one.claim.clone() else {
+            return;
+        };
         match one.finished {
             None if now >= one.next_progress => {
                 one.next_progress = now + PROGRESS;
                 let so_far = claim.following.so_far();
                 let since = so_far.since.unwrap_or(now);
+                let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+                let before = self.lock().readings.get(&claim.test).copied();
                 one.control.progress(Progress {
-                    elapsed: u64::try_from(now.since(since).as_nanos()).unwrap_or(u64::MAX),
+                    elapsed: nanos(now.since(since)),
                     bytes: so_far.bytes,
                     datagrams: so_far.datagrams,
                     flows: so_far.running,
+                    processor: before.map_or(0, |before| nanos(before.processor())),
                 });
             }
             Some(until) if now >= until || claim.following.is_complete() => {
-                one.control.results(self.results(claim));
+                one.control.results(self.results(&claim));
                 one.finished = None;
                 one.next_progress = MonoTime::FAR;
+                self.tell_client(one, "the client told no results");
             }
             _ => {}
         }
@@ -458,31 +529,20 @@ impl ControlService {
 
     fn results(&self, claim: &Claim) -> String {
         let state = self.lock();
-        let before = state.readings.get(&(claim.client, claim.number)).copied();
+        let before = state.readings.get(&claim.test).copied();
         let flows = state.tests.flows(claim);
         drop(state);
         let reading = Reading::now(&self.context);
         let around = before.map_or_else(Surroundings::default, |before| reading.since(&before));
-        let totals: Vec<_> = claim
-            .following
-            .totals()
-            .into_iter()
-            .map(|total| {
-                let evidence = match total.subject {
-                    Subject::Flow(tag) => claim.following.evidence(tag),
-                    _ => None,
-                };
-                (total, evidence)
-            })
-            .collect();
-        own_results::results(&flows, &totals, &around).to_json()
+        own_results::results(&flows, &claim.following, &around).to_json()
     }
 
-    fn close(&self, one: Connection) {
+    fn close(&self, mut one: Connection) {
+        self.tell_client(&mut one, "the client closed it");
         let mut state = self.lock();
         if let Some(claim) = &one.claim {
             state.tests.release(claim);
-            state.readings.remove(&(claim.client, claim.number));
+            state.readings.remove(&claim.test);
         }
         drop(state);
         one.part.end(false);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
-use tapeline_wire::native::{ClockReply, Hello, Message, Program, Progress, VERSIONS};
+use tapeline_wire::native::{ClockReply, Hello, Message, Program, Progress, Results, VERSIONS};
 
 use super::clock_requests::nanos;
 use super::inbox::Inbox;
@@ -19,10 +19,14 @@ const MOST_A_SECOND: u32 = 1_000;
 const MOST_UNREAD: usize = 64 << 10;
 
 /// What the driver is to do or know.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum ServerStep {
     /// Whose test it is: to be welcomed or refused.
     Hello(Hello),
+    /// Who the client is; its results will come too.
+    About(Program),
+    /// What the client counted.
+    Results(Box<Results>),
     /// The client's flows have ended; it waits for the results.
     Finished,
     /// The client ends the test before its time, and why.
@@ -51,6 +55,8 @@ pub(super) struct ServerControl {
     heard: MonoTime,
     /// The running second and the messages in it.
     second: (MonoTime, u32),
+    /// The client has said who it is.
+    introduced: bool,
     finished: bool,
     /// The results are out.
     told: bool,
@@ -67,6 +73,7 @@ impl ServerControl {
             state: State::New(now + GREETING),
             heard: now,
             second: (now, 0),
+            introduced: false,
             finished: false,
             told: false,
         }
@@ -92,6 +99,7 @@ impl ServerControl {
             let version = hello.highest.min(*VERSIONS.end());
             Message::Welcome { version, server }.encode(&mut self.out);
             self.state = State::Open;
+            self.inbox.welcomed();
         }
     }
 
@@ -192,8 +200,18 @@ impl ServerControl {
             }
             (Message::Stop(why), State::Open) => self.steps.push_back(ServerStep::Stop(why)),
             (Message::Goodbye | Message::Error(_), _) => self.state = State::Over,
-            // Told for the server's own report, which has no place for it yet.
-            (Message::Progress(_) | Message::Results(_), State::Open) => {}
+            (Message::About(client), State::Asked(_) | State::Open) if !self.introduced => {
+                self.introduced = true;
+                self.steps.push_back(ServerStep::About(client));
+            }
+            (Message::Results(object), State::Open) if !self.finished => {
+                match Results::parse(&object) {
+                    Ok(results) => self.steps.push_back(ServerStep::Results(Box::new(results))),
+                    Err(why) => self.fail(&format!("results that cannot be read: {why}")),
+                }
+            }
+            // A server's report has no place for a client's.
+            (Message::Progress(_), State::Open) => {}
             _ => self.fail("a message out of turn"),
         }
     }

@@ -9,12 +9,12 @@ use tapeline_sim::{Cut, Random, Side, StreamLink, StreamProfile, StreamRead};
 use tapeline_stats::{ClockLine, DelayCounts, Moments};
 use tapeline_wire::native::{PREAMBLE, Program, Progress, Results};
 
-use super::client::OwnFlow;
 use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
-use super::own_results::{Surroundings, results};
+use super::own_flow::OwnFlow;
+use super::own_results::of_totals;
+use super::reading::Surroundings;
 use super::server_control::{ServerControl, ServerStep};
-use super::tests::{FlowFacts, KnownFlow};
 
 const TEST: NonZeroU32 = NonZeroU32::new(77).unwrap();
 const TOKEN: NonZeroU32 = NonZeroU32::new(99).unwrap();
@@ -41,6 +41,22 @@ impl OtherClock {
 
 fn client_wall(now: MonoTime) -> WallTime {
     WallTime::from_nanos(EPOCH + now.as_nanos() as i64)
+}
+
+fn own_program() -> Program {
+    Program {
+        program: "tapeline".to_owned(),
+        version: "1.2.3".to_owned(),
+        system: "a system".to_owned(),
+    }
+}
+
+/// What the client counted.
+fn client_results() -> Results {
+    Results {
+        seconds: Some(10.5),
+        ..Results::default()
+    }
 }
 
 /// What the server does.
@@ -93,7 +109,7 @@ impl Run {
     /// Moves from event to event until both ends are through, or for two minutes.
     fn play(mut self) -> Outcome {
         let mut now = MonoTime::ZERO;
-        let mut client = ClientControl::new(TEST, TOKEN, now);
+        let mut client = ClientControl::new(TEST, TOKEN, own_program(), now);
         let mut server = ServerControl::new(now);
         let mut outcome = Outcome::default();
         let mut preamble = PREAMBLE.len();
@@ -102,7 +118,7 @@ impl Run {
         while now < at(120_000) {
             self.read(&mut client, &mut server, &mut preamble, now);
             if now >= self.end {
-                client.finish(false, now);
+                client.finish(false, &client_results(), now);
             }
             if self.stop.take_if(|due| now >= *due).is_some() {
                 client.stop("enough");
@@ -187,7 +203,7 @@ impl Run {
                 }
                 (ServerStep::Finished, Habit::Forgetful) => {}
                 (ServerStep::Finished, _) => server.results(self.results.to_json()),
-                (ServerStep::Stop(_), _) => {}
+                (ServerStep::Stop(_) | ServerStep::About(_) | ServerStep::Results(_), _) => {}
             }
             outcome.server_steps.push(step);
         }
@@ -196,7 +212,7 @@ impl Run {
                 outcome.clocks.observe(exchange);
             }
             if let ClientStep::Stop(_) = &step {
-                client.finish(false, now);
+                client.finish(false, &client_results(), now);
             }
             outcome.steps.push(step);
         }
@@ -251,6 +267,15 @@ fn a_test_ends_with_results_and_many_exchanges_however_the_bytes_are_cut() {
             outcome.over
         );
         assert!(outcome.server_over);
+        // The client says who it is, and what it counted before it is through.
+        let results = ServerStep::Results(Box::new(client_results()));
+        let said = &outcome.server_steps[1..];
+        let expected = [
+            ServerStep::About(own_program()),
+            results,
+            ServerStep::Finished,
+        ];
+        assert_eq!(said, expected);
     }
 }
 
@@ -389,31 +414,35 @@ fn measure(seed: u64) -> (OneWayDelay, Truth) {
             ..UdpReceive::default()
         }),
     };
-    let known = KnownFlow {
-        tags: vec![tag],
-        token: TOKEN,
-        facts: FlowFacts {
-            local_port: 5001,
-            remote_port: 1,
-            congestion: None,
-        },
+    let address = std::net::SocketAddr::from(([10, 0, 0, 1], 5001));
+    let known = OwnFlow {
+        token: Some(TOKEN),
+        sends: None,
+        receives: Some(tag),
+        local: address,
+        peer: address,
+        congestion: None,
     };
     let mut run = Run::new(seed, path(20, 2));
     run.clock = clock;
-    run.results = results(&[known], &[(total, None)], &Surroundings::default());
+    run.results = of_totals(&[known], &[(total, None)], &Surroundings::default());
     let outcome = run.play();
     let told = outcome.steps.iter().find_map(|step| match step {
         ClientStep::Results(results) => Some(results),
         _ => None,
     });
-    let address = std::net::SocketAddr::from(([10, 0, 0, 1], 5001));
     let own = OwnFlow {
-        id: FlowId(1),
+        token: Some(TOKEN),
+        sends: Some(FlowTag {
+            id: FlowId(1),
+            reversed: false,
+        }),
+        receives: None,
         local: address,
         peer: address,
-        token: Some(TOKEN),
+        congestion: None,
     };
-    let other = far_side::other_end(told.expect("results"), &[own]);
+    let other = far_side::other_end(told.expect("results"), &[own], None);
     let fit = outcome.clocks.fit().expect("an estimate");
     let estimate = far_side::estimate(&fit, client_wall(MonoTime::ZERO), client_wall(at(10_000)));
     let delays = far_side::one_way_delays(&other, &[], estimate);

@@ -5,9 +5,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime};
+use tapeline_base::MonoTime;
 use tapeline_engine::Stop;
 
+use super::own_flow::OwnFlow;
 use crate::reporter::Following;
 
 /// Tests at a time; further ones run without a control connection.
@@ -19,31 +20,18 @@ const KEPT: Duration = Duration::from_secs(10);
 /// Time within which a client opens the control connection, or does not come.
 const EXPECTED: Duration = Duration::from_secs(2);
 
-/// What a server's flow is known by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FlowFacts {
-    /// Own port.
-    pub(crate) local_port: u16,
-    /// The client's.
-    pub(crate) remote_port: u16,
-    /// Congestion control of the connection.
-    pub(crate) congestion: Option<String>,
-}
-
-/// A flow of a test that this server has answered.
-#[derive(Clone, Debug)]
-pub(super) struct KnownFlow {
-    pub(super) tags: Vec<FlowTag>,
-    pub(super) token: NonZeroU32,
-    pub(super) facts: FlowFacts,
+/// What a test is known by: its client's address, and the number in its marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TestName {
+    pub(super) client: IpAddr,
+    pub(super) number: NonZeroU32,
 }
 
 /// A client's test.
 #[derive(Debug)]
 pub(super) struct KnownTest {
-    client: IpAddr,
-    number: NonZeroU32,
-    flows: Vec<KnownFlow>,
+    name: TestName,
+    flows: Vec<OwnFlow>,
     following: Arc<Following>,
     stop: Stop,
     opened: MonoTime,
@@ -55,8 +43,7 @@ pub(super) struct KnownTest {
 /// A test that a control connection is for.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
-    pub(super) client: IpAddr,
-    pub(super) number: NonZeroU32,
+    pub(super) test: TestName,
     pub(super) following: Arc<Following>,
     /// Ends the test's flows.
     pub(super) stop: Stop,
@@ -69,26 +56,23 @@ pub(super) struct Tests {
 }
 
 impl Tests {
-    /// A marked flow begins, as these directions. Returns its token and what ends it; nothing when there
-    /// is no place for another test.
+    /// A marked flow begins, without a token so far. Returns its token and what ends it; nothing when
+    /// there is no place for another test.
     pub(super) fn join(
         &mut self,
-        (client, number): (IpAddr, NonZeroU32),
-        tags: &[FlowTag],
-        facts: FlowFacts,
+        name: TestName,
+        flow: OwnFlow,
         now: MonoTime,
         begin: impl FnOnce() -> (Arc<Following>, Stop),
     ) -> Option<(NonZeroU32, Stop)> {
         self.forget(now);
-        let known = |test: &&mut KnownTest| test.client == client && test.number == number;
-        if !self.knows(client, number) {
+        if !self.knows(name) {
             if self.tests.len() >= MOST_TESTS {
                 return None;
             }
             let (following, stop) = begin();
             self.tests.push(KnownTest {
-                client,
-                number,
+                name,
                 flows: Vec::new(),
                 following,
                 stop,
@@ -97,19 +81,25 @@ impl Tests {
                 claimed: false,
             });
         }
-        let test = self.tests.iter_mut().find(known)?;
-        for tag in tags {
-            test.following.add(*tag);
-        }
         let token = super::draw();
-        if test.flows.len() < MOST_TOKENS {
-            test.flows.push(KnownFlow {
-                tags: tags.to_vec(),
-                token,
-                facts,
-            });
+        let flow = OwnFlow {
+            token: Some(token),
+            ..flow
+        };
+        let stop = self.add(name, flow)?;
+        Some((token, stop))
+    }
+
+    /// Adds a flow to a test that is known; returns what ends it.
+    pub(super) fn add(&mut self, name: TestName, flow: OwnFlow) -> Option<Stop> {
+        let test = self.tests.iter_mut().find(|test| test.name == name)?;
+        for tag in flow.tags() {
+            test.following.add(tag);
         }
-        Some((token, test.stop.clone()))
+        if test.flows.len() < MOST_TOKENS {
+            test.flows.push(flow);
+        }
+        Some(test.stop.clone())
     }
 
     /// Gives a control connection its test.
@@ -118,15 +108,14 @@ impl Tests {
     /// The sentence that says why it gets none.
     pub(super) fn claim(
         &mut self,
-        client: IpAddr,
-        number: NonZeroU32,
+        name: TestName,
         token: NonZeroU32,
         now: MonoTime,
     ) -> Result<Claim, &'static str> {
         self.forget(now);
         let knows = |test: &&mut KnownTest| {
-            let tokens = test.flows.iter().any(|flow| flow.token == token);
-            test.client == client && test.number == number && tokens
+            let tokens = test.flows.iter().any(|flow| flow.token == Some(token));
+            test.name == name && tokens
         };
         // Nothing tells whether it was the address, the test or the token.
         let test = self.tests.iter_mut().find(knows);
@@ -135,30 +124,26 @@ impl Tests {
             return Err("this test has a control connection");
         }
         Ok(Claim {
-            client,
-            number,
+            test: name,
             following: Arc::clone(&test.following),
             stop: test.stop.clone(),
         })
     }
 
     /// Whether this test is known.
-    pub(super) fn knows(&self, client: IpAddr, number: NonZeroU32) -> bool {
-        let same = |test: &KnownTest| test.client == client && test.number == number;
-        self.tests.iter().any(same)
+    pub(super) fn knows(&self, name: TestName) -> bool {
+        self.tests.iter().any(|test| test.name == name)
     }
 
     /// The flows of a claimed test.
-    pub(super) fn flows(&self, claim: &Claim) -> Vec<KnownFlow> {
-        let same = |test: &&KnownTest| test.client == claim.client && test.number == claim.number;
-        let test = self.tests.iter().find(same);
+    pub(super) fn flows(&self, claim: &Claim) -> Vec<OwnFlow> {
+        let test = self.tests.iter().find(|test| test.name == claim.test);
         test.map_or_else(Vec::new, |test| test.flows.clone())
     }
 
     /// The control connection of a test has ended.
     pub(super) fn release(&mut self, claim: &Claim) {
-        let other = |test: &KnownTest| test.client != claim.client || test.number != claim.number;
-        self.tests.retain(other);
+        self.tests.retain(|test| test.name != claim.test);
     }
 
     /// Until when a client that has been answered may still come.
@@ -181,7 +166,9 @@ impl Tests {
 
 #[cfg(test)]
 mod checks {
-    use tapeline_base::FlowId;
+    use std::net::SocketAddr;
+
+    use tapeline_base::{FlowId, FlowTag};
 
     use super::*;
 
@@ -192,23 +179,30 @@ mod checks {
         IpAddr::from([10, 0, 0, last])
     }
 
+    fn name(client: IpAddr, number: NonZeroU32) -> TestName {
+        TestName { client, number }
+    }
+
     fn join(
         tests: &mut Tests,
         from: IpAddr,
         number: NonZeroU32,
         now: MonoTime,
     ) -> Option<NonZeroU32> {
-        let facts = FlowFacts {
-            local_port: 5001,
-            remote_port: 1,
-            congestion: None,
-        };
         let tag = FlowTag {
             id: FlowId(1),
             reversed: false,
         };
+        let flow = OwnFlow {
+            token: None,
+            sends: None,
+            receives: Some(tag),
+            local: SocketAddr::from(([10, 0, 0, 9], 5001)),
+            peer: SocketAddr::new(from, 1),
+            congestion: None,
+        };
         let begin = || (Arc::default(), Stop::new());
-        let joined = tests.join((from, number), &[tag], facts, now, begin);
+        let joined = tests.join(name(from, number), flow, now, begin);
         joined.map(|(token, _)| token)
     }
 
@@ -220,14 +214,14 @@ mod checks {
         let other = join(&mut tests, client(1), NUMBER, now).expect("a token");
         assert_ne!(token, other);
         let wrong = NonZeroU32::new(token.get() ^ 1).unwrap_or(NonZeroU32::MAX);
-        assert!(tests.claim(client(2), NUMBER, token, now).is_err());
-        assert!(tests.claim(client(1), OTHER, token, now).is_err());
-        assert!(tests.claim(client(1), NUMBER, wrong, now).is_err() || wrong == other);
+        let own = name(client(1), NUMBER);
+        let mut refuses = |name, token| tests.claim(name, token, now).is_err();
+        assert!(refuses(name(client(2), NUMBER), token));
+        assert!(refuses(name(client(1), OTHER), token));
+        assert!(refuses(own, wrong) || wrong == other);
         assert!(tests.expects_until().is_some());
-        let claim = tests
-            .claim(client(1), NUMBER, other, now)
-            .expect("the test");
-        assert!(tests.claim(client(1), NUMBER, token, now).is_err());
+        let claim = tests.claim(own, other, now).expect("the test");
+        assert!(tests.claim(own, token, now).is_err());
         assert_eq!(tests.expects_until(), None);
         assert_eq!(tests.flows(&claim).len(), 2);
         tests.release(&claim);

@@ -16,7 +16,7 @@ pub use socket::{AddressSteps, BindPlan, FairQueuePlan, SocketPlan};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tapeline_base::{Bytes, Family, Pace, Tos, Transport};
+use tapeline_base::{Bytes, Family, FlowTag, Pace, Tos, Transport};
 use tapeline_engine::{Precision, Techniques};
 use tapeline_wire::iperf2::PermitKey;
 
@@ -50,6 +50,21 @@ pub enum Arrangement {
         /// Port that the client listens on.
         listen_port: u16,
     },
+}
+
+impl Arrangement {
+    /// What a client's flow sends, and what it receives.
+    pub(crate) fn tags(self, tag: FlowTag) -> (Option<FlowTag>, Option<FlowTag>) {
+        let reversed = FlowTag {
+            reversed: true,
+            ..tag
+        };
+        match self {
+            Self::Forward | Self::Dual { .. } | Self::Tradeoff { .. } => (Some(tag), None),
+            Self::Reverse => (None, Some(reversed)),
+            Self::FullDuplex => (Some(tag), Some(reversed)),
+        }
+    }
 }
 
 /// When a sender stops.

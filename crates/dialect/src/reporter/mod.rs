@@ -4,6 +4,7 @@
 //! One thread per process. Workers and drivers only send it commands; nothing on the
 //! data path waits for it.
 
+mod awaited;
 mod clock_watch;
 mod evidence;
 mod flow;

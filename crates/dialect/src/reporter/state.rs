@@ -9,6 +9,7 @@ use tapeline_base::{Clock, FlowTag, MonoTime, WallTime};
 use tapeline_report::{Event, Notice, Phase, Row};
 use tapeline_sys::{HostCounters, set_timer_slack_minimal};
 
+use super::awaited::AwaitedClients;
 use super::clock_watch::ClockWatch;
 use super::flow::{ActiveFlow, Told};
 use super::following::Followers;
@@ -34,6 +35,10 @@ pub(super) struct State<C> {
     waiting: BTreeMap<u64, MonoTime>,
     /// Decides what limited the flows that have ended.
     jury: Jury,
+    /// Whose results a server's tests wait for.
+    awaited: AwaitedClients,
+    /// Nothing runs, and that was not told yet: a client has not told its results.
+    idle_held: bool,
     /// The host's counters, and when they were read.
     host: Option<(MonoTime, HostCounters)>,
     /// Told what is known of each flow's limits.
@@ -57,6 +62,8 @@ impl<C: Clock> State<C> {
             boundaries: BinaryHeap::new(),
             waiting: BTreeMap::new(),
             jury: Jury::default(),
+            awaited: AwaitedClients::default(),
+            idle_held: false,
             host: None,
             followers: Followers::default(),
             watch: ClockWatch::default(),
@@ -90,9 +97,11 @@ impl<C: Clock> State<C> {
     /// When something is to be told although nobody says anything.
     fn next_due(&self) -> Option<MonoTime> {
         let boundary = self.boundaries.peek().map(|Reverse((due, _))| *due);
+        let awaited = self.awaited.due().filter(|_| self.idle_held);
         boundary
             .into_iter()
             .chain(self.waiting.values().copied())
+            .chain(awaited)
             .min()
     }
 
@@ -100,8 +109,12 @@ impl<C: Clock> State<C> {
         match command {
             Command::Event(event) => {
                 let verdicts = self.jury.hear(&event);
+                self.awaited.hear(&event, self.clock.now());
                 (self.sink)(*event);
                 self.tell_all(verdicts);
+                if self.idle_held {
+                    self.tell_idle();
+                }
             }
             Command::Start(start) => self.start(*start),
             Command::End(tag, end, reply) => {
@@ -129,6 +142,9 @@ impl<C: Clock> State<C> {
         let late = |due: &MonoTime| *due <= now;
         while let Some((&number, _)) = self.waiting.iter().find(|(_, due)| late(due)) {
             self.tell_group(number);
+            self.tell_idle();
+        }
+        if self.idle_held {
             self.tell_idle();
         }
     }
@@ -302,7 +318,12 @@ impl<C: Clock> State<C> {
     }
 
     fn tell_idle(&mut self) {
+        self.idle_held = false;
         if self.flows.is_empty() && self.waiting.is_empty() {
+            if self.awaited.is_anybody(self.clock.now()) {
+                self.idle_held = true;
+                return;
+            }
             let verdicts = self.jury.idle();
             self.tell_all(verdicts);
             (self.sink)(Event::Idle);

@@ -4,6 +4,7 @@
 mod access;
 mod addresses;
 mod connect_only;
+mod evidence;
 mod exchange;
 mod harness;
 mod hostile;

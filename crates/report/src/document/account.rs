@@ -55,7 +55,10 @@ impl Tale {
 
     fn peer(&self, occasion: &Occasion) -> Peer {
         let line = self.lines.first();
-        let version = self.lines.iter().find_map(|line| line.peer_version.clone());
+        let tapeline = self.lines.iter().any(|line| line.peer_is_tapeline);
+        // What tapeline says in iperf's header is what it is compatible with.
+        let headers = self.lines.iter().filter(|line| !line.peer_is_tapeline);
+        let version = headers.filter_map(|line| line.peer_version.clone()).next();
         if let Some((program, version)) = &self.other {
             return Peer {
                 program: Some(program.clone()),
@@ -65,6 +68,8 @@ impl Tale {
         }
         let program = if self.protocol() == Some(Protocol::Iperf3) && line.is_some() {
             Some("iperf3")
+        } else if tapeline {
+            Some("tapeline")
         } else {
             version.as_ref().map(|_| "iperf")
         };

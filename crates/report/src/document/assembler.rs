@@ -7,6 +7,7 @@ use std::time::Duration;
 use tapeline_base::{FlowTag, Role, WallTime};
 
 use super::interval::Interval;
+use super::progress::FarProgress;
 use super::report::{Report, TestShape, Workload};
 use super::series::SeriesReport;
 use super::tale::Tale;
@@ -78,6 +79,13 @@ pub enum Step {
         test: u32,
         /// The numbers.
         interval: Box<Interval>,
+    },
+    /// Running counters of the other end.
+    Progress {
+        /// Number of the test.
+        test: u32,
+        /// The counters.
+        progress: FarProgress,
     },
     /// Something to know.
     Warning {
@@ -227,7 +235,9 @@ impl Assembler {
             }
             Event::Idle => self.close_ended(None, &mut steps),
             Event::OtherEndFound(other) => {
-                if let Some(tale) = self.only_test() {
+                // A server's clients tell who they are with their results.
+                let client = self.is_client();
+                if let Some(tale) = self.only_test().filter(|_| client) {
                     tale.other_found(other);
                 }
             }
@@ -259,8 +269,17 @@ impl Assembler {
                 let series = SeriesReport::new(&self.occasion, series.as_ref().clone());
                 steps.push(Step::Series(Box::new(series)));
             }
-            Event::OtherProgress(_)
-            | Event::NoOtherEnd(_)
+            Event::OtherProgress(progress) => {
+                let client = self.is_client();
+                if let Some(tale) = self.only_test().filter(|_| client) {
+                    let udp = tale.flows.iter().any(|flow| flow.udp);
+                    steps.push(Step::Progress {
+                        test: tale.number,
+                        progress: FarProgress::of(progress, udp),
+                    });
+                }
+            }
+            Event::NoOtherEnd(_)
             | Event::Clocks(_)
             | Event::Histogram(_)
             | Event::ScheduleErrors(_)

@@ -19,6 +19,7 @@ mod flow;
 mod html;
 mod interval;
 mod json;
+mod progress;
 mod report;
 mod series;
 mod stream;
@@ -33,6 +34,7 @@ pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, U
 pub use html::DocumentHtml;
 pub use interval::{CountedBy, Interval};
 pub use json::DocumentJson;
+pub use progress::FarProgress;
 pub use report::{
     Failure, FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict,
     Workload,

@@ -6,8 +6,8 @@ use super::assembler::{Assembler, Occasion, Step};
 use crate::model::Event;
 use crate::render::{Output, Renderer};
 
-/// `--json-stream`: NDJSON. Lines are `start`, `interval`, `warning`, `missed` and `end`; the
-/// last one has the document without the intervals, which were told before. Behind the last of
+/// `--json-stream`: NDJSON. Lines are `start`, `interval`, `other_end`, `warning`, `missed` and `end`;
+/// the last one has the document without the intervals, which were told before. Behind the last of
 /// several runs there is `series`, without the runs.
 #[derive(Debug)]
 pub struct DocumentStream {
@@ -60,6 +60,7 @@ fn print(steps: Vec<Step>, out: &mut Output) {
         match step {
             Step::Start { test, report } => line("start", Some(test), beginning(&report), out),
             Step::Interval { test, interval } => line("interval", Some(test), interval, out),
+            Step::Progress { test, progress } => line("other_end", Some(test), progress, out),
             Step::Warning { test, warning } => line("warning", test, warning, out),
             Step::End { test, report } => line("end", Some(test), report, out),
             Step::Series(series) => line("series", None, series, out),

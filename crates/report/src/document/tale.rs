@@ -165,6 +165,9 @@ impl Tale {
                 flow.peer = Some((one.total.clone(), Counter::Tapeline));
             }
         }
+        if let Some(program) = &other.program {
+            self.other_found(program);
+        }
         self.other_cpu = other.cpu;
         for one in &other.warnings {
             self.warn(Warning {

@@ -8,8 +8,8 @@ use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 
 use super::*;
 use crate::model::{
-    ClientBanner, Connected, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject, TcpSend,
-    TcpState, UdpReceive, UdpSend,
+    ClientBanner, Connected, Endpoints, Event, Measure, Notice, OtherProgress, Phase, Row, Span,
+    Subject, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use crate::render::{Output, Renderer};
 use crate::style::Style;
@@ -267,6 +267,12 @@ fn a_stream_ends_with_the_document() {
         &[
             connected(1, "192.0.2.2:5001"),
             Event::Row(tcp_row(1, (0, 1000), 125_000)),
+            Event::OtherProgress(OtherProgress {
+                elapsed: std::time::Duration::from_millis(500),
+                bytes: 70_000,
+                flows: 1,
+                ..OtherProgress::default()
+            }),
             Event::Notice(Notice::Interrupted),
             total(tcp_row(1, (0, 1000), 125_000)),
         ],
@@ -276,10 +282,13 @@ fn a_stream_ends_with_the_document() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     let events: Vec<&Value> = lines.iter().map(|line| &line["event"]).collect();
-    assert_eq!(events, ["start", "interval", "warning", "end"]);
+    let expected = ["start", "interval", "other_end", "warning", "end"];
+    assert_eq!(events, expected);
     assert_eq!(lines[1]["data"]["bytes"], 125_000);
-    assert_eq!(lines[3]["data"]["flows"][0]["sender"]["bytes"], 125_000);
-    assert_eq!(lines[3]["data"]["intervals"], Value::Array(Vec::new()));
+    assert_eq!(lines[2]["data"]["bytes"], 70_000);
+    assert_eq!(lines[2]["data"]["packets"], Value::Null);
+    assert_eq!(lines[4]["data"]["flows"][0]["sender"]["bytes"], 125_000);
+    assert_eq!(lines[4]["data"]["intervals"], Value::Array(Vec::new()));
 }
 
 #[test]

@@ -89,6 +89,9 @@ pub struct Connected {
     pub congestion_by_user: bool,
     /// Type of service, when not zero.
     pub tos: Option<TosNote>,
+    /// The peer has shown that it is tapeline; which version is told by
+    /// [`OtherEnd`](super::OtherEnd). Then the next is what its header says for iperf.
+    pub peer_is_tapeline: bool,
     /// Peer's version as it is shown: `2.2.1-rc`.
     pub peer_version: Option<String>,
     /// The peer's version was asked for (`-X`): shown without `-e` too.
@@ -138,6 +141,7 @@ impl Connected {
             congestion: None,
             congestion_by_user: false,
             tos: None,
+            peer_is_tapeline: false,
             peer_version: None,
             peer_detected: false,
             initial: None,

@@ -20,7 +20,7 @@ pub struct OtherProgram {
 }
 
 /// What the other end has sent or received so far, in all flows of the test.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OtherProgress {
     /// Since its first flow's start.
     pub elapsed: Duration,
@@ -30,11 +30,17 @@ pub struct OtherProgress {
     pub datagrams: u64,
     /// Flows under way.
     pub flows: u32,
+    /// Its processor use since it told its counters last, percent of one processor.
+    pub cpu_percent: Option<f64>,
 }
 
 /// The other end's results of a whole test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherEnd {
+    /// The program at the other end, where it has said so.
+    pub program: Option<OtherProgram>,
+    /// Time over which its processor use was taken, seconds.
+    pub seconds: Option<f64>,
     /// Its processor use while the test ran, percent of one processor, all of its tests together.
     pub cpu: Option<CpuUse>,
     /// Its flows, each by the number of this end's flow.

@@ -5,27 +5,57 @@ use tapeline_stats::{DelayCounts, PUBLISHED_PERCENTILES};
 
 use super::unit::{millis, rate, size};
 use crate::model::{
-    ClockEstimate, DelayClock, Measure, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow, OtherProgram,
+    ClockEstimate, DelayClock, Measure, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow, OtherProgress,
 };
 
 /// A closing line: what it is about, its number, and phrases of detail.
 pub(super) type Headline = (&'static str, String, Vec<String>);
 
 /// What both ends counted, from the other's side: a line for what it sent, one for what it received.
-pub(super) fn headlines(
-    end: &OtherEnd,
-    program: Option<&OtherProgram>,
-    format: FormatLetter,
-) -> Vec<Headline> {
+pub(super) fn headlines(end: &OtherEnd, format: FormatLetter) -> Vec<Headline> {
     let mut list: Vec<Headline> = [false, true]
         .into_iter()
         .filter_map(|sends| of_direction(&end.flows, sends, format))
         .collect();
     if let Some((_, _, details)) = list.last_mut() {
         details.extend(end.cpu.map(|cpu| format!("{:.0} % CPU", cpu.total)));
+        let program = end.program.as_ref();
         details.extend(program.map(|known| format!("{} {}", known.program, known.version)));
     }
     list
+}
+
+/// Running counters of the other end, as far as they were shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SoFar {
+    shown: OtherProgress,
+    /// An interval of this end was told since.
+    due: bool,
+}
+
+impl SoFar {
+    /// An interval of this end was told: the other end's numbers may follow it.
+    pub(super) fn interval_ended(&mut self) {
+        self.due = true;
+    }
+
+    /// `far end  9.38 Gbit/s  1.17 GB in 1.00 s  31 % CPU`: the rate since the line before. Nothing
+    /// where no interval was told in between, or nothing has moved.
+    pub(super) fn line(&mut self, now: &OtherProgress, format: FormatLetter) -> Option<String> {
+        let before = self.shown;
+        let time = now.elapsed.checked_sub(before.elapsed)?;
+        let bytes = now.bytes.checked_sub(before.bytes)?;
+        if !std::mem::take(&mut self.due) || bytes == 0 || time.is_zero() {
+            return None;
+        }
+        self.shown = *now;
+        let mut parts = vec![
+            format!("far end  {}", rate(BitRate::over(bytes, time), format)),
+            format!("{} in {:.2} s", size(now.bytes), now.elapsed.as_secs_f64()),
+        ];
+        parts.extend(now.cpu_percent.map(|cpu| format!("{cpu:.0} % CPU")));
+        Some(parts.join("  "))
+    }
 }
 
 fn of_direction(flows: &[OtherFlow], sends: bool, format: FormatLetter) -> Option<Headline> {
@@ -145,6 +175,31 @@ mod tests {
         round_trip: 0.0202,
         exchanges: 73,
     };
+
+    #[test]
+    fn running_counters_follow_own_intervals() {
+        let at = |seconds: u64, bytes| OtherProgress {
+            elapsed: std::time::Duration::from_secs(seconds),
+            bytes,
+            flows: 1,
+            cpu_percent: Some(30.6),
+            ..OtherProgress::default()
+        };
+        let mut so_far = SoFar::default();
+        let line = |so_far: &mut SoFar, now| so_far.line(&now, FormatLetter::BITS);
+        assert_eq!(line(&mut so_far, at(1, 1_000_000)), None);
+        so_far.interval_ended();
+        let said = line(&mut so_far, at(2, 2_000_000)).expect("a line");
+        assert_eq!(said, "far end  8.000 Mbit/s  1.91 MiB in 2.00 s  31 % CPU");
+        assert_eq!(line(&mut so_far, at(3, 4_000_000)), None);
+        so_far.interval_ended();
+        // The rate is that of the time since the last line.
+        let said = line(&mut so_far, at(4, 6_000_000)).expect("a line");
+        assert!(said.starts_with("far end  16.00 Mbit/s  "), "{said}");
+        // Another test begins with less.
+        so_far.interval_ended();
+        assert_eq!(line(&mut so_far, at(1, 10)), None);
+    }
 
     #[test]
     fn a_delay_comes_with_its_bound() {

@@ -273,11 +273,12 @@ pub(super) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
         flow.connect_time
             .map(|time| format!("connected in {}", duration(time))),
     );
-    list.extend(
-        flow.peer_version
-            .as_ref()
-            .map(|version| format!("peer speaks {}", tame(version))),
-    );
+    if flow.peer_is_tapeline {
+        list.push("peer is tapeline".to_owned());
+    } else {
+        let version = flow.peer_version.as_ref();
+        list.extend(version.map(|version| format!("peer speaks {}", tame(version))));
+    }
     if flow.trip_times {
         list.push("delays from stamps".to_owned());
     }

@@ -12,7 +12,7 @@ use super::warning;
 use super::{distribution, other_end, repetition, setup, timing, verdict, views};
 use crate::calendar::Calendar;
 use crate::model::{
-    Event, HistogramRow, Judgement, Measure, Notice, OtherProgram, Phase, Repetition,
+    Event, HistogramRow, Judgement, Measure, Notice, OtherProgress, Phase, Repetition,
     RequestResponse, Row, Severity, Subject,
 };
 use crate::render::{Output, Renderer};
@@ -49,8 +49,8 @@ pub struct NativeText {
     histograms: Vec<HistogramRow>,
     /// Totals of UDP senders whose receiver may still tell its view.
     waiting: VecDeque<(FlowId, Row)>,
-    /// The program at the other end, where it is tapeline.
-    other: Option<OtherProgram>,
+    /// What the other end has counted so far.
+    so_far: other_end::SoFar,
     /// Closing lines of the other end and of the clocks.
     beyond: Vec<other_end::Headline>,
     /// The settings were shown in an earlier run.
@@ -75,7 +75,7 @@ impl NativeText {
             judgements: Vec::new(),
             histograms: Vec::new(),
             waiting: VecDeque::new(),
-            other: None,
+            so_far: other_end::SoFar::default(),
             beyond: Vec::new(),
             repeats: false,
         }
@@ -87,6 +87,9 @@ impl NativeText {
 
     fn row(&mut self, row: &Row, out: &mut Output) {
         self.summary.add(row);
+        if row.phase != Phase::Total {
+            self.so_far.interval_ended();
+        }
         if let Some(endpoints) = row.endpoints {
             self.summary.meets(endpoints.peer.ip());
         }
@@ -230,6 +233,16 @@ impl NativeText {
                 self.histograms.push(row.clone());
             }
             Phase::Total => {}
+        }
+    }
+
+    /// The other end's running counters: a line for each interval of this end.
+    fn progress(&mut self, progress: &OtherProgress, out: &mut Output) {
+        let line = self.so_far.line(progress, self.style.format);
+        if !self.style.exclude.data
+            && let Some(line) = line
+        {
+            out.line(&self.paint.dim(&line));
         }
     }
 
@@ -403,13 +416,9 @@ impl Renderer for NativeText {
                 }
             }
             Event::ControlConnected(_) | Event::TestStart(_) => {}
-            Event::OtherEndFound(program) => self.other = Some(program.clone()),
-            Event::OtherProgress(_) => {}
-            Event::OtherEnd(end) => {
-                let program = self.other.as_ref();
-                let lines = other_end::headlines(end, program, self.style.format);
-                self.beyond(lines);
-            }
+            Event::OtherEndFound(_) => {}
+            Event::OtherProgress(progress) => self.progress(progress, out),
+            Event::OtherEnd(end) => self.beyond(other_end::headlines(end, self.style.format)),
             Event::Clocks(clock) => self.beyond([other_end::clocks(clock)]),
             Event::OneWayDelay(delay) => self.beyond([other_end::one_way(delay)]),
             Event::Repetition(repetition) => self.repetition(repetition, out),
@@ -418,6 +427,7 @@ impl Renderer for NativeText {
             }
             Event::Idle => {
                 self.tables.clear();
+                self.so_far = other_end::SoFar::default();
                 if self.serves {
                     self.units = None;
                     self.target = None;

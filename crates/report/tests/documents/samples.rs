@@ -282,21 +282,23 @@ fn two_tapelines() -> Sample {
         ..ReceiverEvidence::default()
     };
     let findings = [Finding::LostInNetwork(12)];
+    let program = OtherProgram {
+        program: "tapeline".to_owned(),
+        version: "0.1.0".to_owned(),
+        system: "Linux".to_owned(),
+    };
     Sample {
         name: "udp-tapeline",
         occasion: client("-u -b 10m -t 2 --json", "udp", 1),
         events: vec![
             banner(Transport::Udp),
             connected(1),
-            Event::OtherEndFound(OtherProgram {
-                program: "tapeline".to_owned(),
-                version: "0.1.0".to_owned(),
-                system: "Linux".to_owned(),
-            }),
+            Event::OtherEndFound(program.clone()),
             interval(1, 0, 1_250_970, udp_send(851)),
             interval(1, 1, 1_249_500, udp_send(850)),
             total(1, 2_500_470, udp_send(1701)),
             Event::OtherEnd(Box::new(OtherEnd {
+                program: Some(program),
                 cpu: Some(CpuUse {
                     total: 12.25,
                     user: 2.25,

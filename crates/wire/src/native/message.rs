@@ -15,11 +15,17 @@ pub const FRAME_HEADER: usize = 4;
 /// Largest body of a message, bytes.
 pub const MAX_BODY: usize = 1 << 20;
 
+/// Largest body that a server takes of a client that it has welcomed, bytes.
+pub const MOST_FROM_CLIENT: usize = 256 << 10;
+
 /// Longest sentence taken from a peer, bytes.
 const MAX_SENTENCE: usize = 1024;
 
 /// First kind that a receiver skips when it does not know it.
 const FIRST_OPTIONAL_KIND: u8 = 64;
+
+/// Kind of [`Message::About`].
+const ABOUT: u8 = FIRST_OPTIONAL_KIND;
 
 /// The program at one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +87,8 @@ pub struct Progress {
     pub datagrams: u64,
     /// Flows under way.
     pub flows: u32,
+    /// Processor time of the process since the first flow's start, nanoseconds.
+    pub processor: u64,
 }
 
 /// One message of a control connection (`docs/protocol.md`, section 2.1).
@@ -118,6 +126,8 @@ pub enum Message {
     Error(String),
     /// The client is done.
     Goodbye,
+    /// The client, which will send its results too.
+    About(Program),
 }
 
 impl Message {
@@ -135,9 +145,11 @@ impl Message {
         let fits = match kind {
             1 | 4 => length == 12,
             2 => (4..=MAX_SENTENCE).contains(&length),
-            5 | 6 => length == 28,
+            5 => length == 28,
+            6 => length == 36,
             7 | 11 => length == 0,
             3 | 9 | 10 => length <= MAX_SENTENCE,
+            ABOUT => length <= MAX_SENTENCE,
             8 => length <= MAX_BODY,
             FIRST_OPTIONAL_KIND.. => length <= MAX_BODY,
             _ => return Err(DecodeError::Kind(kind)),
@@ -170,9 +182,7 @@ impl Message {
             1 => Self::Hello(Hello::read(body).ok_or_else(|| unreadable("a number is 0"))?),
             2 => Self::Welcome {
                 version: body[0],
-                server: serde_json::from_slice(&body[4..])
-                    .map(Program::tamed)
-                    .map_err(|error| unreadable(&error.to_string()))?,
+                server: program(&body[4..]).map_err(|why| unreadable(&why))?,
             },
             3 => Self::Refused(sentence()?),
             4 => Self::ClockRequest {
@@ -190,6 +200,7 @@ impl Message {
                 bytes: long(body, 8),
                 datagrams: long(body, 16),
                 flows: number(body, 24),
+                processor: long(body, 28),
             }),
             7 => Self::Finished,
             8 => Self::Results(
@@ -200,6 +211,7 @@ impl Message {
             9 => Self::Stop(sentence()?),
             10 => Self::Error(sentence()?),
             11 => Self::Goodbye,
+            ABOUT => Self::About(program(body).map_err(|why| unreadable(&why))?),
             _ => return Ok(None),
         }))
     }
@@ -231,6 +243,10 @@ impl Message {
                     out.extend_from_slice(&count.to_be_bytes());
                 }
                 out.extend_from_slice(&progress.flows.to_be_bytes());
+                out.extend_from_slice(&progress.processor.to_be_bytes());
+            }
+            Self::About(client) => {
+                let _ = serde_json::to_writer(&mut *out, client);
             }
             Self::Results(object) if object.len() > MAX_BODY => out.extend_from_slice(b"{}"),
             Self::Results(object) => out.extend_from_slice(object.as_bytes()),
@@ -256,6 +272,7 @@ impl Message {
             Self::Stop(_) => 9,
             Self::Error(_) => 10,
             Self::Goodbye => 11,
+            Self::About(_) => ABOUT,
         }
     }
 }
@@ -275,6 +292,13 @@ impl Hello {
         out.extend_from_slice(&self.token.get().to_be_bytes());
         out.extend_from_slice(&[self.lowest, self.highest, 0, 0]);
     }
+}
+
+/// A program that is named in JSON.
+fn program(body: &[u8]) -> Result<Program, String> {
+    serde_json::from_slice(body)
+        .map(Program::tamed)
+        .map_err(|error| error.to_string())
 }
 
 /// A sentence fit to be shown: control characters would move a terminal's cursor.

@@ -16,7 +16,8 @@ mod results;
 pub use error::DecodeError;
 pub use mark::{Mark, VERSIONS};
 pub use message::{
-    ClockReply, FRAME_HEADER, Hello, MAX_BODY, Message, PREAMBLE, Program, Progress,
+    ClockReply, FRAME_HEADER, Hello, MAX_BODY, MOST_FROM_CLIENT, Message, PREAMBLE, Program,
+    Progress,
 };
 pub use results::{
     FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult,

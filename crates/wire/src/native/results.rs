@@ -61,7 +61,7 @@ pub enum Way {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlowResult {
-    /// The number that the server answered the flow's mark with.
+    /// The number that the server answered the flow's mark with; 0 where there is none.
     pub token: u32,
     /// Own port.
     pub local_port: u16,
@@ -233,6 +233,24 @@ impl Results {
         serde_json::to_string(&cut).unwrap_or_default()
     }
 
+    /// The same in `most` bytes: single delays, and then flows at the end are left out until it fits.
+    #[must_use]
+    pub fn to_json_within(&self, most: usize) -> String {
+        let mut cut = self.clone();
+        cut.flows.truncate(MOST_FLOWS);
+        loop {
+            let object = cut.to_json();
+            if object.len() <= most {
+                return object;
+            }
+            let transits = cut.flows.iter_mut().filter_map(|flow| flow.transit.as_mut());
+            let delays = transits.map(|transit| std::mem::take(&mut transit.delays).len());
+            if delays.sum::<usize>() == 0 && cut.flows.pop().is_none() {
+                return object;
+            }
+        }
+    }
+
     /// Reads a peer's object; what a peer may make too long is cut, and texts are fit to be shown.
     ///
     /// # Errors
@@ -285,6 +303,20 @@ mod tests {
         assert_eq!(Results::parse(&object), Ok(results));
         assert_eq!(Results::parse(r#"{"new":1}"#), Ok(Results::default()));
         assert!(Results::parse("7").is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let results = Results {
+            flows: vec![FlowResult::default(); 10],
+            ..Results::default()
+        };
+        let all = results.to_json();
+        assert_eq!(results.to_json_within(all.len()), all);
+        let cut = results.to_json_within(all.len() / 2);
+        assert!(cut.len() <= all.len() / 2);
+        let left = Results::parse(&cut).expect("results").flows.len();
+        assert!((3..10).contains(&left), "{left}");
     }
 
     #[test]

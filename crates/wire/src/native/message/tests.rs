@@ -40,8 +40,25 @@ fn a_clock_reply_has_the_bytes_of_the_specification() {
 }
 
 #[test]
+fn progress_has_the_bytes_of_the_specification() {
+    let progress = Message::Progress(Progress {
+        elapsed: 1,
+        bytes: 2,
+        datagrams: 3,
+        flows: 4,
+        processor: 5,
+    });
+    let mut expected = vec![6, 0, 0, 36];
+    expected.extend([0, 0, 0, 0, 0, 0, 0, 1]);
+    expected.extend([0, 0, 0, 0, 0, 0, 0, 2]);
+    expected.extend([0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 4]);
+    expected.extend([0, 0, 0, 0, 0, 0, 0, 5]);
+    assert_eq!(bytes_of(&progress), expected);
+}
+
+#[test]
 fn kinds_from_64_up_are_skipped_and_others_are_errors() {
-    assert_eq!(Message::parse(&[64, 0, 0, 2, 9, 9]), Ok(None));
+    assert_eq!(Message::parse(&[70, 0, 0, 2, 9, 9]), Ok(None));
     assert_eq!(Message::parse(&[12, 0, 0, 0]), Err(DecodeError::Kind(12)));
     assert_eq!(Message::parse(&[0, 0, 0, 0]), Err(DecodeError::Kind(0)));
 }
@@ -79,13 +96,15 @@ fn long_sentences_are_cut_between_letters() {
 }
 
 fn any_message() -> impl Strategy<Value = Message> {
-    let program = ("[a-z]{0,9}", "[0-9.]{0,9}", "[a-zA-Z0-9 ]{0,20}").prop_map(
-        |(program, version, system)| Program {
-            program,
-            version,
-            system,
-        },
-    );
+    let program = || {
+        ("[a-z]{0,9}", "[0-9.]{0,9}", "[a-zA-Z0-9 ]{0,20}").prop_map(
+            |(program, version, system)| Program {
+                program,
+                version,
+                system,
+            },
+        )
+    };
     let hello = (1..=u32::MAX, 1..=u32::MAX, any::<u8>(), any::<u8>()).prop_map(
         |(test, token, lowest, highest)| Hello {
             test: number_of(test),
@@ -100,15 +119,16 @@ fn any_message() -> impl Strategy<Value = Message> {
         request_received: times[1],
         reply_sent: times[2],
     });
-    let progress = (any::<[u64; 3]>(), any::<u32>()).prop_map(|(counts, flows)| Progress {
+    let progress = (any::<[u64; 4]>(), any::<u32>()).prop_map(|(counts, flows)| Progress {
         elapsed: counts[0],
         bytes: counts[1],
         datagrams: counts[2],
         flows,
+        processor: counts[3],
     });
     prop_oneof![
         hello.prop_map(Message::Hello),
-        (any::<u8>(), program).prop_map(|(version, server)| Message::Welcome { version, server }),
+        (any::<u8>(), program()).prop_map(|(version, server)| Message::Welcome { version, server }),
         "[a-z ]{0,40}".prop_map(Message::Refused),
         (any::<u32>(), any::<u64>())
             .prop_map(|(number, sent)| Message::ClockRequest { number, sent }),
@@ -119,6 +139,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         "[a-z ]{0,40}".prop_map(Message::Stop),
         "[a-z ]{0,40}".prop_map(Message::Error),
         Just(Message::Goodbye),
+        program().prop_map(Message::About),
     ]
 }
 

@@ -1,0 +1,142 @@
+//! Two tapelines with a control connection: what each knows of the other's view.
+
+use tapeline_base::{FlowTag, Transport};
+use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, ServedTransports, ServerPlan};
+use tapeline_report::{Event, Judgement, OtherEnd, Subject};
+
+use crate::harness::{
+    TestClient, TestServer, V4, arrangements, client_plan, directions, server_plan, succeed, time,
+    totals,
+};
+
+fn both_transports() -> ServerPlan {
+    ServerPlan {
+        transports: ServedTransports::Both,
+        control: true,
+        ..server_plan(V4, Transport::Tcp)
+    }
+}
+
+fn client(server: &TestServer, transport: Transport, arrangement: Arrangement) -> ClientPlan {
+    ClientPlan {
+        workload: ClientWorkload::Stream(arrangement),
+        control: true,
+        ..client_plan(server.address, transport)
+    }
+}
+
+fn judgements(events: &[Event]) -> Vec<Judgement> {
+    let judged = events.iter().filter_map(|event| match event {
+        Event::Judgement(judgement) => Some((**judgement).clone()),
+        _ => None,
+    });
+    judged.collect()
+}
+
+fn other_ends(events: &[Event]) -> Vec<OtherEnd> {
+    let told = events.iter().filter_map(|event| match event {
+        Event::OtherEnd(end) => Some((**end).clone()),
+        _ => None,
+    });
+    told.collect()
+}
+
+fn is_idle(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event, Event::Idle))
+}
+
+/// Flows of an end's totals, and those of which it was told the other end's count.
+fn counted(events: &[Event]) -> (Vec<FlowTag>, Vec<FlowTag>) {
+    let tag = |subject: Subject| match subject {
+        Subject::Flow(tag) => Some(tag),
+        Subject::Sum { .. } | Subject::Duplex(_) => None,
+    };
+    let mut own: Vec<_> = totals(events)
+        .iter()
+        .filter_map(|row| tag(row.subject))
+        .collect();
+    let ends = other_ends(events);
+    let flows = ends.iter().flat_map(|end| &end.flows);
+    let mut theirs: Vec<_> = flows.filter_map(|flow| tag(flow.total.subject)).collect();
+    own.sort();
+    theirs.sort();
+    (own, theirs)
+}
+
+#[test]
+fn both_ends_judge_by_the_evidence_of_both_in_every_arrangement() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        for arrangement in arrangements() {
+            let what = format!("{transport:?} {arrangement:?}");
+            let server = TestServer::start(both_transports());
+            let client = succeed(client(&server, transport, arrangement));
+            server.events.wait("an end", is_idle);
+            let server = server.stop();
+            for end in [&client, &server] {
+                let (own, theirs) = counted(end);
+                assert_eq!(own.len(), directions(arrangement), "{what}: {end:?}");
+                assert_eq!(own, theirs, "{what}: {end:?}");
+            }
+            let (here, there) = (judgements(&client), judgements(&server));
+            assert_eq!(here.len(), directions(arrangement), "{what}");
+            assert_eq!(there.len(), here.len(), "{what}");
+            for one in &here {
+                let same = |other: &&Judgement| other.local_sends != one.local_sends;
+                let other = there.iter().find(same).expect("the same direction");
+                assert_eq!(
+                    (one.verdict.limited_by, one.verdict.certainty),
+                    (other.verdict.limited_by, other.verdict.certainty),
+                    "{what}: {one:?} {other:?}"
+                );
+                assert_eq!(one.verdict.findings.len(), other.verdict.findings.len());
+                let known = [one, other].map(|end| {
+                    let counts = (end.sender.datagrams, end.receiver.expected);
+                    (counts, end.sender.stream, end.receiver.lost)
+                });
+                assert_eq!(known[0], known[1], "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_names_its_client_before_it_is_idle() {
+    let server = TestServer::start(both_transports());
+    succeed(client(&server, Transport::Tcp, Arrangement::Forward));
+    server.events.wait("an end", is_idle);
+    let events = server.stop();
+    let line = events.iter().find_map(|event| match event {
+        Event::Connected(line) => Some(line.peer_is_tapeline),
+        _ => None,
+    });
+    assert_eq!(line, Some(true));
+    let place = |what: fn(&Event) -> bool| events.iter().position(what).expect("told");
+    let told = place(|event| matches!(event, Event::OtherEnd(_)));
+    assert!(told < place(|event| matches!(event, Event::Idle)));
+    let ends = other_ends(&events);
+    let program = ends[0].program.as_ref().expect("a name");
+    assert_eq!(program.program, "tapeline");
+    assert_eq!(program.version, env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn why_a_client_ends_its_test_is_told_by_the_server() {
+    let server = TestServer::start(both_transports());
+    let client = TestClient::start(ClientPlan {
+        limit: time(30_000),
+        ..client(&server, Transport::Udp, Arrangement::Reverse)
+    });
+    let found = |events: &[Event]| {
+        let found = |event: &Event| matches!(event, Event::OtherEndFound(_));
+        events.iter().any(found)
+    };
+    client.events.wait("the other end", found);
+    server.events.wait("the other end", found);
+    client.interruption.interrupt();
+    client.wait();
+    server.events.wait("an end", is_idle);
+    let said = crate::harness::notices(&server.stop());
+    let why = "the client ended the test: the client was interrupted";
+    let told = |notice: &tapeline_report::Notice| format!("{notice:?}").contains(why);
+    assert!(said.iter().any(told), "{said:?}");
+}
