@@ -243,7 +243,10 @@ impl Results {
             if object.len() <= most {
                 return object;
             }
-            let transits = cut.flows.iter_mut().filter_map(|flow| flow.transit.as_mut());
+            let transits = cut
+                .flows
+                .iter_mut()
+                .filter_map(|flow| flow.transit.as_mut());
             let delays = transits.map(|transit| std::mem::take(&mut transit.delays).len());
             if delays.sum::<usize>() == 0 && cut.flows.pop().is_none() {
                 return object;
