@@ -149,8 +149,8 @@ impl Message {
             6 => length == 36,
             7 | 11 => length == 0,
             3 | 9 | 10 => length <= MAX_SENTENCE,
-            ABOUT => length <= MAX_SENTENCE,
             8 => length <= MAX_BODY,
+            ABOUT if length > MAX_SENTENCE => false,
             FIRST_OPTIONAL_KIND.. => length <= MAX_BODY,
             _ => return Err(DecodeError::Kind(kind)),
         };
