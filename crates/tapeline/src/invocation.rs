@@ -11,7 +11,7 @@ use crate::options::OptionId;
 use crate::plan::{CommandName, Document, Plan};
 use crate::raw::{Given, RawArgs, RawItem};
 use crate::resolve::{Resolution, Resolver, resolve};
-use crate::{config_file, environment, explain, iperf3, raw};
+use crate::{config_file, environment, explain, iperf3, raw, refusal};
 
 /// Everything that a command line depends on.
 pub struct Invocation<'a> {
@@ -82,10 +82,12 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
                 environment: environment::read(invocation.variable),
                 line,
             };
-            (
-                personality,
-                resolve(&raw, personality, &program, invocation.resolver),
-            )
+            let mut resolution = resolve(&raw, personality, &program, invocation.resolver);
+            if personality == Personality::Native && resolution.outcome.is_err() {
+                let document = refusal::document(&raw, &resolution.messages, invocation);
+                resolution.messages.extend(document);
+            }
+            (personality, resolution)
         }
         Name::Iperf3 if generates(arguments) => (
             Personality::Native,
@@ -274,6 +276,55 @@ mod tests {
         assert_eq!(outcome("explain interrupted"), Ok(Plan::Explain(known)));
         assert_eq!(outcome("explain nothing"), Err(ExitCode::Usage));
         assert_eq!(outcome("explain interrupted other"), Err(ExitCode::Usage));
+    }
+
+    #[test]
+    fn a_refusal_is_a_document_where_json_is_asked_for() {
+        for (line, why) in [
+            (
+                "--json -c h --paralel 3",
+                "there is no option --paralel; did you mean --parallel?",
+            ),
+            ("-c h -u -t x --json-stream", "option -t:"),
+            ("-s --json -P", "option -P needs a value"),
+            ("--json", "nothing to do: "),
+        ] {
+            let (_, resolution) = call("tapeline", line);
+            assert_eq!(resolution.outcome, Err(ExitCode::Usage), "{line}");
+            let [said, document] = &resolution.messages[..] else {
+                panic!("{line}: {:?}", resolution.messages);
+            };
+            assert!(
+                said.text.starts_with(&format!("tapeline: {why}")),
+                "{}",
+                said.text
+            );
+            let value: serde_json::Value = serde_json::from_str(&document.text).expect("JSON");
+            let report = if line.contains("stream") {
+                &value["data"]
+            } else {
+                &value
+            };
+            let text = report["error"]["text"].as_str().expect("a text");
+            assert!(text.starts_with(why), "{line}: {text}");
+            assert_eq!(report["command"], format!("tapeline {line}"));
+            let role = if line.contains("-s ") {
+                "server"
+            } else {
+                "client"
+            };
+            assert_eq!(report["test"]["role"], role, "{line}");
+        }
+        for line in [
+            "-c h --paralel 3",
+            "-c h --json=/tmp/x -t x",
+            "--as iperf -c h --json",
+        ] {
+            let (_, resolution) = call("tapeline", line);
+            let json = |message: &CliMessage| message.text.starts_with('{');
+            assert!(!resolution.messages.iter().any(json), "{line}");
+        }
+        assert_eq!(call("tapeline", "-c h --json").1.messages, []);
     }
 
     #[test]

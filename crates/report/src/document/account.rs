@@ -18,6 +18,14 @@ use crate::model::{
 };
 use crate::native;
 
+impl Report {
+    /// The document of a command line that cannot be carried out, and why.
+    #[must_use]
+    pub fn refused(occasion: &Occasion, why: &str) -> Self {
+        Tale::refused(why).finish(occasion)
+    }
+}
+
 impl Tale {
     /// The document so far.
     pub(super) fn report(&self, occasion: &Occasion) -> Report {
@@ -39,7 +47,7 @@ impl Tale {
                 failed: connects.errors,
             }),
             verdict: self.verdict(),
-            warnings: self.warnings.clone(),
+            warnings: self.warnings(),
             error: self.failure.clone(),
         }
     }

@@ -1,11 +1,10 @@
 //! tapeline's own report of a test, as data.
 //!
 //! ```text
-//! Event ─► Assembler ─► Step ─┬─ DocumentJson    a document for each test (--json)
+//! Event ─► Assembler ─► Step ─┬─ WholeDocument   a document or a page for each test (--json, --html)
 //!              │              ├─ DocumentStream  a line for each event (--json-stream)
 //!            Tale             ├─ DocumentCsv     a row for each flow and interval (--csv)
-//!        one test so far      ├─ DocumentHtml    a page for each test (--html)
-//!                             └─ SeriesReport    a document for several runs (--repeat)
+//!        one test so far      └─ SeriesReport    a document for several runs (--repeat)
 //! ```
 //!
 //! The names of all members are published: they are part of [`SCHEMA`], whose number rises
@@ -26,14 +25,13 @@ mod stream;
 mod sum;
 mod tale;
 mod warning;
+mod whole;
 
 pub use assembler::{Assembler, Occasion, Planned, PlannedLimit, Step};
 pub use csv::DocumentCsv;
 pub use delay::{DelayClock, DelaySummary, OneWayDelay};
 pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, UdpReceiver};
-pub use html::DocumentHtml;
 pub use interval::{CountedBy, Interval};
-pub use json::DocumentJson;
 pub use progress::FarProgress;
 pub use report::{
     Failure, FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict,
@@ -43,6 +41,7 @@ pub use series::{SERIES_SCHEMA, SeriesCsv, SeriesReport};
 pub use stream::DocumentStream;
 pub use sum::{DirectionSum, Sum};
 pub use warning::WARNING_IDS;
+pub use whole::WholeDocument;
 
 /// A span in seconds, to the nanosecond.
 pub(crate) fn seconds(span: std::time::Duration) -> f64 {

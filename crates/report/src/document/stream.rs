@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::assembler::{Assembler, Occasion, Step};
+use super::report::Report;
 use crate::model::Event;
 use crate::render::{Output, Renderer};
 
@@ -37,6 +38,14 @@ impl DocumentStream {
         Self {
             assembler: Assembler::without_intervals(occasion),
         }
+    }
+
+    /// The only line of a test that did not begin.
+    #[must_use]
+    pub fn line_of(report: &Report) -> String {
+        let mut out = Output::default();
+        line("end", Some(1), report, &mut out);
+        out.stdout
     }
 }
 
@@ -78,7 +87,7 @@ struct Beginning<'a> {
     test: &'a super::report::Test,
 }
 
-fn beginning(report: &super::report::Report) -> Beginning<'_> {
+fn beginning(report: &Report) -> Beginning<'_> {
     Beginning {
         schema: report.schema,
         version: &report.version,

@@ -112,6 +112,30 @@ impl Tale {
         }
     }
 
+    /// What is to be known of the document itself: intervals that it does not have.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        let missing = (self.missing > 0).then(|| {
+            let said = format!(
+                "{} intervals are not in this document: the output was too slow, or they were too many",
+                self.missing
+            );
+            warning(WarningId::IntervalsMissing, (Severity::Warning, said))
+        });
+        self.warnings.iter().cloned().chain(missing).collect()
+    }
+
+    /// A test that was refused before it began.
+    pub(super) fn refused(text: &str) -> Self {
+        let warning = warning(WarningId::Usage, (Severity::Error, text.to_owned()));
+        let mut tale = Self::new(1, false);
+        tale.failure = Some(Failure {
+            id: warning.id.clone(),
+            text: warning.text.clone(),
+        });
+        tale.warn(warning);
+        tale
+    }
+
     /// Takes a notice that was put into words.
     pub(super) fn notice(&mut self, notice: &Notice, warning: &Warning) {
         self.warn(warning.clone());

@@ -126,7 +126,7 @@ fn lines(mut renderer: impl Renderer, events: &[Event]) -> String {
 }
 
 fn document(events: &[Event]) -> Value {
-    let text = lines(DocumentJson::new(occasion(Role::Client, "tcp")), events);
+    let text = lines(WholeDocument::json(occasion(Role::Client, "tcp")), events);
     serde_json::from_str(&text).expect("one document")
 }
 
@@ -184,7 +184,7 @@ fn a_report_of_the_old_protocol_tells_what_it_has() {
     let mut row_received = row(1, (0, 1000), 90_000, Measure::UdpReceive(receive));
     row_received.phase = Phase::Total;
     let text = lines(
-        DocumentJson::new(occasion(Role::Client, "udp")),
+        WholeDocument::json(occasion(Role::Client, "udp")),
         &[
             connected(1, "192.0.2.2:5001"),
             total(row(1, (0, 1000), 100_000, Measure::UdpSend(send))),
@@ -245,7 +245,7 @@ fn each_test_of_a_server_is_a_line() {
     events.extend(receive(2, "192.0.2.8:1000", (0, 3000)));
     events.push(Event::Idle);
     events.extend(receive(3, "192.0.2.7:1001", (0, 5000)));
-    let server = || DocumentJson::new(occasion(Role::Server, "tcp"));
+    let server = || WholeDocument::json(occasion(Role::Server, "tcp"));
     let text = lines(server(), &events);
     let peers: Vec<Value> = text
         .lines()
@@ -306,6 +306,75 @@ fn rows_that_were_missed_are_counted() {
     stream.finish(&mut out);
     let end: Value = serde_json::from_str(&out.stdout).expect("JSON");
     assert_eq!(end["data"]["test"]["intervals_missing"], 3);
+}
+
+/// The reader of any form learns what it did not get.
+#[test]
+fn every_form_says_what_its_reader_missed() {
+    let told = |mut renderer: Box<dyn Renderer>| {
+        let mut out = Output::default();
+        renderer.render(&connected(1, "192.0.2.2:5001"), &mut out);
+        renderer.render(&Event::Row(tcp_row(1, (0, 1000), 125_000)), &mut out);
+        renderer.missed(3, &mut out);
+        renderer.finish(&mut out);
+        out
+    };
+    let client = || occasion(Role::Client, "tcp");
+    let documents: [Box<dyn Renderer>; 3] = [
+        Box::new(WholeDocument::json(client())),
+        Box::new(WholeDocument::html(client())),
+        Box::new(DocumentStream::new(client())),
+    ];
+    for renderer in documents {
+        let out = told(renderer);
+        assert!(out.stdout.contains("intervals-missing"), "{}", out.stdout);
+        assert!(out.stdout.contains("3 intervals are not in this document"));
+    }
+    let csv = told(Box::new(DocumentCsv::new(client())));
+    assert!(csv.stderr.contains("3 rows are missing"), "{}", csv.stderr);
+    let style = Style::default();
+    let text = told(Box::new(crate::NativeText::new(
+        style,
+        crate::Terminal::default(),
+    )));
+    assert!(text.stdout.contains("(3 rows are missing here"));
+}
+
+#[test]
+fn a_test_that_fails_at_once_says_why() {
+    let end = Event::TestEnd(Box::new(crate::model::TestEnd {
+        test: 1,
+        cpu: crate::model::CpuUse::default(),
+        peer_cpu: None,
+        sender_congestion: None,
+        receiver_congestion: None,
+        peer_totals: Vec::new(),
+        lost_behind: Vec::new(),
+        peer_output: None,
+        failure: Some(crate::model::TestFailure {
+            code: 103,
+            text: "unable to connect to server: Connection refused".to_owned(),
+            by_peer: false,
+            interrupted: false,
+        }),
+    }));
+    let text = lines(WholeDocument::json(occasion(Role::Client, "tcp")), &[end]);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["error"]["id"], "test-failed");
+    assert_eq!(document["test"]["complete"], false);
+}
+
+#[test]
+fn a_command_line_that_cannot_be_carried_out_has_a_document() {
+    let refused = Report::refused(&occasion(Role::Client, "tcp"), "there is no option --x");
+    let text = WholeDocument::json_of(&refused);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["error"]["id"], "usage");
+    assert_eq!(document["error"]["text"], "there is no option --x");
+    assert_eq!(document["test"]["complete"], false);
+    assert_eq!(document["flows"], Value::Array(Vec::new()));
+    let line: Value = serde_json::from_str(&DocumentStream::line_of(&refused)).expect("JSON");
+    assert_eq!((&line["event"], &line["data"]), (&"end".into(), &document));
 }
 
 #[test]

@@ -57,6 +57,8 @@ names! {
     TurnedAway "turned-away",
     TestFailed "test-failed",
     ConfidenceNotReached "confidence-not-reached",
+    IntervalsMissing "intervals-missing",
+    Usage "usage",
 }
 
 /// A condition with its sentence.

@@ -225,14 +225,7 @@ impl Renderer for Iperf2Csv {
                 out.error_line(&timing::schedule_errors(schedule, &self.page));
             }
             Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
-            // Nothing that iperf 2 has lines for.
-            Event::OtherEndFound(_)
-            | Event::OtherProgress(_)
-            | Event::OtherEnd(_)
-            | Event::NoOtherEnd(_)
-            | Event::Clocks(_)
-            | Event::OneWayDelay(_)
-            | Event::Repetition(_) => {}
+            beyond_iperf2!() => {}
             Event::Idle => self.headers.clear(),
             Event::Connected(connected) => {
                 if let Some(key) = &connected.permit_key {

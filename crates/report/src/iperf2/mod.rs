@@ -1,5 +1,18 @@
 //! What iperf 2.2.1 prints.
 
+/// Events that iperf 2 has no lines for: what two tapelines tell each other, and several runs.
+macro_rules! beyond_iperf2 {
+    () => {
+        Event::OtherEndFound(_)
+            | Event::OtherProgress(_)
+            | Event::OtherEnd(_)
+            | Event::NoOtherEnd(_)
+            | Event::Clocks(_)
+            | Event::OneWayDelay(_)
+            | Event::Repetition(_)
+    };
+}
+
 mod banner;
 mod connection;
 mod csv;

@@ -130,14 +130,7 @@ impl Renderer for Iperf2Text {
             Event::Markov(_) | Event::Departures(_) | Event::Judgement(_) => {}
             Event::Notice(notice) => say(notice::sentence(notice, &self.page), out),
             Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
-            // Nothing that iperf 2 has lines for.
-            Event::OtherEndFound(_)
-            | Event::OtherProgress(_)
-            | Event::OtherEnd(_)
-            | Event::NoOtherEnd(_)
-            | Event::Clocks(_)
-            | Event::OneWayDelay(_)
-            | Event::Repetition(_) => {}
+            beyond_iperf2!() => {}
             Event::Idle => self.headers.clear(),
         }
     }

@@ -438,6 +438,15 @@ impl Renderer for NativeText {
         }
     }
 
+    fn missed(&mut self, rows: u64, out: &mut Output) {
+        self.lines(
+            [format!(
+                "({rows} rows are missing here: the output was too slow)"
+            )],
+            out,
+        );
+    }
+
     fn finish(&mut self, out: &mut Output) {
         self.conclude(out);
     }

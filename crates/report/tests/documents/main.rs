@@ -7,7 +7,7 @@ mod series;
 
 use std::path::{Path, PathBuf};
 
-use tapeline_report::document::{DocumentCsv, DocumentJson, DocumentStream};
+use tapeline_report::document::{DocumentCsv, DocumentStream, WholeDocument};
 use tapeline_report::{Event, Output, Renderer};
 
 use samples::Sample;
@@ -32,7 +32,10 @@ fn told(mut renderer: impl Renderer, events: &[Event]) -> String {
 fn forms(sample: &Sample) -> [(&'static str, String); 3] {
     let occasion = || sample.occasion.clone();
     [
-        ("json", told(DocumentJson::new(occasion()), &sample.events)),
+        (
+            "json",
+            told(WholeDocument::json(occasion()), &sample.events),
+        ),
         (
             "ndjson",
             told(DocumentStream::new(occasion()), &sample.events),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tapeline_report::document::{
-    Assembler, DocumentCsv, DocumentJson, DocumentStream, SeriesCsv, Step,
+    Assembler, DocumentCsv, DocumentStream, SeriesCsv, Step, WholeDocument,
 };
 use tapeline_report::{Event, Repetition, Runs, StopRule};
 
@@ -44,7 +44,7 @@ pub(crate) fn forms() -> [(&'static str, String); 4] {
     let events = events(&sample);
     let occasion = || sample.occasion.clone();
     [
-        ("series.json", told(DocumentJson::new(occasion()), &events)),
+        ("series.json", told(WholeDocument::json(occasion()), &events)),
         (
             "series.ndjson",
             told(DocumentStream::new(occasion()), &events),

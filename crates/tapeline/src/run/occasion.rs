@@ -1,6 +1,5 @@
 //! What documents say of a run beside its events.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use tapeline_base::{Role, Transport};
@@ -10,12 +9,15 @@ use tapeline_wire::iperf3::{Direction, Parameters, Protocol};
 
 use super::outputs::style;
 use crate::presentation::Presentation;
+use crate::quoting;
 
 /// Of a server.
 pub(super) fn server(presentation: &Presentation) -> Occasion {
     Occasion {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        command: quoting::command(
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()),
+        ),
         role: Role::Server,
         planned: None,
         style: style(presentation, false),
@@ -97,32 +99,5 @@ fn iperf3_limit(parameters: &Parameters) -> PlannedLimit {
         }
         Parameters { time: 0, .. } => PlannedLimit::Never,
         Parameters { time, .. } => PlannedLimit::Time(Duration::from_secs((*time).into())),
-    }
-}
-
-/// A command line that a shell reads back as it was.
-fn command(words: impl Iterator<Item = String>) -> String {
-    let quoted = words.map(|word| quoted(&word).into_owned());
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> Cow<'_, str> {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        Cow::Borrowed(word)
-    } else {
-        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_the_command_back() {
-        let words = ["tapeline", "-l", "<256|1>", "", "it's", "[::1]:5001"];
-        let line = command(words.iter().map(ToString::to_string));
-        assert_eq!(line, r"tapeline -l '<256|1>' '' 'it'\''s' '[::1]:5001'");
     }
 }

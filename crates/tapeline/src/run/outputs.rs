@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::document::{
-    DocumentCsv, DocumentHtml, DocumentJson, DocumentStream, Occasion, SeriesCsv,
+    DocumentCsv, DocumentStream, Occasion, SeriesCsv, WholeDocument,
 };
 use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
 
@@ -141,10 +141,10 @@ fn renderer(
         TextStyle::Document(form) => {
             let occasion = occasion.clone();
             match form {
-                DocumentForm::Json => Box::new(DocumentJson::new(occasion)),
+                DocumentForm::Json => Box::new(WholeDocument::json(occasion)),
                 DocumentForm::Stream => Box::new(DocumentStream::new(occasion)),
                 DocumentForm::Csv => Box::new(DocumentCsv::new(occasion)),
-                DocumentForm::Html => Box::new(DocumentHtml::new(occasion)),
+                DocumentForm::Html => Box::new(WholeDocument::html(occasion)),
                 DocumentForm::SeriesCsv => Box::new(SeriesCsv),
             }
         }
