@@ -83,7 +83,7 @@ const LEVELS: [Level; 5] = [
             Run {
                 packages: &["interop"],
                 features: &[],
-                programs: &["--lib", "kit", "native", "multicast", "links"],
+                programs: &["--lib", "kit", "native", "multicast", "links", "metrics"],
                 only: None,
                 threads: None,
             },

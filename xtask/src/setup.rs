@@ -82,10 +82,12 @@ fn install_peers() {
         .into_iter()
         .filter(|peer| peer.missing().is_some())
         .collect();
-    if missing.is_empty() {
+    let scraper = interop::prometheus().is_none().then_some("prometheus");
+    let names = missing.iter().map(|peer| peer.label()).chain(scraper);
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
         return;
     }
-    let names: Vec<&str> = missing.iter().map(|peer| peer.label()).collect();
     let names = names.join(", ");
     if !may_install() {
         println!(

@@ -13,7 +13,8 @@
 //!                       ├─ Iperf3Json   iperf3 3.22's -J and --json-stream
 //!                       ├─ Iperf3Text   iperf3 3.22's text
 //!                       ├─ NativeText   tapeline's own
-//!                       └─ document     tapeline's own as data: JSON, NDJSON, CSV
+//!                       ├─ document     tapeline's own as data: JSON, NDJSON, CSV
+//!                       └─ prometheus   counters and results as metrics (feature `prometheus`)
 //! ```
 //!
 //! [`layout`] is the grammar of iperf 2.2.1's lines: it names the kind of a line and
@@ -26,6 +27,8 @@ mod iperf3;
 pub mod layout;
 mod model;
 mod native;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 mod render;
 mod series;
 mod style;

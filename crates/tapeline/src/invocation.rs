@@ -73,16 +73,19 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
         }
         Name::Known(personality) => {
             let line = raw::parse(arguments.iter().cloned(), personality);
-            let file = match configured(&line) {
-                Ok(file) => file,
-                Err(sentence) => return (personality, refusal(sentence)),
+            let (file, fault) = match configured(&line) {
+                Ok(file) => (file, None),
+                Err(sentence) => (Vec::new(), Some(sentence)),
             };
             let raw = RawArgs {
                 file,
                 environment: environment::read(invocation.variable),
                 line,
             };
-            let mut resolution = resolve(&raw, personality, &program, invocation.resolver);
+            let mut resolution = match fault {
+                Some(sentence) => refusal(sentence),
+                None => resolve(&raw, personality, &program, invocation.resolver),
+            };
             if personality == Personality::Native && resolution.outcome.is_err() {
                 let document = refusal::document(&raw, &resolution.messages, invocation);
                 resolution.messages.extend(document);

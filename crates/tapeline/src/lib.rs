@@ -17,6 +17,8 @@ mod environment;
 mod explain;
 mod generate;
 mod help;
+#[cfg(feature = "prometheus")]
+mod http;
 mod invocation;
 mod iperf3;
 mod main_entry;
@@ -38,7 +40,8 @@ pub use invocation::{Invocation, understand};
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
 pub use plan::{
-    Document, HelpPage, Iperf3Job, Iperf3Task, Life, Plan, RepeatPlan, Supervision, TryPlan,
+    Document, ExporterPlan, HelpPage, Iperf3Job, Iperf3Task, Life, Plan, RepeatPlan, Supervision,
+    TryPlan,
 };
 pub use presentation::{
     DocumentFile, DocumentForm, Exclusions, Iperf3Form, Presentation, TextStyle,

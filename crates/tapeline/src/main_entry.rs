@@ -69,6 +69,11 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Iperf3(job) => run::iperf3(job),
         Plan::Iperf3Version => show(version::iperf3()),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
+        #[cfg(feature = "prometheus")]
+        Plan::Exporter(plan) => run::exporter(plan),
+        // Refused when it was resolved.
+        #[cfg(not(feature = "prometheus"))]
+        Plan::Exporter(_) => ExitCode::Usage,
         Plan::Help(page) => show(help::page(*page, help::terminal_width())),
         Plan::Version => show(version::line(personality)),
         Plan::Configuration(text) => show(text.clone()),

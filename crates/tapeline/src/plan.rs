@@ -19,6 +19,8 @@ pub enum Plan {
     Iperf3(Box<Iperf3Job>),
     /// `tapeline try`.
     Try(TryPlan, Presentation),
+    /// `tapeline exporter`.
+    Exporter(ExporterPlan),
     /// Show help.
     Help(HelpPage),
     /// Show the version.
@@ -44,6 +46,7 @@ impl Plan {
                 Iperf3Task::Server(plan, _) => plan.techniques = techniques,
             },
             Self::Try(plan, _) => plan.techniques = techniques,
+            Self::Exporter(plan) => plan.techniques = techniques,
             Self::Help(_)
             | Self::Version
             | Self::Iperf3Version
@@ -119,6 +122,17 @@ pub struct TryPlan {
     pub family: Family,
     /// `-t`: length of each measurement; `None` leaves the choice to the job.
     pub time: Option<Duration>,
+    /// Optimisations that it may use.
+    pub techniques: Techniques,
+}
+
+/// `tapeline exporter [HOST]...`: tests on demand of Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExporterPlan {
+    /// Where it answers, `ADDRESS:PORT` as typed.
+    pub address: String,
+    /// Hosts that may be tested; empty leaves the choice to who asks.
+    pub targets: Vec<String>,
     /// Optimisations that it may use.
     pub techniques: Techniques,
 }

@@ -102,6 +102,8 @@ pub struct Presentation {
     pub files: Vec<DocumentFile>,
     /// `--tui`: a live view on the terminal.
     pub view: bool,
+    /// `--metrics`: where a server's metrics are, as typed.
+    pub metrics: Option<String>,
     /// `--fail-if-limited`: a test that a host limited is a failure.
     pub fail_if_limited: bool,
     /// `--logfile`: lines of standard error go to the file too.
@@ -133,6 +135,7 @@ impl Presentation {
             output_file: None,
             files: Vec::new(),
             view: false,
+            metrics: None,
             fail_if_limited: false,
             errors_to_file: false,
             verbose: false,

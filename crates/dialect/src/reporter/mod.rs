@@ -263,6 +263,12 @@ impl ReporterHandle {
         self.running().contains_key(&id)
     }
 
+    /// The numbers of the flows that run.
+    #[must_use]
+    pub fn running_flows(&self) -> Vec<FlowId> {
+        self.running().keys().copied().collect()
+    }
+
     fn end(&self, tag: FlowTag, end: FlowEnd, reply: Option<mpsc::SyncSender<Row>>) {
         self.send(Command::End(tag, end, reply));
         let mut running = self.running();

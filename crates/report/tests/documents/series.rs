@@ -44,7 +44,10 @@ pub(crate) fn forms() -> [(&'static str, String); 4] {
     let events = events(&sample);
     let occasion = || sample.occasion.clone();
     [
-        ("series.json", told(WholeDocument::json(occasion()), &events)),
+        (
+            "series.json",
+            told(WholeDocument::json(occasion()), &events),
+        ),
         (
             "series.ndjson",
             told(DocumentStream::new(occasion()), &events),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tapeline_report::document::WARNING_IDS;
+
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
 use super::entry::{Entry, entries};
 use crate::options::{Arity, Sides};
@@ -39,16 +41,22 @@ pub(super) fn script() -> String {
         }
     }
     script.push_str("    esac\n}\n");
+    let _ = write!(
+        script,
+        "\n# The names of warnings.\n_tapeline_warnings='{}'\n",
+        WARNING_IDS.join(" ")
+    );
     script.push_str(MAIN);
     script
 }
 
 type Applies = fn(Sides) -> bool;
 
-const JOBS: [(&str, Applies); 4] = [
+const JOBS: [(&str, Applies); 5] = [
     ("client", |sides| sides.client),
     ("server", |sides| sides.server),
     ("try", |sides| sides.trial),
+    ("exporter", |sides| sides.exporter),
     ("*", |_| true),
 ];
 
@@ -141,7 +149,7 @@ _tapeline() {
         case $word in
             -s|--server) job=server; break ;;
             -c|--client) job=client; break ;;
-            try) [[ $name == tapeline ]] && job=try ;;
+            try|exporter) [[ $name == tapeline ]] && job=$word ;;
         esac
     done
     if [[ $current == -* ]]; then
@@ -152,7 +160,11 @@ _tapeline() {
             compopt -o nospace 2>/dev/null
         fi
     elif [[ $at -eq 1 && $name == tapeline ]]; then
-        _tapeline_offer -W try
+        _tapeline_offer -W 'try explain exporter'
+    elif [[ $name == tapeline && ${words[1]} == explain && $at -eq 2 ]]; then
+        _tapeline_offer -W "$_tapeline_warnings"
+    elif [[ $name == tapeline && ( ${words[1]} == exporter || ${words[1]} == try && $at -eq 2 ) ]]; then
+        _tapeline_offer -A hostname
     fi
 }
 complete -F _tapeline tapeline iperf iperf3

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tapeline_report::document::WARNING_IDS;
+
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
 use super::entry::{Entry, entries};
 use crate::options::Arity;
@@ -18,6 +20,11 @@ pub(super) fn script() -> String {
         }
     }
     script.push_str(OWN_WORDS);
+    let _ = writeln!(
+        script,
+        "complete -c tapeline -n '__fish_seen_subcommand_from explain' -a '{}'",
+        WARNING_IDS.join(" ")
+    );
     script
 }
 
@@ -26,6 +33,9 @@ const HEAD: &str =
 
 const OWN_WORDS: &str = "
 complete -c tapeline -n __fish_is_first_arg -a try -d 'measure at once'
+complete -c tapeline -n __fish_is_first_arg -a explain -d 'say what a warning means'
+complete -c tapeline -n __fish_is_first_arg -a exporter -d 'test when Prometheus asks'
+complete -c tapeline -n '__fish_seen_subcommand_from try exporter' -a '(__fish_print_hostnames)'
 complete -c tapeline -n __fish_is_first_arg -l as -x -a 'tapeline iperf iperf3' -d 'behave as another name does'
 complete -c tapeline -n __fish_is_first_arg -l generate -x -a 'man bash zsh fish' -d 'print a manual page or completions'
 ";

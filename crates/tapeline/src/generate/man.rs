@@ -52,6 +52,8 @@ fn synopsis(personality: Personality) -> &'static [&'static str] {
             "tapeline -s [OPTIONS]",
             "tapeline -c HOST [OPTIONS]",
             "tapeline try [HOST] [OPTIONS]",
+            "tapeline exporter [HOST]... [--metrics ADDRESS:PORT]",
+            "tapeline explain [WARNING]",
             "tapeline --as iperf|iperf3 [OPTIONS]",
             "tapeline --generate man|bash|zsh|fish",
         ],
@@ -69,6 +71,9 @@ fn description(personality: Personality) -> &'static [&'static str] {
              with -R the server sends, with --full-duplex both do. The job try measures round \
              trips, TCP and UDP one after the other and prints one page; without HOST it needs no \
              server.",
+            "The job exporter answers Prometheus over HTTP: /probe?target=HOST runs a client's test \
+             and answers with its results as metrics. HOSTs are those that it may test; without \
+             them who asks chooses. The job explain says what a warning means.",
             "Called iperf, or with --as iperf as the first words, the program has the command \
              line, the text and the CSV of iperf 2.2.1: see iperf(1). Under the name iperf3 it has \
              those of iperf3 3.22: see iperf3(1).",
@@ -126,6 +131,9 @@ fn explanation(spec: &OptionSpec, personality: Personality) -> String {
     add(sides(spec.sides));
     if spec.sides.trial && personality == Personality::Native {
         add("Also for try.");
+    }
+    if spec.sides == Sides::OBSERVED && personality == Personality::Native {
+        add("Also for exporter.");
     }
     if spec.long_name().is_some() {
         for name in spec

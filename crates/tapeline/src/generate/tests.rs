@@ -138,7 +138,12 @@ fn bash_offers_options_values_and_jobs() {
         return;
     };
     let offered = |line: &str| bash(line).expect("bash is there");
-    assert_eq!(first, ["try"]);
+    assert_eq!(first, ["try", "explain", "exporter"]);
+    assert_eq!(offered("tapeline explain pacing"), ["pacing-missed"]);
+    assert_eq!(offered("tapeline exporter --metr"), ["--metrics"]);
+    assert_eq!(offered("tapeline -s --metr"), ["--metrics"]);
+    assert_eq!(offered("tapeline -c h --metr"), [""; 0]);
+    assert_eq!(offered("iperf -s --metr"), [""; 0]);
     assert_eq!(offered("tapeline --paral"), ["--parallel"]);
     assert_eq!(offered("/usr/bin/iperf -c h --paral"), ["--parallel"]);
     assert_eq!(offered("tapeline -c h --full"), ["--full-duplex"]);
@@ -221,6 +226,8 @@ fn zsh_hears_of_every_option_and_its_values() {
             CommandName::Iperf3 => "N|NAME:(af11 af12",
         };
         assert!(shown.contains(values), "{shown}");
+        let jobs = shown.contains("1::job:(try explain exporter)");
+        assert_eq!(jobs, name == CommandName::Tapeline, "{shown}");
     }
 }
 
@@ -244,6 +251,10 @@ fn fish_offers_options_and_values() {
     );
     assert_eq!(offered("tapeline -s --full").expect("fish"), [""; 0]);
     assert_eq!(offered("tapeline tr").expect("fish"), ["try"]);
+    assert_eq!(
+        offered("tapeline explain pacing").expect("fish"),
+        ["pacing-missed"]
+    );
     assert_eq!(offered("iperf3 --bid").expect("fish"), ["--bidir"]);
     assert_eq!(offered("iperf3 -s --bid").expect("fish"), [""; 0]);
 }

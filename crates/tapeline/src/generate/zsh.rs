@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tapeline_report::document::WARNING_IDS;
+
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
 use super::entry::{Entry, entries};
 use crate::options::Arity;
@@ -15,7 +17,15 @@ pub(super) fn script() -> String {
          _tapeline_congestion_controls() {{\n    \
              local file={CONGESTION_CONTROLS}\n    \
              [[ -r $file ]] && compadd -- ${{=\"$(<$file)\"}}\n\
-         }}\n\n"
+         }}\n\n\
+         _tapeline_operands() {{\n    \
+             if [[ ${{words[(r)explain]}} == explain ]]; then\n        \
+                 compadd -- {}\n    \
+             else\n        \
+                 _hosts\n    \
+             fi\n\
+         }}\n\n",
+        WARNING_IDS.join(" ")
     );
     for name in CommandName::ALL {
         let _ = writeln!(
@@ -42,8 +52,8 @@ pub(super) fn script() -> String {
 const OWN_WORDS: &str =
     "        '(-)--as[behave as another name does]:name:(tapeline iperf iperf3)' \\
         '(-)--generate[print a manual page or completions]:document:(man bash zsh fish)' \\
-        '1::job:(try)' \\
-        '2::host:_hosts' && return
+        '1::job:(try explain exporter)' \\
+        '*:operand:_tapeline_operands' && return
 ";
 
 const MAIN: &str = "case ${service:-tapeline} in

@@ -21,6 +21,7 @@ tapeline: a tape measure for networks
   tapeline -c HOST [OPTIONS]        test towards a server (tapeline or iperf 2)
   tapeline try [HOST] [OPTIONS]     measure at once, with sensible settings
   tapeline explain [WARNING]        say what a warning means
+  tapeline exporter [HOST]...       test when Prometheus asks
   tapeline --as iperf ...           behave as iperf 2.2.1 does";
 
 /// What the short page explains.

@@ -84,6 +84,15 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "The text follows when the view ends, without its intervals; with -o it is written to the \
              file meanwhile. Frames are left out when the terminal is slow.",
         ),
+    OptionSpec::new(Id::Metrics, None, "metrics")
+        .value("ADDRESS:PORT")
+        .sides(Sides::OBSERVED)
+        .only(Personalities::Native)
+        .help(Group::Output, "metrics for Prometheus over HTTP")
+        .details(
+            "A server's counters and its last results, at /metrics; :PORT is every address of this \
+             host. The job exporter answers there (localhost:9579 without this option).",
+        ),
     OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
         .value("LETTERS")
         .variable(18, "IPERF_REPORTEXCLUDE")
@@ -116,11 +125,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         )
         .listed(&[(Both, "", "accepted; results pass through no ring here")]),
     OptionSpec::new(Id::Help, Some('h'), "help")
-        .sides(Sides::ANY)
+        .sides(Sides::ALL)
         .help(Group::Misc, "show help: -h in short, --help in full")
         .listed(&[(Misc, "", "show this and quit")]),
     OptionSpec::new(Id::Version, Some('v'), "version")
-        .sides(Sides::ANY)
+        .sides(Sides::ALL)
         .help(Group::Misc, "show the version")
         .listed(&[(Misc, "", "show the version and quit")]),
 ];

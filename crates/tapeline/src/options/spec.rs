@@ -32,7 +32,8 @@ pub(crate) enum OptionId {
     Repeat, UntilCi, RepeatPause, RepeatCsv,
     // output
     Enhanced, Format, ReportStyle, ReportExclude, SumOnly, SumDstIp, HideIps, Utc, Output,
-    Json, JsonStream, DocumentCsv, Html, Tui, FailIfLimited, ReportStructs, Help, Version,
+    Json, JsonStream, DocumentCsv, Html, Tui, Metrics, FailIfLimited, ReportStructs,
+    Help, Version,
 }
 
 /// Whether an option takes a value.
@@ -83,32 +84,46 @@ pub(crate) struct Sides {
     pub(crate) client: bool,
     pub(crate) server: bool,
     pub(crate) trial: bool,
+    pub(crate) exporter: bool,
 }
 
 impl Sides {
+    const NONE: Self = Self {
+        client: false,
+        server: false,
+        trial: false,
+        exporter: false,
+    };
     /// Clients.
     pub(crate) const CLIENT: Self = Self {
         client: true,
-        server: false,
-        trial: false,
+        ..Self::NONE
     };
     /// Servers.
     pub(crate) const SERVER: Self = Self {
-        client: false,
         server: true,
-        trial: false,
+        ..Self::NONE
     };
     /// Clients and servers.
     pub(crate) const BOTH: Self = Self {
         client: true,
         server: true,
-        trial: false,
+        ..Self::NONE
     };
     /// Clients, servers and `try`.
     pub(crate) const ANY: Self = Self {
-        client: true,
-        server: true,
         trial: true,
+        ..Self::BOTH
+    };
+    /// Servers and `exporter`.
+    pub(crate) const OBSERVED: Self = Self {
+        exporter: true,
+        ..Self::SERVER
+    };
+    /// Every job.
+    pub(crate) const ALL: Self = Self {
+        exporter: true,
+        ..Self::ANY
     };
 }
 

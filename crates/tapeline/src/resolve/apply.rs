@@ -155,6 +155,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::Json => shown::document(settings, given, DocumentForm::Json, log)?,
         Id::JsonStream => shown::document(settings, given, DocumentForm::Stream, log)?,
         Id::DocumentCsv => shown::document(settings, given, DocumentForm::Csv, log)?,
+        Id::Metrics => shown::metrics(settings, given, log)?,
         Id::FailIfLimited => settings.presentation.fail_if_limited = true,
         Id::Tui => shown::view(settings, log)?,
         Id::Html => shown::document(settings, given, DocumentForm::Html, log)?,
@@ -208,6 +209,7 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Log) -> Result<boo
         client,
         server,
         trial,
+        exporter,
     } = given.spec.sides;
     // `-s -c HOST` restricts a server.
     let (fits, job) = match settings.mode {
@@ -215,6 +217,7 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Log) -> Result<boo
         Mode::Client => (client, "a client"),
         Mode::Server => (server || id == Id::Client, "a server"),
         Mode::Trial => (trial, "try"),
+        Mode::Exporter => (exporter, "exporter"),
     };
     if fits {
         return Ok(true);

@@ -10,7 +10,7 @@ use tapeline_dialect::{
 };
 use tapeline_sys::StreamProtocol;
 
-use crate::plan::TryPlan;
+use crate::plan::{ExporterPlan, TryPlan};
 
 use super::log::{Log, Stop};
 use super::peer::{self, Protocol};
@@ -19,6 +19,8 @@ use super::settings::{AskedLimit, AskedPorts, SecondConnection, Settings};
 
 /// iperf 2's port.
 const DEFAULT_PORT: u16 = 5001;
+/// Where an exporter answers.
+const EXPORTER_ADDRESS: &str = "localhost:9579";
 /// A client's time without `-t` and `-n`.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// Times beyond this (300 years) are no limit: clocks could not express their end.
@@ -164,6 +166,22 @@ pub(super) fn trial(settings: &Settings, log: &mut Log) -> Result<TryPlan, Stop>
         port,
         family: family(settings),
         time,
+        techniques: Techniques::default(),
+    })
+}
+
+/// The plan of `exporter`.
+///
+/// # Errors
+/// [`Stop`] in a build without metrics.
+pub(super) fn exporter(settings: Settings, log: &mut Log) -> Result<ExporterPlan, Stop> {
+    if cfg!(not(feature = "prometheus")) {
+        return Err(log.fatal("", "exporter needs a build with the feature prometheus"));
+    }
+    let address = settings.presentation.metrics;
+    Ok(ExporterPlan {
+        address: address.unwrap_or_else(|| EXPORTER_ADDRESS.to_owned()),
+        targets: settings.targets,
         techniques: Techniques::default(),
     })
 }

@@ -130,6 +130,7 @@ fn plan(
             }
         }
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
+        Mode::Exporter => Plan::Exporter(build::exporter(settings, log)?),
         Mode::Client | Mode::Undecided => {
             let client = build::client(&settings, log)?;
             match settings.peer.protocol {
@@ -191,7 +192,7 @@ fn apply_all(
             }
             Ok(())
         }
-        Personality::Native => operands_of_try(settings, &words, log),
+        Personality::Native => operands_of_job(settings, &words, log),
     }
 }
 
@@ -202,8 +203,10 @@ fn native_mode(raw: &RawArgs) -> Mode {
         (false, true) => Mode::Client,
         (false, false) => Mode::Undecided,
     };
-    if operands(raw).next().is_some_and(|word| word == "try") {
-        return Mode::Trial;
+    match operands(raw).next().and_then(OsStr::to_str) {
+        Some("try") => return Mode::Trial,
+        Some("exporter") => return Mode::Exporter,
+        _ => {}
     }
     let typed = |wanted| ids(raw).any(|id| id == wanted);
     match from(typed(OptionId::Server), typed(OptionId::Client)) {
@@ -233,12 +236,19 @@ fn operands(raw: &RawArgs) -> impl Iterator<Item = &OsStr> {
     })
 }
 
-/// `try [HOST]` is the only thing that words may say.
-fn operands_of_try(
+/// `try [HOST]` and `exporter [HOST]...` are the only things that words may say.
+fn operands_of_job(
     settings: &mut Settings,
     words: &[&std::ffi::OsString],
     log: &mut Log,
 ) -> Result<(), Stop> {
+    if settings.mode == Mode::Exporter {
+        let hosts = words.iter().skip(1);
+        settings.targets = hosts
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        return Ok(());
+    }
     let is_trial = settings.mode == Mode::Trial;
     if let [_, host, ..] = words
         && is_trial

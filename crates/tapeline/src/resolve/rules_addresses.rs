@@ -80,7 +80,7 @@ pub(super) fn multicast_needs_udp(settings: &mut Settings, log: &mut Log) {
     let address = match settings.mode {
         Mode::Client => destination(settings),
         Mode::Server => bound_address(settings),
-        Mode::Undecided | Mode::Trial => None,
+        Mode::Undecided | Mode::Trial | Mode::Exporter => None,
     };
     if address.is_some_and(|address| address.is_multicast()) && !settings.serves_udp() {
         log.error(

@@ -28,6 +28,7 @@ pub(crate) enum Mode {
     Client,
     Server,
     Trial,
+    Exporter,
 }
 
 /// `-t` and `-n` share one place: the last one counts.
@@ -74,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) host: Option<String>,
     /// `try`'s operand.
     pub(crate) trial_host: Option<String>,
+    /// Those of `exporter`.
+    pub(crate) targets: Vec<String>,
     pub(crate) udp: bool,
     pub(crate) v4: bool,
     pub(crate) v6: bool,
@@ -138,6 +141,7 @@ impl Settings {
             mode: Mode::Undecided,
             host: None,
             trial_host: None,
+            targets: Vec::new(),
             udp: false,
             v4: false,
             v6: false,

@@ -116,6 +116,23 @@ pub(super) fn view_has_the_terminal(settings: &mut Settings, log: &mut Log) {
     }
 }
 
+/// `--metrics`: an address and a port; without an address every one.
+pub(super) fn metrics(settings: &mut Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
+    let (text, option) = (given.text(), given.named());
+    if cfg!(not(feature = "prometheus")) {
+        let why = format!("{option} needs a build with the feature prometheus");
+        return Err(log.fatal("", why));
+    }
+    let port = text.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    if !matches!(port, Some(Ok(_))) {
+        let why =
+            format!("{option}: '{text}' is no ADDRESS:PORT (:9579, localhost:9579, [::1]:9579)");
+        return Err(log.fatal("", why));
+    }
+    settings.presentation.metrics = Some(text);
+    Ok(())
+}
+
 /// Standard output has one form.
 fn one_form(settings: &Settings, given: &Given, log: &mut Log) -> Result<(), Stop> {
     if settings.iperf() || settings.presentation.style == TextStyle::Native {

@@ -10,8 +10,12 @@
 //! ```
 
 mod adorned;
+#[cfg(feature = "prometheus")]
+mod exporter;
 mod gate;
 mod iperf3;
+#[cfg(feature = "prometheus")]
+mod metrics;
 mod occasion;
 mod outputs;
 mod printer;
@@ -46,6 +50,8 @@ use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 use gate::Gate;
 use outputs::Outputs;
 
+#[cfg(feature = "prometheus")]
+pub(crate) use exporter::exporter;
 pub(crate) use iperf3::iperf3;
 pub(crate) use printer::refusal;
 pub(crate) use supervisor::Supervisor;
@@ -139,8 +145,21 @@ impl Run {
         presentation: &Presentation,
         occasion: &Occasion,
     ) -> Result<Self, ExitCode> {
-        let stage = Stage::set(role, interval, presentation, occasion)?;
+        #[cfg_attr(not(feature = "prometheus"), expect(unused_mut))]
+        let mut stage = Stage::set(role, interval, presentation, occasion)?;
+        #[cfg(feature = "prometheus")]
+        let board = stage
+            .outputs
+            .add_metrics(presentation, occasion, &stage.interruption)?;
         let reporter = stage.reporter(|_| {})?;
+        #[cfg(feature = "prometheus")]
+        if let Some((address, board)) = board {
+            let local = board.serve(&address, reporter.handle())?;
+            // A view has the terminal.
+            if !presentation.view {
+                metrics::tell(&format!("metrics at http://{local}/metrics"));
+            }
+        }
         Ok(Self { stage, reporter })
     }
 

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::Interruption;
-use tapeline_report::document::{
-    DocumentCsv, DocumentStream, Occasion, SeriesCsv, WholeDocument,
-};
+use tapeline_report::document::{DocumentCsv, DocumentStream, Occasion, SeriesCsv, WholeDocument};
 use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
 
+#[cfg(feature = "prometheus")]
+use super::metrics::Board;
 use super::printer::{Printer, iperf3_renderer, terminal};
 use super::view::{Behind, View};
 use crate::message;
@@ -68,6 +68,25 @@ impl Outputs {
             printers: printers.collect::<Result<_, ExitCode>>()?,
             view: behind.map(|behind| behind.view(occasion)).transpose()?,
         })
+    }
+
+    /// Adds metrics, where they are wanted; with the address at which they are to be read.
+    ///
+    /// # Errors
+    /// The exit code; the reason has been printed.
+    #[cfg(feature = "prometheus")]
+    pub(super) fn add_metrics(
+        &mut self,
+        presentation: &Presentation,
+        occasion: &Occasion,
+        interruption: &Interruption,
+    ) -> Result<Option<(String, Board)>, ExitCode> {
+        let Some(address) = &presentation.metrics else {
+            return Ok(None);
+        };
+        let board = Board::new(occasion.clone());
+        self.printers.push(board.output(interruption)?);
+        Ok(Some((address.clone(), board)))
     }
 
     /// Where the reporter sends its events.

@@ -369,6 +369,7 @@ fn every_option_is_tested() {
             Id::DocumentCsv,
             Id::FailIfLimited,
             Id::Html,
+            Id::Metrics,
             Id::ZeroCopy,
             Id::Pacing,
         ])
@@ -445,6 +446,41 @@ fn a_view_has_the_terminal_for_itself() {
         let outcome = line(Native, wrong).outcome;
         assert_eq!(outcome, Err(ExitCode::Usage), "{wrong}");
     }
+}
+
+#[test]
+#[cfg(feature = "prometheus")]
+fn metrics_have_an_address_and_a_port() {
+    let shown = |text: &str| server(Native, text).1.metrics;
+    assert_eq!(shown("-s"), None);
+    for address in [":9578", "localhost:9578", "[::1]:0"] {
+        let line = format!("-s --metrics {address}");
+        assert_eq!(shown(&line).as_deref(), Some(address));
+    }
+    for wrong in [
+        "-s --metrics 9578",
+        "-s --metrics localhost",
+        "-s --metrics localhost:http",
+        "-s --metrics localhost:70000",
+        "-c h --metrics :9578",
+        "try --metrics :9578",
+        "exporter --json",
+        "exporter -s",
+    ] {
+        assert_eq!(line(Native, wrong).outcome, Err(ExitCode::Usage), "{wrong}");
+    }
+    let exporter = |text: &str| match line(Native, text).outcome {
+        Ok(Plan::Exporter(plan)) => (plan.address, plan.targets),
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(
+        exporter("exporter"),
+        ("localhost:9579".to_owned(), Vec::new())
+    );
+    assert_eq!(
+        exporter("exporter foo --metrics :1 bar"),
+        (":1".to_owned(), vec!["foo".to_owned(), "bar".to_owned()])
+    );
 }
 
 #[test]

@@ -1,0 +1,24 @@
+//! Results and counters as metrics, for Prometheus to scrape.
+//!
+//! ```text
+//! Event ─► ServerMetrics ─┐
+//! Report ─► ProbeResult  ─┼─► Family ─► OpenMetrics text
+//! ExporterMetrics ────────┘
+//! ```
+//!
+//! The names are published (`docs/metrics.md`). What is not known has no sample: a metric that
+//! is missing is not 0.
+
+mod exporter;
+mod family;
+mod result;
+mod server;
+
+pub use exporter::{ExporterMetrics, ProbeResult};
+pub use server::ServerMetrics;
+
+#[cfg(test)]
+mod tests;
+
+/// The media type of the text.
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,0 +1,265 @@
+//! Small tests of a server, told as events; a probe.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tapeline_base::{FlowId, FlowTag, Role, WallTime};
+
+use super::*;
+use crate::document::{Occasion, Report};
+use crate::model::{
+    ClientTest, Connected, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
+    TcpReceive, TcpSend, TcpState, UdpReceive,
+};
+use crate::style::Style;
+
+fn occasion(role: Role) -> Occasion {
+    Occasion {
+        version: "0.1.0".to_owned(),
+        command: "tapeline -s".to_owned(),
+        role,
+        planned: None,
+        style: Style::default(),
+    }
+}
+
+fn tag(id: u32) -> FlowTag {
+    FlowTag {
+        id: FlowId(id),
+        reversed: false,
+    }
+}
+
+fn ends() -> (SocketAddr, SocketAddr) {
+    let socket = |text: &str| text.parse().expect("an address");
+    (socket("192.0.2.1:5001"), socket("192.0.2.2:40000"))
+}
+
+fn connected(id: u32, test: u32) -> Event {
+    let (local, peer) = ends();
+    Event::Connected(Connected {
+        test: Some(ClientTest {
+            number: test,
+            flows: Some(1),
+        }),
+        ..Connected::new(tag(id), local, peer)
+    })
+}
+
+fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Event {
+    let (local, peer) = ends();
+    Event::Row(Row {
+        subject: Subject::Flow(tag(id)),
+        phase,
+        span: Span {
+            start: Duration::from_secs(start),
+            end: Duration::from_secs(end),
+        },
+        ended: WallTime::from_nanos(1_795_215_956_000_000_000),
+        bytes,
+        endpoints: Some(Endpoints {
+            local,
+            peer,
+            local_sends: matches!(measure, Measure::TcpSend(_)),
+        }),
+        trip_times: false,
+        measure,
+    })
+}
+
+fn tcp() -> Measure {
+    Measure::TcpReceive(TcpReceive::default())
+}
+
+fn udp(received: u64, lost: u64) -> Measure {
+    Measure::UdpReceive(UdpReceive {
+        received,
+        total: received + lost,
+        lost,
+        lost_in_host: Some(lost.min(1)),
+        jitter: Some(0.001),
+        ..UdpReceive::default()
+    })
+}
+
+#[track_caller]
+fn has(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|told| told == *line), "{line} in\n{text}");
+    }
+}
+
+fn told(events: impl IntoIterator<Item = Event>) -> ServerMetrics {
+    let mut metrics = ServerMetrics::new(occasion(Role::Server));
+    for event in events {
+        metrics.note(&event);
+    }
+    metrics
+}
+
+#[test]
+fn a_server_that_has_served_nobody_says_so() {
+    let text = told([]).text(&[]);
+    has(
+        &text,
+        &[
+            r#"tapeline_build_info{version="0.1.0"} 1.0"#,
+            "tapeline_server_flows_active 0.0",
+            "tapeline_server_tests_active 0.0",
+            r#"tapeline_server_refused_total{reason="peer-refused"} 0"#,
+            r#"tapeline_server_bytes_total{transport="udp",direction="sent"} 0"#,
+            "# EOF",
+        ],
+    );
+    assert!(!text.contains("tapeline_test_"), "{text}");
+}
+
+#[test]
+fn bytes_are_counted_once_at_intervals_and_ends() {
+    let mut metrics = told([
+        connected(1, 7),
+        row(1, Phase::Interval, (0, 1), 1000, tcp()),
+        row(1, Phase::Interval, (1, 2), 500, tcp()),
+    ]);
+    has(
+        &metrics.text(&[FlowId(1)]),
+        &[
+            r#"tapeline_server_bytes_total{transport="tcp",direction="received"} 1500"#,
+            "tapeline_server_tests_active 1.0",
+        ],
+    );
+    metrics.note(&row(1, Phase::Total, (0, 3), 2000, tcp()));
+    metrics.note(&Event::Idle);
+    has(
+        &metrics.text(&[]),
+        &[
+            r#"tapeline_server_bytes_total{transport="tcp",direction="received"} 2000"#,
+            r#"tapeline_server_tests_total{protocol="iperf2",transport="tcp",direction="forward",result="complete"} 1"#,
+            r#"tapeline_test_received_bytes{transport="tcp",direction="forward",way="forward"} 2000.0"#,
+            r#"tapeline_test_complete{transport="tcp",direction="forward"} 1.0"#,
+            r#"tapeline_test_end_time_seconds{transport="tcp",direction="forward"} 1795215956.0"#,
+        ],
+    );
+}
+
+#[test]
+fn flows_of_a_test_are_one_test() {
+    let metrics = told([connected(1, 7), connected(2, 7), connected(3, 8)]);
+    let text = metrics.text(&[FlowId(1), FlowId(2), FlowId(3), FlowId(4)]);
+    has(
+        &text,
+        &[
+            "tapeline_server_flows_active 4.0",
+            "tapeline_server_tests_active 3.0",
+        ],
+    );
+}
+
+#[test]
+fn datagrams_and_their_losses_are_told_by_place() {
+    let text = told([
+        connected(1, 1),
+        row(1, Phase::Total, (0, 1), 9000, udp(9, 3)),
+        Event::Idle,
+    ])
+    .text(&[]);
+    has(
+        &text,
+        &[
+            r#"tapeline_server_datagrams_total{direction="received"} 9"#,
+            "tapeline_server_datagrams_lost_total 3",
+            "tapeline_server_datagrams_lost_in_host_total 1",
+            r#"tapeline_test_datagrams_lost{transport="udp",direction="forward",way="forward"} 3.0"#,
+            r#"tapeline_test_datagrams_lost_at{transport="udp",direction="forward",way="forward",place="receiver_host"} 1.0"#,
+            r#"tapeline_test_jitter_seconds{transport="udp",direction="forward",way="forward"} 0.001"#,
+        ],
+    );
+    assert!(!text.contains(r#"place="network""#), "unknown is no number");
+}
+
+#[test]
+fn refusals_and_missed_rows_are_counted() {
+    let mut metrics = told([Event::Notice(Notice::PeerRefused {
+        peer: ends().1,
+        reason: "16 tests of its address run, which is the limit".to_owned(),
+    })]);
+    metrics.missed(5);
+    has(
+        &metrics.text(&[]),
+        &[
+            r#"tapeline_server_refused_total{reason="peer-refused"} 1"#,
+            r#"tapeline_server_warnings_total{id="peer-refused"} 1"#,
+            "tapeline_server_metrics_missed_rows_total 5",
+        ],
+    );
+}
+
+#[test]
+fn round_trips_are_counted_at_the_ends_of_intervals() {
+    let send = || {
+        Measure::TcpSend(TcpSend {
+            retransmits: Some(2),
+            state: Some(TcpState {
+                rtt_micros: Some(300),
+                ..TcpState::default()
+            }),
+            ..TcpSend::default()
+        })
+    };
+    let text = told([
+        connected(1, 1),
+        row(1, Phase::Interval, (0, 1), 10, send()),
+        row(1, Phase::Interval, (1, 2), 10, send()),
+        row(1, Phase::Total, (0, 2), 20, send()),
+    ])
+    .text(&[]);
+    has(
+        &text,
+        &[
+            "tapeline_server_rtt_seconds_count 2",
+            r#"tapeline_server_rtt_seconds_bucket{le="0.0005"} 2"#,
+            "tapeline_server_tcp_retransmits_total 4",
+        ],
+    );
+}
+
+#[test]
+fn a_probe_has_the_names_of_the_known_exporter() {
+    let report = Report::refused(&occasion(Role::Client), "no such host");
+    let failed = ProbeResult {
+        target: "host \"x\"",
+        port: 5201,
+        success: false,
+        duration: Duration::from_millis(1500),
+        report: &report,
+    };
+    let text = failed.text();
+    has(
+        &text,
+        &[
+            r#"iperf3_up{target="host \"x\"",port="5201"} 0.0"#,
+            r#"tapeline_probe_duration_seconds{target="host \"x\"",port="5201"} 1.5"#,
+            r#"tapeline_probe_failure{target="host \"x\"",port="5201",id="usage"} 1.0"#,
+        ],
+    );
+    assert!(!text.contains("iperf3_sent_bytes"), "{text}");
+}
+
+#[test]
+fn an_exporter_counts_its_probes() {
+    let mut metrics = ExporterMetrics::new("0.1.0");
+    assert!(metrics.begin(2) && metrics.begin(2));
+    assert!(!metrics.begin(2), "two run");
+    metrics.end(true, Duration::from_secs(5));
+    metrics.refused();
+    has(
+        &metrics.text(),
+        &[
+            "tapeline_exporter_probes_active 1.0",
+            "iperf3_exporter_errors_total 1",
+            "iperf3_exporter_duration_seconds_count 1",
+            "iperf3_exporter_duration_seconds_sum 5.0",
+            r#"iperf3_exporter_duration_seconds_bucket{le="5.0"} 1"#,
+        ],
+    );
+}
