@@ -48,7 +48,7 @@ pub use program::{Program, use_tapeline};
 pub use prometheus::prometheus;
 pub use quiet::{in_a_quiet_moment, withheld_seconds};
 pub use server::{Family, Server, ServerSpec, Transport};
-pub use shaping::{Bottleneck, SlowLane};
+pub use shaping::{Bottleneck, FairQueues, SlowLane};
 pub use skip::{SKIP_LOG, skip};
 pub use tapeline_sys::raise_descriptor_limit;
 pub use transcript::{DatagramCounts, Delays, Row, RowId, Transcript};

@@ -104,6 +104,37 @@ impl Drop for SlowLane<'_> {
     }
 }
 
+/// A limit of what leaves a namespace with a short queue for each flow (`fq_codel`).
+#[derive(Debug)]
+pub struct FairQueues<'a> {
+    namespace: &'a Namespace,
+}
+
+impl<'a> FairQueues<'a> {
+    /// Limits to `rate` bits per second of Ethernet frames.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn new(namespace: &'a Namespace, rate: u64) -> io::Result<Self> {
+        let fair = Self { namespace };
+        let device = format!("dev {}", Namespace::INTERFACE);
+        for line in [
+            format!("qdisc replace {device} root handle 1: htb default 1"),
+            format!("class add {device} parent 1: classid 1:1 htb rate {rate}bit"),
+            format!("qdisc add {device} parent 1:1 handle 10: fq_codel"),
+        ] {
+            namespace.tc(&line)?;
+        }
+        Ok(fair)
+    }
+}
+
+impl Drop for FairQueues<'_> {
+    fn drop(&mut self) {
+        remove_root(self.namespace);
+    }
+}
+
 fn remove_root(namespace: &Namespace) {
     let _ = namespace.tc(&format!("qdisc del dev {} root", Namespace::INTERFACE));
 }

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use interop::{
-    Bottleneck, Family, Invocation, NamespacePair, PacketFilter, Places, ProcessorQuota, Program,
-    RelayedPair, Running, Server, ServerSpec, Transport, skip,
+    Bottleneck, FairQueues, Family, Invocation, NamespacePair, PacketFilter, Places,
+    ProcessorQuota, Program, RelayedPair, Running, Server, ServerSpec, Transport, skip,
 };
 use relay::Path;
 use rustix::process::Signal;
@@ -100,6 +100,45 @@ fn a_rate_that_was_asked_for_is_the_tests_own_limit() {
     let said = client_verdict(&pair, &server, "-t 2 -b 10M");
     assert_says(&said, "the test itself, surely");
     assert!(server.process().is_alive());
+}
+
+/// What a client says of the latency under the load of its own test.
+fn under_load(pair: &NamespacePair, server: &Server) -> String {
+    // Of one flow's datagrams no more wait than its socket's buffer holds.
+    let client = client(pair, server, "-u -P 8 -b 4M -t 6");
+    let client = client.run().expect("a client");
+    assert_eq!(client.code(), Some(0), "{client}");
+    let whole = client.stdout.replace("\n         ", " ");
+    let line = whole.lines().find(|line| line.starts_with("loaded "));
+    line.unwrap_or_else(|| panic!("no latency under load in {client}"))
+        .to_owned()
+}
+
+#[test]
+fn a_deep_queue_gets_a_bad_grade_and_a_short_one_a_good_one() {
+    let Some(pair) = hosts("a_deep_queue_gets_a_bad_grade_and_a_short_one_a_good_one") else {
+        return;
+    };
+    let server = server(&pair, Transport::Tcp, "");
+    // Always full: 300 ms and the bucket's 20 ms, 1 ms and the same.
+    for (latency, grade) in [(300, "grade D"), (1, "grade A")] {
+        let _shaped = Bottleneck::new(&pair.client, 20_000_000, latency).expect("a bottleneck");
+        let said = under_load(&pair, &server);
+        assert!(said.contains(grade), "{said}");
+    }
+}
+
+#[test]
+fn a_queue_for_each_flow_gets_a_good_grade() {
+    let name = "a_queue_for_each_flow_gets_a_good_grade";
+    let Some(pair) = hosts(name) else { return };
+    let server = server(&pair, Transport::Tcp, "");
+    let _fair = match FairQueues::new(&pair.client, 20_000_000) {
+        Ok(fair) => fair,
+        Err(error) => return skip(name, &format!("no fq_codel in this kernel: {error}")),
+    };
+    let said = under_load(&pair, &server);
+    assert!(said.contains("grade A"), "{said}");
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! Where a peer computes a number differently, the peer's number has a method of
 //! its own, named after the peer.
 
+mod bufferbloat;
 mod clock_line;
 mod clock_offset;
 mod confidence;
@@ -36,6 +37,7 @@ mod silence;
 mod skew;
 mod transit;
 
+pub use bufferbloat::BufferbloatGrade;
 pub use clock_line::{ClockFit, ClockLine};
 pub use clock_offset::{ClockExchange, ClockState, OffsetEstimate, OffsetEstimator};
 pub use confidence::{

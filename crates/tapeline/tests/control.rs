@@ -76,6 +76,24 @@ fn datagrams_have_a_one_way_delay_with_a_bound() {
 }
 
 #[test]
+fn round_trips_are_measured_beside_the_traffic_unless_unwanted() {
+    fn loaded(ended: &Ended) -> Option<&str> {
+        let mut lines = ended.stdout.lines();
+        lines.find(|line| line.starts_with("loaded "))
+    }
+    let server = Server::native("");
+    for way in ["", "-R", "-u", "-u -R"] {
+        let ended = test(&server, &format!("-t 2 -b 100m {way}"));
+        let line = loaded(&ended).unwrap_or_else(|| panic!("{way}: {}", ended.stdout));
+        assert!(line.contains("median round trip under load"), "{line}");
+        // So short a load has numbers, and no grade.
+        assert!(!ended.stdout.contains("bufferbloat grade A"), "{way}");
+    }
+    let ended = test(&server, "-t 1 -b 100m --no-probe");
+    assert_eq!((loaded(&ended), far_end(&ended).len()), (None, 1));
+}
+
+#[test]
 fn neither_end_is_recognised_against_its_will_or_under_another_name() {
     let server = Server::native("--no-control");
     let ended = test(&server, "-n 100K");

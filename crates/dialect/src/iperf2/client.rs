@@ -62,7 +62,7 @@ impl ClientPlan {
             .bind
             .as_ref()
             .is_none_or(|bind| bind.group_source.is_none());
-        (marked && alone).then(|| ClientTest::begin(context, options, stop))?
+        (marked && alone).then(|| ClientTest::begin(context, options, stop, self.probe))?
     }
 }
 

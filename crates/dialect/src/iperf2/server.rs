@@ -235,7 +235,8 @@ impl Server {
         // The client connects where its flows go: that takes a listener over TCP.
         if plan.control && plan.transports != ServedTransports::Udp {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
-            server.control = ControlService::new(context, tally).ok();
+            let probes = plan.transports == ServedTransports::Both;
+            server.control = ControlService::new(context, tally, probes).ok();
         }
         if let Some(plan) = plan.protocols.iperf3().cloned() {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));

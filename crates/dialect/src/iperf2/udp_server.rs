@@ -29,7 +29,7 @@ use super::udp_frames::Watched;
 use super::visits::Visits;
 use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
-use crate::native::ControlService;
+use crate::native::{ControlService, Probed};
 use crate::plan::ServerPlan;
 use crate::policy::{Allowance, Policy};
 use crate::reporter::{EndFacts, FlowEnd, RunningFlow, SocketFacts};
@@ -390,6 +390,7 @@ impl UdpService {
             Some(Flow::Ended(ended)) => {
                 ended.receive(datagram.content.payload, datagram.content.now)
             }
+            None if self.is_probe(datagram) => return,
             None if self.is_iperf3(datagram) => return,
             None if !self.plan.protocols.has_iperf2() => return,
             None => return self.open(flows, datagram),
@@ -418,6 +419,20 @@ impl UdpService {
                 self.open(flows, datagram);
             }
         }
+    }
+
+    /// Whether the datagram is a probe beside another tapeline's test; it is answered, if so.
+    fn is_probe(&self, datagram: &Arrived<'_>) -> bool {
+        let Some(service) = &self.control else {
+            return false;
+        };
+        let (content, key) = (&datagram.content, datagram.key);
+        match service.answer_probe(content.payload, key.source, content.arrival) {
+            Probed::Other => return false,
+            Probed::Ignored => {}
+            Probed::Answer(reply) => self.answer(&reply, key),
+        }
+        true
     }
 
     /// Whether the datagram asks for a stream of an iperf3 test, which then has a socket of its

@@ -2,7 +2,7 @@
 //! keeps the control connection.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -21,12 +21,14 @@ use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
 use super::own_flow::OwnFlow;
 use super::own_results;
+use super::probe_flow::ProbeFlow;
 use super::reading::Reading;
 use crate::context::Context;
 use crate::reporter::Following;
 
 const WAKER: u64 = u64::MAX;
 const CONTROL: u64 = u64::MAX - 1;
+const PROBES: u64 = u64::MAX - 2;
 /// Time for the control connection to be established.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Longest wait between two looks at the stop flag.
@@ -177,12 +179,14 @@ fn answer(bytes: &[u8]) -> Option<Mark> {
 }
 
 impl ClientTest {
-    /// Begins to listen for answers; `stop` ends the test's flows. Without a thread there is none, and the
+    /// Begins to listen for answers; `stop` ends the test's flows, `probes` tells whether round trips are
+    /// measured beside them. Without a thread there is none, and the
     /// test goes on without.
     pub(crate) fn begin(
         context: &Arc<Context>,
         options: SocketOptions,
         stop: &Stop,
+        probes: bool,
     ) -> Option<Self> {
         let shared = Arc::new(Shared {
             number: super::draw(),
@@ -195,7 +199,7 @@ impl ClientTest {
         let thread = std::thread::Builder::new()
             .name("control".into())
             .spawn(move || {
-                if let Some(session) = Session::new(own, context, options) {
+                if let Some(session) = Session::new(own, context, options, probes) {
                     session.run();
                 }
             })
@@ -275,6 +279,9 @@ struct Session {
     poller: Poller,
     watched: Vec<(FlowId, Option<Watched>)>,
     link: Link,
+    /// Round trips beside the traffic are wanted.
+    wants_probes: bool,
+    probes: Option<ProbeFlow>,
     clocks: ClockLine,
     /// The server, when it has welcomed this client.
     server: Option<Program>,
@@ -290,11 +297,18 @@ struct Session {
 
 impl Session {
     /// Nothing when the process is out of descriptors.
-    fn new(shared: Arc<Shared>, context: Arc<Context>, options: SocketOptions) -> Option<Self> {
+    fn new(
+        shared: Arc<Shared>,
+        context: Arc<Context>,
+        options: SocketOptions,
+        wants_probes: bool,
+    ) -> Option<Self> {
         Some(Self {
             poller: Poller::new().ok()?,
             watched: Vec::new(),
             link: Link::None,
+            wants_probes,
+            probes: None,
             clocks: ClockLine::new(),
             server: None,
             progress: Progress::default(),
@@ -323,6 +337,7 @@ impl Session {
             self.take_over_sockets();
             self.follow_test();
             self.drive();
+            self.probe();
             if self.is_over() {
                 break;
             }
@@ -335,6 +350,7 @@ impl Session {
                 match event.token {
                     WAKER => {}
                     CONTROL => self.receive(),
+                    PROBES => self.receive_replies(),
                     token => self.look(token, event.error),
                 }
             }
@@ -358,6 +374,8 @@ impl Session {
             Link::Open { control, .. } => control.due(),
             Link::None | Link::Over => None,
         };
+        let probe = self.probes.as_ref().and_then(|probes| probes.probing.due());
+        let due = due.into_iter().chain(probe).min();
         Wait::AtMost(due.map_or(LOOK, |due| due.since(now).min(LOOK)))
     }
 
@@ -494,6 +512,53 @@ impl Session {
         }
     }
 
+    /// Opens the probe flow, to where the test's flows go. Without it the report lacks a part, no more.
+    fn open_probes(&mut self, key: NonZeroU64) {
+        let first = {
+            let state = self.shared.lock();
+            let first = state.flows.iter().find(|flow| flow.token.is_some());
+            first.cloned()
+        };
+        let now = self.context.now();
+        let wanted = first.filter(|_| self.wants_probes);
+        let opened = wanted.and_then(|flow| ProbeFlow::open(&flow, &self.options, key, now));
+        self.probes = opened.filter(|probes| {
+            let registered = self.poller.register(&probes.socket, PROBES, Interest::READ);
+            registered.is_ok()
+        });
+    }
+
+    fn receive_replies(&mut self) {
+        if let Some(probes) = &mut self.probes {
+            probes.receive();
+        }
+    }
+
+    /// Sends the probe that is due.
+    fn probe(&mut self) {
+        let Some(probes) = &mut self.probes else {
+            return;
+        };
+        let now = self.context.now();
+        let so_far = self.shared.following.so_far();
+        let ended = self.shared.lock().ended;
+        if ended.is_some() {
+            let began = so_far.since.unwrap_or(now);
+            probes.probing.pause(now.since(began));
+        }
+        match &mut self.link {
+            // Without the connection the server answers no probe.
+            Link::None | Link::Over => probes.probing.end(),
+            Link::Open { control, .. } => {
+                if self.results.is_some() && ended != Some(TrafficEnd::Interrupted) {
+                    probes.probing.compare(now);
+                }
+                probes.send(now, self.context.wall(), so_far.bytes);
+                control.await_probes(probes.probing.is_comparing());
+            }
+        }
+    }
+
     /// Does what is due and obeys the state machine.
     fn drive(&mut self) {
         let Link::Open {
@@ -522,9 +587,11 @@ impl Session {
             }
         }
         let mut failed = None;
+        let mut probe_key = None;
         while let Some(step) = control.step() {
             match step {
-                ClientStep::Found(program) => {
+                ClientStep::Found(program, key) => {
+                    probe_key = key;
                     self.server = Some(program.clone());
                     let found = Event::OtherEndFound(far_side::shown(program));
                     self.context.reporter.event(found);
@@ -550,6 +617,9 @@ impl Session {
         if let Some(why) = failed {
             self.link = self.give_up(why);
         }
+        if let Some(key) = probe_key {
+            self.open_probes(key);
+        }
     }
 
     /// Tells what the other end said.
@@ -565,9 +635,14 @@ impl Session {
         if matches!(self.link, Link::None) && complete && ran {
             reporter.event(Event::NoOtherEnd(NoOtherEnd::NotRecognised));
         }
+        let fit = self.clocks.fit();
         let clock = self.estimate();
         if let Some(clock) = clock {
             reporter.event(Event::Clocks(clock));
+        }
+        let probes = self.probes.as_ref();
+        if let Some(latency) = probes.and_then(|probes| probes.probing.result(fit.as_ref())) {
+            reporter.event(Event::LoadedLatency(Box::new(latency)));
         }
         let Some(results) = &self.results else {
             return;

@@ -1,7 +1,7 @@
 //! A client's end of the control connection: bytes and times in, bytes and steps out.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
@@ -27,8 +27,8 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// What the driver is to know.
 #[derive(Debug, PartialEq)]
 pub(super) enum ClientStep {
-    /// The server takes part.
-    Found(Program),
+    /// The server takes part, and answers probes that carry this key, if any.
+    Found(Program, Option<NonZeroU64>),
     /// Its running counters.
     Progress(Progress),
     /// An exchange of clock readings.
@@ -69,6 +69,8 @@ pub(super) struct ClientControl {
     /// This end's results, until they are said.
     own: Option<String>,
     heard: MonoTime,
+    /// Probes are under way in the quiet path: the server is to go on answering them.
+    probes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,7 @@ impl ClientControl {
             finished: None,
             own: None,
             heard: now,
+            probes: false,
         }
     }
 
@@ -146,19 +149,28 @@ impl ClientControl {
         }
     }
 
+    /// Whether probes are under way in the quiet path, for which the connection stays open.
+    pub(super) fn await_probes(&mut self, under_way: bool) {
+        self.probes = under_way;
+    }
+
     /// Does what is due.
     pub(super) fn tick(&mut self, now: MonoTime, wall: WallTime) {
         match self.state {
             State::Greeting(until) | State::Finishing(until) if now >= until => {
                 self.fail("the server is silent".to_owned());
             }
-            State::Comparing(until) if now >= until || self.requests.is_row_answered() => {
+            State::Comparing(until)
+                if now >= until || (self.requests.is_row_answered() && !self.probes) =>
+            {
                 Message::Goodbye.encode(&mut self.out);
                 self.state = State::Over;
             }
             State::Running if now.since(self.heard) >= SILENCE => {
                 self.fail("the server is silent".to_owned());
             }
+            // A row that is answered waits for that of the probes.
+            State::Comparing(_) if self.requests.is_row_answered() => {}
             State::Running | State::Comparing(_) => {
                 if let Some(request) = self.requests.next(now, wall) {
                     request.encode(&mut self.out);
@@ -173,6 +185,9 @@ impl ClientControl {
         match self.state {
             State::Greeting(until) | State::Finishing(until) => Some(until),
             State::Running => Some(self.requests.due().min(self.heard + SILENCE)),
+            State::Comparing(until) if self.requests.is_row_answered() => {
+                Some(if self.probes { until } else { self.heard })
+            }
             State::Comparing(until) => Some(self.requests.due().min(until)),
             State::Over => None,
         }
@@ -200,10 +215,15 @@ impl ClientControl {
             {
                 self.fail(format!("the server speaks version {version}"));
             }
-            (Message::Welcome { server, .. }, State::Greeting(_)) => {
+            (
+                Message::Welcome {
+                    server, probe_key, ..
+                },
+                State::Greeting(_),
+            ) => {
                 self.state = State::Running;
                 self.requests.begin_row(now);
-                self.steps.push_back(ClientStep::Found(server));
+                self.steps.push_back(ClientStep::Found(server, probe_key));
                 self.say_finished(now);
             }
             (Message::Refused(why), State::Greeting(_)) => {

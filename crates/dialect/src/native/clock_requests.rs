@@ -100,7 +100,8 @@ pub(super) fn nanos(time: WallTime) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(0)
 }
 
-fn time(nanos: u64) -> Option<WallTime> {
+/// The time that a message carries.
+pub(super) fn time(nanos: u64) -> Option<WallTime> {
     i64::try_from(nanos).ok().map(WallTime::from_nanos)
 }
 

@@ -9,8 +9,8 @@
 //!         ClockLine, far_side                          own_results ◄─ Following (reporter)
 //! ```
 //!
-//! `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results` and `far_side` do no
-//! IO; `client`, `answer_first` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
+//! `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results`, `far_side` and `probing`
+//! do no IO; `client`, `answer_first`, `probe_flow` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
 //! name it, `reading` what a process and its host came to.
 
 mod answer_first;
@@ -21,6 +21,8 @@ mod far_side;
 mod inbox;
 mod own_flow;
 mod own_results;
+mod probe_flow;
+mod probing;
 mod reading;
 mod server;
 mod server_control;
@@ -31,10 +33,10 @@ mod tests;
 pub(crate) use answer_first::AnswerFirst;
 pub(crate) use client::{ClientTest, FlowAnswers, TestFlows, TrafficEnd};
 pub(crate) use own_flow::OwnFlow;
-pub(crate) use server::{ControlService, Joined, Membership};
+pub(crate) use server::{ControlService, Joined, Membership, Probed};
 
 use std::hash::{BuildHasher, RandomState};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use tapeline_sys::HostFacts;
 use tapeline_wire::native::Program;
@@ -54,4 +56,9 @@ fn draw() -> NonZeroU32 {
     (0_u32..)
         .find_map(|round| NonZeroU32::new(state.hash_one(round) as u32))
         .unwrap_or(NonZeroU32::MIN)
+}
+
+/// A key that cannot be guessed.
+fn draw_key() -> NonZeroU64 {
+    NonZeroU64::from(draw()) | (u64::from(draw().get()) << 32)
 }

@@ -9,8 +9,9 @@ use tapeline_base::{MonoTime, WallTime};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, NoOtherEnd, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
-use tapeline_wire::native::{Hello, Mark, Program, Progress, Results};
+use tapeline_wire::native::{Hello, Mark, ProbeReply, ProbeRequest, Program, Progress, Results};
 
+use super::clock_requests::nanos;
 use super::far_side;
 use super::own_flow::OwnFlow;
 use super::own_results;
@@ -69,11 +70,24 @@ impl Membership {
     }
 }
 
+/// What a datagram is to a server that answers probes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Probed {
+    /// No probe.
+    Other,
+    /// A probe that is not answered.
+    Ignored,
+    /// A probe, and its answer, which is as long.
+    Answer([u8; ProbeRequest::LENGTH]),
+}
+
 /// Recognises clients and serves their control connections.
 pub(crate) struct ControlService {
     context: Arc<Context>,
     tally: Arc<Tally>,
     waker: Arc<Waker>,
+    /// Probes can reach this server.
+    probes: bool,
     state: Mutex<State>,
 }
 
@@ -95,15 +109,21 @@ struct Arrived {
 }
 
 impl ControlService {
-    /// A service without connections; those that it has are parts of `tally`.
+    /// A service without connections; those that it has are parts of `tally`. `probes` tells whether
+    /// datagrams reach the server, so that clients may send probes.
     ///
     /// # Errors
     /// Running out of descriptors.
-    pub(crate) fn new(context: Arc<Context>, tally: Arc<Tally>) -> std::io::Result<Arc<Self>> {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        tally: Arc<Tally>,
+        probes: bool,
+    ) -> std::io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             context,
             tally,
             waker: Arc::new(Waker::new()?),
+            probes,
             state: Mutex::default(),
         }))
     }
@@ -143,6 +163,29 @@ impl ControlService {
             stop,
             membership,
         })
+    }
+
+    /// What a datagram is to be answered with that arrived at this time of day; nothing where it is no probe.
+    /// A probe of nobody whom this server knows has no answer.
+    pub(crate) fn answer_probe(
+        &self,
+        datagram: &[u8],
+        source: SocketAddr,
+        arrival: WallTime,
+    ) -> Probed {
+        let Some(request) = ProbeRequest::parse(datagram) else {
+            return Probed::Other;
+        };
+        let now = self.context.now();
+        if !self.lock().tests.answers(source.ip(), &request, now) {
+            return Probed::Ignored;
+        }
+        let reply = ProbeReply {
+            request,
+            received: nanos(arrival),
+            sent: nanos(self.context.wall()),
+        };
+        Probed::Answer(reply.encode())
     }
 
     /// Until when a client may come that this server has answered.
@@ -440,8 +483,9 @@ impl ControlService {
         let claimed = self.lock().tests.claim(test, hello.token, now);
         match claimed {
             Ok(claim) => {
+                let probe_key = self.probes.then_some(claim.probe_key);
                 one.claim = Some(claim);
-                one.control.welcome(super::own_program());
+                one.control.welcome(super::own_program(), probe_key);
             }
             Err(why) => one.control.refuse(why),
         }

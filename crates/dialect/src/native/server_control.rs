@@ -1,6 +1,7 @@
 //! A server's end of a control connection: bytes and times in, bytes and steps out.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
@@ -93,11 +94,16 @@ impl ServerControl {
         }
     }
 
-    /// The client takes part.
-    pub(super) fn welcome(&mut self, server: Program) {
+    /// The client takes part, and may send probes with this key, if any.
+    pub(super) fn welcome(&mut self, server: Program, probe_key: Option<NonZeroU64>) {
         if let State::Asked(hello) = self.state {
             let version = hello.highest.min(*VERSIONS.end());
-            Message::Welcome { version, server }.encode(&mut self.out);
+            Message::Welcome {
+                version,
+                server,
+                probe_key,
+            }
+            .encode(&mut self.out);
             self.state = State::Open;
             self.inbox.welcomed();
         }

@@ -199,7 +199,7 @@ impl Run {
                 (ServerStep::Hello(_), Habit::Refuses) => server.refuse("not today"),
                 (ServerStep::Hello(hello), _) => {
                     assert_eq!((hello.test, hello.token), (TEST, TOKEN));
-                    server.welcome(Program::default());
+                    server.welcome(Program::default(), None);
                 }
                 (ServerStep::Finished, Habit::Forgetful) => {}
                 (ServerStep::Finished, _) => server.results(self.results.to_json()),
@@ -250,7 +250,7 @@ fn a_test_ends_with_results_and_many_exchanges_however_the_bytes_are_cut() {
         let outcome = Run::new(1, profile).play();
         assert_eq!(outcome.broken(), None);
         assert_eq!(
-            outcome.count(|step| matches!(step, ClientStep::Found(_))),
+            outcome.count(|step| matches!(step, ClientStep::Found(..))),
             1
         );
         assert_eq!(
@@ -347,7 +347,7 @@ fn any_bytes_cost_a_server_little_and_never_a_fault() {
             server.received(&bytes, MonoTime::ZERO, WallTime::from_nanos(1));
             while let Some(step) = server.step() {
                 if let ServerStep::Hello(_) = step {
-                    server.welcome(Program::default());
+                    server.welcome(Program::default(), None);
                 }
             }
             assert!(server.output(WallTime::from_nanos(2), 0).len() < 4096);

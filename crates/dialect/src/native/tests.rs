@@ -1,12 +1,13 @@
 //! The tests of a server whose clients are tapeline: who may open a control connection, and for what.
 
 use std::net::IpAddr;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
 use tapeline_engine::Stop;
+use tapeline_wire::native::ProbeRequest;
 
 use super::own_flow::OwnFlow;
 use crate::reporter::Following;
@@ -17,6 +18,8 @@ const MOST_TESTS: usize = 256;
 const MOST_TOKENS: usize = 64;
 /// Time for which a test is kept after its flows have ended.
 const KEPT: Duration = Duration::from_secs(10);
+/// Probes of a test that are answered in a second; ours send 170 at most, and 50 on average.
+const MOST_PROBES: u32 = 400;
 /// Time within which a client opens the control connection, or does not come.
 const EXPECTED: Duration = Duration::from_secs(2);
 
@@ -38,6 +41,10 @@ pub(super) struct KnownTest {
     /// When its flows were first seen to have ended.
     ended: Option<MonoTime>,
     claimed: bool,
+    /// What its probes carry.
+    probe_key: NonZeroU64,
+    /// A second, and the probes in it.
+    probes: (MonoTime, u32),
 }
 
 /// A test that a control connection is for.
@@ -47,6 +54,8 @@ pub(super) struct Claim {
     pub(super) following: Arc<Following>,
     /// Ends the test's flows.
     pub(super) stop: Stop,
+    /// What the test's probes carry.
+    pub(super) probe_key: NonZeroU64,
 }
 
 /// All of them.
@@ -79,6 +88,8 @@ impl Tests {
                 opened: now,
                 ended: None,
                 claimed: false,
+                probe_key: super::draw_key(),
+                probes: (now, 0),
             });
         }
         let token = super::draw();
@@ -127,7 +138,25 @@ impl Tests {
             test: name,
             following: Arc::clone(&test.following),
             stop: test.stop.clone(),
+            probe_key: test.probe_key,
         })
+    }
+
+    /// Whether a probe from this address is answered: its test has a control connection, and not too many
+    /// came before it.
+    pub(super) fn answers(&mut self, client: IpAddr, probe: &ProbeRequest, now: MonoTime) -> bool {
+        let its = |test: &&mut KnownTest| {
+            test.claimed && test.name.client == client && test.probe_key == probe.key
+        };
+        let Some(test) = self.tests.iter_mut().find(its) else {
+            return false;
+        };
+        let (since, count) = &mut test.probes;
+        if now.since(*since) >= Duration::from_secs(1) {
+            (*since, *count) = (now, 0);
+        }
+        *count += 1;
+        *count <= MOST_PROBES
     }
 
     /// Whether this test is known.
@@ -226,6 +255,36 @@ mod checks {
         assert_eq!(tests.flows(&claim).len(), 2);
         tests.release(&claim);
         assert!(tests.tests.is_empty());
+    }
+
+    #[test]
+    fn probes_are_answered_with_the_key_of_a_test_and_not_too_often() {
+        let mut tests = Tests::default();
+        let mut now = MonoTime::ZERO;
+        let token = join(&mut tests, client(1), NUMBER, now).expect("a token");
+        let probe = |key| ProbeRequest {
+            key,
+            number: 1,
+            sent: 1,
+        };
+        let key = tests.tests[0].probe_key;
+        assert!(!tests.answers(client(1), &probe(key), now), "not claimed");
+        let own = name(client(1), NUMBER);
+        let claim = tests.claim(own, token, now).expect("a claim");
+        assert_eq!(claim.probe_key, key);
+        assert!(tests.answers(client(1), &probe(key), now));
+        assert!(!tests.answers(client(2), &probe(key), now));
+        let other = key.saturating_add(1);
+        assert!(!tests.answers(client(1), &probe(other), now));
+        let answered = |tests: &mut Tests, now| {
+            let all = (0..2 * MOST_PROBES).filter(|_| tests.answers(client(1), &probe(key), now));
+            all.count() as u32
+        };
+        assert_eq!(answered(&mut tests, now), MOST_PROBES - 1);
+        now = now + Duration::from_secs(1);
+        assert_eq!(answered(&mut tests, now), MOST_PROBES);
+        tests.release(&claim);
+        assert!(!tests.answers(client(1), &probe(key), now));
     }
 
     #[test]

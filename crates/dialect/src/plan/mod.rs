@@ -178,6 +178,8 @@ pub struct ClientPlan {
     pub single_udp: bool,
     /// A server that is tapeline too is recognised, and asked what it saw (`docs/protocol.md`).
     pub control: bool,
+    /// Round trips are measured beside the traffic, where the server is recognised.
+    pub probe: bool,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
 }
@@ -224,6 +226,7 @@ impl ClientPlan {
             realtime: false,
             single_udp: false,
             control: false,
+            probe: false,
             techniques: Techniques::default(),
         }
     }

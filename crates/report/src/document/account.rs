@@ -4,7 +4,7 @@ use tapeline_base::{FlowTag, Role, Transport};
 use tapeline_stats::Moments;
 
 use super::assembler::{Occasion, PlannedLimit};
-use super::delay::{DelaySummary, OneWayDelay};
+use super::delay::{DelaySummary, LatencyUnderLoad, OneWayDelay};
 use super::flow::{Connects, Counter, Exchange, Flow, Receiver, Sender, rate};
 use super::report::{
     FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict, Workload,
@@ -46,6 +46,7 @@ impl Tale {
                 times: DelaySummary::of_moments(&connects.times).unwrap_or_default(),
                 failed: connects.errors,
             }),
+            latency_under_load: self.loaded.as_ref().map(LatencyUnderLoad::of),
             verdict: self.verdict(),
             warnings: self.warnings(),
             error: self.failure.clone(),

@@ -259,6 +259,11 @@ impl Assembler {
                     tale.delays(delay);
                 }
             }
+            Event::LoadedLatency(latency) => {
+                if let Some(tale) = self.only_test() {
+                    tale.loaded = Some((**latency).clone());
+                }
+            }
             Event::Judgement(judgement) => {
                 if let Some(tale) = self.test_of(judgement.flows.iter().copied()) {
                     tale.judged(judgement);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tapeline_stats::{DelayCounts, Moments, PUBLISHED_PERCENTILES};
 
-use super::millis;
+use super::{millis, seconds};
 use crate::model;
 
 /// Quantiles from the least to the largest delay.
@@ -82,6 +82,19 @@ impl DelaySummary {
         }
     }
 
+    /// Of round trips one by one.
+    fn of_counts(counts: &DelayCounts) -> Self {
+        let mut moments = Moments::EMPTY;
+        for (nanos, count) in counts.points() {
+            moments.add_many(*nanos as f64 * 1e-9, *count);
+        }
+        let summary = Self::of_moments(&moments).unwrap_or(Self {
+            samples: Some(0),
+            ..Self::default()
+        });
+        summary.with_counts(counts)
+    }
+
     /// Of samples in microseconds.
     pub(super) fn of_micros(samples: &[u32]) -> Option<Self> {
         let moments: Moments = samples
@@ -93,6 +106,54 @@ impl DelaySummary {
             .map(|micros| i64::from(*micros) * 1000)
             .collect();
         Self::of_moments(&moments).map(|summary| summary.with_counts(&counts))
+    }
+}
+
+/// Round trips of a small flow of probes: how much longer the path takes while the test's traffic flows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyUnderLoad {
+    /// Round trips after the traffic, on the quiet path.
+    pub idle: DelaySummary,
+    /// Round trips while it flowed.
+    pub loaded: DelaySummary,
+    /// How long it flowed.
+    pub load_seconds: f64,
+    /// Probes that were sent while it flowed.
+    pub probes: u64,
+    /// Of them, those that were answered: `samples` of `loaded`.
+    pub answered: u64,
+    /// Median under load less the idle median.
+    pub increase_ms: Option<f64>,
+    /// The same of the 95th percentiles.
+    pub increase_p95_ms: Option<f64>,
+    /// The increase of the way from client to server.
+    pub increase_there_ms: Option<f64>,
+    /// The increase of the way back.
+    pub increase_back_ms: Option<f64>,
+    /// `A+` (less than 5 ms), `A` (30), `B` (60), `C` (200), `D` (400) or `F`; unknown of a load shorter than 5 s and of
+    /// fewer than 50 round trips.
+    pub bufferbloat_grade: Option<&'static str>,
+}
+
+impl LatencyUnderLoad {
+    /// As told.
+    pub(super) fn of(latency: &model::LoadedLatency) -> Self {
+        let [idle, loaded] =
+            [&latency.idle, &latency.loaded].map(|one| DelaySummary::of_counts(&one.round_trips));
+        let higher = loaded.p95_ms.zip(idle.p95_ms);
+        Self {
+            load_seconds: seconds(latency.load),
+            probes: latency.loaded.sent,
+            answered: latency.loaded.round_trips.count(),
+            increase_ms: latency.increase.and_then(millis),
+            increase_p95_ms: higher.and_then(|(loaded, idle)| millis((loaded - idle) / 1e3)),
+            increase_there_ms: latency.increase_there.and_then(millis),
+            increase_back_ms: latency.increase_back.and_then(millis),
+            bufferbloat_grade: latency.grade.map(tapeline_stats::BufferbloatGrade::letter),
+            idle,
+            loaded,
+        }
     }
 }
 

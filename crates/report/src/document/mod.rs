@@ -29,7 +29,7 @@ mod whole;
 
 pub use assembler::{Assembler, Occasion, Planned, PlannedLimit, Step};
 pub use csv::DocumentCsv;
-pub use delay::{DelayClock, DelaySummary, OneWayDelay};
+pub use delay::{DelayClock, DelaySummary, LatencyUnderLoad, OneWayDelay};
 pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, UdpReceiver};
 pub use interval::{CountedBy, Interval};
 pub use progress::FarProgress;

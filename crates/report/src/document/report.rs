@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tapeline_stats::LimitedBy;
 
+use super::delay::LatencyUnderLoad;
 use super::flow::{Connects, Flow};
 use super::interval::Interval;
 use super::sum::Sum;
@@ -36,6 +37,8 @@ pub struct Report {
     pub sum: Sum,
     /// Durations of connecting (`--connect-only`).
     pub connects: Option<Connects>,
+    /// Round trips beside the traffic and on the quiet path (between two tapelines).
+    pub latency_under_load: Option<LatencyUnderLoad>,
     /// What limited the test; `null` when that is not known.
     pub verdict: Option<Verdict>,
     /// What a reader of the numbers must know.

@@ -54,6 +54,8 @@ pub(super) struct Tale {
     pub(super) other: Option<(String, String)>,
     /// Its processor use.
     pub(super) other_cpu: Option<CpuUse>,
+    /// Round trips beside its traffic.
+    pub(super) loaded: Option<model::LoadedLatency>,
     pub(super) judgements: Vec<Judgement>,
     pub(super) lines: Vec<Connected>,
     pub(super) flows: Vec<FlowTale>,
@@ -78,6 +80,7 @@ impl Tale {
             end: None,
             other: None,
             other_cpu: None,
+            loaded: None,
             judgements: Vec::new(),
             lines: Vec::new(),
             flows: Vec::new(),

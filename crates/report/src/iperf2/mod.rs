@@ -9,6 +9,7 @@ macro_rules! beyond_iperf2 {
             | Event::NoOtherEnd(_)
             | Event::Clocks(_)
             | Event::OneWayDelay(_)
+            | Event::LoadedLatency(_)
             | Event::Repetition(_)
     };
 }

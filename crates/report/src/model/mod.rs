@@ -2,6 +2,7 @@
 
 mod banner;
 mod connection;
+mod loaded_latency;
 mod notice;
 mod other_end;
 mod repetition;
@@ -16,6 +17,7 @@ pub use banner::{
     SegmentSize, ServerBanner, TargetGap, TrafficShape,
 };
 pub use connection::{ClientTest, Connected, ConnectionFlavour, InitialTcp, TosNote};
+pub use loaded_latency::{LoadedLatency, ProbeSeries};
 pub use notice::{Notice, TrafficOperation};
 pub use other_end::{
     ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd,
@@ -106,6 +108,8 @@ pub enum Event {
     OneWayDelay(OneWayDelay),
     /// Between the runs of a series (`--repeat`), and at its end.
     Repetition(Repetition),
+    /// Round trips beside a test's traffic, and on the quiet path.
+    LoadedLatency(Box<LoadedLatency>),
     /// A condition, in words; the renderer chooses stream and sentence.
     Notice(Notice),
     /// No flow is active any more (a server between tests): column headers start anew.

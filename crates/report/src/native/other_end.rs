@@ -1,11 +1,11 @@
 //! What the other end says, and what its clock is worth: lines at the end of a test.
 
 use tapeline_base::{BitRate, FormatLetter};
-use tapeline_stats::{DelayCounts, PUBLISHED_PERCENTILES};
+use tapeline_stats::{BufferbloatGrade, DelayCounts, PUBLISHED_PERCENTILES};
 
 use super::unit::{millis, rate, size};
 use crate::model::{
-    ClockEstimate, DelayClock, Measure, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow, OtherProgress,
+    ClockEstimate, DelayClock, LoadedLatency, Measure, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow, OtherProgress,
 };
 
 /// A closing line: what it is about, its number, and phrases of detail.
@@ -136,6 +136,45 @@ pub(super) fn one_way(delay: &OneWayDelay) -> Headline {
     ("delay", number, details)
 }
 
+/// Round trips beside the traffic, and what they say of the path's queues.
+pub(super) fn under_load(latency: &LoadedLatency) -> Headline {
+    let median = |trips: &DelayCounts| {
+        let nanos = trips.percentile(50.0);
+        nanos.map_or_else(
+            || "unknown".to_owned(),
+            |nanos| format!("{} ms", millis(nanos as f64 * 1e-9)),
+        )
+    };
+    let (idle, loaded) = (&latency.idle, &latency.loaded);
+    let mut details = vec![
+        "median round trip under load".to_owned(),
+        format!("{} idle", median(&idle.round_trips)),
+    ];
+    let signed = |seconds: f64| {
+        let sign = if seconds < 0.0 { "-" } else { "+" };
+        format!("{sign}{}", millis(seconds.abs()))
+    };
+    details.extend(latency.increase.map(|by| format!("{} ms", signed(by))));
+    let ways = latency.increase_there.zip(latency.increase_back);
+    details.extend(
+        ways.map(|(there, back)| format!("{} there and {} back", signed(there), signed(back))),
+    );
+    details.extend(percentiles(&loaded.round_trips));
+    details.push(match latency.grade {
+        Some(grade) => format!("bufferbloat grade {}", grade.letter()),
+        None if latency.load < BufferbloatGrade::LEAST_LOAD => {
+            "no bufferbloat grade: the load was shorter than 5 s".to_owned()
+        }
+        None => "no bufferbloat grade: too few probes were answered".to_owned(),
+    });
+    details.push(format!(
+        "{} of {} probes answered",
+        loaded.round_trips.count(),
+        loaded.sent
+    ));
+    ("loaded", median(&loaded.round_trips), details)
+}
+
 /// The published percentiles that are known, in milliseconds.
 pub(super) fn percentiles(counts: &DelayCounts) -> Option<String> {
     let known = PUBLISHED_PERCENTILES.iter().filter_map(|percent| {
@@ -164,6 +203,8 @@ pub(super) fn absence(reason: &NoOtherEnd) -> String {
 #[cfg(test)]
 mod tests {
     use tapeline_base::{FlowId, FlowTag};
+
+    use crate::model::ProbeSeries;
 
     use super::*;
 
@@ -199,6 +240,42 @@ mod tests {
         // Another test begins with less.
         so_far.interval_ended();
         assert_eq!(line(&mut so_far, at(1, 10)), None);
+    }
+
+    #[test]
+    fn a_load_is_compared_with_the_quiet_path_and_graded() {
+        let trips = |millis: i64, count: u64| ProbeSeries {
+            sent: count + 1,
+            round_trips: [(millis * 1_000_000, count)].into_iter().collect(),
+        };
+        let latency = LoadedLatency {
+            idle: trips(2, 24),
+            loaded: trips(47, 60),
+            load: std::time::Duration::from_secs(10),
+            increase: Some(0.045),
+            increase_there: Some(0.046),
+            increase_back: Some(-0.001),
+            grade: Some(BufferbloatGrade::B),
+        };
+        let (title, number, details) = under_load(&latency);
+        assert_eq!((title, number.as_str()), ("loaded", "47.000 ms"));
+        let said = details.join(", ");
+        for words in [
+            "2.000 ms idle, +45.000 ms, +46.000 there and -1.000 back",
+            "p50 47.000 p90 47.000 p95 47.000, bufferbloat grade B, 60 of 61 probes answered",
+        ] {
+            assert!(said.contains(words), "{said}");
+        }
+        let short = LoadedLatency {
+            load: std::time::Duration::from_secs(2),
+            grade: None,
+            ..latency
+        };
+        let (_, _, details) = under_load(&short);
+        assert!(
+            details.join(", ").contains("shorter than 5 s"),
+            "{details:?}"
+        );
     }
 
     #[test]

@@ -422,6 +422,7 @@ impl Renderer for NativeText {
             Event::Clocks(clock) => self.beyond([other_end::clocks(clock)]),
             Event::OneWayDelay(delay) => self.beyond([other_end::one_way(delay)]),
             Event::Repetition(repetition) => self.repetition(repetition, out),
+            Event::LoadedLatency(latency) => self.beyond([other_end::under_load(latency)]),
             Event::NoOtherEnd(reason) => {
                 self.say((Severity::Note, other_end::absence(reason)), out);
             }

@@ -7,12 +7,14 @@ use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
-    Judgement, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd, OtherFlow, OtherLimits,
-    OtherProgram, Phase, RequestResponse, Row, Span, Style, Subject, TcpReceive, TcpSend, TcpState,
-    TestDirection, TestEnd, TestLimit, TestStart, TestTransport, UdpReceive, UdpSend,
+    Judgement, LoadedLatency, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd, OtherFlow,
+    OtherLimits, OtherProgram, Phase, ProbeSeries, RequestResponse, Row, Span, Style, Subject,
+    TcpReceive, TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart, TestTransport,
+    UdpReceive, UdpSend,
 };
 use tapeline_stats::{
-    Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence, SenderEvidence, Verdict,
+    BufferbloatGrade, Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence,
+    SenderEvidence, Verdict,
 };
 
 /// A test under a name.
@@ -239,6 +241,14 @@ fn old_udp_server() -> Sample {
     }
 }
 
+/// Round trips from `least` nanoseconds on, a hundredth longer each.
+fn probes(count: i64, least: i64) -> ProbeSeries {
+    ProbeSeries {
+        sent: count.unsigned_abs() + 1,
+        round_trips: (0..count).map(|one| least + one * least / 100).collect(),
+    }
+}
+
 fn two_tapelines() -> Sample {
     let total_there = Row {
         trip_times: true,
@@ -312,6 +322,15 @@ fn two_tapelines() -> Sample {
                 ..OtherEnd::default()
             })),
             Event::OneWayDelay(delay),
+            Event::LoadedLatency(Box::new(LoadedLatency {
+                idle: probes(24, 4_000_000),
+                loaded: probes(90, 51_000_000),
+                load: Duration::from_secs(6),
+                increase: Some(0.047),
+                increase_there: Some(0.0469),
+                increase_back: Some(0.0001),
+                grade: Some(BufferbloatGrade::B),
+            })),
             judgement(LimitedBy::Network, &findings, receiver),
             Event::Idle,
         ],

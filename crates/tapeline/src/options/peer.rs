@@ -28,6 +28,15 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "Without it two tapelines recognise each other and tell each other what they counted, \
              over one more connection to the server's port.",
         ),
+    OptionSpec::new(Id::NoProbe, None, "no-probe")
+        .only(Personalities::Native)
+        .sides(Sides::CLIENT)
+        .help(Group::Mode, "no round trips measured beside the traffic")
+        .details(
+            "Without it a client whose server is tapeline measures how much longer the path takes \
+             under the test's load, by a flow of small datagrams to the same port: at most 50 a \
+             second and 0.1 % of the test's bytes.",
+        ),
     OptionSpec::new(Id::MaxTests, None, "max-tests")
         .value("NUMBER")
         .only(Personalities::Native)

@@ -27,7 +27,7 @@ pub(crate) enum OptionId {
     IncrSrcPort, FileInput, StdinInput, UdpL4s, UdpL4sVideo, PermitKey, PermitKeyTimeout,
     TestExchangeTimeout, SyncTransferId, Trust, Allow, Deny, Limit, Config, PrintConfig, ReadyFd,
     // iperf3
-    Peer, Omit, MaxTests, OneAtATime, NoControl,
+    Peer, Omit, MaxTests, OneAtATime, NoControl, NoProbe,
     // several runs
     Repeat, UntilCi, RepeatPause, RepeatCsv,
     // output

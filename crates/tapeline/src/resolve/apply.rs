@@ -126,7 +126,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         | Id::Limit => {
             access::apply(settings, given, log)?;
         }
-        Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime | Id::NoControl => {
+        Id::Peer | Id::Omit | Id::MaxTests | Id::OneAtATime | Id::NoControl | Id::NoProbe => {
             peer::apply(settings, given, log)?;
         }
         // Read before all others; its limits can be read again.

@@ -88,6 +88,7 @@ pub(super) fn client(settings: &Settings, log: &mut Log) -> Result<ClientPlan, S
         realtime: settings.tcp.realtime,
         single_udp: settings.single_udp,
         control: peer::control(settings),
+        probe: peer::probe(settings),
         ..base
     })
 }

@@ -41,6 +41,7 @@ pub(crate) struct PeerSettings {
     omit: u32,
     most: Option<MostTests>,
     no_control: bool,
+    no_probe: bool,
 }
 
 /// Carries out one option of this kind.
@@ -58,6 +59,7 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
             _ => return Err(refuse(given, "0 to 600 whole seconds can be left out", log)),
         },
         Id::NoControl => peer.no_control = true,
+        Id::NoProbe => peer.no_probe = true,
         Id::MaxTests => match text.parse() {
             Ok(number @ 1..) => peer.most = Some(MostTests::AtOnce(number)),
             _ => return Err(refuse(given, "a number of tests is 1 or more", log)),
@@ -107,6 +109,11 @@ fn client_patience(interval: Option<Duration>) -> Iperf3Patience {
         stalled: silence,
         ..Iperf3Patience::default()
     }
+}
+
+/// Whether round trips are measured beside a test's traffic, where the server is recognised.
+pub(super) fn probe(settings: &Settings) -> bool {
+    control(settings) && !settings.peer.no_probe
 }
 
 /// Without `-p` a server is found under iperf3's port too.
@@ -352,6 +359,12 @@ mod tests {
         };
         assert!(asks("-c h") && asks("-c h -u") && !asks("-c h --no-control"));
         assert!(!asks("--as iperf -c h") && !asks("--as iperf -s"));
+        let probes = |line: &str| match run(line).outcome {
+            Ok(Plan::Client(plan, ..)) => plan.probe,
+            other => panic!("{line}: {other:?}"),
+        };
+        assert!(probes("-c h") && !probes("-c h --no-probe"));
+        assert!(!probes("-c h --no-control") && !probes("--as iperf -c h"));
     }
 
     #[test]

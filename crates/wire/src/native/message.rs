@@ -1,6 +1,6 @@
 //! The messages of a control connection.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,16 @@ impl Program {
             system: tame(&self.system),
         }
     }
+}
+
+/// The object in a Welcome.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Greeting {
+    #[serde(flatten)]
+    program: Program,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe_key: Option<NonZeroU64>,
 }
 
 /// What a client says first.
@@ -102,6 +112,8 @@ pub enum Message {
         version: u8,
         /// The server.
         server: Program,
+        /// What probes must carry to be answered, where it answers any.
+        probe_key: Option<NonZeroU64>,
     },
     /// The server does not, and why.
     Refused(String),
@@ -180,10 +192,15 @@ impl Message {
         let sentence = || readable(body).ok_or_else(|| unreadable("no UTF-8 text"));
         Ok(Some(match kind {
             1 => Self::Hello(Hello::read(body).ok_or_else(|| unreadable("a number is 0"))?),
-            2 => Self::Welcome {
-                version: body[0],
-                server: program(&body[4..]).map_err(|why| unreadable(&why))?,
-            },
+            2 => {
+                let greeting: Greeting = serde_json::from_slice(&body[4..])
+                    .map_err(|error| unreadable(&error.to_string()))?;
+                Self::Welcome {
+                    version: body[0],
+                    server: greeting.program.tamed(),
+                    probe_key: greeting.probe_key,
+                }
+            }
             3 => Self::Refused(sentence()?),
             4 => Self::ClockRequest {
                 number: number(body, 0),
@@ -223,10 +240,18 @@ impl Message {
         out.extend_from_slice(&[self.kind(), 0, 0, 0]);
         match self {
             Self::Hello(hello) => hello.write(out),
-            Self::Welcome { version, server } => {
+            Self::Welcome {
+                version,
+                server,
+                probe_key,
+            } => {
                 out.extend_from_slice(&[*version, 0, 0, 0]);
-                // A structure of texts, written to memory, cannot fail.
-                let _ = serde_json::to_writer(&mut *out, server);
+                let greeting = Greeting {
+                    program: server.clone(),
+                    probe_key: *probe_key,
+                };
+                // A structure of texts and a number, written to memory, cannot fail.
+                let _ = serde_json::to_writer(&mut *out, &greeting);
             }
             Self::ClockRequest { number, sent } => {
                 out.extend_from_slice(&number.to_be_bytes());

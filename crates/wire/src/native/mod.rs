@@ -11,6 +11,7 @@
 mod error;
 mod mark;
 mod message;
+mod probe;
 mod results;
 
 pub use error::DecodeError;
@@ -19,6 +20,7 @@ pub use message::{
     ClockReply, FRAME_HEADER, Hello, MAX_BODY, MOST_FROM_CLIENT, Message, PREAMBLE, Program,
     Progress,
 };
+pub use probe::{ProbeReply, ProbeRequest};
 pub use results::{
     FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult,
     WarningResult, Way,

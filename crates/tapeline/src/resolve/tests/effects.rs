@@ -347,6 +347,7 @@ fn every_option_is_tested() {
             Id::MaxTests,
             Id::OneAtATime,
             Id::NoControl,
+            Id::NoProbe,
             // Below.
             Id::Tui,
             // In `repeat.rs`.

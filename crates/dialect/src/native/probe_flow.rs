@@ -1,0 +1,63 @@
+//! The socket of a client's probe flow.
+
+use std::num::NonZeroU64;
+
+use tapeline_base::{MonoTime, WallTime};
+use tapeline_sys::{ReceiveBatch, ReceiveFeatures, SocketOptions, UdpSocket, Wait};
+use tapeline_wire::native::ProbeRequest;
+
+use super::own_flow::OwnFlow;
+use super::probing::Probing;
+
+/// Replies that are fetched at once.
+const REPLIES: usize = 16;
+
+/// Probes on their way to the server and back.
+#[derive(Debug)]
+pub(super) struct ProbeFlow {
+    pub(super) socket: UdpSocket,
+    replies: ReceiveBatch,
+    pub(super) probing: Probing,
+}
+
+impl ProbeFlow {
+    /// To where `flow` goes, with the key that the server has given. Nothing when there is no socket for it.
+    pub(super) fn open(
+        flow: &OwnFlow,
+        options: &SocketOptions,
+        key: NonZeroU64,
+        now: MonoTime,
+    ) -> Option<Self> {
+        let mut local = flow.local;
+        local.set_port(0);
+        let opened = UdpSocket::connected(flow.peer, Some(local), options).ok()?;
+        // Where the system does not stamp arrivals, the time of reading stands in.
+        opened.socket.request(ReceiveFeatures {
+            timestamps: true,
+            ..ReceiveFeatures::default()
+        });
+        Some(Self {
+            socket: opened.socket,
+            replies: ReceiveBatch::new(REPLIES, 2 * ProbeRequest::LENGTH),
+            probing: Probing::new(key, now),
+        })
+    }
+
+    /// Takes the replies that are there.
+    pub(super) fn receive(&mut self) {
+        // An error is the path's answer to an earlier probe, which stays unanswered.
+        if self.replies.receive(&self.socket, Wait::Never).is_ok() {
+            for reply in self.replies.datagrams() {
+                self.probing.received(reply.payload, reply.arrival);
+            }
+        }
+    }
+
+    /// Sends the probe that is due, if one is.
+    pub(super) fn send(&mut self, now: MonoTime, wall: WallTime, traffic: u64) {
+        if let Some(probe) = self.probing.next(now, wall, traffic) {
+            // One that does not leave counts as unanswered.
+            let _ = self.socket.send_nonblocking(&probe);
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! A client's probe flow: when probes leave, and what their replies say. Pure: times and datagrams in.
+//!
+//! ```text
+//!   traffic ────────────────────────────────┐
+//!   probes   .  . .  .  .  . .  .  .  . .  .   ........
+//!            Loaded, at most 50 a second      │ Quiet: a row, once the other end's results are here
+//!                                      Paused ┘
+//! ```
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use tapeline_base::{MonoTime, WallTime};
+use tapeline_report::{LoadedLatency, ProbeSeries};
+use tapeline_stats::{BufferbloatGrade, ClockFit, DelayCounts, Random};
+use tapeline_wire::native::{ProbeReply, ProbeRequest};
+
+use super::clock_requests::{nanos, time};
+
+/// Mean distance of probes under load.
+const LOADED: Duration = Duration::from_millis(20);
+/// Probes in the row after the traffic.
+const ROW: u32 = 24;
+/// Their mean distance.
+const IN_ROW: Duration = Duration::from_millis(6);
+/// Time for their replies.
+const ROW_LIMIT: Duration = Duration::from_secs(2);
+/// What a probe takes of the path: with the headers of UDP and IPv6.
+const COST: u64 = ProbeRequest::LENGTH as u64 + 48;
+/// The share of the traffic's bytes that probes may take, one in so many.
+const SHARE: u64 = 1000;
+/// Of that, what is left for the row, one in so many.
+const ROW_SHARE: u64 = 4;
+/// Probes that are waited for; the oldest are given up for newer ones.
+const MOST_OPEN: usize = 1024;
+/// Exchanges that are kept; with more, every second one is dropped, and probes leave half as often.
+const MOST_KEPT: usize = 1 << 16;
+
+/// How far the test is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Traffic flows.
+    Loaded,
+    /// It has ended, and the path may not be quiet yet.
+    Paused,
+    /// The path is quiet: so many are left of the row, which has until then.
+    Quiet { left: u32, until: MonoTime },
+    /// No probe leaves any more.
+    Over,
+}
+
+/// One probe and its reply.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    /// T1.
+    sent: WallTime,
+    /// T2 − T1, nanoseconds.
+    there: i64,
+    /// T4 − T3, nanoseconds.
+    back: i64,
+}
+
+impl Exchange {
+    fn round_trip(&self) -> i64 {
+        self.there.saturating_add(self.back)
+    }
+}
+
+/// Probes of a stage.
+#[derive(Debug, Default)]
+struct Series {
+    sent: u64,
+    exchanges: Vec<Exchange>,
+}
+
+impl Series {
+    fn told(&self) -> ProbeSeries {
+        ProbeSeries {
+            sent: self.sent,
+            round_trips: self.exchanges.iter().map(Exchange::round_trip).collect(),
+        }
+    }
+
+    /// Median of one way by the client's clock, nanoseconds.
+    fn median(&self, way: impl Fn(&Exchange) -> i64) -> Option<i64> {
+        let ways: DelayCounts = self.exchanges.iter().map(way).collect();
+        ways.percentile(50.0)
+    }
+}
+
+/// Sent and not answered.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    number: u32,
+    sent: WallTime,
+    loaded: bool,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct Probing {
+    key: NonZeroU64,
+    random: Random,
+    stage: Stage,
+    /// When the next probe is due.
+    next: MonoTime,
+    /// Mean distance of probes under load.
+    period: Duration,
+    number: u32,
+    open: VecDeque<Open>,
+    loaded: Series,
+    quiet: Series,
+    /// Bytes of all probes so far.
+    spent: u64,
+    /// How long traffic flowed.
+    load: Duration,
+}
+
+impl Probing {
+    /// The server has given this key.
+    pub(super) fn new(key: NonZeroU64, now: MonoTime) -> Self {
+        Self {
+            key,
+            random: Random::seeded(key.get()),
+            stage: Stage::Loaded,
+            next: now,
+            period: LOADED,
+            number: 0,
+            open: VecDeque::new(),
+            loaded: Series::default(),
+            quiet: Series::default(),
+            spent: 0,
+            load: Duration::ZERO,
+        }
+    }
+
+    /// The traffic has ended, which took so long.
+    pub(super) fn pause(&mut self, load: Duration) {
+        if self.stage == Stage::Loaded {
+            self.stage = Stage::Paused;
+            self.load = load;
+        }
+    }
+
+    /// The path is quiet from now on.
+    pub(super) fn compare(&mut self, now: MonoTime) {
+        if matches!(self.stage, Stage::Loaded | Stage::Paused) {
+            let until = now + ROW_LIMIT;
+            self.stage = Stage::Quiet { left: ROW, until };
+            self.next = now;
+        }
+    }
+
+    /// No probe is to leave any more.
+    pub(super) fn end(&mut self) {
+        self.stage = Stage::Over;
+    }
+
+    /// The row is awaited.
+    pub(super) fn is_comparing(&self) -> bool {
+        matches!(self.stage, Stage::Quiet { .. })
+    }
+
+    /// When to call [`next`](Self::next); nothing while no probe is due.
+    pub(super) fn due(&self) -> Option<MonoTime> {
+        match self.stage {
+            Stage::Loaded => Some(self.next),
+            Stage::Quiet { left: 1.., until } => Some(self.next.min(until)),
+            Stage::Quiet { until, .. } => Some(until),
+            Stage::Paused | Stage::Over => None,
+        }
+    }
+
+    /// The probe that is due, if one is: `wall` is the time at which it is written, `traffic` the bytes of the
+    /// test so far.
+    pub(super) fn next(
+        &mut self,
+        now: MonoTime,
+        wall: WallTime,
+        traffic: u64,
+    ) -> Option<[u8; ProbeRequest::LENGTH]> {
+        let (loaded, mean) = match &mut self.stage {
+            Stage::Quiet { left, until } => {
+                let answered = *left == 0 && self.open.iter().all(|open| open.loaded);
+                if now >= *until || answered {
+                    self.stage = Stage::Over;
+                    return None;
+                }
+                if now < self.next || *left == 0 {
+                    return None;
+                }
+                *left -= 1;
+                (false, IN_ROW)
+            }
+            Stage::Loaded if now >= self.next => (true, self.period),
+            Stage::Loaded | Stage::Paused | Stage::Over => return None,
+        };
+        self.next = now + mean.mul_f64(0.5 + self.random.fraction());
+        let all = traffic / SHARE;
+        let budget = if loaded { all - all / ROW_SHARE } else { all };
+        if self.spent + COST > budget {
+            return None;
+        }
+        self.spent += COST;
+        Some(self.probe(loaded, wall))
+    }
+
+    fn probe(&mut self, loaded: bool, wall: WallTime) -> [u8; ProbeRequest::LENGTH] {
+        self.number = self.number.wrapping_add(1);
+        if self.open.len() >= MOST_OPEN {
+            self.open.pop_front();
+        }
+        self.open.push_back(Open {
+            number: self.number,
+            sent: wall,
+            loaded,
+        });
+        let series = if loaded {
+            &mut self.loaded
+        } else {
+            &mut self.quiet
+        };
+        series.sent += 1;
+        ProbeRequest {
+            key: self.key,
+            number: self.number,
+            sent: nanos(wall),
+        }
+        .encode()
+    }
+
+    /// Takes a datagram that arrived at this time of day; what is no reply to a probe of ours is left aside.
+    pub(super) fn received(&mut self, datagram: &[u8], arrival: WallTime) {
+        let Some(reply) = ProbeReply::parse(datagram) else {
+            return;
+        };
+        let ours = |open: &Open| {
+            let request = &reply.request;
+            request.key == self.key
+                && (request.number, request.sent) == (open.number, nanos(open.sent))
+        };
+        let Some(place) = self.open.iter().position(ours) else {
+            return;
+        };
+        let Some(open) = self.open.remove(place) else {
+            return;
+        };
+        let (Some(received), Some(answered)) = (time(reply.received), time(reply.sent)) else {
+            return;
+        };
+        let exchange = Exchange {
+            sent: open.sent,
+            there: received.nanos_since(open.sent),
+            back: arrival.nanos_since(answered),
+        };
+        // A clock was set in between, or somebody plays with the stamps.
+        if answered < received || exchange.round_trip() < 0 {
+            return;
+        }
+        let series = if open.loaded {
+            &mut self.loaded
+        } else {
+            &mut self.quiet
+        };
+        series.exchanges.push(exchange);
+        if self.loaded.exchanges.len() >= MOST_KEPT {
+            let mut keep = false;
+            self.loaded.exchanges.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.loaded.sent /= 2;
+            self.period *= 2;
+        }
+    }
+
+    /// What the probes came to; nothing without a reply under load. `clocks` tells the ways apart.
+    pub(super) fn result(&self, clocks: Option<&ClockFit>) -> Option<LoadedLatency> {
+        if self.loaded.exchanges.is_empty() {
+            return None;
+        }
+        let increase = |way: &dyn Fn(&Exchange) -> i64| {
+            let loaded = self.loaded.median(way)?;
+            let quiet = self.quiet.median(way)?;
+            Some(loaded.saturating_sub(quiet) as f64 * 1e-9)
+        };
+        let ways = clocks.map(|clocks| {
+            // The other end's clock less this end's, at the probe.
+            let offset = |one: &Exchange| (clocks.offset_at(one.sent) * 1e9).round() as i64;
+            let there = increase(&|one| one.there.saturating_sub(offset(one)));
+            let back = increase(&|one| one.back.saturating_add(offset(one)));
+            (there, back)
+        });
+        let (there, back) = ways.unwrap_or_default();
+        let median = increase(&Exchange::round_trip);
+        let enough = self.loaded.exchanges.len() as u64 >= BufferbloatGrade::LEAST_SAMPLES
+            && self.load >= BufferbloatGrade::LEAST_LOAD;
+        Some(LoadedLatency {
+            idle: self.quiet.told(),
+            loaded: self.loaded.told(),
+            load: self.load,
+            increase: median,
+            increase_there: there,
+            increase_back: back,
+            grade: median.filter(|_| enough).map(BufferbloatGrade::of_increase),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: NonZeroU64 = NonZeroU64::new(7).unwrap();
+    /// What the client's clock shows at the beginning, nanoseconds since 1970.
+    const EPOCH: i64 = 1_800_000_000_000_000_000;
+    /// How far the server's clock is ahead, nanoseconds.
+    const AHEAD: i64 = 3_250_000_000;
+
+    fn wall(now: MonoTime) -> WallTime {
+        WallTime::from_nanos(EPOCH + now.as_nanos() as i64)
+    }
+
+    fn at(milliseconds: u64) -> MonoTime {
+        MonoTime::from_nanos(milliseconds * 1_000_000)
+    }
+
+    /// A path of 10 ms each way whose queue holds `queue` milliseconds while traffic flows.
+    struct Path {
+        queue: u64,
+        /// Bytes per second.
+        rate: u64,
+        /// Seconds.
+        load: u64,
+        /// Every so many probes are lost; 0 for none.
+        loses: u32,
+    }
+
+    impl Path {
+        /// Plays a test; returns the client's machine and the bytes of its probes while traffic flowed.
+        fn play(&self) -> (Probing, u64) {
+            let mut probing = Probing::new(KEY, at(0));
+            let mut replies: VecDeque<(MonoTime, [u8; ProbeRequest::LENGTH])> = VecDeque::new();
+            let mut spent = 0;
+            let end = at(self.load * 1000);
+            for step in 0..(self.load + 10) * 1000 {
+                let now = at(step);
+                while replies.front().is_some_and(|(due, _)| *due <= now) {
+                    if let Some((due, reply)) = replies.pop_front() {
+                        probing.received(&reply, wall(due));
+                    }
+                }
+                if now == end {
+                    probing.pause(Duration::from_secs(self.load));
+                }
+                if now == end + Duration::from_secs(1) {
+                    probing.compare(now);
+                }
+                let flowed = now.min(end).as_nanos() / 1_000_000;
+                let traffic = self.rate * flowed / 1000;
+                let Some(probe) = probing.next(now, wall(now), traffic) else {
+                    continue;
+                };
+                spent += COST;
+                assert!(spent <= traffic / 1000, "{spent} of {traffic}");
+                let request = ProbeRequest::parse(&probe).expect("a request");
+                if self.loses > 0 && request.number.is_multiple_of(self.loses) {
+                    continue;
+                }
+                let queue = if now < end { self.queue } else { 0 };
+                let arrival = now + Duration::from_millis(10 + queue);
+                let there = nanos(wall(arrival)).saturating_add_signed(AHEAD);
+                // The server takes its time, which is in no round trip.
+                let held = 400_000_000;
+                let reply = ProbeReply {
+                    request,
+                    received: there,
+                    sent: there + held,
+                };
+                let due = arrival + Duration::from_millis(400 + 10);
+                replies.push_back((due, reply.encode()));
+            }
+            (probing, spent)
+        }
+    }
+
+    #[test]
+    fn a_full_queue_is_seen_and_graded() {
+        for (queue, letter) in [(0, "A+"), (20, "A"), (100, "C"), (900, "F")] {
+            let path = Path {
+                queue,
+                rate: 12_500_000,
+                load: 10,
+                loses: 7,
+            };
+            let (probing, _) = path.play();
+            assert!(!probing.is_comparing() && probing.due().is_none());
+            let told = probing.result(None).expect("replies");
+            let idle = told.idle.round_trips.percentile(50.0);
+            assert_eq!(idle, Some(20_000_000));
+            let increase = told.increase.expect("both stages");
+            assert!((increase - queue as f64 * 1e-3).abs() < 1e-9, "{increase}");
+            assert_eq!(told.grade.map(BufferbloatGrade::letter), Some(letter));
+            assert_eq!((told.increase_there, told.increase_back), (None, None));
+            // At most 50 a second, and nearly so.
+            assert!(
+                (400..=510).contains(&told.loaded.sent),
+                "{}",
+                told.loaded.sent
+            );
+            assert!(told.loaded.round_trips.count() < told.loaded.sent);
+        }
+    }
+
+    #[test]
+    fn slow_tests_get_few_probes_and_short_ones_no_grade() {
+        // 1 Mbit/s: 125 bytes a second are there for probes.
+        let slow = Path {
+            queue: 50,
+            rate: 125_000,
+            load: 10,
+            loses: 0,
+        };
+        let (probing, spent) = slow.play();
+        assert!(spent <= 1_250);
+        let told = probing.result(None).expect("replies");
+        assert!(told.loaded.sent < 50 && told.grade.is_none());
+        assert!(told.increase.is_some());
+        let short = Path {
+            rate: 125_000_000,
+            load: 4,
+            ..slow
+        };
+        let told = short.play().0.result(None).expect("replies");
+        assert!(told.loaded.sent > 50 && told.grade.is_none());
+        let nothing = Path { rate: 100, ..slow };
+        assert_eq!(nothing.play().0.result(None), None);
+    }
+
+    #[test]
+    fn strange_replies_are_left_aside() {
+        let mut probing = Probing::new(KEY, at(0));
+        let probe = probing.next(at(0), wall(at(0)), u64::MAX).expect("a probe");
+        let request = ProbeRequest::parse(&probe).expect("a request");
+        let reply = |request: ProbeRequest, received: u64, sent: u64| {
+            let reply = ProbeReply {
+                request,
+                received,
+                sent,
+            };
+            reply.encode()
+        };
+        let then = nanos(wall(at(5)));
+        let forged = ProbeRequest {
+            key: NonZeroU64::MIN,
+            ..request
+        };
+        let other = ProbeRequest {
+            number: 2,
+            ..request
+        };
+        let older = ProbeRequest {
+            sent: request.sent - 1,
+            ..request
+        };
+        for wrong in [forged, other, older] {
+            probing.received(&reply(wrong, then, then), wall(at(10)));
+        }
+        probing.received(b"TPLPROBE", wall(at(10)));
+        assert_eq!(probing.result(None), None);
+        // A server whose clock went back.
+        probing.received(&reply(request, then, then - 1), wall(at(10)));
+        assert_eq!(probing.result(None), None);
+        probing.received(&reply(request, then, then), wall(at(10)));
+        assert_eq!(probing.result(None), None, "an answer counts once");
+    }
+
+    #[test]
+    fn a_long_test_is_kept_within_bounds() {
+        let mut probing = Probing::new(KEY, at(0));
+        let mut now = at(0);
+        for _ in 0..2 * MOST_KEPT {
+            now = probing.due().expect("the next one").max(now);
+            let probe = probing.next(now, wall(now), u64::MAX).expect("a probe");
+            let request = ProbeRequest::parse(&probe).expect("a request");
+            let then = nanos(wall(now + Duration::from_millis(1)));
+            let reply = ProbeReply {
+                request,
+                received: then,
+                sent: then,
+            };
+            probing.received(&reply.encode(), wall(now + Duration::from_millis(2)));
+            assert!(probing.loaded.exchanges.len() < MOST_KEPT);
+        }
+        assert!(probing.period > LOADED);
+    }
+}
