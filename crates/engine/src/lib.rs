@@ -51,11 +51,11 @@ pub use burst_intake::{
 };
 pub use cell::SnapshotCell;
 pub use counters::{
-    BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell, DatagramCounters,
-    DatagramPublisher, DelayCell, DelayCounters, DelayPublisher, DelaySeries, ExchangeCell,
-    ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals, Intervals, LinkFaults,
-    OneWayDelays, Publisher, ReceiveCell, ReceiveCounters, ReceivePublisher, SendCell,
-    SendCounters, SendPublisher, Words,
+    ArrivalPattern, BurstCell, BurstCounters, BurstPublisher, Closed, DatagramCell,
+    DatagramCounters, DatagramPublisher, DelayCell, DelayCounters, DelayPublisher, DelaySeries,
+    ExchangeCell, ExchangeCounters, ExchangePublisher, Extremes, FlowCell, FrameArrivals,
+    Intervals, LinkFaults, OneWayDelays, Publisher, ReceiveCell, ReceiveCounters, ReceivePublisher,
+    SendCell, SendCounters, SendPublisher, Words,
 };
 pub use delay_recorder::{DelayRecorder, RecordedDelays};
 pub use frame_receive::ArrivedFrame;

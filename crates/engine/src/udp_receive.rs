@@ -5,9 +5,11 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
-use tapeline_stats::{Arrival, Jitter, Loss, SequenceTracker, Transit};
+use tapeline_stats::{Arrival, Jitter, LongestSilence, Loss, SequenceTracker, Transit};
 
-use crate::counters::{DatagramCell, DatagramCounters, DatagramPublisher, LinkFaults};
+use crate::counters::{
+    ArrivalPattern, DatagramCell, DatagramCounters, DatagramPublisher, LinkFaults,
+};
 use crate::delay_recorder::DelayRecorder;
 use crate::frame_receive::{ArrivedFrame, FrameTracker};
 use crate::histogram::HistogramRecorder;
@@ -90,6 +92,10 @@ pub struct DatagramReceiver {
     frames: FrameTracker,
     histograms: ReceiverHistograms,
     delays: Option<DelayRecorder>,
+    /// By the stamps of arrival, as if they were of a steady clock.
+    silence: LongestSilence,
+    /// The first of them.
+    first: Option<MonoTime>,
     log: Option<FrameLog>,
     counters: DatagramCounters,
     publisher: DatagramPublisher,
@@ -113,6 +119,8 @@ impl DatagramReceiver {
             frames: FrameTracker::default(),
             histograms: ReceiverHistograms::default(),
             delays: None,
+            silence: LongestSilence::default(),
+            first: None,
             log: None,
             counters,
             publisher,
@@ -157,6 +165,10 @@ impl DatagramReceiver {
         self.counters.marked += u64::from(datagram.marked);
         self.counters.joined += u64::from(datagram.joined);
         self.counters.last = now;
+        let stamp = u64::try_from(datagram.arrival.as_nanos()).unwrap_or(0);
+        let stamp = MonoTime::from_nanos(stamp);
+        self.first.get_or_insert(stamp);
+        self.silence.observe(stamp);
         let arrival = self.tracker.observe(datagram.sequence);
         match arrival {
             Arrival::InOrder { .. } => {
@@ -307,7 +319,22 @@ impl DatagramReceiver {
         if self.missing() > 0 {
             self.frames.finish(&mut self.counters.frames);
         }
+        self.counters.pattern = self.pattern();
         self.publish();
+    }
+
+    fn pattern(&self) -> ArrivalPattern {
+        let runs = self.tracker.loss_runs();
+        let silence = self.silence.longest().zip(self.first);
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        ArrivalPattern {
+            longest_extent: self.tracker.counts().longest_extent,
+            loss_runs: runs.count,
+            longest_loss_run: runs.longest,
+            silence_ns: silence.map_or(0, |(longest, _)| nanos(longest.length)),
+            silence_start_ns: silence
+                .map_or(0, |(longest, first)| nanos(longest.start.since(first))),
+        }
     }
 
     /// What is wrong below UDP; to be counted up by whoever looks.
@@ -435,6 +462,35 @@ mod tests {
         assert_eq!(one, exact);
         assert_eq!((all.received, all.lost, all.duplicates), (163, 5, 10));
         assert_eq!(single.loss(None), runs.loss(None));
+    }
+
+    #[test]
+    fn the_end_tells_how_losses_lie_in_the_flow() {
+        let cell = Arc::new(DatagramCell::new(Intervals::new(MonoTime::ZERO, None)));
+        let mut receiver = DatagramReceiver::new(1, Arc::clone(&cell), MonoTime::ZERO);
+        // 3 is lost, 5 to 8 are; 10 comes two too late; nothing comes for 240 ms.
+        let arrivals = [
+            (1, 10),
+            (2, 20),
+            (4, 40),
+            (9, 280),
+            (11, 290),
+            (12, 300),
+            (10, 310),
+        ];
+        for (sequence, at) in arrivals {
+            receiver.observe(&datagram(sequence, at - 5, at), MonoTime::ZERO);
+        }
+        assert_eq!(cell.read().pattern, ArrivalPattern::default());
+        receiver.finish();
+        let expected = ArrivalPattern {
+            longest_extent: 2,
+            loss_runs: 2,
+            longest_loss_run: 4,
+            silence_ns: 240_000_000,
+            silence_start_ns: 30_000_000,
+        };
+        assert_eq!(cell.read().pattern, expected);
     }
 
     #[test]

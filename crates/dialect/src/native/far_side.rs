@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tapeline_base::WallTime;
 use tapeline_report::{
-    ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, Measure, OneWayDelay,
-    OtherEnd, OtherFlow, OtherLimits, OtherProgram, OtherWarning, Phase, Row, Span, Subject,
-    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, LossPattern, Measure,
+    OneWayDelay, OtherEnd, OtherFlow, OtherLimits, OtherProgram, OtherWarning, Outage, Phase, Row,
+    Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     ClockFit, DelayCounts, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence,
@@ -96,6 +96,7 @@ fn total(flow: &FlowResult, own: &OwnFlow) -> Option<Row> {
                 total: received.saturating_add(lost),
                 reordered: flow.reordered.unwrap_or(0),
                 duplicates: flow.duplicates.unwrap_or(0),
+                pattern: pattern(flow),
                 lost_in_host: flow.socket_drops,
                 jitter: flow.jitter_ms.map(|milliseconds| milliseconds / 1e3),
                 jitter_mean: flow.jitter_mean_ms.map(|milliseconds| milliseconds / 1e3),
@@ -193,6 +194,20 @@ fn moments(transit: &TransitResult) -> Moments {
         min: seconds(transit.min_ns),
         max: seconds(transit.max_ns),
     }
+}
+
+/// How its losses lie in the flow, where the other end says so.
+fn pattern(flow: &FlowResult) -> Option<LossPattern> {
+    let outage = flow.longest_outage_start_ns.zip(flow.longest_outage_ns);
+    Some(LossPattern {
+        longest_extent: flow.reordering_extent?,
+        runs: flow.loss_runs?,
+        longest_run: flow.longest_loss_run?,
+        outage: outage.map(|(start, length)| Outage {
+            start: Duration::from_nanos(start),
+            length: Duration::from_nanos(length),
+        }),
+    })
 }
 
 /// The delays one by one, as the other end stamped them.

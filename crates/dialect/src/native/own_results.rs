@@ -83,6 +83,10 @@ fn flow(
         Some(FlowEvidence::Sender(sender)) => sender.stream,
         Some(FlowEvidence::Receiver(_)) | None => None,
     };
+    let outage = match &row.measure {
+        Measure::UdpReceive(receive) => receive.pattern.and_then(|pattern| pattern.outage),
+        _ => None,
+    };
     let tcp = TcpResult {
         congestion_control: known.congestion.clone(),
         ..TcpResult::default()
@@ -116,6 +120,11 @@ fn flow(
             lost: Some(receive.lost),
             duplicates: Some(receive.duplicates),
             reordered: Some(receive.reordered),
+            reordering_extent: receive.pattern.map(|pattern| pattern.longest_extent),
+            loss_runs: receive.pattern.map(|pattern| pattern.runs),
+            longest_loss_run: receive.pattern.map(|pattern| pattern.longest_run),
+            longest_outage_ns: outage.map(|outage| whole_nanos(outage.length)),
+            longest_outage_start_ns: outage.map(|outage| whole_nanos(outage.start)),
             jitter_ms: receive.jitter.map(|seconds| seconds * 1e3),
             jitter_mean_ms: receive.jitter_mean.map(|seconds| seconds * 1e3),
             socket_drops: receive.lost_in_host,
@@ -124,6 +133,10 @@ fn flow(
         },
         Measure::Both { .. } | Measure::RequestResponse(_) => return None,
     })
+}
+
+fn whole_nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn limits(evidence: FlowEvidence) -> LimitsResult {

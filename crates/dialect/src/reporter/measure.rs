@@ -1,13 +1,16 @@
 //! From two snapshots to a row's numbers.
 
+use std::time::Duration;
+
 use tapeline_base::BitRate;
 use tapeline_engine::{
     BurstCounters, DatagramCounters, DelaySeries, ExchangeCounters, FrameArrivals, FrameRecord,
     OneWayDelays, ReceiveCounters, SendCounters,
 };
 use tapeline_report::{
-    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, Measure,
-    OneWayTimes, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, LossPattern,
+    Measure, OneWayTimes, Outage, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState,
+    UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
@@ -398,6 +401,9 @@ fn udp_receive(
         reordered: a.reordered.saturating_sub(b.reordered),
         duplicates: a.duplicates.saturating_sub(b.duplicates),
         out_of_order,
+        pattern: (phase == Phase::Total && flow.extras.omit.is_zero())
+            .then(|| pattern(a, arrivals, span))
+            .flatten(),
         lost_in_host: None,
         jitter: (has_jitter || a.jitter_count > 0).then_some(a.jitter_ns * 1e-9),
         jitter_mean: (a.jitter_count > 0).then_some(a.jitter_mean_ns * 1e-9),
@@ -420,6 +426,26 @@ fn udp_receive(
             unknown: a.link.unknown.saturating_sub(b.link.unknown),
         }),
     }
+}
+
+/// How the losses of a whole flow lie in it; unknown of one that was cut off before it could be told.
+fn pattern(counters: &DatagramCounters, arrivals: u64, span: Span) -> Option<LossPattern> {
+    let told = &counters.pattern;
+    if told.loss_runs == 0 && counters.lost > 0 {
+        return None;
+    }
+    let spacing = span.length().as_nanos() / u128::from(arrivals.max(1));
+    let spacing = u64::try_from(spacing).unwrap_or(u64::MAX);
+    let outage = Outage {
+        start: Duration::from_nanos(told.silence_start_ns),
+        length: Duration::from_nanos(told.silence_ns.saturating_sub(spacing)),
+    };
+    Some(LossPattern {
+        longest_extent: told.longest_extent,
+        runs: told.loss_runs,
+        longest_run: told.longest_loss_run,
+        outage: (told.silence_ns > 0).then_some(outage),
+    })
 }
 
 /// What came since the frame before this one.

@@ -9,7 +9,7 @@ use super::{DelaySeries, Extremes, FlowCell, Publisher, Words};
 /// Words of the published counters.
 const WORDS: usize = OWN + SERIES;
 /// Words before the series of frame latencies.
-const OWN: usize = 28;
+const OWN: usize = 33;
 
 /// Frames of which datagrams arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,6 +31,22 @@ pub struct LinkFaults {
     pub checksum: u64,
     /// Parts of datagrams.
     pub unknown: u64,
+}
+
+/// How losses and late datagrams lie in a flow, known at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrivalPattern {
+    /// Largest reordering extent (RFC 4737): distinct datagrams that came between the first later one and a
+    /// late one.
+    pub longest_extent: u64,
+    /// Runs of consecutive losses.
+    pub loss_runs: u64,
+    /// Datagrams of the longest one.
+    pub longest_loss_run: u64,
+    /// Longest time without an arrival, nanoseconds.
+    pub silence_ns: u64,
+    /// When it began, nanoseconds after the first arrival.
+    pub silence_start_ns: u64,
 }
 
 /// A UDP receiver's counters.
@@ -70,6 +86,8 @@ pub struct DatagramCounters {
     pub joined: u64,
     /// Faults below UDP.
     pub link: LinkFaults,
+    /// How losses lie in the flow.
+    pub pattern: ArrivalPattern,
     /// Time of the last datagram.
     pub last: MonoTime,
 }
@@ -112,6 +130,11 @@ impl Words<WORDS> for DatagramCounters {
             self.link.checksum,
             self.link.unknown,
             self.joined,
+            self.pattern.longest_extent,
+            self.pattern.loss_runs,
+            self.pattern.longest_loss_run,
+            self.pattern.silence_ns,
+            self.pattern.silence_start_ns,
         ];
         let mut words = [0; WORDS];
         let (front, series) = words.split_at_mut(OWN);
@@ -150,6 +173,13 @@ impl Words<WORDS> for DatagramCounters {
             },
             marked: w[23],
             joined: w[27],
+            pattern: ArrivalPattern {
+                longest_extent: w[28],
+                loss_runs: w[29],
+                longest_loss_run: w[30],
+                silence_ns: w[31],
+                silence_start_ns: w[32],
+            },
             link: LinkFaults {
                 length: w[24],
                 checksum: w[25],

@@ -17,7 +17,9 @@ mod send;
 
 pub use burst::{BurstCell, BurstCounters, BurstPublisher};
 pub use cell::{Closed, FlowCell};
-pub use datagram::{DatagramCell, DatagramCounters, DatagramPublisher, FrameArrivals, LinkFaults};
+pub use datagram::{
+    ArrivalPattern, DatagramCell, DatagramCounters, DatagramPublisher, FrameArrivals, LinkFaults,
+};
 pub use delay::{DelayCell, DelayCounters, DelayPublisher};
 pub use exchange::{DelaySeries, ExchangeCell, ExchangeCounters, ExchangePublisher, OneWayDelays};
 pub use extremes::Extremes;

@@ -202,6 +202,17 @@ pub struct UdpReceiver {
     pub duplicates: Option<u64>,
     /// Distinct datagrams that arrived after a later one.
     pub reordered: Option<u64>,
+    /// Largest reordering extent (RFC 4737): distinct datagrams that came between the first later one and a late
+    /// one.
+    pub reordering_extent: Option<u64>,
+    /// Runs of consecutive losses.
+    pub loss_runs: Option<u64>,
+    /// Datagrams of the longest one.
+    pub longest_loss_run: Option<u64>,
+    /// Longest time without an arrival, less their mean distance.
+    pub longest_outage_ms: Option<f64>,
+    /// When it began, seconds after the first arrival.
+    pub longest_outage_start: Option<f64>,
     /// Late and repeated datagrams together, as iperf counts them.
     pub out_of_order: Option<u64>,
     /// RFC 3550 jitter at the end.
@@ -227,6 +238,8 @@ impl UdpReceiver {
         let lost = receive.lost + behind;
         let sent = receive.total + behind;
         let own = counter == Counter::Tapeline;
+        let pattern = receive.pattern.filter(|_| own);
+        let outage = pattern.and_then(|pattern| pattern.outage);
         // Of nothing, nothing was lost anywhere; an iperf report's loss may hide behind repeats.
         let part = (own && lost == 0).then_some(0);
         Self {
@@ -238,6 +251,11 @@ impl UdpReceiver {
             lost_sender_host: part,
             duplicates: own.then_some(receive.duplicates),
             reordered: own.then_some(receive.reordered),
+            reordering_extent: pattern.map(|pattern| pattern.longest_extent),
+            loss_runs: pattern.map(|pattern| pattern.runs),
+            longest_loss_run: pattern.map(|pattern| pattern.longest_run),
+            longest_outage_ms: outage.and_then(|outage| millis(outage.length.as_secs_f64())),
+            longest_outage_start: outage.map(|outage| seconds(outage.start)),
             out_of_order: Some(receive.out_of_order),
             jitter_ms: receive
                 .jitter

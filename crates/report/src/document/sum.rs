@@ -137,6 +137,7 @@ fn receiver(flows: &[&Flow]) -> Receiver {
     let udp = || all().filter_map(|receiver| receiver.udp.as_ref());
     let number = |pick: fn(&UdpReceiver) -> Option<u64>| counts(udp().map(pick));
     let longest = |pick: fn(&UdpReceiver) -> Option<f64>| total(udp().map(pick), f64::max);
+    let largest = |pick: fn(&UdpReceiver) -> Option<u64>| total(udp().map(pick), u64::max);
     let lost = number(|one| one.lost);
     let packets = number(|one| one.packets);
     let sent = lost.zip(packets).map(|(lost, packets)| lost + packets);
@@ -153,6 +154,12 @@ fn receiver(flows: &[&Flow]) -> Receiver {
             lost_sender_host: number(|one| one.lost_sender_host),
             duplicates: number(|one| one.duplicates),
             reordered: number(|one| one.reordered),
+            reordering_extent: largest(|one| one.reordering_extent),
+            loss_runs: number(|one| one.loss_runs),
+            longest_loss_run: largest(|one| one.longest_loss_run),
+            longest_outage_ms: longest(|one| one.longest_outage_ms),
+            // Of one flow only.
+            longest_outage_start: None,
             out_of_order: number(|one| one.out_of_order),
             jitter_ms: longest(|one| one.jitter_ms),
             jitter_mean_ms: longest(|one| one.jitter_mean_ms),

@@ -26,8 +26,8 @@ pub use other_end::{
 pub use repetition::{FlowDirection, LeftOut, Quantity, Repetition, Series, Spread, WhyLeftOut};
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
-    Measure, OneWayTimes, Phase, RequestResponse, Row, Span, Subject, TcpReceive, TcpSend,
-    TcpState, UdpReceive, UdpSend,
+    LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse, Row, Span, Subject,
+    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 pub use test::{
     ControlConnected, ControlPeer, CpuUse, PeerOutput, TestDirection, TestEnd, TestFailure,

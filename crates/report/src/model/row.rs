@@ -204,6 +204,46 @@ pub struct LinkErrors {
     pub unknown: u64,
 }
 
+/// A time without arrivals, in a flow whose datagrams are to come evenly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outage {
+    /// After the flow's first datagram.
+    pub start: Duration,
+    /// Its length, less the mean distance of the flow's datagrams.
+    pub length: Duration,
+}
+
+/// How losses and late datagrams lie in a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossPattern {
+    /// Largest reordering extent (RFC 4737): distinct datagrams that came between the first later one and a
+    /// late one.
+    pub longest_extent: u64,
+    /// Runs of consecutive losses (RFC 3357).
+    pub runs: u64,
+    /// Datagrams of the longest one.
+    pub longest_run: u64,
+    /// The longest outage; unknown of fewer than two datagrams.
+    pub outage: Option<Outage>,
+}
+
+impl LossPattern {
+    /// That of this flow and another one, of which nothing else is known in common.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let longer = |a: Outage, b: Outage| if b.length > a.length { b } else { a };
+        Self {
+            longest_extent: self.longest_extent.max(other.longest_extent),
+            runs: self.runs.saturating_add(other.runs),
+            longest_run: self.longest_run.max(other.longest_run),
+            outage: match (self.outage, other.outage) {
+                (Some(a), Some(b)) => Some(longer(a, b)),
+                (a, b) => a.or(b),
+            },
+        }
+    }
+}
+
 /// A UDP receiver's numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UdpReceive {
@@ -219,6 +259,8 @@ pub struct UdpReceive {
     pub duplicates: u64,
     /// What iperf 2 prints as out of order: reordered and duplicates together.
     pub out_of_order: u64,
+    /// How they lie in the flow; totals of flows only.
+    pub pattern: Option<LossPattern>,
     /// Of `lost`: dropped by this host's own socket buffer, when the kernel tells.
     pub lost_in_host: Option<u64>,
     /// RFC 3550 jitter at the end of the span, seconds; `None` without a sample.

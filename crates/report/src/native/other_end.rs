@@ -3,9 +3,11 @@
 use tapeline_base::{BitRate, FormatLetter};
 use tapeline_stats::{BufferbloatGrade, DelayCounts, PUBLISHED_PERCENTILES};
 
+use super::summary::pattern_phrases;
 use super::unit::{millis, rate, size};
 use crate::model::{
-    ClockEstimate, DelayClock, LoadedLatency, Measure, NoOtherEnd, OneWayDelay, OtherEnd, OtherFlow, OtherProgress,
+    ClockEstimate, DelayClock, LoadedLatency, LossPattern, Measure, NoOtherEnd, OneWayDelay,
+    OtherEnd, OtherFlow, OtherProgress,
 };
 
 /// A closing line: what it is about, its number, and phrases of detail.
@@ -82,6 +84,12 @@ fn of_direction(flows: &[OtherFlow], sends: bool, format: FormatLetter) -> Optio
     if let Some(sum) = retransmits.reduce(u64::saturating_add) {
         details.push(format!("{sum} retransmissions"));
     }
+    let patterns = flows.iter().filter_map(|flow| match &flow.total.measure {
+        Measure::UdpReceive(receive) => receive.pattern,
+        _ => None,
+    });
+    let pattern = patterns.reduce(LossPattern::with);
+    details.extend(pattern.iter().flat_map(pattern_phrases));
     let drops = flows.iter().filter_map(|flow| flow.limits.socket_drops);
     if let Some(sum) = drops.reduce(u64::saturating_add).filter(|sum| *sum > 0) {
         details.push(format!("{sum} dropped by its socket"));
@@ -240,6 +248,25 @@ mod tests {
         // Another test begins with less.
         so_far.interval_ended();
         assert_eq!(line(&mut so_far, at(1, 10)), None);
+    }
+
+    #[test]
+    fn losses_are_told_with_their_runs_and_the_longest_outage() {
+        let pattern = LossPattern {
+            longest_extent: 3,
+            runs: 2,
+            longest_run: 17,
+            outage: Some(crate::model::Outage {
+                start: std::time::Duration::from_millis(3210),
+                length: std::time::Duration::from_millis(120),
+            }),
+        };
+        let said = pattern_phrases(&pattern).join(", ");
+        assert_eq!(
+            said,
+            "2 runs of losses, the longest of 17, late by up to 3, longest outage 120.000 ms at 3.21 s"
+        );
+        assert!(pattern_phrases(&LossPattern::default()).is_empty());
     }
 
     #[test]

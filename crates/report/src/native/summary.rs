@@ -8,7 +8,7 @@ use tapeline_stats::Moments;
 
 use super::unit::{millis, percent, rate, size};
 use crate::iperf2::hidden;
-use crate::model::{BurstKind, Measure, Phase, Row, Subject, UdpReceive};
+use crate::model::{BurstKind, LossPattern, Measure, Phase, Row, Subject, UdpReceive};
 use crate::style::Style;
 
 /// Which way data went, seen from here.
@@ -31,6 +31,7 @@ struct Tally {
     retransmits: u64,
     lost: u64,
     total: u64,
+    pattern: Option<LossPattern>,
     jitter: Option<f64>,
     /// One-way delays by synchronised clocks, seconds.
     delay: Moments,
@@ -229,6 +230,7 @@ impl Summary {
             (Way::Received, Transport::Tcp) => Vec::new(),
             _ => {
                 let mut list = vec![tally.loss_phrase()];
+                list.extend(tally.pattern.iter().flat_map(pattern_phrases));
                 list.extend(
                     tally
                         .jitter
@@ -268,6 +270,29 @@ impl Summary {
     }
 }
 
+/// How losses lie in a flow, as far as there is something to tell.
+pub(super) fn pattern_phrases(pattern: &LossPattern) -> Vec<String> {
+    /// Shorter ones are every host's own.
+    const TOLD_OUTAGE: Duration = Duration::from_millis(10);
+    let mut list = Vec::new();
+    if pattern.runs > 0 {
+        let plural = if pattern.runs == 1 { "" } else { "s" };
+        list.push(format!(
+            "{} run{plural} of losses, the longest of {}",
+            pattern.runs, pattern.longest_run
+        ));
+    }
+    if pattern.longest_extent > 0 {
+        list.push(format!("late by up to {}", pattern.longest_extent));
+    }
+    let outage = pattern.outage.filter(|outage| outage.length >= TOLD_OUTAGE);
+    list.extend(outage.map(|outage| {
+        let (length, start) = (outage.length.as_secs_f64(), outage.start.as_secs_f64());
+        format!("longest outage {} ms at {start:.2} s", millis(length))
+    }));
+    list
+}
+
 impl Tally {
     fn new(way: Way, transport: Transport) -> Self {
         Self {
@@ -279,6 +304,7 @@ impl Tally {
             retransmits: 0,
             lost: 0,
             total: 0,
+            pattern: None,
             jitter: None,
             delay: Moments::EMPTY,
             frames: None,
@@ -315,6 +341,10 @@ impl Tally {
     fn loss(&mut self, receive: &UdpReceive) {
         self.lost += receive.lost;
         self.total += receive.total;
+        self.pattern = match (self.pattern, receive.pattern) {
+            (Some(known), Some(new)) => Some(known.with(new)),
+            (known, new) => known.or(new),
+        };
         let jitter = receive.jitter_mean.or(receive.jitter);
         self.jitter = match (self.jitter, jitter) {
             (Some(known), Some(new)) => Some(known.max(new)),

@@ -7,10 +7,10 @@ use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
-    Judgement, LoadedLatency, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd, OtherFlow,
-    OtherLimits, OtherProgram, Phase, ProbeSeries, RequestResponse, Row, Span, Style, Subject,
-    TcpReceive, TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart, TestTransport,
-    UdpReceive, UdpSend,
+    Judgement, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd,
+    OtherFlow, OtherLimits, OtherProgram, Outage, Phase, ProbeSeries, RequestResponse, Row, Span,
+    Style, Subject, TcpReceive, TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart,
+    TestTransport, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     BufferbloatGrade, Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence,
@@ -164,6 +164,15 @@ fn udp_receive(total: u64, lost: u64) -> UdpReceive {
         reordered: 2,
         duplicates: 1,
         out_of_order: 3,
+        pattern: Some(LossPattern {
+            longest_extent: 4,
+            runs: 5,
+            longest_run: 9,
+            outage: Some(Outage {
+                start: Duration::from_millis(1250),
+                length: Duration::from_micros(5_300),
+            }),
+        }),
         jitter: Some(4.2e-6),
         jitter_mean: Some(5.1e-6),
         ..UdpReceive::default()

@@ -78,7 +78,7 @@ pub struct FlowResult {
     /// Datagrams sent, or distinct ones received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// Datagrams that did not arrive (receivers; so are the next five).
+    /// Datagrams that did not arrive (receivers; so are the next ten).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// Datagrams that arrived again.
@@ -87,6 +87,21 @@ pub struct FlowResult {
     /// Datagrams that arrived after a later one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordered: Option<u64>,
+    /// Datagrams between the first later one and a late one, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering_extent: Option<u64>,
+    /// Runs of consecutive losses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_runs: Option<u64>,
+    /// Datagrams of the longest one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_loss_run: Option<u64>,
+    /// Longest time without an arrival, less their mean distance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_outage_ns: Option<u64>,
+    /// When it began, after the first arrival.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_outage_start_ns: Option<u64>,
     /// Jitter at the end (RFC 3550), milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter_ms: Option<f64>,

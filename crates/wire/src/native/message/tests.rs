@@ -128,10 +128,12 @@ fn any_message() -> impl Strategy<Value = Message> {
     });
     prop_oneof![
         hello.prop_map(Message::Hello),
-        (any::<u8>(), program(), any::<u64>()).prop_map(|(version, server, key)| Message::Welcome {
-            version,
-            server,
-            probe_key: NonZeroU64::new(key),
+        (any::<u8>(), program(), any::<u64>()).prop_map(|(version, server, key)| {
+            Message::Welcome {
+                version,
+                server,
+                probe_key: NonZeroU64::new(key),
+            }
         }),
         "[a-z ]{0,40}".prop_map(Message::Refused),
         (any::<u32>(), any::<u64>())
