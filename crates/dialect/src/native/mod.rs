@@ -17,6 +17,8 @@ mod answer_first;
 mod client;
 mod client_control;
 mod clock_requests;
+#[cfg(test)]
+mod control_checks;
 mod far_side;
 mod inbox;
 mod own_flow;
