@@ -28,15 +28,17 @@ pub(super) fn client(input: &[u8]) {
     check(input, client_steps, |pieces, whim| {
         let (steps, sent, over) = client_driven(pieces, whim);
         let found = |step: &ClientStep| matches!(step, ClientStep::Found(_));
-        let ends = |step: &ClientStep| {
-            matches!(step, ClientStep::Broken(_) | ClientStep::Refused(_))
-        };
+        let ends =
+            |step: &ClientStep| matches!(step, ClientStep::Broken(_) | ClientStep::Refused(_));
         let results = |step: &ClientStep| matches!(step, ClientStep::Results(_));
         assert!(count(&steps, found) <= 1 && count(&steps, results) <= 1);
         assert!(count(&steps, ends) <= 1 && steps.iter().rev().skip(1).all(|step| !ends(step)));
         // Nothing is told of a server that has not been welcomed.
         let first = steps.first();
-        assert!(first.is_none_or(|step| found(step) || ends(step)), "{steps:?}");
+        assert!(
+            first.is_none_or(|step| found(step) || ends(step)),
+            "{steps:?}"
+        );
         assert!(over, "{steps:?}");
         let sent = sent.strip_prefix(&PREAMBLE).expect("the first bytes");
         sent.len()
@@ -52,7 +54,9 @@ pub(super) fn server(input: &[u8]) {
         assert!(count(&steps, hello) <= 1);
         assert!(steps.first().is_none_or(hello), "{steps:?}");
         let finished = place(|step| matches!(step, ServerStep::Finished));
-        let late = steps.iter().rposition(|step| matches!(step, ServerStep::Results(_)));
+        let late = steps
+            .iter()
+            .rposition(|step| matches!(step, ServerStep::Results(_)));
         assert!(finished.is_none() || late < finished, "{steps:?}");
         let named = |step: &ServerStep| matches!(step, ServerStep::About(_));
         assert!(count(&steps, named) <= 1);
