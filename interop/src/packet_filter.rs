@@ -117,6 +117,19 @@ impl<'a> PacketFilter<'a> {
         )
     }
 
+    /// Drops everything over IPv4 that arrives from now on, counted as `dropped`.
+    ///
+    /// # Errors
+    /// As [`PacketFilter::drop_arriving`].
+    pub fn cut(namespace: &'a Namespace) -> io::Result<Self> {
+        Self::install(
+            namespace,
+            "type filter hook prerouting priority -300",
+            &["dropped"],
+            &["counter name dropped drop".to_owned()],
+        )
+    }
+
     fn install(
         namespace: &'a Namespace,
         hook: &str,

@@ -6,10 +6,14 @@
 //! what they were; and the bound that the fault has of its own. Bounds are counts wherever they can
 //! be: what is told in seconds is waited for with much patience, since the machine may be busy.
 //!
-//! The trials are numbered as in `docs/testing.md`.
+//! The trials are numbered as in `docs/testing.md`. Those whose names begin with `client:` turn the
+//! tables: a server does the harm, and the client has to end by itself.
 
+mod clients;
+mod clock;
 mod connections;
 mod endings;
+mod hostile;
 mod iperf2_tcp;
 mod iperf2_udp;
 mod iperf3;
@@ -26,7 +30,9 @@ use libtest_mimic::{Arguments, Trial};
 /// A fault: its number and name, and what does it.
 type Fault = (&'static str, fn());
 
-const FAULTS: [&[Fault]; 7] = [
+const FAULTS: [&[Fault]; 9] = [
+    clients::FAULTS,
+    clock::FAULTS,
     connections::FAULTS,
     endings::FAULTS,
     iperf2_tcp::FAULTS,

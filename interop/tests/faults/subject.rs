@@ -4,7 +4,10 @@ use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-use interop::{Invocation, Program, Running, Transport, await_listening, free_port};
+use interop::{
+    Family, Invocation, NamespacePair, Program, Running, Transport, await_listening, free_port,
+    skip,
+};
 
 use crate::vitals::Vitals;
 
@@ -40,6 +43,8 @@ pub(crate) struct Subject {
     port: u16,
     honest: &'static [Honest],
     baseline: Vitals,
+    /// Between it and its clients; without one all are on loopback.
+    cable: Option<NamespacePair>,
 }
 
 impl Subject {
@@ -61,15 +66,42 @@ impl Subject {
     /// A server that serves these clients only.
     pub(crate) fn serving(options: &str, honest: &'static [Honest]) -> Self {
         let invocation = Invocation::new(Program::Tapeline).line("-s -p");
-        Self::started(honest, |port| {
+        Self::started(honest, None, |port| {
             invocation.args([port.to_string()]).line(options)
         })
+    }
+
+    /// A server in whose environment a variable is set.
+    pub(crate) fn with_variable(name: &str, value: &str) -> Self {
+        let invocation = Invocation::new(Program::Tapeline).env(name, value);
+        Self::started(ALL, None, |port| {
+            invocation.line("-s -p").args([port.to_string()])
+        })
+    }
+
+    /// A server in a namespace, its clients in another; none where there can be no namespaces.
+    pub(crate) fn over_a_cable(name: &str) -> Option<Self> {
+        let pair = match NamespacePair::new() {
+            Ok(pair) => pair,
+            Err(reason) => {
+                skip(name, &format!("network namespaces: {reason}"));
+                return None;
+            }
+        };
+        let invocation = Invocation::new(Program::Tapeline).within(&pair.server);
+        Some(Self::started(ALL, Some(pair), |port| {
+            invocation.line("-s -p").args([port.to_string()])
+        }))
+    }
+
+    pub(crate) fn cable(&self) -> Option<&NamespacePair> {
+        self.cable.as_ref()
     }
 
     /// A server that a shell's words start.
     pub(crate) fn by_shell(script: &str) -> Self {
         let binary = Program::Tapeline.path().display();
-        Self::started(ALL, |port| {
+        Self::started(ALL, None, |port| {
             let words = script
                 .replace("TAPELINE", &binary.to_string())
                 .replace("PORT", &port.to_string());
@@ -77,7 +109,11 @@ impl Subject {
         })
     }
 
-    fn started(honest: &'static [Honest], start: impl FnOnce(u16) -> Invocation) -> Self {
+    fn started(
+        honest: &'static [Honest],
+        cable: Option<NamespacePair>,
+        start: impl FnOnce(u16) -> Invocation,
+    ) -> Self {
         let port = free_port();
         let process = start(port)
             .deadline(Duration::from_secs(300))
@@ -90,6 +126,7 @@ impl Subject {
             port,
             honest,
             baseline: vitals,
+            cable,
         };
         // The first tests leave what every later one finds: buffers, names, pages of code.
         subject.serves();
@@ -170,8 +207,16 @@ impl Subject {
 
     /// A client's command line.
     pub(crate) fn client(&self, (program, options): Honest) -> Invocation {
-        Invocation::new(program)
-            .args(["-c", "127.0.0.1", "-p", &self.port.to_string()])
+        let client = Invocation::new(program);
+        let (client, host) = match &self.cable {
+            None => (client, Ipv4Addr::LOCALHOST.into()),
+            Some(cable) => (
+                client.within(&cable.client),
+                cable.server_address(Family::V4),
+            ),
+        };
+        client
+            .args(["-c", &host.to_string(), "-p", &self.port.to_string()])
             .line(options)
     }
 
@@ -187,12 +232,7 @@ impl Subject {
     /// The fault is over: the server has what it had before, within `patience`, and serves.
     pub(crate) fn recovers(&self, patience: Duration) {
         let before = self.baseline;
-        let what = "it keeps descriptors, threads or memory";
-        self.comes_to(patience, what, |now| {
-            now.descriptors <= before.descriptors
-                && now.threads <= before.threads
-                && now.memory <= before.memory + KEPT_MEMORY
-        });
+        self.lets_go(patience);
         assert!(
             self.vitals().peak_memory <= before.peak_memory + LENT_MEMORY,
             "memory: {before:?} {:?}",
@@ -202,6 +242,17 @@ impl Subject {
         assert!(self.process.is_alive(), "{}", self.said());
         assert!(!self.said().contains("panicked"), "{}", self.said());
         assert!(!self.said().contains("internal fault"), "{}", self.said());
+    }
+
+    /// Waits until the server has what it had before.
+    pub(crate) fn lets_go(&self, patience: Duration) {
+        let before = self.baseline;
+        let what = "it keeps descriptors, threads or memory";
+        self.comes_to(patience, what, |now| {
+            now.descriptors <= before.descriptors
+                && now.threads <= before.threads
+                && now.memory <= before.memory + KEPT_MEMORY
+        });
     }
 
     /// Waits until the server's state is as wanted.

@@ -1,0 +1,239 @@
+//! Faults of servers: whatever a server does, a client ends by itself, says why, and keeps what it
+//! has measured.
+
+use std::time::Duration;
+
+use interop::{
+    Finished, Invocation, Namespace, NamespacePair, PacketFilter, Program, Running, free_port,
+    parse_native,
+};
+use rustix::process::Signal;
+
+use crate::Fault;
+use crate::hostile::{self, Act, HostileServer};
+use crate::subject::{AFTER_DEADLINE, Subject};
+
+pub(crate) const FAULTS: &[Fault] = &[
+    ("client: refused", refused),
+    ("client: closed and reset", closed_and_reset),
+    ("client: silence", silence),
+    ("client: nonsense", nonsense),
+    (
+        "client: an iperf3 server that is busy or errs",
+        iperf3_errors,
+    ),
+    ("client: an iperf3 server that stops", iperf3_stops),
+    ("client: a server killed in the middle", killed),
+    ("client: a server frozen in the middle", frozen),
+    ("8 client: a path that is cut in the middle", cut_path),
+    (
+        "client: an interface removed in the middle",
+        removed_interface,
+    ),
+];
+
+/// Time in which every client must have ended: its duration, 10 s, and patience for a busy machine.
+const ENDS: Duration = Duration::from_secs(90);
+
+/// Clients over TCP of iperf 2's protocol.
+const IPERF2: [&str; 4] = ["", "-R", "--full-duplex", "--bounceback"];
+/// Those of iperf3's.
+const IPERF3: [&str; 3] = [
+    "--peer iperf3",
+    "--peer iperf3 -R",
+    "--peer iperf3 --full-duplex",
+];
+
+fn client(port: u16, options: &str) -> Invocation {
+    Invocation::new(Program::Tapeline)
+        .args(["-c", "127.0.0.1", "-p", &port.to_string()])
+        .line("-t 2 -i 0.5")
+        .line(options)
+        .deadline(ENDS)
+}
+
+/// The client has failed, and said so in words that a terminal can show.
+fn failed(run: &Finished) {
+    assert_ne!(run.code(), Some(0), "{run}");
+    assert!(run.code().is_some(), "it was killed: {run}");
+    let said: Vec<&str> = run.stderr.lines().collect();
+    assert!(!said.is_empty(), "nothing is said: {run}");
+    assert!(!run.stderr.contains("panicked"), "{run}");
+    let printable = |text: &str| {
+        text.chars()
+            .all(|letter| letter == '\n' || !letter.is_control())
+    };
+    assert!(printable(&run.stderr) && printable(&run.stdout), "{run}");
+}
+
+/// The same, and that in one line.
+fn failed_in_a_line(run: &Finished) {
+    failed(run);
+    let complaints = run
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("error: "));
+    assert_eq!(complaints.count(), 1, "{run}");
+}
+
+fn against(act: Act, options: &str) -> Finished {
+    let server = HostileServer::new(act);
+    let run = client(server.port(), options).run();
+    run.unwrap_or_else(|error| panic!("{options}: {error}"))
+}
+
+fn refused() {
+    for options in IPERF2.into_iter().chain(IPERF3) {
+        let run = client(free_port(), options).run().expect("it ends");
+        failed_in_a_line(&run);
+        assert!(run.stderr.contains("refused"), "{run}");
+    }
+}
+
+fn closed_and_reset() {
+    for act in [hostile::closes as Act, hostile::resets] {
+        for options in IPERF2.into_iter().chain(IPERF3) {
+            failed(&against(act, options));
+        }
+    }
+}
+
+fn silence() {
+    // A server of iperf 2 that only reads is one that tests forward.
+    for options in IPERF2.into_iter().skip(1).chain(IPERF3) {
+        failed(&against(hostile::is_silent, options));
+        failed(&against(hostile::swallows, options));
+    }
+    failed(&against(hostile::is_silent, ""));
+}
+
+fn nonsense() {
+    for options in IPERF3 {
+        failed(&against(hostile::talks_nonsense, options));
+    }
+    // In tests over TCP any bytes are data; they end on time all the same.
+    for options in IPERF2 {
+        let run = against(hostile::talks_nonsense, options);
+        assert!(
+            run.code().is_some() && !run.stderr.contains("panicked"),
+            "{run}"
+        );
+    }
+}
+
+fn iperf3_errors() {
+    for act in [
+        hostile::is_busy as Act,
+        hostile::has_an_unknown_error,
+        hostile::has_an_unknown_state,
+    ] {
+        failed_in_a_line(&against(act, IPERF3[0]));
+    }
+    assert!(against(hostile::is_busy, IPERF3[0]).stderr.contains("busy"));
+}
+
+fn iperf3_stops() {
+    for act in [
+        hostile::stops_after_parameters as Act,
+        hostile::announces_much,
+        hostile::nests_deeply,
+        hostile::keeps_its_results,
+    ] {
+        failed(&against(act, IPERF3[0]));
+    }
+    // What was measured before is kept.
+    let run = against(hostile::keeps_its_results, IPERF3[0]);
+    assert!(!parse_native(&run.stdout).is_empty(), "{run}");
+}
+
+/// Long tests, in which a server may come to harm.
+const LONG: [&str; 7] = [
+    "-b 20m",
+    "-b 20m -R",
+    "-b 20m --full-duplex",
+    "-u -b 2m",
+    "--peer iperf3 -b 20m",
+    "--peer iperf3 -b 20m -R",
+    "--peer iperf3 -u -b 2m",
+];
+
+/// Starts long tests and waits until data of each have been counted.
+fn moving(subject: &Subject) -> Vec<Running> {
+    let clients: Vec<Running> = LONG
+        .iter()
+        .map(|options| {
+            let client = subject.client((Program::Tapeline, options));
+            let client = client.line("-t 30 -i 0.2");
+            client.deadline(ENDS).spawn().expect("a client")
+        })
+        .collect();
+    for client in &clients {
+        let moves = client.wait_for(AFTER_DEADLINE, |out| !parse_native(out).is_empty());
+        assert!(moves, "{}{}", client.stdout(), client.stderr());
+    }
+    clients
+}
+
+/// They end by themselves, as failed, with what they had measured.
+fn all_failed(clients: Vec<Running>) {
+    for client in clients {
+        let run = client.wait().expect("it ends by itself");
+        failed(&run);
+        let rows = parse_native(&run.stdout);
+        assert!(rows.iter().any(|row| row.total), "no totals: {run}");
+    }
+}
+
+fn killed() {
+    let subject = Subject::new();
+    let clients = moving(&subject);
+    subject.into_process().kill().expect("it dies");
+    all_failed(clients);
+}
+
+fn frozen() {
+    let subject = Subject::new();
+    let clients = moving(&subject);
+    subject.process().signal(Signal::STOP);
+    all_failed(clients);
+}
+
+/// Clients and a server with a cable between them, in the middle of their tests. Both sides must
+/// bear the harm, which lasts as long as what `harm` returns.
+fn over_a_cable(
+    name: &str,
+    harm: impl for<'a> FnOnce(&'a NamespacePair) -> Vec<PacketFilter<'a>>,
+) -> Option<Subject> {
+    let subject = Subject::over_a_cable(name)?;
+    let clients = moving(&subject);
+    let before = subject.process().stdout().len();
+    let filters = harm(subject.cable().expect("a cable"));
+    all_failed(clients);
+    subject.lets_go(AFTER_DEADLINE);
+    let said = subject.process().stdout().split_off(before);
+    assert!(said.contains(" total"), "partial results are told\n{said}");
+    drop(filters);
+    Some(subject)
+}
+
+/// Fault 8 of servers is the other side of this one.
+fn cut_path() {
+    let subject = over_a_cable("a path that is cut", |pair| {
+        [&pair.client, &pair.server]
+            .map(|host| PacketFilter::cut(host).expect("a filter"))
+            .into()
+    });
+    if let Some(subject) = subject {
+        subject.recovers(AFTER_DEADLINE);
+    }
+}
+
+fn removed_interface() {
+    over_a_cable("an interface that is removed", |pair| {
+        let device = Namespace::INTERFACE;
+        pair.client
+            .ip(&format!("link delete {device}"))
+            .expect("no link");
+        Vec::new()
+    });
+}
