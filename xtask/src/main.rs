@@ -6,6 +6,7 @@
 //! cargo xtask ci                          check and test
 //! cargo xtask generate [FOLDER]           write manual pages and completions
 //! cargo xtask dist                        release builds, dynamic and static
+//! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
 //! cargo xtask bench [--out docs/F.json]   compare speed with the peers
 //! ```
 #![allow(
@@ -28,6 +29,7 @@ mod readme;
 mod schema;
 mod setup;
 mod shell;
+mod soak;
 mod tally;
 mod terminal;
 
@@ -49,6 +51,10 @@ usage: cargo xtask COMMAND
   pictures           take the pictures of the documentation, with chromium
   dist               build target/dist/tapeline and, without any library,
                      target/dist/tapeline-static
+  soak [OPTIONS]     serve honest and hostile clients of both families for a long time,
+                     and tell whether memory and descriptors grow
+                       --minutes N    how long (10)
+                       --seed N       which tests and faults (1)
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
@@ -85,6 +91,7 @@ fn main() -> ExitCode {
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
         Some((&"pictures", [])) => passed(pictures::take()),
         Some((&"dist", [])) => passed(dist::build()),
+        Some((&"soak", options)) => soak::run(options),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),
     };

@@ -1,0 +1,302 @@
+//! A server under honest and hostile clients for a long time: does it go on serving, and does it
+//! grow?
+
+mod harm;
+mod trend;
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use interop::{Invocation, Program, Running, Transport, await_listening, free_port};
+
+use crate::levels::release_binary;
+use crate::shell::{self, cargo};
+use crate::tally::Tally;
+use trend::Trend;
+
+/// Honest clients at the same time.
+const WORKERS: u64 = 4;
+/// One in so many tests is a fault.
+const HARM_EVERY: u64 = 100;
+/// Between two looks at the server.
+const LOOK: Duration = Duration::from_secs(5);
+/// Time for a test of a second; the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What faults may still hold when the run ends, deadlines included.
+const REST: Duration = Duration::from_secs(45);
+/// Share of the run before memory is compared: caches fill, and buffers find their size.
+const WARM_UP: f64 = 0.2;
+/// Runs shorter than this tell nothing of a slope.
+const SHORTEST: Duration = Duration::from_secs(20 * 60);
+/// Growth of memory that is borne, bytes an hour.
+const MOST_GROWTH: f64 = 1_048_576.0;
+
+/// Tests of a second, of both families. Rates are low: the server is what is tested.
+const HONEST: [(Program, &str); 14] = [
+    (Program::Tapeline, "-b 20m"),
+    (Program::Tapeline, "-b 20m -R"),
+    (Program::Tapeline, "-u -b 5m"),
+    (Program::Tapeline, "--bounceback"),
+    (Program::TapelineAsIperf, "-b 20m --full-duplex"),
+    (Program::TapelineAsIperf, "-b 20m -P 8"),
+    (Program::TapelineAsIperf, "-u -b 5m"),
+    (Program::TapelineAsIperf, "-u -b 5m -R"),
+    (Program::TapelineAsIperf3, "-b 20m"),
+    (Program::TapelineAsIperf3, "-b 20m -R -P 4"),
+    (Program::TapelineAsIperf3, "-u -b 5m"),
+    (Program::TapelineAsIperf3, "-u -b 5m -R"),
+    (Program::Iperf221, "-b 20m"),
+    (Program::Iperf3V18, "-b 20m"),
+];
+
+/// What was asked for.
+struct Options {
+    length: Duration,
+    seed: u64,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Result<Self, String> {
+        const USAGE: &str = "usage: cargo xtask soak [--minutes N] [--seed N]\n";
+        let mut options = Self {
+            length: Duration::from_secs(600),
+            seed: 1,
+        };
+        for pair in words.chunks(2) {
+            let [name, value] = pair else {
+                return Err(USAGE.to_owned());
+            };
+            let value: u32 = value.parse().map_err(|_| USAGE.to_owned())?;
+            match *name {
+                "--minutes" if value > 0 => {
+                    options.length = Duration::from_secs(u64::from(value) * 60)
+                }
+                "--seed" => options.seed = u64::from(value),
+                _ => return Err(USAGE.to_owned()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Numbers without order that repeat with their seed (xorshift64*).
+struct Draw(u64);
+
+impl Draw {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let drawn = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
+        usize::try_from(drawn).unwrap_or(0) % end.max(1)
+    }
+}
+
+/// What the clients have come to.
+#[derive(Default)]
+struct Score {
+    served: AtomicU64,
+    harms: AtomicU64,
+    failures: Mutex<Vec<String>>,
+}
+
+impl Score {
+    fn fail(&self, what: String) {
+        if let Ok(mut failures) = self.failures.lock() {
+            failures.push(what);
+        }
+    }
+}
+
+/// Runs the soak.
+///
+/// # Errors
+/// A wrong option, or a server that cannot be started.
+pub(crate) fn run(words: &[&str]) -> Result<Tally, String> {
+    let options = Options::read(words)?;
+    // Another binary can be tried, for example an older one.
+    if std::env::var_os("TAPELINE_BIN").is_none() {
+        shell::run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
+        interop::use_tapeline(release_binary());
+    }
+    soak(&options).map_err(|error| format!("{error}\n"))
+}
+
+fn soak(options: &Options) -> Result<Tally, String> {
+    let port = free_port();
+    let patience = options.length + REST * 4;
+    let server = Invocation::new(Program::Tapeline)
+        .args(["-s", "-p", &port.to_string(), "-o", "/dev/null"])
+        .deadline(patience)
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    await_listening(&server, Transport::Tcp, port).map_err(|error| error.to_string())?;
+    let before = Look::at(&server)?;
+    println!("server {} on port {port}: {before}", server.id());
+    let (score, over) = (Score::default(), AtomicBool::new(false));
+    let mut looks = Vec::new();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for worker in 0..WORKERS {
+            let (score, over) = (&score, &over);
+            let draw = Draw::new(options.seed * WORKERS + worker + 1);
+            scope.spawn(move || visit(port, draw, score, over));
+        }
+        while began.elapsed() < options.length {
+            std::thread::sleep(LOOK);
+            match Look::at(&server) {
+                Ok(look) => looks.push((began.elapsed(), look)),
+                Err(why) => {
+                    score.fail(why);
+                    break;
+                }
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let rest = await_rest(&server, &before);
+    Ok(verdict(options, &score, &looks, rest))
+}
+
+/// A client after the other.
+fn visit(port: u16, mut draw: Draw, score: &Score, over: &AtomicBool) {
+    let honest: Vec<_> = HONEST
+        .iter()
+        .filter(|(program, _)| program.missing().is_none())
+        .collect();
+    while !over.load(Ordering::Relaxed) {
+        if draw.below(HARM_EVERY as usize) == 0 {
+            harm::ALL[draw.below(harm::ALL.len())](port);
+            score.harms.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
+        let (program, line) = honest[draw.below(honest.len())];
+        let run = Invocation::new(*program)
+            .args(["-c", "127.0.0.1", "-t", "1", "-p", &port.to_string()])
+            .line(line)
+            .deadline(PATIENCE)
+            .run();
+        match run {
+            Ok(run) if run.code() == Some(0) => {
+                score.served.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(run) => score.fail(run.to_string()),
+            Err(error) => score.fail(error.to_string()),
+        }
+    }
+}
+
+/// What a server holds.
+#[derive(Clone, Copy)]
+struct Look {
+    memory: f64,
+    descriptors: usize,
+    threads: usize,
+}
+
+impl Look {
+    fn at(server: &Running) -> Result<Self, String> {
+        let gone = || {
+            format!(
+                "the server has ended:\n{}{}",
+                server.stdout(),
+                server.stderr()
+            )
+        };
+        if !server.is_alive() {
+            return Err(gone());
+        }
+        let of = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", server.id()));
+        let status = of("status").map_err(|_| gone())?;
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u32>().ok()
+        };
+        let folder = std::fs::read_dir(format!("/proc/{}/fd", server.id()));
+        Ok(Self {
+            memory: f64::from(number("VmRSS:").ok_or_else(gone)?) * 1024.0,
+            descriptors: folder.map_err(|_| gone())?.count(),
+            threads: usize::try_from(number("Threads:").ok_or_else(gone)?).unwrap_or(usize::MAX),
+        })
+    }
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = self.memory / 1_048_576.0;
+        let Self {
+            descriptors,
+            threads,
+            ..
+        } = self;
+        write!(
+            f,
+            "{mebibytes:.2} MiB, {descriptors} descriptors, {threads} threads"
+        )
+    }
+}
+
+/// Waits until the server holds no more descriptors and threads than at its start, and the workers
+/// that a test of many streams leaves.
+fn await_rest(server: &Running, before: &Look) -> Result<Look, String> {
+    let end = Instant::now() + REST;
+    loop {
+        let look = Look::at(server)?;
+        let is_idle = look.descriptors <= before.descriptors && look.threads <= before.threads;
+        if is_idle || Instant::now() > end {
+            return Ok(look);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn verdict(
+    options: &Options,
+    score: &Score,
+    looks: &[(Duration, Look)],
+    rest: Result<Look, String>,
+) -> Tally {
+    let mut tally = Tally::default();
+    let served = score.served.load(Ordering::Relaxed);
+    let harms = score.harms.load(Ordering::Relaxed);
+    println!(
+        "{served} tests served, {harms} faults, seed {}",
+        options.seed
+    );
+    for _ in 0..served {
+        tally.pass();
+    }
+    for failure in score
+        .failures
+        .lock()
+        .iter()
+        .flat_map(|failures| failures.iter())
+    {
+        tally.fail(failure.clone());
+    }
+    let hours = |at: Duration| at.as_secs_f64() / 3600.0;
+    let warm = options.length.mul_f64(WARM_UP);
+    let settled = looks.iter().filter(|(at, _)| *at >= warm);
+    let trend =
+        |of: fn(&Look) -> f64| Trend::of(settled.clone().map(|(at, look)| (hours(*at), of(look))));
+    let memory = trend(|look| look.memory);
+    println!("memory: {:+.3} MiB/h", memory.slope / 1_048_576.0);
+    println!(
+        "descriptors: {:+.2} per hour",
+        trend(|look| look.descriptors as f64).slope
+    );
+    if options.length >= SHORTEST && memory.slope > MOST_GROWTH {
+        tally.fail(format!("memory grows by {:.0} bytes an hour", memory.slope));
+    }
+    match rest {
+        Ok(look) => println!("at rest: {look}"),
+        Err(why) => tally.fail(why),
+    }
+    tally
+}
