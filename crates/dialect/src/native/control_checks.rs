@@ -27,7 +27,7 @@ const MOST_BESIDE: usize = 8192;
 pub(super) fn client(input: &[u8]) {
     check(input, client_steps, |pieces, whim| {
         let (steps, sent, over) = client_driven(pieces, whim);
-        let found = |step: &ClientStep| matches!(step, ClientStep::Found(_));
+        let found = |step: &ClientStep| matches!(step, ClientStep::Found(..));
         let ends =
             |step: &ClientStep| matches!(step, ClientStep::Broken(_) | ClientStep::Refused(_));
         let results = |step: &ClientStep| matches!(step, ClientStep::Results(_));
@@ -161,7 +161,7 @@ fn server_driven(pieces: &[&[u8]], whim: u8) -> (Vec<ServerStep>, Vec<u8>, bool)
         while let Some(step) = end.step() {
             match &step {
                 ServerStep::Hello(_) if whim & 1 != 0 => end.refuse("not today"),
-                ServerStep::Hello(_) => end.welcome(program()),
+                ServerStep::Hello(_) => end.welcome(program(), None),
                 ServerStep::Finished if whim & 2 == 0 => end.results("{}".to_owned()),
                 _ => {}
             }
@@ -215,6 +215,7 @@ mod tests {
                 (0, 1.., false) => Message::Welcome {
                     version: 1,
                     server: program(),
+                    probe_key: None,
                 },
                 (_, 0, _) => Message::Stop("why".to_owned()),
                 (_, 1 | 2, true) => Message::ClockRequest {
