@@ -3,6 +3,7 @@
 //! The limit is made by the shaper, the relay, the scheduler's quota or the options; datagrams are
 //! counted by the kernel and the packet filter. No verdict depends on how fast the machine is.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use interop::{
@@ -85,10 +86,12 @@ fn a_shaped_link_is_the_networks_limit() {
     let Some(pair) = hosts("a_shaped_link_is_the_networks_limit") else {
         return;
     };
-    let server = server(&pair, Transport::Tcp, "");
+    let mut server = server(&pair, Transport::Tcp, "");
     let _shaped = Bottleneck::new(&pair.client, 20_000_000, 50).expect("a bottleneck");
     let said = client_verdict(&pair, &server, "-t 2 -Z cubic");
     assert_says(&said, "network");
+    // Only the sender sees that: the server knows from its client.
+    assert_eq!(server_verdict(&mut server), said);
 }
 
 #[test]
@@ -174,6 +177,79 @@ fn a_starved_receiver_is_its_processors_limit() {
         assert_says(&said.unwrap_or_default(), "receiver's processor");
     }
     drop(server);
+}
+
+#[test]
+fn a_starved_sender_is_its_processors_limit() {
+    let name = "a_starved_sender_is_its_processors_limit";
+    let Some(pair) = hosts(name) else { return };
+    let quota = match ProcessorQuota::new(5) {
+        Ok(quota) => quota,
+        Err(error) => return skip(name, &format!("no quota of processor time: {error}")),
+    };
+    let mut server = server(&pair, Transport::Tcp, "");
+    let client = client(&pair, &server, "-t 3 -P 4").spawn();
+    let client = client.expect("a client");
+    quota.confine(client.id()).expect("a quota");
+    let client = client.wait().expect("an end");
+    assert_eq!(client.code(), Some(0), "{client}");
+    let said = [verdict(&client.stdout), Some(server_verdict(&mut server))];
+    for said in said {
+        assert_says(&said.unwrap_or_default(), "sender's processor");
+    }
+}
+
+#[test]
+fn a_sender_that_slept_has_missed_its_pace() {
+    let Some(pair) = hosts("a_sender_that_slept_has_missed_its_pace") else {
+        return;
+    };
+    let mut server = server(&pair, Transport::Tcp, "");
+    let mut client = client(&pair, &server, "-u -b 4M -l 1000 -t 4 -i 0.5")
+        .spawn()
+        .expect("a client");
+    let began = client.wait_for(PATIENCE, |out| out.contains("0.00-"));
+    assert!(began, "{}", client.stdout());
+    // More than a second of backlog is given up, so the rate cannot be reached any more.
+    client.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(2));
+    client.signal(Signal::CONT);
+    let client = client.wait().expect("an end");
+    assert_eq!(client.code(), Some(0), "{client}");
+    let said = [verdict(&client.stdout), Some(server_verdict(&mut server))];
+    for said in said {
+        assert_says(&said.unwrap_or_default(), "sender's pacing");
+    }
+}
+
+#[test]
+fn input_that_comes_slowly_is_the_tests_own_limit() {
+    let name = "input_that_comes_slowly_is_the_tests_own_limit";
+    let Some(pair) = hosts(name) else { return };
+    let path = std::env::temp_dir().join(format!("tapeline-input-{}", std::process::id()));
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.is_ok_and(|status| status.success()), "no pipe");
+    let mut server = server(&pair, Transport::Tcp, "");
+    let client = client(&pair, &server, &format!("-t 2 -l 4K -F {}", path.display())).spawn();
+    let client = client.expect("a client");
+    let mut input = std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("a reader");
+    // Until nobody reads any more.
+    let end = Instant::now() + PATIENCE;
+    while input.write_all(&[b'x'; 4096]).is_ok() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let client = client.wait().expect("an end");
+    std::fs::remove_file(&path).expect("the pipe");
+    assert_eq!(client.code(), Some(0), "{client}");
+    let said = [verdict(&client.stdout), Some(server_verdict(&mut server))];
+    for said in said {
+        let said = said.unwrap_or_default();
+        assert_says(&said, "the test itself");
+        assert!(said.contains("waited for input"), "{said}");
+    }
 }
 
 /// Counter of datagrams for which a process's host had no room in a receive buffer.

@@ -1,6 +1,7 @@
 //! A flow between its start and its end, as the reporter sees it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
@@ -132,6 +133,11 @@ impl ActiveFlow {
     /// When counting begins: all before is told as omitted and left out of the total.
     fn counted_from(&self) -> MonoTime {
         self.start.start + self.start.extras.omit
+    }
+
+    /// Length of its intervals.
+    pub(super) fn interval(&self) -> Option<Duration> {
+        self.start.interval
     }
 
     /// When the running interval is to end.

@@ -344,6 +344,9 @@ fn retransmits(before: &Sample, after: &Sample) -> Option<u64> {
 }
 
 /// The fields that rows show.
+/// `TCP_INFINITE_SSTHRESH` of Linux; other systems have larger values.
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
 pub(crate) fn tcp_state(info: &TcpInfo) -> TcpState {
     let in_flight = match (info.unacked, info.sacked, info.lost, info.retrans) {
         (Some(unacked), Some(sacked), Some(lost), Some(retrans)) => Some(
@@ -363,6 +366,12 @@ pub(crate) fn tcp_state(info: &TcpInfo) -> TcpState {
         send_window: info.snd_wnd,
         path_mtu: info.pmtu,
         reordering: info.reord_seen,
+        // The kernel says "none yet" with the largest number.
+        ssthresh_packets: info.snd_ssthresh.filter(|packets| *packets < NO_THRESHOLD),
+        delivery: info
+            .delivery_rate
+            .filter(|rate| *rate > 0)
+            .map(|rate| BitRate(rate.saturating_mul(8))),
     }
 }
 

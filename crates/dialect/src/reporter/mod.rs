@@ -12,6 +12,7 @@ mod following;
 mod group;
 mod jury;
 mod measure;
+mod processor;
 mod state;
 mod sum;
 mod tap;

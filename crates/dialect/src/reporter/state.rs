@@ -15,6 +15,7 @@ use super::flow::{ActiveFlow, Told};
 use super::following::Followers;
 use super::group::Group;
 use super::jury::Jury;
+use super::processor::ProcessorWatch;
 use super::{Command, FlowEnd, FlowStart, GroupKey, ReporterSettings};
 
 /// Time for which the sum of flows that have all ended waits for flows of the same test
@@ -39,6 +40,8 @@ pub(super) struct State<C> {
     awaited: AwaitedClients,
     /// Nothing runs, and that was not told yet: a client has not told its results.
     idle_held: bool,
+    /// Processor use while flows run.
+    processor: Option<ProcessorWatch>,
     /// The host's counters, and when they were read.
     host: Option<(MonoTime, HostCounters)>,
     /// Told what is known of each flow's limits.
@@ -64,6 +67,7 @@ impl<C: Clock> State<C> {
             jury: Jury::default(),
             awaited: AwaitedClients::default(),
             idle_held: false,
+            processor: None,
             host: None,
             followers: Followers::default(),
             watch: ClockWatch::default(),
@@ -210,6 +214,9 @@ impl<C: Clock> State<C> {
             self.waiting.remove(&key.number);
         }
         let host = self.host();
+        if self.processor.is_none() {
+            self.processor = Some(ProcessorWatch::begin(self.clock.now()));
+        }
         let flow = ActiveFlow::new(start, host);
         if let Some(due) = flow.next_boundary() {
             self.boundaries.push(Reverse((due, flow.tag())));
@@ -225,6 +232,11 @@ impl<C: Clock> State<C> {
         // A tag may have been reused: its new flow has its own entry.
         if flow.next_boundary() != Some(due) {
             return;
+        }
+        let (now, length) = (self.clock.now(), flow.interval());
+        let used = self.processor.as_mut().zip(length);
+        if let Some(used) = used.and_then(|(watch, length)| watch.interval(now, length)) {
+            (self.sink)(used);
         }
         let (index, told) = flow.close_interval(wall);
         let groups = flow.groups().to_vec();
@@ -302,6 +314,11 @@ impl<C: Clock> State<C> {
                 let due = self.clock.now() + STRAGGLERS;
                 self.waiting.insert(key.number, due);
             }
+        }
+        if self.flows.is_empty() {
+            let now = self.clock.now();
+            let used = self.processor.take().and_then(|watch| watch.end(now));
+            self.tell_all(used.into_iter().collect());
         }
         self.tell_idle();
         Some(total)

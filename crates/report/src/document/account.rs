@@ -5,7 +5,7 @@ use tapeline_stats::Moments;
 
 use super::assembler::{Occasion, PlannedLimit};
 use super::delay::{DelaySummary, LatencyUnderLoad, OneWayDelay};
-use super::flow::{Connects, Counter, Exchange, Flow, Receiver, Sender, rate};
+use super::flow::{Connects, Counter, Exchange, Flow, ProcessUse, Receiver, Sender, rate};
 use super::report::{
     FlowDirection, Peer, Protocol, Report, SCHEMA, Test, TestRole, TestShape, Verdict, Workload,
 };
@@ -336,8 +336,8 @@ impl Tale {
         self.enter_origin(&mut told);
         if self.flows.len() == 1 {
             let (sender, receiver) = self.processors(flow.sends);
-            told.sender.end.cpu_percent = sender;
-            told.receiver.end.cpu_percent = receiver;
+            told.sender.end.enter(sender);
+            told.receiver.end.enter(receiver);
         }
         told
     }
@@ -455,8 +455,11 @@ impl Tale {
 
     /// Processor use of the sending and of the receiving end, percent of one processor: of the
     /// process where it is told, else of its busiest traffic thread.
-    fn processors(&self, sends: bool) -> (Option<f64>, Option<f64>) {
-        let percent = |cpu: CpuUse| cpu.total;
+    fn processors(&self, sends: bool) -> (Option<ProcessUse>, Option<ProcessUse>) {
+        let of_process = |cpu: CpuUse, seconds: Option<f64>| ProcessUse {
+            percent: cpu.total,
+            seconds,
+        };
         let judged = self.judgements.iter().find(|one| one.local_sends == sends);
         let busy = |sender: bool| {
             let judged = judged?;
@@ -465,18 +468,35 @@ impl Tale {
             } else {
                 judged.receiver.host
             };
-            host.busy.map(|share| 100.0 * share)
+            host.busy.map(|share| ProcessUse {
+                percent: 100.0 * share,
+                seconds: None,
+            })
         };
         let end = self.end.as_ref();
-        let own = end.map(|end| percent(end.cpu)).or_else(|| busy(sends));
+        let length = self.seconds();
+        let told = self.own_cpu.map(|own| {
+            let seconds = seconds(own.span);
+            of_process(own.cpu, Some(seconds))
+        });
+        let own = end.map(|end| of_process(end.cpu, length)).or(told);
+        let own = own.or_else(|| busy(sends));
         let peer = self
             .other_cpu
-            .or(end.and_then(|end| end.peer_cpu))
-            .map(percent);
+            .map(|(cpu, seconds)| of_process(cpu, seconds));
+        let peer = peer.or_else(|| {
+            let cpu = end.and_then(|end| end.peer_cpu)?;
+            Some(of_process(cpu, length))
+        });
         let peer = peer.or_else(|| busy(!sends));
-        let rounded = |value: Option<f64>| value.map(|value| (value * 1e3).round() / 1e3);
-        let (sender, receiver) = if sends { (own, peer) } else { (peer, own) };
-        (rounded(sender), rounded(receiver))
+        if sends { (own, peer) } else { (peer, own) }
+    }
+
+    /// Length of its longest flow, by this end's count.
+    fn seconds(&self) -> Option<f64> {
+        let totals = self.flows.iter().filter_map(|flow| flow.total.as_ref());
+        let longest = totals.map(|row| row.span.length()).max();
+        longest.map(seconds)
     }
 
     fn enter_processors(&self, sum: &mut Sum) {
@@ -487,10 +507,10 @@ impl Tale {
         if let [only] = &mut sum.directions[..] {
             let (sender, receiver) = of(only.direction);
             for end in [&mut only.sender.end, &mut sum.sender.end] {
-                end.cpu_percent = sender;
+                end.enter(sender);
             }
             for end in [&mut only.receiver.end, &mut sum.receiver.end] {
-                end.cpu_percent = receiver;
+                end.enter(receiver);
             }
         }
     }

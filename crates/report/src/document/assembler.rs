@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, Role, WallTime};
 
-use super::interval::Interval;
+use super::interval::{Interval, Processors};
 use super::progress::FarProgress;
 use super::report::{Report, TestShape, Workload};
 use super::series::SeriesReport;
 use super::tale::Tale;
 use super::warning::{WarningId, of_notice, warning};
-use crate::model::{Connected, Event, Notice, Repetition, Row, Severity, Subject, Warning};
+use crate::model::{Connected, Event, Notice, Phase, Repetition, Row, Severity, Subject, Warning};
 use crate::native;
 use crate::style::Style;
 
@@ -130,6 +130,8 @@ pub struct Assembler {
     begun: u32,
     /// The tests are runs of a series.
     in_series: bool,
+    /// As told last.
+    processors: Processors,
 }
 
 /// Time for which a test whose flows have all ended is kept while others run.
@@ -159,6 +161,7 @@ impl Assembler {
             waiting: Vec::new(),
             begun: 0,
             in_series: false,
+            processors: Processors::default(),
         }
     }
 
@@ -234,7 +237,10 @@ impl Assembler {
                 let warning = warning(WarningId::TurnedAway, (Severity::Warning, text));
                 self.warn(warning, None, &mut steps);
             }
-            Event::Idle => self.close_ended(None, &mut steps),
+            Event::Idle => {
+                self.processors = Processors::default();
+                self.close_ended(None, &mut steps);
+            }
             Event::OtherEndFound(other) => {
                 // A server's clients tell who they are with their results.
                 let client = self.is_client();
@@ -275,8 +281,15 @@ impl Assembler {
                 let series = SeriesReport::new(&self.occasion, series.as_ref().clone());
                 steps.push(Step::Series(Box::new(series)));
             }
+            Event::Processor(processor) if processor.phase == Phase::Total => {
+                if let Some(tale) = self.only_test() {
+                    tale.own_cpu = Some(*processor);
+                }
+            }
+            Event::Processor(processor) => self.processors.own = Some(processor.cpu.total),
             Event::OtherProgress(progress) => {
                 let client = self.is_client();
+                self.processors.other = progress.cpu_percent;
                 if let Some(tale) = self.only_test().filter(|_| client) {
                     let udp = tale.flows.iter().any(|flow| flow.udp);
                     steps.push(Step::Progress {
@@ -431,10 +444,11 @@ impl Assembler {
         };
         self.close_ended(Some(row.ended), steps);
         let role = self.occasion.role;
+        let processors = self.processors;
         let Some(tale) = self.tests.get_mut(&key) else {
             return;
         };
-        let (number, interval) = (tale.number, tale.row(tag, row, role));
+        let (number, interval) = (tale.number, tale.row(tag, row, role, processors));
         // Some things are known from the first row only.
         self.tell_start(key, steps);
         if let Some(interval) = interval {

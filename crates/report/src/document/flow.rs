@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::delay::{DelaySummary, OneWayDelay};
+use super::interval::rounded;
 use super::report::FlowDirection;
 use super::{millis, seconds};
 use crate::model::{Measure, Row, TcpState, UdpReceive};
@@ -50,6 +51,8 @@ pub struct End {
     pub bits_per_second: Option<f64>,
     /// Processor time over that time, percent of one processor.
     pub cpu_percent: Option<f64>,
+    /// Processor time for each 10^9 bytes of payload, seconds: of the process, where its use is known.
+    pub cpu_seconds_per_gigabyte: Option<f64>,
 }
 
 impl End {
@@ -60,12 +63,35 @@ impl End {
             seconds: Some(seconds),
             bits_per_second: rate(bytes, seconds),
             cpu_percent: None,
+            cpu_seconds_per_gigabyte: None,
         }
+    }
+
+    /// Takes what the processor did for it.
+    pub(super) fn enter(&mut self, use_: Option<ProcessUse>) {
+        let Some(ProcessUse { percent, seconds }) = use_ else {
+            return;
+        };
+        self.cpu_percent = Some(rounded(percent));
+        let time = seconds.map(|seconds| percent / 100.0 * seconds);
+        let bytes = self.bytes.filter(|bytes| *bytes > 0);
+        self.cpu_seconds_per_gigabyte = time
+            .zip(bytes)
+            .map(|(time, bytes)| (time / bytes as f64 * 1e15).round() / 1e6);
     }
 
     fn of(row: &Row) -> Self {
         Self::new(row.bytes, seconds(row.span.length()))
     }
+}
+
+/// Processor use of one end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProcessUse {
+    /// Percent of one processor.
+    pub(super) percent: f64,
+    /// Time over which that is the use of the whole process, seconds.
+    pub(super) seconds: Option<f64>,
 }
 
 /// Bits per second, to a thousandth; unknown over no time.

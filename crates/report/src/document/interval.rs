@@ -72,11 +72,31 @@ pub struct Interval {
     pub delay_mean_ms: Option<f64>,
     /// Largest of them.
     pub delay_max_ms: Option<f64>,
+    /// Slow-start threshold at the end; `null` too while there is none.
+    pub ssthresh_bytes: Option<u64>,
+    /// The kernel's estimate of the rate at which data arrives, at the end.
+    pub delivery_bits_per_second: Option<u64>,
+    /// Processor use of this process, percent of one processor.
+    pub cpu_percent: Option<f64>,
+    /// That of the other end, as it told last: twice a second.
+    pub other_cpu_percent: Option<f64>,
+}
+
+/// Processor use of both processes, percent of one processor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Processors {
+    pub(super) own: Option<f64>,
+    pub(super) other: Option<f64>,
+}
+
+/// Percent to a thousandth.
+pub(super) fn rounded(percent: f64) -> f64 {
+    (percent * 1e3).round() / 1e3
 }
 
 impl Interval {
     /// Names of the members, in their order.
-    pub(super) const COLUMNS: [&'static str; 24] = [
+    pub(super) const COLUMNS: [&'static str; 28] = [
         "flow",
         "direction",
         "counted_by",
@@ -101,6 +121,10 @@ impl Interval {
         "delay_min_ms",
         "delay_mean_ms",
         "delay_max_ms",
+        "ssthresh_bytes",
+        "delivery_bits_per_second",
+        "cpu_percent",
+        "other_cpu_percent",
     ];
 
     /// The members as text, in the order of [`Self::COLUMNS`]; empty when not known.
@@ -130,11 +154,21 @@ impl Interval {
             known(self.delay_min_ms),
             known(self.delay_mean_ms),
             known(self.delay_max_ms),
+            known(self.ssthresh_bytes),
+            known(self.delivery_bits_per_second),
+            known(self.cpu_percent),
+            known(self.other_cpu_percent),
         ]
     }
 
     /// Of a row of a flow; `time` is the end in words.
-    pub(super) fn of(flow: u32, direction: FlowDirection, time: String, row: &Row) -> Self {
+    pub(super) fn of(
+        flow: u32,
+        direction: FlowDirection,
+        time: String,
+        row: &Row,
+        processors: Processors,
+    ) -> Self {
         let length = seconds(row.span.length());
         let mut interval = Self {
             flow,
@@ -164,6 +198,10 @@ impl Interval {
             delay_min_ms: None,
             delay_mean_ms: None,
             delay_max_ms: None,
+            ssthresh_bytes: None,
+            delivery_bits_per_second: None,
+            cpu_percent: processors.own.map(rounded),
+            other_cpu_percent: processors.other.map(rounded),
         };
         interval.enter(row);
         interval
@@ -207,6 +245,9 @@ impl Interval {
         let segments = state.in_flight_packets.zip(state.mss);
         self.cwnd_bytes = window(state);
         self.in_flight_bytes = segments.map(|(packets, mss)| u64::from(packets) * u64::from(mss));
+        let threshold = state.ssthresh_packets.zip(state.mss);
+        self.ssthresh_bytes = threshold.map(|(packets, mss)| u64::from(packets) * u64::from(mss));
+        self.delivery_bits_per_second = state.delivery.map(|rate| rate.0);
         self.rtt_ms = smoothed(state);
         let variance = state.rtt_variance_micros;
         self.rtt_variance_ms = variance.map(|micros| f64::from(micros) / 1e3);
@@ -239,7 +280,13 @@ mod tests {
     #[test]
     fn columns_are_the_members_in_their_order() {
         let row = crate::document::tests::tcp_row(1, (0, 1000), 125_000);
-        let interval = Interval::of(1, FlowDirection::Forward, "T".to_owned(), &row);
+        let interval = Interval::of(
+            1,
+            FlowDirection::Forward,
+            "T".to_owned(),
+            &row,
+            Processors::default(),
+        );
         let json = serde_json::to_string(&interval).expect("JSON");
         let pairs = Interval::COLUMNS.iter().zip(interval.cells());
         let pairs = pairs.map(|(name, cell)| {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::interval::rounded;
 use super::seconds;
 use crate::model::OtherProgress;
 
@@ -27,9 +28,7 @@ impl FarProgress {
             bytes: progress.bytes,
             packets: udp.then_some(progress.datagrams),
             flows: progress.flows,
-            cpu_percent: progress
-                .cpu_percent
-                .map(|percent| (percent * 1e3).round() / 1e3),
+            cpu_percent: progress.cpu_percent.map(rounded),
         }
     }
 }

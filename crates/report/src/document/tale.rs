@@ -4,13 +4,13 @@ use tapeline_base::{FlowTag, Role, WallTime};
 
 use super::delay::OneWayDelay;
 use super::flow::Counter;
-use super::interval::Interval;
+use super::interval::{Interval, Processors};
 use super::report::{Failure, FlowDirection};
 use super::warning::{WarningId, warning};
 use crate::calendar::Calendar;
 use crate::model::{
     self, ClientBanner, ConnectTimes, Connected, ControlConnected, CpuUse, Judgement, Measure,
-    Notice, Phase, Row, Severity, Subject, TestEnd, TestStart, Warning,
+    Notice, Phase, ProcessorUse, Row, Severity, Subject, TestEnd, TestStart, Warning,
 };
 use crate::native;
 
@@ -52,8 +52,10 @@ pub(super) struct Tale {
     pub(super) end: Option<TestEnd>,
     /// The other end's program and version, over the control connection of two tapelines.
     pub(super) other: Option<(String, String)>,
-    /// Its processor use.
-    pub(super) other_cpu: Option<CpuUse>,
+    /// Its processor use, and over which time, seconds.
+    pub(super) other_cpu: Option<(CpuUse, Option<f64>)>,
+    /// This process's, while its flows ran.
+    pub(super) own_cpu: Option<ProcessorUse>,
     /// Round trips beside its traffic.
     pub(super) loaded: Option<model::LoadedLatency>,
     pub(super) judgements: Vec<Judgement>,
@@ -81,6 +83,7 @@ impl Tale {
             other: None,
             other_cpu: None,
             loaded: None,
+            own_cpu: None,
             judgements: Vec::new(),
             lines: Vec::new(),
             flows: Vec::new(),
@@ -195,7 +198,7 @@ impl Tale {
         if let Some(program) = &other.program {
             self.other_found(program);
         }
-        self.other_cpu = other.cpu;
+        self.other_cpu = other.cpu.map(|cpu| (cpu, other.seconds));
         for one in &other.warnings {
             self.warn(Warning {
                 id: one.id.clone(),
@@ -238,7 +241,13 @@ impl Tale {
     }
 
     /// Takes a row of a flow; returns the interval that it tells.
-    pub(super) fn row(&mut self, tag: FlowTag, row: &Row, role: Role) -> Option<Interval> {
+    pub(super) fn row(
+        &mut self,
+        tag: FlowTag,
+        row: &Row,
+        role: Role,
+        processors: Processors,
+    ) -> Option<Interval> {
         let number = self.flow(tag, row, role);
         let flow = &mut self.flows[number];
         if let Measure::TcpSend(send) = &row.measure
@@ -257,7 +266,7 @@ impl Tale {
             }
             return None;
         }
-        let interval = Interval::of(tag.id.0, flow.direction, time(row.ended), row);
+        let interval = Interval::of(tag.id.0, flow.direction, time(row.ended), row, processors);
         if self.keeps_intervals {
             if self.intervals.len() < MOST_INTERVALS {
                 self.intervals.push(interval.clone());

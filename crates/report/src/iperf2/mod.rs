@@ -11,6 +11,7 @@ macro_rules! beyond_iperf2 {
             | Event::OneWayDelay(_)
             | Event::LoadedLatency(_)
             | Event::Repetition(_)
+            | Event::Processor(_)
     };
 }
 

@@ -5,6 +5,7 @@ mod connection;
 mod loaded_latency;
 mod notice;
 mod other_end;
+mod processor;
 mod repetition;
 mod row;
 mod test;
@@ -23,6 +24,7 @@ pub use other_end::{
     ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd,
     OtherFlow, OtherLimits, OtherProgram, OtherProgress, OtherWarning,
 };
+pub use processor::ProcessorUse;
 pub use repetition::{FlowDirection, LeftOut, Quantity, Repetition, Series, Spread, WhyLeftOut};
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
@@ -94,6 +96,8 @@ pub enum Event {
     TestStart(Box<TestStart>),
     /// A test has ended, in order or not (iperf3).
     TestEnd(Box<TestEnd>),
+    /// Processor use of this process: in front of the rows of an interval, and when no flow runs any more.
+    Processor(ProcessorUse),
     /// The other end has shown that it is tapeline, and takes part in the control connection.
     OtherEndFound(OtherProgram),
     /// Running counters of the other end.

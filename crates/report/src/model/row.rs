@@ -78,6 +78,10 @@ pub struct TcpState {
     pub path_mtu: Option<u32>,
     /// Reordering events so far.
     pub reordering: Option<u32>,
+    /// Slow-start threshold, packets; `None` too while there is none.
+    pub ssthresh_packets: Option<u32>,
+    /// The kernel's estimate of the rate at which data arrives, payload bits per second.
+    pub delivery: Option<BitRate>,
 }
 
 /// A TCP sender's numbers.

@@ -1,6 +1,7 @@
 //! What tapeline prints under its own name.
 
 mod cells;
+mod cost;
 mod distribution;
 mod finding;
 mod other_end;

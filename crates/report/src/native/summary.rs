@@ -167,6 +167,15 @@ impl Summary {
         tally
     }
 
+    /// Payload that this end sent or received.
+    pub(super) fn bytes(&self) -> u64 {
+        let own = self
+            .tallies
+            .iter()
+            .filter(|tally| tally.way != Way::Delivered);
+        own.fold(0, |sum, tally| sum.saturating_add(tally.bytes))
+    }
+
     /// The headline of each way: what it is about, its number, and phrases of detail.
     pub(super) fn headlines(&self, style: &Style) -> Vec<(&'static str, String, Vec<String>)> {
         let mut list: Vec<_> = self

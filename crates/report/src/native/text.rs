@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tapeline_base::FlowId;
 
 use super::cells::{self, Field, Units};
+use super::cost::Cost;
 use super::paint::Paint;
 use super::summary::Summary;
 use super::table::{Table, wrap};
@@ -51,6 +52,7 @@ pub struct NativeText {
     waiting: VecDeque<(FlowId, Row)>,
     /// What the other end has counted so far.
     so_far: other_end::SoFar,
+    cost: Cost,
     /// Closing lines of the other end and of the clocks.
     beyond: Vec<other_end::Headline>,
     /// The settings were shown in an earlier run.
@@ -76,6 +78,7 @@ impl NativeText {
             histograms: Vec::new(),
             waiting: VecDeque::new(),
             so_far: other_end::SoFar::default(),
+            cost: Cost::default(),
             beyond: Vec::new(),
             repeats: false,
         }
@@ -307,7 +310,8 @@ impl NativeText {
             self.lines(lines, out);
         }
         let mut headlines = summary.headlines(&self.style);
-        let beyond = std::mem::take(&mut self.beyond);
+        let mut beyond = std::mem::take(&mut self.beyond);
+        beyond.extend(std::mem::take(&mut self.cost).headline(summary.bytes()));
         if !headlines.is_empty() {
             headlines.extend(beyond);
         }
@@ -418,7 +422,11 @@ impl Renderer for NativeText {
             Event::ControlConnected(_) | Event::TestStart(_) => {}
             Event::OtherEndFound(_) => {}
             Event::OtherProgress(progress) => self.progress(progress, out),
-            Event::OtherEnd(end) => self.beyond(other_end::headlines(end, self.style.format)),
+            Event::OtherEnd(end) => {
+                self.cost.other(end);
+                self.beyond(other_end::headlines(end, self.style.format));
+            }
+            Event::Processor(used) => self.cost.own(used),
             Event::Clocks(clock) => self.beyond([other_end::clocks(clock)]),
             Event::OneWayDelay(delay) => self.beyond([other_end::one_way(delay)]),
             Event::Repetition(repetition) => self.repetition(repetition, out),

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{BitRate, FlowId, FlowTag, Role, Transport, WallTime};
 use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
     Judgement, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd,
-    OtherFlow, OtherLimits, OtherProgram, Outage, Phase, ProbeSeries, RequestResponse, Row, Span,
+    OtherFlow, OtherLimits, OtherProgram, OtherProgress, Outage, Phase, ProbeSeries, ProcessorUse, RequestResponse, Row, Span,
     Style, Subject, TcpReceive, TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart,
     TestTransport, UdpReceive, UdpSend,
 };
@@ -143,9 +143,23 @@ fn tcp_send(rtt: u32, retransmits: u64) -> Measure {
             mss: Some(1448),
             rtt_micros: Some(rtt),
             rtt_variance_micros: Some(21),
+            ssthresh_packets: Some(1500),
+            delivery: Some(BitRate(9_400_000_000)),
             ..TcpState::default()
         }),
         ..TcpSend::default()
+    })
+}
+
+fn processor(phase: Phase) -> Event {
+    Event::Processor(ProcessorUse {
+        phase,
+        span: Duration::from_secs(2),
+        cpu: CpuUse {
+            total: 25.0,
+            user: 5.0,
+            system: 20.0,
+        },
     })
 }
 
@@ -313,10 +327,20 @@ fn two_tapelines() -> Sample {
             banner(Transport::Udp),
             connected(1),
             Event::OtherEndFound(program.clone()),
+            Event::OtherProgress(OtherProgress {
+                elapsed: Duration::from_millis(500),
+                bytes: 600_000,
+                datagrams: 408,
+                flows: 1,
+                cpu_percent: Some(12.5),
+            }),
+            processor(Phase::Interval),
             interval(1, 0, 1_250_970, udp_send(851)),
             interval(1, 1, 1_249_500, udp_send(850)),
             total(1, 2_500_470, udp_send(1701)),
+            processor(Phase::Total),
             Event::OtherEnd(Box::new(OtherEnd {
+                seconds: Some(2.0),
                 program: Some(program),
                 cpu: Some(CpuUse {
                     total: 12.25,

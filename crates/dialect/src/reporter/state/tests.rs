@@ -375,7 +375,12 @@ fn an_end_without_a_start_and_a_second_end_do_nothing() {
     assert!(
         matches!(
             &events[..],
-            [Event::Row(_), Event::Judgement(_), Event::Idle]
+            [
+                Event::Row(_),
+                Event::Processor(_),
+                Event::Judgement(_),
+                Event::Idle
+            ]
         ),
         "{events:?}"
     );
