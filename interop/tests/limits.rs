@@ -205,7 +205,7 @@ fn a_sender_that_slept_has_missed_its_pace() {
         return;
     };
     let mut server = server(&pair, Transport::Tcp, "");
-    let mut client = client(&pair, &server, "-u -b 4M -l 1000 -t 4 -i 0.5")
+    let client = client(&pair, &server, "-u -b 4M -l 1000 -t 4 -i 0.5")
         .spawn()
         .expect("a client");
     let began = client.wait_for(PATIENCE, |out| out.contains("0.00-"));

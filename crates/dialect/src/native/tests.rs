@@ -281,7 +281,7 @@ mod checks {
             all.count() as u32
         };
         assert_eq!(answered(&mut tests, now), MOST_PROBES - 1);
-        now = now + Duration::from_secs(1);
+        now += Duration::from_secs(1);
         assert_eq!(answered(&mut tests, now), MOST_PROBES);
         tests.release(&claim);
         assert!(!tests.answers(client(1), &probe(key), now));

@@ -98,8 +98,11 @@ const NUMBERS: [Number; 14] = [
     ),
 ];
 
+/// A count of lost datagrams, where it is known.
+type LossCount = fn(&UdpReceiver) -> Option<u64>;
+
 /// Where datagrams were lost.
-const PLACES: [(&str, fn(&UdpReceiver) -> Option<u64>); 3] = [
+const PLACES: [(&str, LossCount); 3] = [
     ("network", |udp| udp.lost_network),
     ("receiver_host", |udp| udp.lost_receiver_host),
     ("sender_host", |udp| udp.lost_sender_host),
