@@ -16,7 +16,9 @@ pub(crate) const FAULTS: &[Fault] = &[("24 wrong keys at full speed", wrong_keys
 const PER_SECOND: u64 = 10;
 
 fn wrong_keys() {
-    let subject = Subject::serving("--permit-key=sesame --permit-key-timeout 0", KEYED);
+    // Each wrong key that is looked at is told, whatever the limit of what is told.
+    let options = "--permit-key=sesame --permit-key-timeout 0 --limit refusals-told=1000000";
+    let subject = Subject::serving(options, KEYED);
     let mut message = Vec::new();
     TcpClientHeader {
         version: Some(PeerVersion::IPERF_2_2_1),
