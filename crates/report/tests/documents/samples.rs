@@ -8,9 +8,9 @@ use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Work
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
     Judgement, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd,
-    OtherFlow, OtherLimits, OtherProgram, OtherProgress, Outage, Phase, ProbeSeries, ProcessorUse, RequestResponse, Row, Span,
-    Style, Subject, TcpReceive, TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart,
-    TestTransport, UdpReceive, UdpSend,
+    OtherFlow, OtherLimits, OtherProgram, OtherProgress, Outage, Phase, ProbeSeries, ProcessorUse,
+    RequestResponse, Row, Span, Style, Subject, TcpReceive, TcpSend, TcpState, TestDirection,
+    TestEnd, TestLimit, TestStart, TestTransport, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     BufferbloatGrade, Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence,
