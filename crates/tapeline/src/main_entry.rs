@@ -5,6 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 
 use tapeline_base::ExitCode;
 use tapeline_dialect::{Limits, Personality};
+use tapeline_sys::share_one_heap;
 
 use crate::invocation::{Invocation, understand};
 use crate::message::{CliMessage, print};
@@ -23,6 +24,7 @@ pub fn main() -> std::process::ExitCode {
         crate::environment::displace_clock();
         crate::environment::step_clock();
     }
+    share_one_heap();
     let (personality, resolution) = understood();
     let code = match print(&resolution.messages) {
         Ok(()) => resolution

@@ -145,3 +145,19 @@ fn limits_are_those_that_were_given() {
     let reason = "its test has 3 streams, of 2 at most";
     assert!(ended.stderr.contains(reason), "{}", ended.stderr);
 }
+
+/// Each further heap of glibc would reserve 64 MiB.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[test]
+fn threads_share_one_heap() {
+    let server = Server::native("");
+    for options in ["-P 4", "-u -P 4"] {
+        assert_eq!(client(&server, options).code(), Some(0));
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.program.id()));
+    let status = status.expect("the state of the server");
+    let size = status.lines().find_map(|line| line.strip_prefix("VmPeak:"));
+    let kib = size.and_then(|size| size.split_whitespace().next()?.parse::<u64>().ok());
+    // The stacks of its threads are reserved too, 2 MiB each.
+    assert!(kib.expect("a size") < 100 << 10, "{size:?}");
+}

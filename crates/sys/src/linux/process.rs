@@ -10,6 +10,15 @@ pub(crate) use super::usage::{
     exit_now, is_running, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
 };
 
+pub(crate) fn share_one_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the call takes two integers and sets a parameter of the allocator.
+    unsafe {
+        // Refused, it changes nothing.
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// `VmHWM` of this process. Not `ru_maxrss`: that inherits the parent's footprint.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;

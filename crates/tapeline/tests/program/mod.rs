@@ -60,6 +60,10 @@ pub(crate) fn command<S: AsRef<str>>(arguments: &[S]) -> Command {
 }
 
 impl Program {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// tapeline with its own habits.
     pub(crate) fn native(arguments: &str) -> Self {
         let words: Vec<&str> = arguments.split_whitespace().collect();
