@@ -348,9 +348,8 @@ impl TcpSender {
         let want = self.burst.left.min(self.plan.block as u64) as usize;
         match self.plan.content.prepare(want, self.burst.stamp.as_ref()) {
             Prepared::Bytes(length) => {
-                if let Some(since) = self.awaiting.take() {
-                    self.counters.input_awaited += nanos(now.since(since));
-                }
+                self.count_awaited(now);
+                self.awaiting = None;
                 self.burst.stamp = None;
                 self.burst.left -= length as u64;
                 if length < want && self.plan.timing.clock().is_none() {
@@ -370,7 +369,8 @@ impl TcpSender {
                 Readiness::Ready
             }
             Prepared::Pending => {
-                self.awaiting.get_or_insert(now);
+                self.count_awaited(now);
+                self.awaiting = Some(now);
                 Readiness::Wait(Step::NotBefore(now + INPUT_PAUSE))
             }
             Prepared::End => {
@@ -380,6 +380,13 @@ impl TcpSender {
                 };
                 Readiness::Wait(self.end_data(now, cause))
             }
+        }
+    }
+
+    /// Counts the wait for input up to now, if there was one.
+    fn count_awaited(&mut self, now: MonoTime) {
+        if let Some(since) = self.awaiting {
+            self.counters.input_awaited += nanos(now.since(since));
         }
     }
 

@@ -19,6 +19,7 @@ mod generate;
 mod help;
 #[cfg(feature = "prometheus")]
 mod http;
+mod input_file;
 mod invocation;
 mod iperf3;
 mod main_entry;

@@ -15,6 +15,8 @@ const WORTH_TELLING: f64 = 0.02;
 /// Share of a window or buffer from which on it counts as used up in each round trip. A buffer that
 /// the system sizes by itself stays below a third.
 const USED_UP: f64 = 0.4;
+/// Share of the send buffer from which on it was full whatever the kernel's clock says.
+const FULL: f64 = 0.7;
 /// Share of a receiver's time without a processor from which on it cannot keep a window open.
 const HELD_BACK: f64 = 0.35;
 /// Load of a receiver from which on it always has something to read.
@@ -58,11 +60,13 @@ pub fn judge_stream(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Ver
     if receive_window >= LIMITS && receive_window >= send_buffer {
         return full_window(receive_window, sender, receiver, slow_sender.is_empty());
     }
-    // The kernel's clock of a full buffer stops whenever room appears: a buffer that is used up in
-    // each round trip counts where that clock ran at all.
-    let used = sender
-        .buffer_use
-        .filter(|used| *used >= USED_UP && send_buffer >= WORTH_TELLING);
+    // The kernel's clock of a full buffer stops whenever room appears, and does not start while
+    // the writer is quicker than the acknowledgements: where it ran at all, a smaller share counts.
+    let enough = match send_buffer >= WORTH_TELLING {
+        true => USED_UP,
+        false => FULL,
+    };
+    let used = sender.buffer_use.filter(|used| *used >= enough);
     if let Some(used) = used {
         let findings = [Finding::BufferUse(used), Finding::SendBuffer(send_buffer)];
         return Verdict::new(LimitedBy::SendBuffer, Certainty::High, findings);

@@ -236,6 +236,26 @@ fn streams() {
             High,
         ),
         (
+            "a buffer that is full, of which the kernel's clock knows nothing",
+            SenderEvidence {
+                buffer_use: Some(1.1),
+                ..stream(98, 0, 1)
+            },
+            receiver(),
+            Some(SendBuffer),
+            High,
+        ),
+        (
+            "a buffer that is used, but not full",
+            SenderEvidence {
+                buffer_use: Some(0.6),
+                ..stream(98, 0, 1)
+            },
+            receiver(),
+            Some(Network),
+            Medium,
+        ),
+        (
             "a starved receiver",
             stream(98, 90, 0),
             starved,

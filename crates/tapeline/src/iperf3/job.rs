@@ -17,6 +17,7 @@ use tapeline_wire::iperf3::{Direction, Parameters, Protocol, limits};
 use super::VERSION;
 use super::fault::{Error, Fault};
 use super::settings::{Login, Output, Role, Settings};
+use crate::input_file::size_of_input;
 use crate::message::CliMessage;
 use crate::plan::{Iperf3Job, Iperf3Task, Life, Plan};
 use crate::presentation::{Iperf3Form, Presentation, TextStyle};
@@ -212,8 +213,7 @@ fn patience(settings: &Settings) -> Iperf3Patience {
 }
 
 fn size_of(file: &Path) -> Result<u64, Fault> {
-    let facts = fs::File::open(file).and_then(|file| file.metadata());
-    facts.map(|facts| facts.len()).map_err(|error| {
+    size_of_input(file).map_err(|error| {
         let why = tapeline_sys::reason(&error);
         Fault::Plain(format!("unable to open -F file: {why}"))
     })

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tapeline_base::{BitRate, Bytes, Pace, parse_amount, parse_bit_or_byte_rate, parse_seconds};
 use tapeline_dialect::{FrameMean, IsochronousPlan, MarkovChain, Payload, Precision, Shape};
 
+use crate::input_file::size_of_input;
 use crate::message::CliMessage;
 use crate::options::OptionId as Id;
 use crate::raw::Given;
@@ -232,7 +233,7 @@ fn seed(given: &Given, log: &mut Log) -> Result<u64, Stop> {
 /// Under iperf a file that cannot be read is told, and digits are sent.
 fn file(settings: &Settings, given: &Given, log: &mut Log) -> Result<Payload, Stop> {
     let path = PathBuf::from(given.value.clone().unwrap_or_default());
-    match std::fs::File::open(&path) {
+    match size_of_input(&path) {
         Ok(_) => Ok(Payload::File(path)),
         Err(_) if settings.iperf() => {
             log.say(CliMessage::err(
