@@ -7,6 +7,7 @@
 //! cargo xtask generate [FOLDER]           write manual pages and completions
 //! cargo xtask dist                        release builds, dynamic and static
 //! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
+//! cargo xtask fuzz [TARGET ...]            run the fuzz targets
 //! cargo xtask bench [--out docs/F.json]   compare speed with the peers
 //! ```
 #![allow(
@@ -19,6 +20,7 @@ mod bench;
 mod ci;
 mod dist;
 mod disturbance;
+mod fuzz;
 mod generate;
 mod levels;
 mod licences;
@@ -55,6 +57,11 @@ usage: cargo xtask COMMAND
                      and tell whether memory and descriptors grow
                        --minutes N    how long (10)
                        --seed N       which tests and faults (1)
+  fuzz [TARGET ...]  run the fuzz targets whose names contain TARGET (all without), with the
+                     nightly compiler, from the corpora in fuzz/corpus on
+                       --runs N       executions of each (1000000)
+                       --seconds S    for each, at most
+                       --merge        keep inputs that reach new code as seeds
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
@@ -92,6 +99,7 @@ fn main() -> ExitCode {
         Some((&"pictures", [])) => passed(pictures::take()),
         Some((&"dist", [])) => passed(dist::build()),
         Some((&"soak", options)) => soak::run(options),
+        Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),
     };

@@ -13,6 +13,8 @@
 //! know is an event.
 
 mod context;
+#[cfg(any(test, fuzzing))]
+pub mod contracts;
 mod departures;
 mod iperf2;
 mod iperf3;

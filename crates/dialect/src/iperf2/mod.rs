@@ -21,6 +21,8 @@ mod flows;
 mod groups;
 mod incoming;
 mod l4s;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod l4s_checks;
 mod opening;
 mod order;
 mod other_family;
@@ -30,6 +32,8 @@ mod server;
 mod simulation;
 mod stamps;
 mod start;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod tcp_checks;
 mod tcp_client;
 mod tcp_connector;
 mod tcp_greeting;
@@ -38,6 +42,8 @@ mod tcp_server;
 mod tcp_session;
 mod traffic;
 mod udp_admission;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod udp_checks;
 mod udp_client;
 mod udp_flow;
 mod udp_frames;

@@ -40,14 +40,14 @@ trait End {
 }
 
 /// A client against arbitrary bytes.
-pub(super) fn client(input: &[u8]) {
+pub(crate) fn client(input: &[u8]) {
     check(input, |_| {
         Client(ClientControl::new(cookie(), parameters()))
     });
 }
 
 /// A server against arbitrary bytes.
-pub(super) fn server(input: &[u8]) {
+pub(crate) fn server(input: &[u8]) {
     check(input, |decision| Server {
         control: ServerControl::new(),
         decision,

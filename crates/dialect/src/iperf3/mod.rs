@@ -17,8 +17,8 @@ mod arrivals;
 mod client;
 mod client_control;
 mod client_streams;
-#[cfg(test)]
-mod control_checks;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod control_checks;
 mod far_side;
 mod file_intake;
 mod inbox;
@@ -32,7 +32,7 @@ mod replay;
 mod sctp;
 #[cfg(test)]
 #[path = "../../../wire/tests/seeds/mod.rs"]
-mod seeds;
+pub(crate) mod seeds;
 mod server;
 mod server_control;
 mod session;
@@ -53,3 +53,6 @@ pub use plan::{
     MostTests, RsaPadding,
 };
 pub(crate) use server::Iperf3Service;
+
+#[cfg(any(test, fuzzing))]
+pub(crate) use login::token_contract as login_contract;

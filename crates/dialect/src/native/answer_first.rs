@@ -129,6 +129,21 @@ impl TcpWork for AnswerFirst {
     }
 }
 
+/// What must hold for any first bytes: the fuzz target and the replay of its corpus share it.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn check(bytes: &[u8]) {
+    let mut known = First::Part;
+    for count in 1..=bytes.len().min(limits::ACK_TRIP_TIMES) {
+        let seen = inspect(&bytes[..count]);
+        // What was decided does not change with what comes behind.
+        assert!(known == First::Part || seen == known, "{known:?} {seen:?}");
+        if let First::Answer(_, length) = seen {
+            assert!(length <= count);
+        }
+        known = seen;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;

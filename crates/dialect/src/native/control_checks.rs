@@ -24,7 +24,7 @@ const MOST_FOR_A_MESSAGE: usize = 32;
 const MOST_BESIDE: usize = 8192;
 
 /// A client against arbitrary bytes.
-pub(super) fn client(input: &[u8]) {
+pub(crate) fn client(input: &[u8]) {
     check(input, client_steps, |pieces, whim| {
         let (steps, sent, over) = client_driven(pieces, whim);
         let found = |step: &ClientStep| matches!(step, ClientStep::Found(..));
@@ -46,7 +46,7 @@ pub(super) fn client(input: &[u8]) {
 }
 
 /// A server against arbitrary bytes.
-pub(super) fn server(input: &[u8]) {
+pub(crate) fn server(input: &[u8]) {
     check(input, server_steps, |pieces, whim| {
         let (steps, sent, over) = server_driven(pieces, whim);
         let place = |what: fn(&ServerStep) -> bool| steps.iter().position(what);

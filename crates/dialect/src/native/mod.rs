@@ -17,14 +17,16 @@ mod answer_first;
 mod client;
 mod client_control;
 mod clock_requests;
-#[cfg(test)]
-mod control_checks;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod control_checks;
 mod far_side;
 mod inbox;
 mod own_flow;
 mod own_results;
 mod probe_flow;
 mod probing;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod probing_checks;
 mod reading;
 mod server;
 mod server_control;
@@ -33,6 +35,8 @@ mod simulation;
 mod tests;
 
 pub(crate) use answer_first::AnswerFirst;
+#[cfg(any(test, fuzzing))]
+pub(crate) use answer_first::check as answer_contract;
 pub(crate) use client::{ClientTest, FlowAnswers, TestFlows, TrafficEnd};
 pub(crate) use own_flow::OwnFlow;
 pub(crate) use server::{ControlService, Joined, Membership, Probed};

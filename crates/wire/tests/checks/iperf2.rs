@@ -47,6 +47,9 @@ pub(super) fn tcp_client_header(bytes: &[u8]) {
 
 pub(super) fn server_ack(bytes: &[u8]) {
     let whole = ServerAck::is_ack(bytes);
+    if let Some(Ok(length)) = bytes.first_chunk().map(ServerAck::announced_length) {
+        assert!(matches!(length, limits::ACK | limits::ACK_TRIP_TIMES));
+    }
     let Ok(ack) = ServerAck::parse(bytes) else {
         return assert!(!whole);
     };

@@ -3,12 +3,14 @@
 
 mod iperf2;
 mod iperf3;
+mod native;
+mod packet;
 
 /// A check panics when the bytes break the decoder's contract.
 pub(crate) type Check = fn(&[u8]);
 
 /// The messages by the names of their fuzz targets.
-pub(crate) const CHECKS: [(&str, Check); 13] = [
+pub(crate) const CHECKS: [(&str, Check); 18] = [
     ("tcp_client_header", iperf2::tcp_client_header),
     ("server_ack", iperf2::server_ack),
     ("burst_header", iperf2::burst_header),
@@ -22,6 +24,11 @@ pub(crate) const CHECKS: [(&str, Check); 13] = [
     ("iperf3_parameters", iperf3::parameters),
     ("iperf3_results", iperf3::results),
     ("iperf3_datagram", iperf3::datagram),
+    ("native_mark", native::mark),
+    ("native_message", native::message),
+    ("native_results", native::results),
+    ("native_probe", native::probe),
+    ("udp_packet", packet::udp_packet),
 ];
 
 /// Runs the check of a message on some bytes.

@@ -6,10 +6,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+fn fuzz() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
 fn folder(target: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(target)
+    fuzz().join("corpus").join(target)
 }
 
 /// Sees that a target has this seed.
@@ -24,8 +26,10 @@ pub(crate) fn expect(target: &str, name: &str, wanted: &[u8]) {
     assert_eq!(found.as_deref(), Some(wanted), "{}", seed.display());
 }
 
-/// Every seed of a target.
+/// Every seed of a target, which must be there.
 pub(crate) fn all(target: &str) -> Vec<Vec<u8>> {
+    let program = fuzz().join("fuzz_targets").join(format!("{target}.rs"));
+    assert!(program.is_file(), "no {}", program.display());
     let entries = fs::read_dir(folder(target)).expect("a corpus");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths

@@ -4,6 +4,8 @@
 //! else on the connections is protected.
 
 mod base64;
+#[cfg(any(test, fuzzing))]
+mod checks;
 mod gate;
 #[cfg(feature = "auth")]
 #[path = "rsa.rs"]
@@ -14,6 +16,8 @@ mod rsa;
 
 use super::plan::Iperf3Credentials;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use checks::token as token_contract;
 pub(super) use gate::Gate;
 
 /// What makes a client's tokens.

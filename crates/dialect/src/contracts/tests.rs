@@ -1,0 +1,199 @@
+//! The seeds of the fuzz targets, and their replay.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use serde_json::Value;
+use tapeline_wire::iperf2::{DatagramStamp, PeerVersion, ServerAck};
+use tapeline_wire::native::{ClockReply, Hello, Mark, Message, PREAMBLE, Program, Progress};
+
+use super::*;
+use crate::iperf3::seeds;
+
+/// Captured messages of iperf 2.
+const FILES: [&str; 8] = [
+    include_str!("../../../wire/tests/vectors/iperf2-tcp-client-header.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-tcp-server-ack.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-tcp-burst-header.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-bounceback.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-udp-datagram.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-udp-fin-report.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-udp-l4s.json"),
+    include_str!("../../../wire/tests/vectors/iperf2-legacy.json"),
+];
+/// A server of both families that takes control connections.
+const OF_BOTH: u8 = 2 | 8;
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("digits");
+    (0..hex.len()).step_by(2).map(byte).collect()
+}
+
+/// An event with a head of two bytes.
+fn event(head: [u8; 2], piece: &[u8]) -> Vec<u8> {
+    let piece = &piece[..piece.len().min(255)];
+    [&head[..], &[piece.len() as u8], piece].concat()
+}
+
+/// The final datagram of a flow with one datagram of data, as clients repeat it.
+fn final_datagram() -> Vec<u8> {
+    let mut datagram = vec![0; 16];
+    DatagramStamp {
+        id: -2,
+        seconds: 1_800_000_000,
+        micros: 0,
+    }
+    .write_16(&mut datagram);
+    datagram
+}
+
+/// The targets that a captured message feeds, and what they get.
+fn inputs(message: &str, bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let padded = |length: usize| {
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().max(length), b'0');
+        padded
+    };
+    match message {
+        "tcp_client_header" | "tcp_client_header_v1" | "tcp_no_header" | "bounceback_request" => {
+            vec![("iperf2_opening", [&[OF_BOTH], bytes].concat())]
+        }
+        "tcp_burst_header" => {
+            let stream = [bytes, bytes].concat();
+            vec![("iperf2_bursts", [&[0, 7], &stream[..]].concat())]
+        }
+        "client_hdr_ack" => vec![("native_answer", bytes.to_vec())],
+        "udp_l4s_ack" => vec![("iperf2_l4s", event([9, 40], bytes))],
+        message if message.starts_with("udp_server_report") => {
+            vec![("iperf2_udp_closing", event([9, 0], bytes))]
+        }
+        message if message.starts_with("udp_") => {
+            let first = event([1, 8], &padded(200));
+            let last = event([9, 0], &final_datagram());
+            let on = |what| event([0, 0x80 | what], &bytes[..bytes.len().min(40)]);
+            let run = [&[2], &first[..], &on(0), &on(0), &on(1), &last].concat();
+            let events = [first, last.clone(), last].concat();
+            vec![("iperf2_udp_server", events), ("iperf2_udp_runs", run)]
+        }
+        _ => vec![],
+    }
+}
+
+#[test]
+fn captured_messages_of_iperf_2_are_seeds_of_its_sessions() {
+    let mut count = 0;
+    for file in FILES {
+        let vectors: Vec<Value> = serde_json::from_str(file).expect("vectors");
+        for vector in vectors {
+            let text = |key: &str| vector[key].as_str().expect("a text").to_owned();
+            for (target, input) in inputs(&text("message"), &bytes(&text("hex"))) {
+                seeds::expect(target, &text("name").replace('#', "-"), &input);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 100, "only {count} seeds");
+}
+
+fn encoded(messages: &[Message]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for message in messages {
+        message.encode(&mut bytes);
+    }
+    bytes
+}
+
+#[test]
+fn control_connections_of_two_tapelines_are_seeds() {
+    let client = encoded(&[
+        Message::Hello(Hello {
+            test: NonZeroU32::MIN,
+            token: NonZeroU32::MAX,
+            lowest: 1,
+            highest: 1,
+        }),
+        Message::About(Program::default()),
+        Message::ClockRequest { number: 1, sent: 5 },
+        Message::Results("{\"flows\":[{}]}".to_owned()),
+        Message::Finished,
+        Message::ClockRequest { number: 2, sent: 6 },
+        Message::Goodbye,
+    ]);
+    let server = encoded(&[
+        Message::Welcome {
+            version: 1,
+            server: Program::default(),
+            probe_key: Some(NonZeroU64::MIN),
+        },
+        Message::ClockReply(ClockReply {
+            number: 1,
+            request_sent: 1_800_000_000_000_000_000,
+            request_received: 7,
+            reply_sent: 8,
+        }),
+        Message::Progress(Progress::default()),
+        Message::Results("{\"flows\":[{}]}".to_owned()),
+    ]);
+    for (name, whim) in [("in-order", 0), ("finished", 2), ("stopped", 13)] {
+        let input = |bytes: &[u8]| [&[7, whim], bytes].concat();
+        seeds::expect("native_server", name, &input(&client));
+        seeds::expect("native_client", name, &input(&server));
+    }
+    let first = [&[OF_BOTH], &PREAMBLE[..]].concat();
+    seeds::expect("iperf2_opening", "control", &first);
+    let mut answer = Vec::new();
+    ServerAck {
+        version: Some(PeerVersion::IPERF_2_2_1),
+        mark: Some(Mark {
+            version: 1,
+            number: NonZeroU32::MAX,
+        }),
+        trip_times: None,
+    }
+    .encode(&mut answer);
+    seeds::expect("native_answer", "marked", &answer);
+    // Traffic, a probe and its reply, the pause, and a row with replies.
+    let mut probes = vec![];
+    for _ in 0..4 {
+        probes.extend(event([60, 5], &[50, 40]));
+    }
+    probes.extend(event([1, 16], &[]));
+    for what in [1, 5, 5, 6, 7] {
+        probes.extend(event([30, what], &[30, 20]));
+    }
+    seeds::expect("native_probing", "rows", &probes);
+    let ended = [event([60, 5], &[]), event([60, 2], &[])].concat();
+    seeds::expect("native_probing", "ended", &ended);
+}
+
+#[test]
+fn logins_and_acknowledgements_are_seeds() {
+    let plain = b"user: mario\npwd:  rossi\nts:   2000000000";
+    seeds::expect("iperf3_login", "login", plain);
+    seeds::expect("iperf3_login", "base64", b"dXNlcjogbWFyaW8=\n");
+    // Acknowledgements that may be true: more received, some marked, some lost.
+    let mut acks = vec![];
+    for (marked, lost) in [(0, 0), (3, 0), (0, 2), (1, 0xff)] {
+        acks.extend(event([40, 0x80 | 20], &[10, marked, lost, 0, 9]));
+    }
+    seeds::expect("iperf2_l4s", "acknowledged", &acks);
+    // Two bursts behind a header that does not come: the first says how long it is.
+    let mut stream = vec![3, 5];
+    for id in 1..=2_u32 {
+        let mut burst = vec![0; 120];
+        burst[44..48].copy_from_slice(&id.to_be_bytes());
+        burst[48..52].copy_from_slice(&120_u32.to_be_bytes());
+        stream.extend(burst);
+    }
+    seeds::expect("iperf2_bursts", "left-in-the-kernel", &stream);
+}
+
+#[test]
+fn every_session_keeps_its_contract_on_every_seed() {
+    for (target, contract) in CONTRACTS {
+        let seeds = seeds::all(target);
+        assert!(seeds.len() > 1, "only {} seeds of {target}", seeds.len());
+        for seed in seeds {
+            contract(&seed);
+        }
+    }
+}

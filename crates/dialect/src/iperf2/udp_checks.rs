@@ -1,0 +1,367 @@
+//! What must hold for any datagrams of iperf 2, at either end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{MonoTime, Tos, WallTime};
+use tapeline_engine::{DatagramCell, DatagramReceiver, Intervals};
+use tapeline_wire::iperf2::{DatagramStamp, ServerReport, TestMode, limits};
+use tapeline_wire::native::Mark;
+
+use super::closing::{Closing, ClosingStep};
+use super::ended::{Afterwards, Ended};
+use super::incoming::{Content, Incoming, Taken};
+use super::order::SendOrder;
+use super::recognition::Recognition;
+use super::start::{MOST_AHEAD, Now, held_back, ordered_start};
+use super::udp_flow::{Announced, FlowReader};
+use super::udp_start::{ClockCheck, agreed_start};
+use crate::contracts::Events;
+use crate::policy::Allowance;
+
+const START: MonoTime = MonoTime::from_nanos(1_000_000_000_000);
+/// Longer than anything is kept or waited for.
+const FOR_EVER: Duration = Duration::from_secs(3600);
+/// Bytes that may be sent for each byte of a source that nobody vouches for.
+const MOST_FOR_A_BYTE: u64 = 3;
+
+fn wall(now: MonoTime) -> WallTime {
+    WallTime::from_nanos(1_800_000_000_000_000_000 + now.as_nanos() as i64)
+}
+
+/// Time that passes before an event: 0 to 8 s, mostly little.
+fn pause(byte: u8) -> Duration {
+    Duration::from_micros(u64::from(byte) * u64::from(byte) * u64::from(byte) / 2)
+}
+
+/// A server and the datagrams of one source. Of an event the first byte says how much later it is, the
+/// second how the datagram came.
+pub(crate) fn server(input: &[u8]) {
+    let mut server = Server::default();
+    let mut now = START;
+    for ([gap, how], payload) in Events::<2>::new(input) {
+        now += pause(gap);
+        let content = Content {
+            payload,
+            arrival: wall(now),
+            truncated: how & 4 != 0,
+            tos: (how & 8 != 0).then_some(Tos(how & 3)),
+            joined: how & 16 != 0,
+            now,
+        };
+        server.receive(&content);
+        server.wait(now);
+    }
+    server.wait(now + FOR_EVER);
+    server.wait(now + FOR_EVER * 2);
+    assert!(matches!(server.flow, Flow::None | Flow::Receiving(_)));
+}
+
+#[derive(Default)]
+struct Server {
+    flow: Flow,
+    /// Bytes of the flow that came, and that went to a source that nobody vouches for.
+    came: u64,
+    went: u64,
+    /// Reports and acknowledgements of its datagrams.
+    allowance: Allowance,
+    recognition: Recognition,
+}
+
+#[derive(Default)]
+enum Flow {
+    #[default]
+    None,
+    Receiving(Box<Incoming>),
+    Ended(Ended),
+}
+
+impl Server {
+    fn receive(&mut self, content: &Content<'_>) {
+        let length = content.payload.len() as u64;
+        match &mut self.flow {
+            Flow::None => self.open(content),
+            Flow::Receiving(incoming) => {
+                let before = incoming.bytes();
+                let taken = incoming.take(content);
+                incoming.publish();
+                let counted = incoming.bytes() - before;
+                assert!(counted == 0 || counted == length);
+                self.came += counted;
+                self.acknowledge(content);
+                match taken {
+                    Taken::Going => {}
+                    Taken::Over(stamp) => self.end(stamp, content.now),
+                    Taken::NewTest => self.open(content),
+                }
+            }
+            Flow::Ended(ended) => {
+                self.came += length;
+                match ended.receive(content.payload, content.now) {
+                    Afterwards::Ignore => {}
+                    Afterwards::Answer(report) => {
+                        assert!(!ended.is_quiet(content.now));
+                        self.report(&report);
+                    }
+                    Afterwards::Open => {
+                        self.open(content);
+                        assert!(matches!(self.flow, Flow::Receiving(_)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, content: &Content<'_>) {
+        self.flow = Flow::None;
+        let Some((mut reader, announced)) = FlowReader::open(content.payload) else {
+            return;
+        };
+        if reader.read(content.payload).is_none() {
+            return;
+        }
+        obey(announced, content);
+        let cell = Arc::new(DatagramCell::new(Intervals::new(content.now, None)));
+        let receiver = DatagramReceiver::new(reader.first(), cell, content.now);
+        let mut incoming = Incoming::new(reader, receiver, content.now);
+        let header = announced.header();
+        if header.is_some_and(|header| header.l4s) {
+            incoming.control_congestion();
+        }
+        let mark: Option<Mark> = header.and_then(|header| header.mark);
+        *self = Self {
+            recognition: Recognition::new(mark),
+            ..Self::default()
+        };
+        let _ = incoming.take(content);
+        incoming.publish();
+        self.came = incoming.bytes();
+        self.flow = Flow::Receiving(Box::new(incoming));
+        self.acknowledge(content);
+    }
+
+    /// What answers single datagrams is no longer than they are.
+    fn acknowledge(&mut self, content: &Content<'_>) {
+        if let Some(answer) = self.recognition.next(content.payload) {
+            assert!(answer.len() <= content.payload.len());
+        }
+        if let Flow::Receiving(incoming) = &mut self.flow {
+            let wall = || content.arrival + Duration::from_micros(3);
+            let answer = incoming.acknowledge(content, wall);
+            assert!(answer.is_none_or(|answer| answer.len() <= content.payload.len()));
+        }
+    }
+
+    fn wait(&mut self, now: MonoTime) {
+        match &self.flow {
+            Flow::None => {}
+            Flow::Receiving(incoming) => {
+                if let Some(stamp) = incoming.over_at(now) {
+                    self.end(stamp, now);
+                    self.wait(now);
+                }
+            }
+            Flow::Ended(ended) if ended.is_forgotten(now) => self.flow = Flow::None,
+            Flow::Ended(_) => {}
+        }
+    }
+
+    fn end(&mut self, stamp: DatagramStamp, now: MonoTime) {
+        let Flow::Receiving(mut incoming) = std::mem::take(&mut self.flow) else {
+            return;
+        };
+        incoming.finish();
+        assert_eq!(incoming.bytes(), self.came);
+        self.allowance.earn(incoming.bytes());
+        let answer = incoming.report(true);
+        assert!(answer.report.lost <= answer.report.datagrams);
+        let report = answer.encode(stamp);
+        let read = ServerReport::accept(&report).expect("what a client takes for a report");
+        assert_eq!(read.bytes, answer.report.bytes);
+        if self.allowance.spend(report.len()) {
+            self.report(&report);
+        }
+        let ended = Ended::received(Some(answer), self.allowance, incoming.newest(), now);
+        assert!(!ended.is_forgotten(now));
+        self.flow = Flow::Ended(ended);
+    }
+
+    fn report(&mut self, report: &[u8]) {
+        assert!(report.len() <= limits::REPORT);
+        self.went += report.len() as u64;
+        assert!(
+            self.went <= self.came * MOST_FOR_A_BYTE,
+            "{} for {}",
+            self.went,
+            self.came
+        );
+    }
+}
+
+/// What a server does on the order of a first datagram is within its bounds.
+fn obey(announced: Announced, content: &Content<'_>) {
+    let now = Now {
+        mono: content.now,
+        wall: content.arrival,
+    };
+    if let ClockCheck::Agrees(age) = agreed_start(announced, content.payload, now.wall) {
+        assert!(age <= Duration::from_secs(10));
+    }
+    let Some(header) = announced.header() else {
+        return;
+    };
+    let start = ordered_start(header.epoch_start, header.start_time, now);
+    assert!(start.at <= now.mono + MOST_AHEAD);
+    assert!(held_back(header.start_time, now.wall) <= MOST_AHEAD);
+    if header.mode == TestMode::Normal {
+        return;
+    }
+    let order = SendOrder::from_udp(&header, None);
+    let lengths = limits::MIN_UDP_LENGTH as u32..=limits::MAX_UDP_LENGTH;
+    assert!(lengths.contains(&order.length));
+    let _ = order.longest_gap();
+    let traffic = order.traffic();
+    let _ = traffic.engine(now.mono, order.length, 1);
+    if let Some((clock, mut sizes)) = traffic.frames(now.mono, 1) {
+        assert!(!clock.period().is_zero());
+        assert!((1..=limits::MAX_BURST).contains(&sizes.draw()));
+    }
+}
+
+/// A receiver to which datagrams come joined: runs of them count as the same datagrams one by one. The first
+/// byte says whose flow it is. Of an event the first byte says how much later it is, 0 with the one before it;
+/// the second whether it is any datagram or one that may count on.
+pub(crate) fn runs(input: &[u8]) {
+    let Some((whim, events)) = input.split_first() else {
+        return;
+    };
+    let mut now = START;
+    let mut next = 1;
+    let mut batches: Vec<(MonoTime, Vec<Vec<u8>>)> = Vec::new();
+    for ([gap, what], piece) in Events::<2>::new(events) {
+        let mut datagram = piece.to_vec();
+        if what & 0x80 != 0 {
+            next += i64::from(what & 3);
+            datagram.resize(piece.len().max(16), 0);
+            let (seconds, micros) = wall(START).to_wire();
+            DatagramStamp {
+                id: next,
+                seconds,
+                micros: micros + u32::from(what & 4),
+            }
+            .write_16(&mut datagram);
+            next += 1;
+        }
+        now += pause(gap);
+        match batches.last_mut() {
+            Some((_, batch)) if gap == 0 => batch.push(datagram),
+            _ => batches.push((now, vec![datagram])),
+        }
+    }
+    let reader = match whim & 3 {
+        0 => FlowReader::reverse(false),
+        1 => FlowReader::reverse(true),
+        _ => {
+            let first = batches.first().and_then(|(_, batch)| batch.first());
+            match first.and_then(|first| FlowReader::open(first)) {
+                Some((reader, _)) => reader,
+                None => return,
+            }
+        }
+    };
+    let (joined, single) = (
+        counted(reader, &batches, true),
+        counted(reader, &batches, false),
+    );
+    assert_eq!(joined, single);
+}
+
+/// Bytes, losses, datagrams out of order, all datagrams, and the newest stamp of a flow.
+fn counted(
+    reader: FlowReader,
+    batches: &[(MonoTime, Vec<Vec<u8>>)],
+    in_runs: bool,
+) -> (u64, u64, u64, u64, WallTime) {
+    let cell = Arc::new(DatagramCell::new(Intervals::new(START, None)));
+    let receiver = DatagramReceiver::new(reader.first(), cell, START);
+    let mut incoming = Incoming::new(reader, receiver, START);
+    for (now, batch) in batches {
+        let mut contents = batch.iter().map(|payload| Content {
+            payload,
+            arrival: wall(*now),
+            truncated: false,
+            tos: None,
+            joined: true,
+            now: *now,
+        });
+        while let Some(content) = contents.next() {
+            if in_runs {
+                let _ = incoming.take_run(&content, &mut contents);
+            } else {
+                let _ = incoming.take(&content);
+            }
+        }
+        incoming.publish();
+    }
+    incoming.finish();
+    let report = incoming.report(true).report;
+    (
+        report.bytes.0,
+        report.lost,
+        report.out_of_order,
+        report.datagrams,
+        incoming.newest(),
+    )
+}
+
+/// A client that asks for its report. Of an event the first byte says how much later it is, the second
+/// whether the user has lost patience.
+pub(crate) fn closing(input: &[u8]) {
+    let mut closing = Closing::new(START);
+    let mut now = START;
+    let mut sends = 0;
+    let mut reported = false;
+    for ([gap, how], datagram) in Events::<2>::new(input) {
+        let until = now + pause(gap);
+        while now < until {
+            match ask(&mut closing, now, &mut sends, reported) {
+                Some(next) => now = next.min(until),
+                None => return,
+            }
+        }
+        if how & 1 != 0 {
+            closing.hurry(now);
+        }
+        closing.received(datagram);
+        reported |= ServerReport::accept(datagram).is_some();
+    }
+    while let Some(next) = ask(&mut closing, now, &mut sends, reported) {
+        now = next;
+    }
+}
+
+/// Does what there is to be done now; returns when to look again, or nothing after the end.
+fn ask(closing: &mut Closing, now: MonoTime, sends: &mut u32, reported: bool) -> Option<MonoTime> {
+    loop {
+        match closing.next(now) {
+            ClosingStep::Send { full } => {
+                assert_eq!(full, *sends == 0);
+                *sends += 1;
+                assert!(*sends < 25);
+            }
+            ClosingStep::Wait(until) => {
+                assert!(!reported && until > now);
+                assert!(until <= START + Duration::from_secs(2));
+                return Some(until);
+            }
+            ClosingStep::Reported(_) => {
+                assert!(reported);
+                return None;
+            }
+            ClosingStep::Unanswered { tries } => {
+                assert!(!reported && tries == *sends);
+                return None;
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What must hold for any token of a client, as far as it is read before and after its decryption.
+
+use super::{base64, gate};
+
+/// A token, and the login in one.
+pub(crate) fn token(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
+    if let Some(bytes) = base64::decode(text) {
+        assert!(bytes.len() <= text.len() / 4 * 3);
+        let again = base64::encode(&bytes);
+        assert_eq!(base64::decode(&again), Some(bytes));
+    }
+    if let Some((user, password, _)) = gate::fields(text) {
+        assert!(text.contains(user) && text.contains(password));
+        assert!(!user.contains('\n') && !password.contains('\n'));
+    }
+}
