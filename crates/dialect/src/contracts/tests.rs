@@ -69,7 +69,7 @@ fn inputs(message: &str, bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         message if message.starts_with("udp_") => {
             let first = event([1, 8], &padded(200));
             let last = event([9, 0], &final_datagram());
-            let on = |what| event([0, 0x80 | what], &bytes[..bytes.len().min(40)]);
+            let on = |what: u8| event([0, 0x80 | what], &bytes[..bytes.len().min(40)]);
             let run = [&[2], &first[..], &on(0), &on(0), &on(1), &last].concat();
             let events = [first, last.clone(), last].concat();
             vec![("iperf2_udp_server", events), ("iperf2_udp_runs", run)]
