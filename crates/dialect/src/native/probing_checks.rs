@@ -63,7 +63,13 @@ pub(crate) fn probing(input: &[u8]) {
     if let Some(result) = probing.result(None) {
         for series in [&result.idle, &result.loaded] {
             assert!(series.round_trips.count() <= series.sent);
-            assert!(series.round_trips.points().iter().all(|(time, _)| *time >= 0));
+            assert!(
+                series
+                    .round_trips
+                    .points()
+                    .iter()
+                    .all(|(time, _)| *time >= 0)
+            );
         }
     }
     probing.compare(now);
