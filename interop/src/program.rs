@@ -15,6 +15,9 @@ pub enum Program {
     TapelineAsIperf,
     /// tapeline called through a link named `iperf3`.
     TapelineAsIperf3,
+    /// tapeline under its own name, built with debug assertions: it alone has hooks for tests, such
+    /// as a clock that can be set.
+    TapelineWithHooks,
     /// iperf 2.2.1, the reference.
     Iperf221,
     /// iperf 2.1.8, the version of Debian 12.
@@ -48,7 +51,10 @@ impl Program {
     pub const fn is_tapeline(self) -> bool {
         matches!(
             self,
-            Self::Tapeline | Self::TapelineAsIperf | Self::TapelineAsIperf3
+            Self::Tapeline
+                | Self::TapelineAsIperf
+                | Self::TapelineAsIperf3
+                | Self::TapelineWithHooks
         )
     }
 
@@ -61,6 +67,7 @@ impl Program {
             Self::Iperf221 => "iperf-2.2.1",
             Self::Iperf218 => "iperf-2.1.8",
             Self::TapelineAsIperf3 => "tapeline-as-iperf3",
+            Self::TapelineWithHooks => "tapeline-with-hooks",
             Self::Iperf2014a => "iperf-2.0.14a",
             Self::Iperf3V22 => "iperf3-3.22",
             Self::Iperf3V18 => "iperf3-3.18",
@@ -78,6 +85,7 @@ impl Program {
             Self::Iperf221 => &PEER_221,
             Self::Iperf218 => &PEER_218,
             Self::TapelineAsIperf3 => &TAPELINE_AS_IPERF3,
+            Self::TapelineWithHooks => &TAPELINE_WITH_HOOKS,
             Self::Iperf2014a => &PEER_2014A,
             Self::Iperf3V22 => &PEER_3_22,
             Self::Iperf3V18 => &PEER_3_18,
@@ -120,6 +128,9 @@ static TAPELINE: LazyLock<PathBuf> =
     LazyLock::new(|| CHOSEN.get().cloned().unwrap_or_else(tapeline));
 static TAPELINE_AS_IPERF: LazyLock<PathBuf> = LazyLock::new(|| link("iperf", &TAPELINE));
 static TAPELINE_AS_IPERF3: LazyLock<PathBuf> = LazyLock::new(|| link("iperf3", &TAPELINE));
+/// What `cargo test` itself builds, whichever binary is tested.
+static TAPELINE_WITH_HOOKS: LazyLock<PathBuf> =
+    LazyLock::new(|| target_directory().join("debug").join("tapeline"));
 static PEER_221: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.2.1"));
 static PEER_218: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.1.8"));
 static PEER_2014A: LazyLock<PathBuf> = LazyLock::new(|| peer("iperf-2.0.14a"));

@@ -242,15 +242,16 @@ impl fmt::Display for Look {
     }
 }
 
-/// Waits until the server holds no more descriptors and threads than at its start, and the workers
-/// that a test of many streams leaves.
+/// Waits until the server holds no more descriptors and threads than at its start.
 fn await_rest(server: &Running, before: &Look) -> Result<Look, String> {
     let end = Instant::now() + REST;
     loop {
         let look = Look::at(server)?;
-        let is_idle = look.descriptors <= before.descriptors && look.threads <= before.threads;
-        if is_idle || Instant::now() > end {
+        if look.descriptors <= before.descriptors && look.threads <= before.threads {
             return Ok(look);
+        }
+        if Instant::now() > end {
+            return Err(format!("it does not come to rest: {look}"));
         }
         std::thread::sleep(Duration::from_millis(200));
     }

@@ -77,9 +77,22 @@ fn failed_in_a_line(run: &Finished) {
 }
 
 fn against(act: Act, options: &str) -> Finished {
+    against_within(act, options, ENDS)
+}
+
+fn against_within(act: Act, options: &str, limit: Duration) -> Finished {
     let server = HostileServer::new(act);
-    let run = client(server.port(), options).run();
+    let run = client(server.port(), options).deadline(limit).run();
     run.unwrap_or_else(|error| panic!("{options}: {error}"))
+}
+
+/// Runs clients side by side, since most of it is waiting; all of them fail in time.
+fn all_fail_within(limit: Duration, trials: impl IntoIterator<Item = (Act, &'static str)>) {
+    std::thread::scope(|scope| {
+        for (act, options) in trials {
+            scope.spawn(move || failed(&against_within(act, options, limit)));
+        }
+    });
 }
 
 fn refused() {
@@ -98,13 +111,25 @@ fn closed_and_reset() {
     }
 }
 
+/// Time for a client whose server has never said a word: 10 s of waiting, and patience for a busy
+/// machine.
+const GIVES_UP: Duration = Duration::from_secs(22);
+
 fn silence() {
+    all_fail_within(
+        GIVES_UP,
+        IPERF3.map(|options| (hostile::is_silent as Act, options)),
+    );
+    all_fail_within(
+        ENDS,
+        IPERF2.map(|options| (hostile::is_silent as Act, options)),
+    );
     // A server of iperf 2 that only reads is one that tests forward.
-    for options in IPERF2.into_iter().skip(1).chain(IPERF3) {
-        failed(&against(hostile::is_silent, options));
-        failed(&against(hostile::swallows, options));
-    }
-    failed(&against(hostile::is_silent, ""));
+    let readers = IPERF2.into_iter().skip(1).chain(IPERF3);
+    all_fail_within(
+        ENDS,
+        readers.map(|options| (hostile::swallows as Act, options)),
+    );
 }
 
 fn nonsense() {
@@ -133,14 +158,13 @@ fn iperf3_errors() {
 }
 
 fn iperf3_stops() {
-    for act in [
+    let acts = [
         hostile::stops_after_parameters as Act,
         hostile::announces_much,
         hostile::nests_deeply,
         hostile::keeps_its_results,
-    ] {
-        failed(&against(act, IPERF3[0]));
-    }
+    ];
+    all_fail_within(ENDS, acts.map(|act| (act, IPERF3[0])));
     // What was measured before is kept.
     let run = against(hostile::keeps_its_results, IPERF3[0]);
     assert!(!parse_native(&run.stdout).is_empty(), "{run}");

@@ -10,6 +10,8 @@ use crate::subject::Subject;
 
 pub(crate) const FAULTS: &[Fault] = &[("26 the time of day is set", time_of_day_is_set)];
 
+/// Makes a clock jump: seconds, and seconds after the start.
+pub(crate) const CLOCK_STEP: &str = "TAPELINE_CLOCK_STEP";
 const HOUR: f64 = 3600.0;
 const YEAR: f64 = 365.25 * 24.0 * HOUR;
 /// Back and forth.
@@ -25,26 +27,18 @@ const TESTS: [&str; 5] = [
 ];
 
 fn time_of_day_is_set() {
-    // The hook that sets the clock is in builds with debug assertions only.
-    if Program::Tapeline
-        .path()
-        .iter()
-        .any(|part| part == "release")
-    {
-        return skip(
-            "26 the time of day is set",
-            "the program is built without debug assertions",
-        );
+    if let Some(reason) = Program::TapelineWithHooks.missing() {
+        return skip("26 the time of day is set", &reason);
     }
     let subject = Subject::new();
     for step in STEPS {
         let clients: Vec<_> = TESTS
             .iter()
             .map(|options| {
-                let client = subject.client((Program::Tapeline, options));
+                let client = subject.client((Program::TapelineWithHooks, options));
                 let client = client
                     .line(&format!("-t {LENGTH} -i 0.5 --json"))
-                    .env("TAPELINE_CLOCK_STEP", &format!("{step},1"));
+                    .env(CLOCK_STEP, &format!("{step},1"));
                 client.deadline(Duration::from_secs(40)).spawn()
             })
             .collect();
@@ -60,7 +54,7 @@ fn time_of_day_is_set() {
     subject.recovers(Duration::from_secs(15));
     // The server's clock, in tests of all kinds at once.
     for step in STEPS {
-        let subject = Subject::with_variable("TAPELINE_CLOCK_STEP", &format!("{step},3"));
+        let subject = Subject::whose_clock_is_set(&format!("{step},3"));
         let clients: Vec<_> = TESTS
             .iter()
             .map(|options| {

@@ -98,7 +98,8 @@ fn idle_connections() {
     subject.recovers(SOON);
 }
 
-fn reset(stream: TcpStream) {
+/// Closes a connection without a farewell.
+pub(crate) fn reset(stream: TcpStream) {
     set_socket_linger(&stream, Some(Duration::ZERO)).expect("linger");
     drop(stream);
 }

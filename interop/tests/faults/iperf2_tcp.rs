@@ -3,8 +3,11 @@
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
+use tapeline_base::{BitRate, Clock};
+use tapeline_sys::SystemClock;
 use tapeline_wire::iperf2::{
-    Amount, Bounceback, PeerVersion, PermitKey, TcpClientHeader, TestMode, Ticks,
+    Amount, Bounceback, ByteRate, CongestionControl, IsochronousSettings, Millionths, PeerVersion,
+    PermitKey, TcpClientHeader, TestMode, Ticks, Workload,
 };
 
 use crate::Fault;
@@ -34,6 +37,15 @@ pub(crate) const MODES: [TestMode; 5] = [
 
 /// Words of a header that are looked at.
 const WORDS: usize = 32;
+/// Connections that are held at a time: each may cost as much as a block of the largest length.
+const HELD: usize = 40;
+/// Frames or bursts that are asked for.
+pub(crate) const FRAMES: IsochronousSettings = IsochronousSettings {
+    frames_per_second: Millionths::from_whole(60),
+    mean: Millionths::from_whole(10_000),
+    variance: Millionths::from_whole(100),
+    burst_gap: Millionths(0),
+};
 
 fn header(mode: TestMode, seconds: u32) -> TcpClientHeader {
     TcpClientHeader {
@@ -44,6 +56,36 @@ fn header(mode: TestMode, seconds: u32) -> TcpClientHeader {
         version: Some(PeerVersion::IPERF_2_2_1),
         ..TcpClientHeader::default()
     }
+}
+
+/// Headers with every block that there is, as far as they go together.
+fn full_headers(mode: TestMode) -> [TcpClientHeader; 4] {
+    let full = TcpClientHeader {
+        buffer_length: Some(1000),
+        rate: Some(BitRate(1_000_000)),
+        write_prefetch: Some(1000),
+        barrier_micros: Some(1000),
+        start_time: Some(SystemClock.wall().into()),
+        trip_times: true,
+        fq_rate: Some(ByteRate(1_000_000)),
+        congestion_control: CongestionControl::new(b"cubic").ok(),
+        ..header(mode, 1)
+    };
+    [
+        full.clone(),
+        TcpClientHeader {
+            epoch_start: true,
+            ..full.clone()
+        },
+        TcpClientHeader {
+            workload: Workload::Isochronous(Some(FRAMES)),
+            ..full.clone()
+        },
+        TcpClientHeader {
+            workload: Workload::PeriodicBurst(FRAMES),
+            ..full
+        },
+    ]
 }
 
 /// A client's first message.
@@ -73,17 +115,24 @@ fn cut_headers() {
     subject.recovers(SOON);
 }
 
-/// Sends each message on a connection of its own, all held until an honest client has been served,
-/// which comes behind them.
+/// Sends each message on a connection of its own, with data behind it.
+fn send_all<'a>(
+    subject: &Subject,
+    messages: impl IntoIterator<Item = &'a Vec<u8>>,
+) -> Vec<TcpStream> {
+    let send = |message: &Vec<u8>| {
+        let mut stream = subject.connect();
+        let _ = stream.write_all(message);
+        let _ = stream.write_all(&[b'7'; 1000]);
+        stream
+    };
+    messages.into_iter().map(send).collect()
+}
+
+/// The same, all held until an honest client has been served, which comes behind them.
 fn bombard(subject: &Subject, messages: impl Iterator<Item = Vec<u8>>) {
-    let held: Vec<TcpStream> = messages
-        .map(|message| {
-            let mut stream = subject.connect();
-            let _ = stream.write_all(&message);
-            let _ = stream.write_all(&[b'7'; 1000]);
-            stream
-        })
-        .collect();
+    let messages: Vec<Vec<u8>> = messages.collect();
+    let held = send_all(subject, &messages);
     subject.serves();
     drop(held);
 }
@@ -91,8 +140,19 @@ fn bombard(subject: &Subject, messages: impl Iterator<Item = Vec<u8>>) {
 fn header_extremes() {
     let subject = Subject::new().with_workers();
     for mode in MODES {
-        let message = order(mode, 1);
-        bombard(&subject, extremes(&message, WORDS));
+        bombard(&subject, extremes(&order(mode, 1), WORDS));
+        subject.lets_go(AFTER_DEADLINE);
+        for header in full_headers(mode) {
+            let messages: Vec<Vec<u8>> = extremes(&encoded(&header), WORDS).collect();
+            for some in messages.chunks(HELD) {
+                let held = send_all(&subject, some);
+                // Behind them, so that all of them have been read by then.
+                subject.serves_one();
+                drop(held);
+                subject.lets_go(AFTER_DEADLINE);
+            }
+        }
+        subject.serves();
     }
     subject.recovers(AFTER_DEADLINE);
 }
@@ -186,12 +246,18 @@ fn unread_reverse_tests() {
 
 fn promised_data() {
     let subject = Subject::public();
-    let held: Vec<TcpStream> = (0..12)
-        .map(|_| {
+    // Who is waited for as long as he says could keep his place for ever.
+    let in_a_year = encoded(&TcpClientHeader {
+        rate: Some(BitRate(1)),
+        ..header(TestMode::Normal, 2)
+    });
+    let held: Vec<TcpStream> = [order(TestMode::Normal, 2), in_a_year]
+        .iter()
+        .cycle()
+        .take(12)
+        .map(|message| {
             let mut stream = subject.connect();
-            stream
-                .write_all(&order(TestMode::Normal, 2))
-                .expect("an order");
+            stream.write_all(message).expect("an order");
             stream
         })
         .collect();

@@ -4,15 +4,23 @@ use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use tapeline_base::BitRate;
+use tapeline_base::{BitRate, Clock};
+use tapeline_sys::SystemClock;
 use tapeline_wire::iperf2::{
-    Amount, DatagramStamp, PeerVersion, Rate, TestMode, Ticks, UdpClientHeader,
+    Amount, ByteRate, DatagramStamp, PeerVersion, Rate, TestMode, Ticks, UdpClientHeader, Workload,
+    limits,
 };
 
 use crate::Fault;
-use crate::subject::{AFTER_DEADLINE, SOON, Subject, noise};
+use crate::iperf2_tcp::{FRAMES, MODES};
+use crate::subject::{AFTER_DEADLINE, SOON, Subject, extremes, noise};
 
 pub(crate) const FAULTS: &[Fault] = &[
+    (
+        "11 settings of datagrams at their extremes",
+        setting_extremes,
+    ),
+    ("14 a datagram in a year", datagram_in_a_year),
     ("15 first datagrams from 3000 ports", many_sources),
     ("16 orders of unverified sources", unverified_orders),
     ("17 final datagrams of unknown sessions", unknown_ends),
@@ -24,7 +32,7 @@ pub(crate) const FAULTS: &[Fault] = &[
 const WATCH: Duration = Duration::from_millis(700);
 
 /// A first datagram of `length` bytes.
-fn first(mode: TestMode, length: usize) -> Vec<u8> {
+pub(crate) fn first(mode: TestMode, length: usize) -> Vec<u8> {
     let mut datagram = vec![0; length];
     UdpClientHeader {
         mode,
@@ -45,6 +53,27 @@ fn stamp(datagram: &mut [u8], id: i64) {
         ..DatagramStamp::default()
     }
     .write_16(datagram);
+}
+
+/// A first datagram with every block that there is.
+fn full(mode: TestMode, workload: Workload) -> Vec<u8> {
+    let mut datagram = vec![0; limits::UDP_HEADER_ROOM];
+    UdpClientHeader {
+        mode,
+        workload,
+        port: 9,
+        amount: Amount::Time(Ticks(100)),
+        buffer_length: Some(1000),
+        rate: Rate::Bits(BitRate(1_000_000)),
+        start_time: Some(SystemClock.wall().into()),
+        epoch_start: true,
+        trip_times: true,
+        fq_rate: Some(ByteRate(1_000_000)),
+        ..UdpClientHeader::default()
+    }
+    .write(&mut datagram);
+    stamp(&mut datagram, 1);
+    datagram
 }
 
 /// Bytes that have come to a socket, and those that still come.
@@ -76,6 +105,44 @@ fn assert_no_amplification(sources: &[(UdpSocket, usize)], times: usize, what: &
         let got = received(socket, watch);
         assert!(got <= times * sent, "{what}: {got} bytes for {sent}");
     }
+}
+
+fn setting_extremes() {
+    let subject = Subject::public();
+    for mode in MODES {
+        let mut sources = Vec::new();
+        for workload in [Workload::Stream, Workload::Isochronous(Some(FRAMES))] {
+            let message = full(mode, workload);
+            for message in extremes(&message, message.len() / 4) {
+                let socket = subject.datagrams();
+                let sent = socket.send(&message).expect("a datagram");
+                sources.push((socket, sent));
+            }
+        }
+        subject.serves();
+        assert_no_amplification(&sources, 3, "settings");
+    }
+    subject.recovers(AFTER_DEADLINE);
+}
+
+/// Who is waited for as long as he says could keep his place for ever.
+fn datagram_in_a_year() {
+    let subject = Subject::public();
+    let mut message = vec![0; 1470];
+    UdpClientHeader {
+        rate: Rate::Bits(BitRate(1)),
+        ..UdpClientHeader::default()
+    }
+    .write(&mut message);
+    let socket = subject.datagrams();
+    for number in [1, 2] {
+        stamp(&mut message, number);
+        socket.send(&message).expect("a datagram");
+    }
+    let gone = |said: &str| said.contains("the peer is gone");
+    let process = subject.process();
+    assert!(process.wait_for(AFTER_DEADLINE, gone), "{}", subject.said());
+    subject.recovers(SOON);
 }
 
 fn many_sources() {

@@ -9,6 +9,7 @@ use interop::{
     skip,
 };
 
+use crate::clock::CLOCK_STEP;
 use crate::vitals::Vitals;
 
 /// Time for an honest client. The promise is 2 s on a machine that has time, but the bound is
@@ -71,9 +72,9 @@ impl Subject {
         })
     }
 
-    /// A server in whose environment a variable is set.
-    pub(crate) fn with_variable(name: &str, value: &str) -> Self {
-        let invocation = Invocation::new(Program::Tapeline).env(name, value);
+    /// A server whose clock jumps: by so many seconds, and so many seconds after its start.
+    pub(crate) fn whose_clock_is_set(step: &str) -> Self {
+        let invocation = Invocation::new(Program::TapelineWithHooks).env(CLOCK_STEP, step);
         Self::started(ALL, None, |port| {
             invocation.line("-s -p").args([port.to_string()])
         })
@@ -222,11 +223,18 @@ impl Subject {
 
     /// Honest clients are served, at once.
     pub(crate) fn serves(&self) {
-        for honest in self.honest {
-            let run = self.client(*honest).deadline(PROMPT).run();
-            let run = run.unwrap_or_else(|error| panic!("not served: {error}\n{}", self.said()));
-            assert_eq!(run.code(), Some(0), "{run}--- server\n{}", self.said());
-        }
+        self.honest.iter().for_each(|honest| self.serve(*honest));
+    }
+
+    /// The first of the honest clients is.
+    pub(crate) fn serves_one(&self) {
+        self.serve(self.honest[0]);
+    }
+
+    fn serve(&self, honest: Honest) {
+        let run = self.client(honest).deadline(PROMPT).run();
+        let run = run.unwrap_or_else(|error| panic!("not served: {error}\n{}", self.said()));
+        assert_eq!(run.code(), Some(0), "{run}--- server\n{}", self.said());
     }
 
     /// The fault is over: the server has what it had before, within `patience`, and serves.

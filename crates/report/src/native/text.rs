@@ -25,6 +25,8 @@ const MOST_WAITING: usize = 4096;
 const MOST_WARNINGS: usize = 20;
 /// Lines that the summary has of the other end.
 const MOST_BEYOND: usize = 64;
+/// Verdicts that the summary shows: a busy server may never come to one.
+const MOST_JUDGEMENTS: usize = 64;
 /// Histograms that the summary shows.
 const MOST_HISTOGRAMS: usize = 64;
 
@@ -406,7 +408,11 @@ impl Renderer for NativeText {
             Event::ScheduleErrors(schedule) => self.lines(timing::schedule_errors(schedule), out),
             Event::Departures(departures) => self.lines(timing::departures(departures), out),
             Event::Markov(report) => self.lines(timing::markov(report), out),
-            Event::Judgement(judgement) => self.judgements.push((**judgement).clone()),
+            Event::Judgement(judgement) => {
+                if self.judgements.len() < MOST_JUDGEMENTS {
+                    self.judgements.push((**judgement).clone());
+                }
+            }
             Event::Dropped(connected) => {
                 let peer = setup::shown(connected.peer, &self.style);
                 let sentence = format!("turned away {peer}: its permit key is wrong or missing");

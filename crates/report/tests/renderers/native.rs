@@ -6,8 +6,10 @@ use crate::scenario::{
 };
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_report::{
-    Event, Exclude, Measure, NativeText, Notice, Output, Renderer, Row, Style, Subject, Terminal,
+    Event, Exclude, Judgement, Measure, NativeText, Notice, Output, Renderer, Row, Style, Subject,
+    Terminal,
 };
+use tapeline_stats::{Certainty, LimitedBy, ReceiverEvidence, SenderEvidence, Verdict};
 
 /// Tells events and closes; `(stdout, stderr)`.
 fn tell(style: Style, terminal: Terminal, events: &[Event]) -> (String, String) {
@@ -337,4 +339,26 @@ fn a_warning_is_said_at_once_and_again_with_the_result() {
     let sentence = "warning: flow 1: this end used 97.0 % of a processor: the network may carry more (try -P, or a larger -l)\n";
     assert_eq!(stderr, sentence);
     assert!(stdout.ends_with(sentence), "{stdout}");
+}
+
+#[test]
+fn a_server_that_never_rests_keeps_a_bounded_number_of_verdicts() {
+    let judgement = Event::Judgement(Box::new(Judgement {
+        flows: vec![tag(1)],
+        transport: Tcp,
+        local_sends: false,
+        sender: SenderEvidence::default(),
+        receiver: ReceiverEvidence::default(),
+        verdict: Verdict {
+            limited_by: Some(LimitedBy::Network),
+            certainty: Certainty::High,
+            findings: Vec::new(),
+        },
+    }));
+    let mut events = vec![server(Tcp), connected(1, Tcp)];
+    events.extend(std::iter::repeat_n(judgement, 1000));
+    events.extend(rows([total(row(flow(1), (0, 1000), 1000, tcp_receive(9)))]));
+    events.push(Event::Idle);
+    let shown = plain(&events).matches("limited by").count();
+    assert!((1..100).contains(&shown), "{shown}");
 }

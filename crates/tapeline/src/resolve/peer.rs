@@ -19,7 +19,7 @@ use super::settings::Settings;
 
 /// Time without data after which a client counts as gone.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Time for each message of a client.
+/// Time for each message of a peer, and for a connection to it.
 const MESSAGE: Duration = Duration::from_secs(10);
 /// iperf3's port.
 pub(super) const PORT: u16 = 5201;
@@ -104,6 +104,7 @@ pub(super) fn control(settings: &Settings) -> bool {
 fn client_patience(interval: Option<Duration>) -> Iperf3Patience {
     let silence = SILENCE.max(interval.unwrap_or_default() * 3);
     Iperf3Patience {
+        answer: MESSAGE,
         control: MESSAGE,
         receive: silence,
         stalled: silence,
@@ -208,7 +209,7 @@ pub(super) fn client(
             Payload::File(path) => Some(path.clone()),
             _ => None,
         },
-        connect_timeout: None,
+        connect_timeout: Some(MESSAGE),
         patience: client_patience(plan.interval),
         affinity: None,
         credentials: None,
@@ -347,6 +348,25 @@ mod tests {
 
     fn iperf3(plan: ServerPlan) -> Iperf3Server {
         plan.protocols.iperf3().cloned().expect("served")
+    }
+
+    #[test]
+    fn a_client_waits_for_no_word_of_a_server_longer_than_ten_seconds() {
+        let plan = asks("-i 1");
+        let patience = plan.patience;
+        for wait in [
+            plan.connect_timeout.expect("a limit"),
+            patience.answer,
+            patience.control,
+            patience.receive,
+            patience.stalled,
+        ] {
+            assert_eq!(wait, Duration::from_secs(10));
+        }
+        // Intervals without a row are no silence.
+        let slow = asks("-i 20").patience;
+        assert_eq!(slow.receive, Duration::from_secs(60));
+        assert_eq!(slow.answer, Duration::from_secs(10));
     }
 
     #[test]
