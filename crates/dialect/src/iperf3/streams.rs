@@ -162,6 +162,17 @@ impl Traffic {
         }
     }
 
+    /// The same for a sender of blocks. One that the other end stops sends whole ones: a reference
+    /// client takes what it receives by the block, and would wait for the rest of one for ever.
+    pub(super) fn bytes_to_send(&self) -> Option<u64> {
+        let bytes = self.bytes()?;
+        Some(if self.decides {
+            bytes
+        } else {
+            whole_blocks(bytes, self.length)
+        })
+    }
+
     pub(super) fn flow(&self, stream: &Stream, cell: CounterCell) -> FlowStart {
         let conn = match &stream.link {
             Link::Tcp(conn) if stream.sends => Some(Arc::clone(conn)),
@@ -228,5 +239,24 @@ impl Traffic {
             self.context.notice(Notice::Text(what));
             ends.tell(StreamEnd::lost(lost));
         }
+    }
+}
+
+/// The least number of whole blocks that hold so many bytes, in bytes.
+fn whole_blocks(bytes: u64, block: u32) -> u64 {
+    let block = u64::from(block.max(1));
+    bytes.div_ceil(block).saturating_mul(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_rounded_up_to_blocks() {
+        assert_eq!(whole_blocks(204_800, 131_072), 262_144);
+        assert_eq!(whole_blocks(262_144, 131_072), 262_144);
+        assert_eq!(whole_blocks(1, 0), 1);
+        assert_eq!(whole_blocks(u64::MAX, 131_072), u64::MAX);
     }
 }

@@ -79,7 +79,7 @@ impl Traffic {
             (parameters.pacing_rate > 0).then(|| KernelPacing::constant(parameters.pacing_rate));
         let plan = TcpSendPlan {
             deadline: self.deadline(),
-            bytes: self.bytes(),
+            bytes: self.bytes_to_send(),
             bytes_from: self.counted_from(),
             timing,
             pacing,

@@ -97,6 +97,10 @@ struct Open {
     loaded: bool,
 }
 
+/// Nanoseconds that the time of day may be ahead or behind between two probes; adjusting it slowly moves it
+/// by far less.
+const CLOCK_STEP: u64 = 50_000_000;
+
 /// The state machine.
 #[derive(Debug)]
 pub(super) struct Probing {
@@ -115,6 +119,10 @@ pub(super) struct Probing {
     spent: u64,
     /// How long traffic flowed.
     load: Duration,
+    /// Both clocks at the last probe.
+    clocks: Option<(MonoTime, WallTime)>,
+    /// The time of day was set meanwhile: delays before and after have nothing in common.
+    clock_set: bool,
 }
 
 impl Probing {
@@ -132,6 +140,8 @@ impl Probing {
             quiet: Series::default(),
             spent: 0,
             load: Duration::ZERO,
+            clocks: None,
+            clock_set: false,
         }
     }
 
@@ -203,7 +213,16 @@ impl Probing {
             return None;
         }
         self.spent += COST;
+        self.compare_clocks(now, wall);
         Some(self.probe(loaded, wall))
+    }
+
+    /// Sees whether the time of day has moved otherwise than time.
+    fn compare_clocks(&mut self, now: MonoTime, wall: WallTime) {
+        if let Some((then, told)) = self.clocks.replace((now, wall)) {
+            let expected = told + now.since(then);
+            self.clock_set |= wall.nanos_since(expected).unsigned_abs() > CLOCK_STEP;
+        }
     }
 
     fn probe(&mut self, loaded: bool, wall: WallTime) -> [u8; ProbeRequest::LENGTH] {
@@ -275,9 +294,9 @@ impl Probing {
         }
     }
 
-    /// What the probes came to; nothing without a reply under load. `clocks` tells the ways apart.
+    /// What the probes came to; nothing without a reply under load, or when the clock was set. `clocks` tells the ways apart.
     pub(super) fn result(&self, clocks: Option<&ClockFit>) -> Option<LoadedLatency> {
-        if self.loaded.exchanges.is_empty() {
+        if self.loaded.exchanges.is_empty() || self.clock_set {
             return None;
         }
         let increase = |way: &dyn Fn(&Exchange) -> i64| {
@@ -494,5 +513,24 @@ mod tests {
             assert!(probing.loaded.exchanges.len() < MOST_KEPT);
         }
         assert!(probing.period > LOADED);
+    }
+
+    #[test]
+    fn nothing_is_told_of_delays_when_the_clock_was_set() {
+        for step in [0, 3_600_000_000_000_i64, -3_600_000_000_000] {
+            let mut probing = Probing::new(KEY, at(0));
+            for (now, moved) in [(0, 0), (500, step), (1000, step)] {
+                let shown =
+                    |later: u64| WallTime::from_nanos(wall(at(now + later)).as_nanos() + moved);
+                let probe = probing.next(at(now), shown(0), u64::MAX).expect("a probe");
+                let reply = ProbeReply {
+                    request: ProbeRequest::parse(&probe).expect("a request"),
+                    received: nanos(shown(1)),
+                    sent: nanos(shown(1)),
+                };
+                probing.received(&reply.encode(), shown(2));
+            }
+            assert_eq!(probing.result(None).is_some(), step == 0, "{step}");
+        }
     }
 }

@@ -10,12 +10,19 @@ pub(crate) use super::usage::{
     exit_now, is_running, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
 };
 
+/// Bytes from which a block of memory has pages of its own.
+#[cfg(target_env = "gnu")]
+const LARGE_BLOCK: libc::c_int = 1 << 20;
+
 pub(crate) fn share_one_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: the call takes two integers and sets a parameter of the allocator.
     unsafe {
         // Refused, it changes nothing.
         libc::mallopt(libc::M_ARENA_MAX, 1);
+        // Large blocks go back to the system when they are freed. By itself the bound grows with the
+        // largest block that was ever freed, and later ones leave holes in the heap.
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
     }
 }
 
