@@ -99,7 +99,7 @@ fn idle_connections() {
 }
 
 /// Closes a connection without a farewell.
-pub(crate) fn reset(stream: TcpStream) {
+fn reset(stream: TcpStream) {
     set_socket_linger(&stream, Some(Duration::ZERO)).expect("linger");
     drop(stream);
 }

@@ -32,7 +32,7 @@ pub(crate) const FAULTS: &[Fault] = &[
 const WATCH: Duration = Duration::from_millis(700);
 
 /// A first datagram of `length` bytes.
-pub(crate) fn first(mode: TestMode, length: usize) -> Vec<u8> {
+fn first(mode: TestMode, length: usize) -> Vec<u8> {
     let mut datagram = vec![0; length];
     UdpClientHeader {
         mode,
