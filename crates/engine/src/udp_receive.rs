@@ -159,6 +159,7 @@ impl DatagramReceiver {
             self.gather();
             self.publisher.at(now, &self.counters);
             self.counters.frames.latency.restart();
+            self.counters.pattern.interval_extent = 0;
         }
         self.counters.bytes += datagram.length as u64;
         self.counters.truncated += u64::from(datagram.truncated);
@@ -181,7 +182,9 @@ impl DatagramReceiver {
                 }
                 self.tell_frame(completed, datagram.arrival, now);
             }
-            Arrival::Reordered { .. } => {
+            Arrival::Reordered { extent } => {
+                let longest = &mut self.counters.pattern.interval_extent;
+                *longest = extent.max(*longest);
                 // A late datagram has a delay, but no place in the jitter series.
                 let completed = self.observe_frame(datagram, now);
                 self.observe_transit(datagram, now);
@@ -329,6 +332,7 @@ impl DatagramReceiver {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         ArrivalPattern {
             longest_extent: self.tracker.counts().longest_extent,
+            interval_extent: self.counters.pattern.interval_extent,
             loss_runs: runs.count,
             longest_loss_run: runs.longest,
             silence_ns: silence.map_or(0, |(longest, _)| nanos(longest.length)),
@@ -360,6 +364,7 @@ impl DatagramReceiver {
         c.duplicates = counts.duplicates;
         c.skipped = counts.skipped();
         c.out_of_order = counts.out_of_order();
+        c.pattern.loss_runs = self.tracker.open_runs();
         c.jitter_ns = jitter.current;
         c.jitter_count = jitter.running.count;
         c.jitter_mean_ns = jitter.running.mean;
@@ -482,15 +487,49 @@ mod tests {
             receiver.observe(&datagram(sequence, at - 5, at), MonoTime::ZERO);
         }
         assert_eq!(cell.read().pattern, ArrivalPattern::default());
+        receiver.publish();
+        let so_far = ArrivalPattern {
+            interval_extent: 2,
+            loss_runs: 2,
+            ..ArrivalPattern::default()
+        };
+        assert_eq!(cell.read().pattern, so_far);
         receiver.finish();
         let expected = ArrivalPattern {
             longest_extent: 2,
+            interval_extent: 2,
             loss_runs: 2,
             longest_loss_run: 4,
             silence_ns: 240_000_000,
             silence_start_ns: 30_000_000,
         };
         assert_eq!(cell.read().pattern, expected);
+    }
+
+    #[test]
+    fn each_interval_has_its_own_extent_and_all_runs_so_far() {
+        let second = Some(Duration::from_secs(1));
+        let cell = Arc::new(DatagramCell::new(Intervals::new(MonoTime::ZERO, second)));
+        let mut receiver = DatagramReceiver::new(1, Arc::clone(&cell), MonoTime::ZERO);
+        let mut observe = |at: u64, sequences: &[u64]| {
+            for sequence in sequences {
+                let now = MonoTime::ZERO + Duration::from_millis(at);
+                receiver.observe(&datagram(*sequence, 0, at as i64), now);
+            }
+            receiver.publish();
+        };
+        let told = |index| {
+            let pattern = cell.close_interval(index).counters.pattern;
+            (pattern.interval_extent, pattern.loss_runs)
+        };
+        // 2 comes two too late, and 5 out of the run of 5 and 6.
+        observe(100, &[1, 3, 4, 2, 7, 5]);
+        assert_eq!(told(0), (2, 1));
+        observe(1100, &[8, 10, 9, 12]);
+        assert_eq!((told(0), told(1)), ((2, 1), (1, 2)));
+        // 6 comes behind eight others with higher numbers.
+        observe(2100, &[13, 11, 6]);
+        assert_eq!((told(1), told(2)), ((1, 2), (8, 0)));
     }
 
     #[test]

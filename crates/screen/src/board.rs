@@ -33,9 +33,11 @@ pub struct Board {
     flows: Flows,
     sent: History,
     received: History,
-    /// Round trips of senders and exchanges, else one-way delays of receivers; milliseconds.
+    /// Round trips of senders and exchanges, one-way delays of receivers, or round trips of probes; milliseconds.
     delay: History,
     delay_is_one_way: bool,
+    /// Mean round trip of the probes of the running interval, milliseconds.
+    probes: Option<f64>,
     verdicts: VecDeque<String>,
     warnings: VecDeque<Warning>,
     /// Tests that have ended, the latest first.
@@ -66,6 +68,7 @@ impl Board {
             received: History::default(),
             delay: History::default(),
             delay_is_one_way: false,
+            probes: None,
             verdicts: VecDeque::new(),
             warnings: VecDeque::new(),
             results: VecDeque::new(),
@@ -78,6 +81,8 @@ impl Board {
     pub fn note(&mut self, event: &Event) {
         match event {
             Event::Row(row) => self.row(row),
+            Event::Processor(_) => self.probes = None,
+            Event::Probes(probes) => self.probes = Some(probes.round_trips.mean * 1e3),
             Event::Judgement(judgement) => {
                 push(&mut self.verdicts, words::verdict(judgement));
             }
@@ -139,7 +144,7 @@ impl Board {
                 let transit = &receive.transit;
                 ((transit.count > 0).then_some(transit.mean * 1e3), true)
             }
-            _ => (None, false),
+            _ => (self.probes, false),
         };
         if let Some(delay) = delay {
             self.delay_is_one_way = one_way;

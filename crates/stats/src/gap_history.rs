@@ -23,8 +23,13 @@ struct Gap {
 /// What a number below the highest one turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Late {
-    /// It was missing; carries the index of the arrival that had passed over it.
-    Filled { opened_by: u64 },
+    /// It was missing.
+    Filled {
+        /// Index of the arrival that had passed over it.
+        opened_by: u64,
+        /// How many of the two numbers beside it are missing.
+        neighbours: u64,
+    },
     /// It had been received.
     Duplicate,
     /// It left the window: lost or received before, nobody knows.
@@ -90,18 +95,34 @@ impl GapHistory {
         if sequence < floor {
             return Late::TooOld;
         }
-        let word = (sequence / WORD) as usize & (self.missing.len() - 1);
-        let bit = 1 << (sequence % WORD);
+        let (word, bit) = self.place(sequence);
         if self.missing[word] & bit == 0 {
             return Late::Duplicate;
         }
         self.missing[word] &= !bit;
+        let beside = [sequence.checked_sub(1), Some(sequence + 1)];
+        let neighbours = beside.into_iter().flatten();
+        // The first number outside the window shares its place with the highest one, which has arrived.
+        let neighbours = neighbours.filter(|number| {
+            let (word, bit) = self.place(*number);
+            self.missing[word] & bit != 0
+        });
+        let neighbours = neighbours.count() as u64;
         let after = self.gaps.partition_point(|gap| gap.start <= sequence);
         let opened_by = after
             .checked_sub(1)
             .and_then(|index| self.gaps.get(index))
             .map_or(0, |gap| gap.opened_by);
-        Late::Filled { opened_by }
+        Late::Filled {
+            opened_by,
+            neighbours,
+        }
+    }
+
+    /// The word and the bit of a number.
+    fn place(&self, number: u64) -> (usize, u64) {
+        let word = (number / WORD) as usize & (self.missing.len() - 1);
+        (word, 1 << (number % WORD))
     }
 
     /// All loss runs, counting every number that is still missing as lost.
@@ -212,7 +233,11 @@ mod tests {
     fn a_filled_gap_is_no_loss_and_then_a_duplicate() {
         let mut history = GapHistory::new(64);
         history.open(3, 6, 2);
-        assert_eq!(history.fill(4, 7), Late::Filled { opened_by: 2 });
+        let filled = Late::Filled {
+            opened_by: 2,
+            neighbours: 2,
+        };
+        assert_eq!(history.fill(4, 7), filled);
         assert_eq!(history.fill(4, 7), Late::Duplicate);
         assert_eq!(history.fill(1, 7), Late::Duplicate);
         let runs = history.loss_runs();
@@ -225,7 +250,11 @@ mod tests {
         history.open(10, 100, 0);
         // Numbers 10 to 22 leave the window here, the rest of the gap stays in it.
         assert_eq!(history.fill(5, 151), Late::TooOld);
-        assert_eq!(history.fill(50, 151), Late::Filled { opened_by: 0 });
+        let filled = Late::Filled {
+            opened_by: 0,
+            neighbours: 2,
+        };
+        assert_eq!(history.fill(50, 151), filled);
         let runs = history.loss_runs();
         assert_eq!((runs.count, runs.packets, runs.longest), (2, 89, 49));
     }
@@ -267,11 +296,12 @@ mod tests {
         assert_eq!(
             history.fill(next - 10, next),
             Late::Filled {
-                opened_by: gaps - 5
+                opened_by: gaps - 5,
+                neighbours: 0,
             }
         );
         match history.fill(10, next) {
-            Late::Filled { opened_by } => assert!(opened_by >= 5),
+            Late::Filled { opened_by, .. } => assert!(opened_by >= 5),
             other => panic!("{other:?}"),
         }
     }

@@ -44,6 +44,8 @@ pub struct SequenceTracker {
     recent: [u64; RECENT],
     window: u64,
     counts: SequenceCounts,
+    /// Runs of missing numbers.
+    runs: u64,
     history: Option<Box<GapHistory>>,
 }
 
@@ -67,6 +69,7 @@ impl SequenceTracker {
             recent: [0; RECENT],
             window: window.clamp(MIN_WINDOW, MAX_WINDOW).next_power_of_two(),
             counts: SequenceCounts::default(),
+            runs: 0,
             history: None,
         }
     }
@@ -108,6 +111,7 @@ impl SequenceTracker {
                 .get_or_insert_with(|| Box::new(GapHistory::new(window)))
                 .open(self.next, sequence, self.counts.received);
             self.counts.discontinuities += 1;
+            self.runs += 1;
             self.advance(sequence);
             return Arrival::InOrder { gap };
         }
@@ -117,7 +121,14 @@ impl SequenceTracker {
             None => Late::Duplicate,
         };
         match late {
-            Late::Filled { opened_by } => self.reorder(sequence, opened_by),
+            Late::Filled {
+                opened_by,
+                neighbours,
+            } => {
+                // In the middle of a run it leaves two, at an end one, and alone none.
+                self.runs = (self.runs + neighbours).saturating_sub(1);
+                self.reorder(sequence, opened_by)
+            }
             Late::Duplicate => {
                 self.counts.duplicates += 1;
                 Arrival::Duplicate
@@ -169,6 +180,14 @@ impl SequenceTracker {
     #[must_use]
     pub fn highest(&self) -> Option<u64> {
         (self.next > self.first).then(|| self.next - 1)
+    }
+
+    /// How many runs of consecutive numbers are missing now. Costs nothing; may be one too few for each late
+    /// arrival beside a missing number that has left the window.
+    #[inline]
+    #[must_use]
+    pub fn open_runs(&self) -> u64 {
+        self.runs
     }
 
     /// Runs of consecutive numbers that are missing now. Looks through the window:

@@ -87,8 +87,7 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
                 None => resolve(&raw, personality, &program, invocation.resolver),
             };
             if personality == Personality::Native && resolution.outcome.is_err() {
-                let document = refusal::document(&raw, &resolution.messages, invocation);
-                resolution.messages.extend(document);
+                resolution.refusals = refusal::documents(&raw, &resolution.messages, invocation);
             }
             (personality, resolution)
         }
@@ -178,6 +177,7 @@ fn explanation(arguments: &[OsString]) -> Resolution {
         _ => Resolution {
             messages: Vec::new(),
             outcome: Ok(Plan::Explain(name)),
+            refusals: Vec::new(),
         },
     }
 }
@@ -196,6 +196,7 @@ fn generate(arguments: &[OsString], name: CommandName) -> Resolution {
         Some(document) => Resolution {
             messages: Vec::new(),
             outcome: Ok(Plan::Generate(document, name)),
+            refusals: Vec::new(),
         },
         None => refusal(format!(
             "{GENERATE} is followed by man, bash, zsh or fish, and nothing else"
@@ -207,6 +208,7 @@ fn refusal(sentence: String) -> Resolution {
     Resolution {
         messages: vec![CliMessage::err(format!("tapeline: {sentence}"))],
         outcome: Err(ExitCode::Usage),
+        refusals: Vec::new(),
     }
 }
 

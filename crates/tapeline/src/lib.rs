@@ -47,4 +47,5 @@ pub use plan::{
 pub use presentation::{
     DocumentFile, DocumentForm, Exclusions, Iperf3Form, Presentation, TextStyle,
 };
+pub use refusal::RefusalDocument;
 pub use resolve::Resolution;

@@ -10,6 +10,7 @@ use tapeline_sys::share_one_heap;
 use crate::invocation::{Invocation, understand};
 use crate::message::{CliMessage, print};
 use crate::plan::Plan;
+use crate::refusal::RefusalDocument;
 use crate::resolve::Resolution;
 use crate::{explain, generate, help, run, version};
 
@@ -26,7 +27,10 @@ pub fn main() -> std::process::ExitCode {
     }
     share_one_heap();
     let (personality, resolution) = understood();
-    let code = match print(&resolution.messages) {
+    let unwritten = resolution.refusals.iter().map(RefusalDocument::write);
+    let unwritten = unwritten.filter_map(Result::err);
+    let said: Vec<CliMessage> = resolution.messages.into_iter().chain(unwritten).collect();
+    let code = match print(&said) {
         Ok(()) => resolution
             .outcome
             .map_or_else(|code| code, |plan| carry_out(&plan, personality)),

@@ -31,7 +31,7 @@ pub(crate) fn open(
         let file = OpenOptions::new().create(true).append(true).open(path);
         file.map(|file| Box::new(LineWriter::new(file)) as _)
     };
-    opened.map_err(|error| refusal(style, path, &error))
+    opened.map_err(|error| unwritable(style, path, &error))
 }
 
 /// Whether a form is written at once, when a test is over: files of it are replaced.
@@ -50,7 +50,8 @@ fn replaceable(path: &Path) -> bool {
     path.metadata().map_or(true, |known| known.is_file())
 }
 
-fn refusal(style: TextStyle, path: &Path, error: &io::Error) -> CliMessage {
+/// Says why a file of a form cannot be written.
+pub(crate) fn unwritable(style: TextStyle, path: &Path, error: &io::Error) -> CliMessage {
     CliMessage::err(match style {
         TextStyle::Native | TextStyle::Document(_) => {
             format!(

@@ -1,5 +1,8 @@
 //! A command line that cannot be carried out, as data for the program that typed it.
 
+use std::io::Write;
+use std::path::PathBuf;
+
 use tapeline_base::Role;
 use tapeline_report::Style;
 use tapeline_report::document::{DocumentStream, Occasion, Report, WholeDocument};
@@ -7,36 +10,106 @@ use tapeline_report::document::{DocumentStream, Occasion, Report, WholeDocument}
 use crate::invocation::Invocation;
 use crate::message::{CliMessage, Stream};
 use crate::options::OptionId;
+use crate::output;
+use crate::presentation::{DocumentForm, TextStyle};
 use crate::quoting;
-use crate::raw::{RawArgs, RawItem};
+use crate::raw::{Given, RawArgs, RawItem};
 
-/// The document that says why, where anything on the line asks for one on standard output.
-pub(crate) fn document(
+/// A document that says why, for one of the places that the line names for documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusalDocument {
+    form: DocumentForm,
+    /// `None` is standard output.
+    file: Option<PathBuf>,
+    role: Role,
+    text: String,
+}
+
+impl RefusalDocument {
+    /// Writes it where and as the results would have been.
+    ///
+    /// # Errors
+    /// The message that says why its file cannot be written.
+    pub(crate) fn write(&self) -> Result<(), CliMessage> {
+        let form = TextStyle::Document(self.form);
+        let file = self.file.as_deref();
+        let mut place = output::open(form, file, self.role)?;
+        let written = place.write_all(self.text.as_bytes());
+        let written = written.and_then(|()| place.flush());
+        // A reader of standard output that went away wants to know nothing.
+        match (written, file) {
+            (Err(error), Some(file)) => Err(output::unwritable(form, file, &error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The documents that say why, one for each form that the line asks for.
+pub(crate) fn documents(
     raw: &RawArgs,
     said: &[CliMessage],
     invocation: &Invocation<'_>,
-) -> Option<CliMessage> {
-    let mut given = raw.line.iter().filter_map(|item| match item {
+) -> Vec<RefusalDocument> {
+    let given = raw.line.iter().filter_map(|item| match item {
         RawItem::Option(given) => Some(given),
         _ => None,
     });
-    let form = given.clone().find_map(|given| match given.spec.id {
-        OptionId::Json if given.value.is_none() => Some(WholeDocument::json_of as fn(&Report) -> _),
-        OptionId::JsonStream if given.value.is_none() => Some(DocumentStream::line_of),
-        _ => None,
-    })?;
-    let serves = given.any(|given| given.spec.id == OptionId::Server);
+    let of = |id| given.clone().filter(move |given| given.spec.id == id);
+    let path = |given: &Given| given.value.as_ref().map(PathBuf::from);
+    let role = if of(OptionId::Server).next().is_some() {
+        Role::Server
+    } else {
+        Role::Client
+    };
     let words = std::iter::once(&invocation.program).chain(&invocation.arguments);
     let occasion = Occasion {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: quoting::command(words.map(|word| word.to_string_lossy().into_owned())),
-        role: if serves { Role::Server } else { Role::Client },
+        role,
         planned: None,
         style: Style::default(),
     };
-    let mut text = form(&Report::refused(&occasion, &reasons(said)));
-    text.truncate(text.trim_end().len());
-    Some(CliMessage::out(text))
+    let report = Report::refused(&occasion, &reasons(said));
+    // What has no file of its own goes where the text would.
+    let output = of(OptionId::Output).filter_map(path).last();
+    let documents = given.clone().filter_map(|given| {
+        let form = form(given.spec.id)?;
+        Some(RefusalDocument {
+            form,
+            file: path(given).or_else(|| output.clone()),
+            role,
+            text: text(form, &report)?,
+        })
+    });
+    let mut documents: Vec<RefusalDocument> = documents.collect();
+    // One place has one form.
+    let mut taken = Vec::new();
+    documents.retain(|document| {
+        let new = !taken.contains(&document.file);
+        taken.push(document.file.clone());
+        new
+    });
+    documents
+}
+
+/// The form of documents that an option asks for.
+fn form(id: OptionId) -> Option<DocumentForm> {
+    match id {
+        OptionId::Json => Some(DocumentForm::Json),
+        OptionId::JsonStream => Some(DocumentForm::Stream),
+        OptionId::Html => Some(DocumentForm::Html),
+        _ => None,
+    }
+}
+
+fn text(form: DocumentForm, report: &Report) -> Option<String> {
+    match form {
+        DocumentForm::Json => Some(WholeDocument::json_of(report)),
+        DocumentForm::Stream => Some(DocumentStream::line_of(report)),
+        DocumentForm::Html => Some(WholeDocument::html_of(report)),
+        // Rows have no place for a reason.
+        DocumentForm::Csv | DocumentForm::SeriesCsv => None,
+    }
 }
 
 /// What was said, without the program's name; warnings are no reason.
@@ -48,4 +121,58 @@ fn reasons(said: &[CliMessage]) -> String {
         (!text.starts_with("warning: ")).then_some(text)
     });
     lines.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invocation::understand;
+
+    fn refused(line: &str) -> Vec<(DocumentForm, Option<String>)> {
+        let (_, resolution) = understand(&Invocation {
+            program: "tapeline".into(),
+            arguments: line.split_whitespace().map(Into::into).collect(),
+            variable: &|_| None,
+            resolver: |_| Vec::new(),
+        });
+        assert!(resolution.outcome.is_err(), "{line}");
+        let documents = resolution.refusals.into_iter().map(|document| {
+            assert!(document.text.contains("usage"), "{}", document.text);
+            let file = document.file.map(|file| file.display().to_string());
+            (document.form, file)
+        });
+        documents.collect()
+    }
+
+    #[test]
+    fn every_document_that_was_asked_for_says_why() {
+        use DocumentForm::{Html, Json, Stream};
+        let file = |name: &str| Some(name.to_owned());
+        assert_eq!(refused("-c h --paralel 4"), []);
+        assert_eq!(refused("-c h --paralel 4 --json"), [(Json, None)]);
+        assert_eq!(refused("-c h --json -o f -l x"), [(Json, file("f"))]);
+        assert_eq!(
+            refused("-c h --json=a --json-stream=b --csv=c --html d -P x"),
+            [(Json, file("a")), (Stream, file("b")), (Html, file("d"))]
+        );
+        assert_eq!(refused("-c h --json --json-stream"), [(Json, None)]);
+    }
+
+    #[test]
+    fn a_document_takes_the_place_of_an_older_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("run.json");
+        std::fs::write(&file, "older").expect("a file");
+        let document = |file: PathBuf| RefusalDocument {
+            form: DocumentForm::Json,
+            file: Some(file),
+            role: Role::Client,
+            text: "{}\n".to_owned(),
+        };
+        assert_eq!(document(file.clone()).write(), Ok(()));
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), "{}\n");
+        let nowhere = document(folder.path().join("none/run.json")).write();
+        let said = nowhere.expect_err("no folder").text;
+        assert!(said.starts_with("tapeline: cannot write to "), "{said}");
+    }
 }

@@ -94,6 +94,17 @@ fn round_trips_are_measured_beside_the_traffic_unless_unwanted() {
 }
 
 #[test]
+fn round_trips_are_told_with_the_intervals() {
+    let server = Server::native("");
+    let port = server.port;
+    let line = format!("-c 127.0.0.1 -p {port} -t {LONG} -i 0.02 -b 100m --json-stream");
+    let mut client = Program::native(&line);
+    client.line("\"probe_samples\":1,");
+    client.signal(Signal::INT);
+    assert_eq!(client.end().code(), Some(0));
+}
+
+#[test]
 fn neither_end_is_recognised_against_its_will_or_under_another_name() {
     let server = Server::native("--no-control");
     let ended = test(&server, "-n 100K");

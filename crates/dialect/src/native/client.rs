@@ -530,7 +530,7 @@ impl Session {
 
     fn receive_replies(&mut self) {
         if let Some(probes) = &mut self.probes {
-            probes.receive();
+            probes.receive(|round_trip| self.context.reporter.probed(round_trip));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The socket of a client's probe flow.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_sys::{ReceiveBatch, ReceiveFeatures, SocketOptions, UdpSocket, Wait};
@@ -43,12 +44,13 @@ impl ProbeFlow {
         })
     }
 
-    /// Takes the replies that are there.
-    pub(super) fn receive(&mut self) {
+    /// Takes the replies that are there; `told` are the round trips under load.
+    pub(super) fn receive(&mut self, mut told: impl FnMut(Duration)) {
         // An error is the path's answer to an earlier probe, which stays unanswered.
         if self.replies.receive(&self.socket, Wait::Never).is_ok() {
             for reply in self.replies.datagrams() {
-                self.probing.received(reply.payload, reply.arrival);
+                let round_trip = self.probing.received(reply.payload, reply.arrival);
+                round_trip.into_iter().for_each(&mut told);
             }
         }
     }

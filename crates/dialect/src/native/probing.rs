@@ -249,33 +249,27 @@ impl Probing {
         .encode()
     }
 
-    /// Takes a datagram that arrived at this time of day; what is no reply to a probe of ours is left aside.
-    pub(super) fn received(&mut self, datagram: &[u8], arrival: WallTime) {
-        let Some(reply) = ProbeReply::parse(datagram) else {
-            return;
-        };
+    /// Takes a datagram that arrived at this time of day; returns the round trip of a probe under load. What is
+    /// no reply to a probe of ours is left aside.
+    pub(super) fn received(&mut self, datagram: &[u8], arrival: WallTime) -> Option<Duration> {
+        let reply = ProbeReply::parse(datagram)?;
         let ours = |open: &Open| {
             let request = &reply.request;
             request.key == self.key
                 && (request.number, request.sent) == (open.number, nanos(open.sent))
         };
-        let Some(place) = self.open.iter().position(ours) else {
-            return;
-        };
-        let Some(open) = self.open.remove(place) else {
-            return;
-        };
-        let (Some(received), Some(answered)) = (time(reply.received), time(reply.sent)) else {
-            return;
-        };
+        let place = self.open.iter().position(ours)?;
+        let open = self.open.remove(place)?;
+        let (received, answered) = (time(reply.received)?, time(reply.sent)?);
         let exchange = Exchange {
             sent: open.sent,
             there: received.nanos_since(open.sent),
             back: arrival.nanos_since(answered),
         };
         // A clock was set in between, or somebody plays with the stamps.
-        if answered < received || exchange.round_trip() < 0 {
-            return;
+        let round_trip = u64::try_from(exchange.round_trip()).ok()?;
+        if answered < received {
+            return None;
         }
         let series = if open.loaded {
             &mut self.loaded
@@ -292,6 +286,7 @@ impl Probing {
             self.loaded.sent /= 2;
             self.period *= 2;
         }
+        open.loaded.then(|| Duration::from_nanos(round_trip))
     }
 
     /// What the probes came to; nothing without a reply under load, or when the clock was set. `clocks` tells the ways apart.

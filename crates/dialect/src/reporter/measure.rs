@@ -8,9 +8,9 @@ use tapeline_engine::{
     OneWayDelays, ReceiveCounters, SendCounters,
 };
 use tapeline_report::{
-    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, LinkErrors, LossPattern,
-    Measure, OneWayTimes, Outage, Phase, RequestResponse, Span, TcpReceive, TcpSend, TcpState,
-    UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, IntervalPattern, LinkErrors,
+    LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse, Span, TcpReceive, TcpSend,
+    TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
 use tapeline_sys::{TcpConn, TcpInfo};
@@ -413,6 +413,7 @@ fn udp_receive(
         pattern: (phase == Phase::Total && flow.extras.omit.is_zero())
             .then(|| pattern(a, arrivals, span))
             .flatten(),
+        interval_pattern: (phase != Phase::Total).then(|| interval_pattern(b, a)),
         lost_in_host: None,
         jitter: (has_jitter || a.jitter_count > 0).then_some(a.jitter_ns * 1e-9),
         jitter_mean: (a.jitter_count > 0).then_some(a.jitter_mean_ns * 1e-9),
@@ -440,7 +441,7 @@ fn udp_receive(
 /// How the losses of a whole flow lie in it; unknown of one that was cut off before it could be told.
 fn pattern(counters: &DatagramCounters, arrivals: u64, span: Span) -> Option<LossPattern> {
     let told = &counters.pattern;
-    if told.loss_runs == 0 && counters.lost > 0 {
+    if told.longest_loss_run == 0 && counters.lost > 0 {
         return None;
     }
     let spacing = span.length().as_nanos() / u128::from(arrivals.max(1));
@@ -455,6 +456,17 @@ fn pattern(counters: &DatagramCounters, arrivals: u64, span: Span) -> Option<Los
         longest_run: told.longest_loss_run,
         outage: (told.silence_ns > 0).then_some(outage),
     })
+}
+
+/// How losses lie in the interval between two snapshots.
+fn interval_pattern(before: &DatagramCounters, after: &DatagramCounters) -> IntervalPattern {
+    let (earlier, told) = (&before.pattern, &after.pattern);
+    // Without anything late the extent may be that of an earlier interval.
+    let late = after.reordered > before.reordered;
+    IntervalPattern {
+        longest_extent: if late { told.interval_extent } else { 0 },
+        runs: told.loss_runs.saturating_sub(earlier.loss_runs),
+    }
 }
 
 /// What came since the frame before this one.
@@ -472,6 +484,7 @@ pub(super) fn frame_measure(
             lost: after.frames.lost.saturating_sub(before.frames.lost),
             latency: record.latency.into_iter().collect(),
         }),
+        interval_pattern: None,
         ..received
     }
 }

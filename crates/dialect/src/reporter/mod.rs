@@ -201,6 +201,8 @@ enum Command {
     Start(Box<FlowStart>),
     /// With the place that waits for the total, if any.
     End(FlowTag, FlowEnd, Option<mpsc::SyncSender<Row>>),
+    /// The round trip of a probe.
+    Probed(Duration),
     Flush(mpsc::SyncSender<()>),
     Quit,
 }
@@ -230,6 +232,11 @@ impl ReporterHandle {
     /// Passes an event on, behind everything said before.
     pub fn event(&self, event: Event) {
         self.send(Command::Event(Box::new(event)));
+    }
+
+    /// A probe beside the running flows took so long there and back.
+    pub(crate) fn probed(&self, round_trip: Duration) {
+        self.send(Command::Probed(round_trip));
     }
 
     /// Waits until everything said before has been passed on.

@@ -6,7 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use tapeline_base::{Clock, FlowTag, MonoTime, WallTime};
-use tapeline_report::{Event, Notice, Phase, Row};
+use tapeline_report::{Event, Notice, Phase, ProbeDelays, Row};
+use tapeline_stats::Moments;
 use tapeline_sys::{HostCounters, set_timer_slack_minimal};
 
 use super::awaited::AwaitedClients;
@@ -42,6 +43,8 @@ pub(super) struct State<C> {
     idle_held: bool,
     /// Processor use while flows run.
     processor: Option<ProcessorWatch>,
+    /// Round trips of probes that were not told yet, seconds.
+    probes: Moments,
     /// The host's counters, and when they were read.
     host: Option<(MonoTime, HostCounters)>,
     /// Told what is known of each flow's limits.
@@ -68,6 +71,7 @@ impl<C: Clock> State<C> {
             awaited: AwaitedClients::default(),
             idle_held: false,
             processor: None,
+            probes: Moments::EMPTY,
             host: None,
             followers: Followers::default(),
             watch: ClockWatch::default(),
@@ -127,6 +131,11 @@ impl<C: Clock> State<C> {
                     let _ = reply.send(total);
                 }
             }
+            // What comes after the flows is no interval's.
+            Command::Probed(round_trip) if self.processor.is_some() => {
+                self.probes.add(round_trip.as_secs_f64());
+            }
+            Command::Probed(_) => {}
             Command::Flush(done) => {
                 let _ = done.send(());
             }
@@ -233,17 +242,28 @@ impl<C: Clock> State<C> {
         if flow.next_boundary() != Some(due) {
             return;
         }
-        let (now, length) = (self.clock.now(), flow.interval());
-        let used = self.processor.as_mut().zip(length);
-        if let Some(used) = used.and_then(|(watch, length)| watch.interval(now, length)) {
-            (self.sink)(used);
-        }
+        let length = flow.interval();
         let (index, told) = flow.close_interval(wall);
         let groups = flow.groups().to_vec();
         if let Some(next) = flow.next_boundary() {
             self.boundaries.push(Reverse((next, tag)));
         }
+        self.tell_beside(length);
         self.tell_interval(tag, index, told, &groups);
+    }
+
+    /// Tells what belongs to no flow, once where intervals of this length end for several.
+    fn tell_beside(&mut self, length: Option<Duration>) {
+        let now = self.clock.now();
+        let used = self.processor.as_mut().zip(length);
+        let Some(used) = used.and_then(|(watch, length)| watch.interval(now, length)) else {
+            return;
+        };
+        (self.sink)(used);
+        let round_trips = std::mem::replace(&mut self.probes, Moments::EMPTY);
+        if round_trips.count > 0 {
+            (self.sink)(Event::Probes(ProbeDelays { round_trips }));
+        }
     }
 
     fn tell_interval(&mut self, tag: FlowTag, index: u64, told: Told, groups: &[GroupKey]) {
@@ -279,7 +299,9 @@ impl<C: Clock> State<C> {
         let mut flow = self.flows.remove(&tag)?;
         let wall = self.wall();
         let groups = flow.groups().to_vec();
-        for (index, told) in flow.last_intervals(end.at, wall, self.settings.partial_share) {
+        let last = flow.last_intervals(end.at, wall, self.settings.partial_share);
+        self.tell_beside(last.last().map(|(_, told)| told.row.span.length()));
+        for (index, told) in last {
             self.tell_interval(tag, index, told, &groups);
         }
         let host = self.host();
@@ -317,6 +339,7 @@ impl<C: Clock> State<C> {
         }
         if self.flows.is_empty() {
             let now = self.clock.now();
+            self.probes = Moments::EMPTY;
             let used = self.processor.take().and_then(|watch| watch.end(now));
             self.tell_all(used.into_iter().collect());
         }

@@ -9,7 +9,7 @@ use super::{DelaySeries, Extremes, FlowCell, Publisher, Words};
 /// Words of the published counters.
 const WORDS: usize = OWN + SERIES;
 /// Words before the series of frame latencies.
-const OWN: usize = 33;
+const OWN: usize = 34;
 
 /// Frames of which datagrams arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,13 +33,15 @@ pub struct LinkFaults {
     pub unknown: u64,
 }
 
-/// How losses and late datagrams lie in a flow, known at its end.
+/// How losses and late datagrams lie in a flow. Its longest run and silence are known at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalPattern {
     /// Largest reordering extent (RFC 4737): distinct datagrams that came between the first later one and a
     /// late one.
     pub longest_extent: u64,
-    /// Runs of consecutive losses.
+    /// The same of datagrams that came in the running interval.
+    pub interval_extent: u64,
+    /// Runs of consecutive losses so far.
     pub loss_runs: u64,
     /// Datagrams of the longest one.
     pub longest_loss_run: u64,
@@ -135,6 +137,7 @@ impl Words<WORDS> for DatagramCounters {
             self.pattern.longest_loss_run,
             self.pattern.silence_ns,
             self.pattern.silence_start_ns,
+            self.pattern.interval_extent,
         ];
         let mut words = [0; WORDS];
         let (front, series) = words.split_at_mut(OWN);
@@ -179,6 +182,7 @@ impl Words<WORDS> for DatagramCounters {
                 longest_loss_run: w[30],
                 silence_ns: w[31],
                 silence_start_ns: w[32],
+                interval_extent: w[33],
             },
             link: LinkFaults {
                 length: w[24],

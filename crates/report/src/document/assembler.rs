@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, Role, WallTime};
 
-use super::interval::{Interval, Processors};
+use super::interval::{Beside, Interval};
 use super::progress::FarProgress;
 use super::report::{Report, TestShape, Workload};
 use super::series::SeriesReport;
@@ -131,7 +131,7 @@ pub struct Assembler {
     /// The tests are runs of a series.
     in_series: bool,
     /// As told last.
-    processors: Processors,
+    beside: Beside,
 }
 
 /// Time for which a test whose flows have all ended is kept while others run.
@@ -161,7 +161,7 @@ impl Assembler {
             waiting: Vec::new(),
             begun: 0,
             in_series: false,
-            processors: Processors::default(),
+            beside: Beside::default(),
         }
     }
 
@@ -238,7 +238,7 @@ impl Assembler {
                 self.warn(warning, None, &mut steps);
             }
             Event::Idle => {
-                self.processors = Processors::default();
+                self.beside = Beside::default();
                 self.close_ended(None, &mut steps);
             }
             Event::OtherEndFound(other) => {
@@ -286,10 +286,15 @@ impl Assembler {
                     tale.own_cpu = Some(*processor);
                 }
             }
-            Event::Processor(processor) => self.processors.own = Some(processor.cpu.total),
+            // In front of an interval's rows; its probes follow, if there are any.
+            Event::Processor(processor) => {
+                self.beside.own_cpu = Some(processor.cpu.total);
+                self.beside.probes = None;
+            }
+            Event::Probes(probes) => self.beside.probes = Some(*probes),
             Event::OtherProgress(progress) => {
                 let client = self.is_client();
-                self.processors.other = progress.cpu_percent;
+                self.beside.other_cpu = progress.cpu_percent;
                 if let Some(tale) = self.only_test().filter(|_| client) {
                     let udp = tale.flows.iter().any(|flow| flow.udp);
                     steps.push(Step::Progress {
@@ -444,11 +449,11 @@ impl Assembler {
         };
         self.close_ended(Some(row.ended), steps);
         let role = self.occasion.role;
-        let processors = self.processors;
+        let beside = self.beside;
         let Some(tale) = self.tests.get_mut(&key) else {
             return;
         };
-        let (number, interval) = (tale.number, tale.row(tag, row, role, processors));
+        let (number, interval) = (tale.number, tale.row(tag, row, role, beside));
         // Some things are known from the first row only.
         self.tell_start(key, steps);
         if let Some(interval) = interval {

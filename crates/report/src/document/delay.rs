@@ -34,6 +34,9 @@ pub struct DelaySummary {
     pub max_ms: Option<f64>,
     /// The delays that 0, 5, 10 and so on up to 100 % of all do not exceed; known of 20 samples or more.
     pub quantiles_ms: Option<Vec<f64>>,
+    /// The delays one by one where they are known, for forms that count them in buckets.
+    #[serde(skip)]
+    pub(crate) counts: DelayCounts,
 }
 
 impl DelaySummary {
@@ -78,6 +81,7 @@ impl DelaySummary {
         let quantiles_ms = quantiles.collect();
         Self {
             quantiles_ms,
+            counts: counts.clone(),
             ..self.with_percentiles(percentiles)
         }
     }

@@ -1,6 +1,9 @@
 //! The document as a page.
 
+use serde::Serialize;
+
 use super::report::Report;
+use super::series::SeriesReport;
 use crate::render::Output;
 
 /// The page; the document takes the place of [`PLACE`].
@@ -12,9 +15,14 @@ pub(super) fn write(report: &Report, out: &mut Output) {
     out.stdout = page(report);
 }
 
-/// The document as a page. No text of it can end the element that it stands in.
-fn page(report: &Report) -> String {
-    let json = serde_json::to_string(report).unwrap_or_default();
+/// Writes the document of several runs as a page.
+pub(super) fn write_series(series: &SeriesReport, out: &mut Output) {
+    out.stdout = page(series);
+}
+
+/// A document as a page. No text of it can end the element that it stands in.
+pub(super) fn page(document: &impl Serialize) -> String {
+    let json = serde_json::to_string(document).unwrap_or_default();
     PAGE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
 }
 

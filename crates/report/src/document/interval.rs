@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::flow::{rate, smoothed, window};
 use super::report::FlowDirection;
 use super::{millis, seconds};
-use crate::model::{Measure, Phase, Row, TcpState};
+use crate::model::{Measure, Phase, ProbeDelays, Row, TcpState};
 use tapeline_stats::Moments;
 
 /// Which end counted.
@@ -80,13 +80,29 @@ pub struct Interval {
     pub cpu_percent: Option<f64>,
     /// That of the other end, as it told last: twice a second.
     pub other_cpu_percent: Option<f64>,
+    /// Runs of consecutive losses that the interval added.
+    pub loss_runs: Option<u64>,
+    /// Largest reordering extent (RFC 4737) of the datagrams that came in it.
+    pub reordering_extent: Option<u64>,
+    /// Probes beside the test's traffic that were answered in it.
+    pub probe_samples: Option<u64>,
+    /// Least of their round trips.
+    pub probe_min_ms: Option<f64>,
+    /// Their mean.
+    pub probe_mean_ms: Option<f64>,
+    /// Largest of them.
+    pub probe_max_ms: Option<f64>,
 }
 
-/// Processor use of both processes, percent of one processor.
+/// What is told beside the rows of an interval, of no flow alone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Processors {
-    pub(super) own: Option<f64>,
-    pub(super) other: Option<f64>,
+pub(super) struct Beside {
+    /// Processor use of this process, percent of one processor.
+    pub(super) own_cpu: Option<f64>,
+    /// That of the other end.
+    pub(super) other_cpu: Option<f64>,
+    /// Round trips of probes.
+    pub(super) probes: Option<ProbeDelays>,
 }
 
 /// Percent to a thousandth.
@@ -96,7 +112,7 @@ pub(super) fn rounded(percent: f64) -> f64 {
 
 impl Interval {
     /// Names of the members, in their order.
-    pub(super) const COLUMNS: [&'static str; 28] = [
+    pub(super) const COLUMNS: [&'static str; 34] = [
         "flow",
         "direction",
         "counted_by",
@@ -125,6 +141,12 @@ impl Interval {
         "delivery_bits_per_second",
         "cpu_percent",
         "other_cpu_percent",
+        "loss_runs",
+        "reordering_extent",
+        "probe_samples",
+        "probe_min_ms",
+        "probe_mean_ms",
+        "probe_max_ms",
     ];
 
     /// The members as text, in the order of [`Self::COLUMNS`]; empty when not known.
@@ -158,6 +180,12 @@ impl Interval {
             known(self.delivery_bits_per_second),
             known(self.cpu_percent),
             known(self.other_cpu_percent),
+            known(self.loss_runs),
+            known(self.reordering_extent),
+            known(self.probe_samples),
+            known(self.probe_min_ms),
+            known(self.probe_mean_ms),
+            known(self.probe_max_ms),
         ]
     }
 
@@ -167,8 +195,9 @@ impl Interval {
         direction: FlowDirection,
         time: String,
         row: &Row,
-        processors: Processors,
+        beside: Beside,
     ) -> Self {
+        let probes = beside.probes.map(|probes| probes.round_trips);
         let length = seconds(row.span.length());
         let mut interval = Self {
             flow,
@@ -200,8 +229,14 @@ impl Interval {
             delay_max_ms: None,
             ssthresh_bytes: None,
             delivery_bits_per_second: None,
-            cpu_percent: processors.own.map(rounded),
-            other_cpu_percent: processors.other.map(rounded),
+            cpu_percent: beside.own_cpu.map(rounded),
+            other_cpu_percent: beside.other_cpu.map(rounded),
+            loss_runs: None,
+            reordering_extent: None,
+            probe_samples: probes.map(|probes| probes.count),
+            probe_min_ms: probes.and_then(|probes| millis(probes.min)),
+            probe_mean_ms: probes.and_then(|probes| millis(probes.mean)),
+            probe_max_ms: probes.and_then(|probes| millis(probes.max)),
         };
         interval.enter(row);
         interval
@@ -225,6 +260,9 @@ impl Interval {
                 self.duplicates = Some(receive.duplicates);
                 self.reordered = Some(receive.reordered);
                 self.jitter_ms = receive.jitter.and_then(millis);
+                let pattern = receive.interval_pattern;
+                self.loss_runs = pattern.map(|pattern| pattern.runs);
+                self.reordering_extent = pattern.map(|pattern| pattern.longest_extent);
                 if row.trip_times {
                     self.delays(&receive.transit);
                 }
@@ -285,7 +323,7 @@ mod tests {
             FlowDirection::Forward,
             "T".to_owned(),
             &row,
-            Processors::default(),
+            Beside::default(),
         );
         let json = serde_json::to_string(&interval).expect("JSON");
         let pairs = Interval::COLUMNS.iter().zip(interval.cells());

@@ -4,7 +4,7 @@ use tapeline_base::{FlowTag, Role, WallTime};
 
 use super::delay::OneWayDelay;
 use super::flow::Counter;
-use super::interval::{Interval, Processors};
+use super::interval::{Beside, Interval};
 use super::report::{Failure, FlowDirection};
 use super::warning::{WarningId, warning};
 use crate::calendar::Calendar;
@@ -246,7 +246,7 @@ impl Tale {
         tag: FlowTag,
         row: &Row,
         role: Role,
-        processors: Processors,
+        beside: Beside,
     ) -> Option<Interval> {
         let number = self.flow(tag, row, role);
         let flow = &mut self.flows[number];
@@ -266,7 +266,7 @@ impl Tale {
             }
             return None;
         }
-        let interval = Interval::of(tag.id.0, flow.direction, time(row.ended), row, processors);
+        let interval = Interval::of(tag.id.0, flow.direction, time(row.ended), row, beside);
         if self.keeps_intervals {
             if self.intervals.len() < MOST_INTERVALS {
                 self.intervals.push(interval.clone());

@@ -11,14 +11,13 @@ use crate::render::{Output, Renderer};
 pub struct WholeDocument {
     assembler: Assembler,
     form: Form,
+    /// The runs of a series that have ended.
+    runs: Vec<Report>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Form {
-    Json {
-        /// The runs of a series that have ended.
-        runs: Vec<Report>,
-    },
+    Json,
     Html,
 }
 
@@ -27,11 +26,11 @@ impl WholeDocument {
     /// test of a server. Several runs of a client are one document.
     #[must_use]
     pub fn json(occasion: Occasion) -> Self {
-        Self::new(occasion, Form::Json { runs: Vec::new() })
+        Self::new(occasion, Form::Json)
     }
 
-    /// `--html`: one page with charts, which needs nothing else. Of several tests it is the last
-    /// one's.
+    /// `--html`: one page with charts, which needs nothing else. Several runs of a client are one page; of a
+    /// server's tests it is the last one's.
     #[must_use]
     pub fn html(occasion: Occasion) -> Self {
         Self::new(occasion, Form::Html)
@@ -41,6 +40,7 @@ impl WholeDocument {
         Self {
             assembler: Assembler::new(occasion),
             form,
+            runs: Vec::new(),
         }
     }
 
@@ -52,22 +52,33 @@ impl WholeDocument {
         out.stdout
     }
 
+    /// The same as a page.
+    #[must_use]
+    pub fn html_of(report: &Report) -> String {
+        html::page(report)
+    }
+
     fn print(&mut self, steps: Vec<Step>, out: &mut Output) {
         for step in steps {
-            match (&mut self.form, step) {
-                (Form::Json { runs }, Step::End { report, .. }) => {
-                    if self.assembler.is_in_series() {
-                        runs.push(*report);
-                    } else {
-                        json::write(&report, out);
+            match step {
+                Step::End { report, .. } if self.assembler.is_in_series() => {
+                    self.runs.push(*report);
+                }
+                Step::End { report, .. } => match self.form {
+                    Form::Json => json::write(&report, out),
+                    Form::Html => html::write(&report, out),
+                },
+                Step::Series(mut series) => {
+                    series.runs = std::mem::take(&mut self.runs);
+                    match self.form {
+                        Form::Json => json::write_series(&series, out),
+                        Form::Html => html::write_series(&series, out),
                     }
                 }
-                (Form::Json { runs }, Step::Series(mut series)) => {
-                    series.runs = std::mem::take(runs);
-                    json::write_series(&series, out);
-                }
-                (Form::Html, Step::End { report, .. }) => html::write(&report, out),
-                _ => {}
+                Step::Start { .. }
+                | Step::Interval { .. }
+                | Step::Progress { .. }
+                | Step::Warning { .. } => {}
             }
         }
     }

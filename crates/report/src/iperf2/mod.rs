@@ -12,6 +12,7 @@ macro_rules! beyond_iperf2 {
             | Event::LoadedLatency(_)
             | Event::Repetition(_)
             | Event::Processor(_)
+            | Event::Probes(_)
     };
 }
 

@@ -5,6 +5,7 @@ mod connection;
 mod loaded_latency;
 mod notice;
 mod other_end;
+mod probes;
 mod processor;
 mod repetition;
 mod row;
@@ -24,12 +25,13 @@ pub use other_end::{
     ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd,
     OtherFlow, OtherLimits, OtherProgram, OtherProgress, OtherWarning,
 };
+pub use probes::ProbeDelays;
 pub use processor::ProcessorUse;
 pub use repetition::{FlowDirection, LeftOut, Quantity, Repetition, Series, Spread, WhyLeftOut};
 pub use row::{
-    BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, LinkErrors,
-    LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse, Row, Span, Subject,
-    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, IntervalPattern,
+    LinkErrors, LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse, Row, Span,
+    Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 pub use test::{
     ControlConnected, ControlPeer, CpuUse, PeerOutput, TestDirection, TestEnd, TestFailure,
@@ -98,6 +100,8 @@ pub enum Event {
     TestEnd(Box<TestEnd>),
     /// Processor use of this process: in front of the rows of an interval, and when no flow runs any more.
     Processor(ProcessorUse),
+    /// Round trips of probes since the interval before, where there were any: behind the processor use.
+    Probes(ProbeDelays),
     /// The other end has shown that it is tapeline, and takes part in the control connection.
     OtherEndFound(OtherProgram),
     /// Running counters of the other end.

@@ -248,6 +248,15 @@ impl LossPattern {
     }
 }
 
+/// How losses and late datagrams lie in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntervalPattern {
+    /// Largest reordering extent (RFC 4737) of the datagrams that came in it.
+    pub longest_extent: u64,
+    /// Runs of consecutive losses that it added. What came late closed or split earlier ones.
+    pub runs: u64,
+}
+
 /// A UDP receiver's numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UdpReceive {
@@ -265,6 +274,8 @@ pub struct UdpReceive {
     pub out_of_order: u64,
     /// How they lie in the flow; totals of flows only.
     pub pattern: Option<LossPattern>,
+    /// The same of an interval; intervals of flows only.
+    pub interval_pattern: Option<IntervalPattern>,
     /// Of `lost`: dropped by this host's own socket buffer, when the kernel tells.
     pub lost_in_host: Option<u64>,
     /// RFC 3550 jitter at the end of the span, seconds; `None` without a sample.

@@ -426,7 +426,7 @@ impl Renderer for NativeText {
                 }
             }
             Event::ControlConnected(_) | Event::TestStart(_) => {}
-            Event::OtherEndFound(_) => {}
+            Event::OtherEndFound(_) | Event::Probes(_) => {}
             Event::OtherProgress(progress) => self.progress(progress, out),
             Event::OtherEnd(end) => {
                 self.cost.other(end);

@@ -1,6 +1,8 @@
 //! What tests came to, as metrics.
 
-use super::family::{Family, Labels};
+use tapeline_stats::DelayCounts;
+
+use super::family::{Distribution, Family, Labels};
 use crate::document::{
     DelaySummary, DirectionSum, Flow, FlowDirection, Report, SenderDetails, UdpReceiver,
 };
@@ -120,18 +122,19 @@ pub(super) fn families(results: &[(Labels, &Report)]) -> Vec<Family> {
         .collect();
     families.push(lost_at(results));
     families.extend(delays(
-        results,
         "tapeline_test_rtt_seconds",
         "tapeline_test_rtt_mean_seconds",
+        "tapeline_test_rtt_distribution_seconds",
         "Round trips of a flow, by quantile",
-        |flow| flow.rtt.as_ref(),
+        flows(results).filter_map(|(labels, flow)| Some((labels, flow.rtt.as_ref()?))),
     ));
     families.extend(delays(
-        results,
         "tapeline_test_one_way_delay_seconds",
         "tapeline_test_one_way_delay_mean_seconds",
+        "tapeline_test_one_way_delay_distribution_seconds",
         "One-way delays of a flow, by quantile",
-        |flow| flow.one_way_delay.as_ref().map(|delay| &delay.delays),
+        flows(results)
+            .filter_map(|(labels, flow)| Some((labels, &flow.one_way_delay.as_ref()?.delays))),
     ));
     families.push(Family::gauge(
         "tapeline_test_one_way_delay_bound_seconds",
@@ -141,6 +144,7 @@ pub(super) fn families(results: &[(Labels, &Report)]) -> Vec<Family> {
             Some((labels, bound * 1e-3))
         }),
     ));
+    families.extend(under_load(results));
     families.push(limits(results));
     families.push(Family::gauge(
         "tapeline_test_complete",
@@ -178,7 +182,9 @@ fn directions<'a>(
     })
 }
 
-fn flows<'a>(results: &'a [(Labels, &'a Report)]) -> impl Iterator<Item = (Labels, &'a Flow)> {
+fn flows<'a>(
+    results: &'a [(Labels, &'a Report)],
+) -> impl Iterator<Item = (Labels, &'a Flow)> + Clone {
     let few = results
         .iter()
         .filter(|(_, report)| report.sum.flows <= MOST_FLOWS);
@@ -203,16 +209,16 @@ fn lost_at(results: &[(Labels, &Report)]) -> Family {
     )
 }
 
-/// The published percentiles of delays as quantiles, and their means.
-fn delays(
-    results: &[(Labels, &Report)],
+/// The published percentiles of delays as quantiles, their means, and how they are distributed where they are known
+/// one by one.
+fn delays<'a>(
     name: &'static str,
     mean: &'static str,
+    distribution: &'static str,
     help: &'static str,
-    pick: fn(&Flow) -> Option<&DelaySummary>,
-) -> [Family; 2] {
-    let known = || flows(results).filter_map(|(labels, flow)| Some((labels, pick(flow)?)));
-    let quantiles = known().flat_map(|(labels, delays)| {
+    known: impl Iterator<Item = (Labels, &'a DelaySummary)> + Clone,
+) -> [Family; 3] {
+    let quantiles = known.clone().flat_map(|(labels, delays)| {
         let values = [
             ("0", delays.min_ms),
             ("0.5", delays.p50_ms),
@@ -226,11 +232,63 @@ fn delays(
             Some((with(&labels, "quantile", quantile), millis? * 1e-3))
         })
     });
-    let means = known().filter_map(|(labels, delays)| Some((labels, delays.mean_ms? * 1e-3)));
+    let means = known.clone();
+    let means = means.filter_map(|(labels, delays)| Some((labels, delays.mean_ms? * 1e-3)));
+    let spread = known.filter_map(|(labels, delays)| Some((labels, distributed(&delays.counts)?)));
     [
         Family::gauge(name, help, quantiles),
         Family::gauge(mean, "Their mean", means),
+        Family::histogram(distribution, "The same in buckets", spread),
     ]
+}
+
+/// Delays in buckets. Nothing of those below 0, by clocks that disagree: a sum of them has no meaning.
+fn distributed(counts: &DelayCounts) -> Option<Distribution> {
+    let (least, _) = counts.points().first()?;
+    (*least >= 0).then(|| {
+        let mut distribution = Distribution::of_delays();
+        for (nanos, count) in counts.points() {
+            distribution.add(*nanos as f64 * 1e-9, *count);
+        }
+        distribution
+    })
+}
+
+/// Round trips of probes beside the traffic and after it, and what the load adds.
+fn under_load(results: &[(Labels, &Report)]) -> Vec<Family> {
+    let known = results.iter().filter_map(|(labels, report)| {
+        let latency = report.latency_under_load.as_ref()?;
+        Some((labels, latency))
+    });
+    let paths = known.clone().flat_map(|(labels, latency)| {
+        [("loaded", &latency.loaded), ("idle", &latency.idle)]
+            .map(|(path, delays)| (with(labels, "path", path), delays))
+    });
+    let mut families: Vec<Family> = delays(
+        "tapeline_test_probe_rtt_seconds",
+        "tapeline_test_probe_rtt_mean_seconds",
+        "tapeline_test_probe_rtt_distribution_seconds",
+        "Round trips of probes while the traffic flowed and on the idle path, by quantile",
+        paths,
+    )
+    .into();
+    families.push(Family::gauge(
+        "tapeline_test_latency_increase_seconds",
+        "Median round trip under load less the idle one",
+        known.clone().filter_map(|(labels, latency)| {
+            let increase = latency.increase_ms?;
+            Some((labels.clone(), increase * 1e-3))
+        }),
+    ));
+    families.push(Family::gauge(
+        "tapeline_test_bufferbloat_grade",
+        "Grade of that increase; always 1",
+        known.filter_map(|(labels, latency)| {
+            let grade = latency.bufferbloat_grade?;
+            Some((with(labels, "grade", grade), 1.0))
+        }),
+    ));
+    families
 }
 
 fn limits(results: &[(Labels, &Report)]) -> Family {

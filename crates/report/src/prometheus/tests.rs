@@ -6,10 +6,10 @@ use std::time::Duration;
 use tapeline_base::{FlowId, FlowTag, Role, WallTime};
 
 use super::*;
-use crate::document::{Occasion, Report};
+use crate::document::{Assembler, Occasion, Report, Step};
 use crate::model::{
-    ClientTest, Connected, Endpoints, Event, Measure, Notice, Phase, Row, Span, Subject,
-    TcpReceive, TcpSend, TcpState, UdpReceive,
+    ClientTest, Connected, DelayClock, Endpoints, Event, LoadedLatency, Measure, Notice,
+    OneWayDelay, Phase, ProbeSeries, Row, Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive,
 };
 use crate::style::Style;
 
@@ -219,6 +219,104 @@ fn round_trips_are_counted_at_the_ends_of_intervals() {
             "tapeline_server_rtt_seconds_count 2",
             r#"tapeline_server_rtt_seconds_bucket{le="0.0005"} 2"#,
             "tapeline_server_tcp_retransmits_total 4",
+        ],
+    );
+}
+
+#[test]
+fn delays_are_told_in_buckets() {
+    let delay = Event::OneWayDelay(OneWayDelay {
+        tag: tag(1),
+        samples: 4,
+        min: 0.002,
+        mean: 0.0135,
+        max: 0.04,
+        deviation: 0.016,
+        counts: [2_000_000, 4_000_000, 8_000_000, 40_000_000]
+            .into_iter()
+            .collect(),
+        clock: DelayClock::AssumedSynchronised,
+    });
+    let served = |delay: Event| {
+        let events = [
+            connected(1, 1),
+            row(1, Phase::Total, (0, 1), 9000, udp(9, 0)),
+            delay,
+            Event::Idle,
+        ];
+        told(events).text(&[])
+    };
+    let labels = r#"transport="udp",direction="forward",way="forward",flow="1""#;
+    let name = "tapeline_test_one_way_delay_distribution_seconds";
+    let text = served(delay.clone());
+    let bucket =
+        |bound: &str, count: u64| format!(r#"{name}_bucket{{le="{bound}",{labels}}} {count}"#);
+    let count = format!("{name}_count{{{labels}}} 4");
+    for line in [
+        count,
+        bucket("0.001", 0),
+        bucket("0.0025", 1),
+        bucket("0.01", 3),
+        bucket("+Inf", 4),
+    ] {
+        has(&text, &[&line]);
+    }
+    // Clocks that disagree.
+    let Event::OneWayDelay(mut wrong) = delay else {
+        return;
+    };
+    wrong.counts = wrong.counts.shifted(-5_000_000);
+    let text = served(Event::OneWayDelay(wrong));
+    assert!(!text.contains(name), "{text}");
+    has(
+        &text,
+        &[&format!(
+            r#"tapeline_test_one_way_delay_mean_seconds{{{labels}}} 0.0135"#
+        )],
+    );
+}
+
+#[test]
+fn a_probe_tells_what_the_load_adds() {
+    let probes = |nanos: [i64; 3]| ProbeSeries {
+        sent: 4,
+        round_trips: nanos.into_iter().collect(),
+    };
+    let latency = LoadedLatency {
+        idle: probes([1_000_000, 1_100_000, 1_200_000]),
+        loaded: probes([20_000_000, 21_000_000, 60_000_000]),
+        increase: Some(0.02),
+        grade: Some(tapeline_stats::BufferbloatGrade::A),
+        ..LoadedLatency::default()
+    };
+    let mut assembler = Assembler::new(occasion(Role::Client));
+    for event in [
+        connected(1, 1),
+        row(1, Phase::Total, (0, 6), 9000, udp(9, 0)),
+        Event::LoadedLatency(Box::new(latency)),
+    ] {
+        assembler.note(&event);
+    }
+    let steps = assembler.finish();
+    let report = steps.iter().find_map(|step| match step {
+        Step::End { report, .. } => Some(report),
+        _ => None,
+    });
+    let probe = ProbeResult {
+        target: "host",
+        port: 5001,
+        success: true,
+        duration: Duration::from_secs(6),
+        report: report.expect("a document"),
+    };
+    has(
+        &probe.text(),
+        &[
+            r#"tapeline_test_probe_rtt_seconds{target="host",port="5001",path="loaded",quantile="0"} 0.02"#,
+            r#"tapeline_test_probe_rtt_distribution_seconds_bucket{le="0.025",target="host",port="5001",path="loaded"} 2"#,
+            r#"tapeline_test_probe_rtt_distribution_seconds_count{target="host",port="5001",path="idle"} 3"#,
+            r#"tapeline_test_latency_increase_seconds{target="host",port="5001"} 0.02"#,
+            r#"tapeline_test_bufferbloat_grade{target="host",port="5001",grade="A"} 1.0"#,
         ],
     );
 }

@@ -1,5 +1,6 @@
 //! tapeline's documents: recorded samples, their schema, and the readers of `docs/results.md`.
 
+mod page;
 mod readers;
 mod samples;
 mod schema;

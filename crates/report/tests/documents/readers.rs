@@ -3,29 +3,48 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::{file, forms, samples, series};
+use tapeline_report::document::WholeDocument;
 
-/// The commands in the sections on results for programs and on repeated runs.
-fn commands() -> Vec<String> {
-    let text = std::fs::read_to_string(file("docs/results.md")).expect("the page");
-    let (_, section) = text
-        .split_once("\n## Results for programs\n")
-        .expect("the section");
-    let section = section
-        .split("\n## The closing lines")
-        .next()
-        .unwrap_or_default();
+use super::{file, forms, samples, series, told};
+
+/// Commands of a page behind a heading and before another.
+fn commands(page: &str, from: &str, to: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(file(page)).expect("the page");
+    let (_, section) = text.split_once(from).expect("the section");
+    let section = section.split(to).next().unwrap_or_default();
     let mut commands = Vec::new();
     for block in section.split("```sh\n").skip(1) {
         let (block, _) = block.split_once("```").expect("the end of a block");
         commands.extend(block.lines().map(str::to_owned));
     }
     commands.retain(|line| {
-        ["jq ", "python3 "]
+        ["jq ", "python3 ", "awk "]
             .iter()
             .any(|word| line.starts_with(word))
     });
     commands
+}
+
+/// Runs commands where the files are that they read; those whose program is missing are told.
+#[allow(clippy::print_stderr)]
+fn run_all(commands: &[String], folder: &Path) {
+    let here = |program, arguments: &[&str]| {
+        run(program, arguments, folder).is_some_and(|output| output.status.success())
+    };
+    let pandas = here("python3", &["-c", "import pandas"]);
+    for line in commands {
+        let program = line.split(' ').next().unwrap_or_default();
+        // Not every awk knows an option for its version.
+        let there = here("sh", &["-c", &format!("command -v {program}")]);
+        if !there || (line.contains("pandas") && !pandas) {
+            eprintln!("not run, because a program is not installed: {line}");
+            continue;
+        }
+        let output = run("sh", &["-c", line], folder).expect("a shell");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}\n{errors}");
+        assert!(!output.stdout.is_empty(), "{line} prints nothing");
+    }
 }
 
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
@@ -37,42 +56,48 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
 }
 
 #[test]
-#[allow(clippy::print_stderr)]
 fn the_commands_of_the_page_read_every_form() {
     let folder = tempfile::tempdir().expect("a folder");
     let sample = samples::all().remove(0);
-    for (form, text) in forms(&sample) {
+    let page = told(WholeDocument::html(sample.occasion.clone()), &sample.events);
+    for (form, text) in forms(&sample).into_iter().chain([("html", page)]) {
         let path = folder.path().join(format!("run.{form}"));
         std::fs::write(path, text).expect("a written file");
     }
     for (name, text) in series::forms() {
         std::fs::write(folder.path().join(name), text).expect("a written file");
     }
-    let commands = commands();
-    for form in ["run.json", "run.ndjson", "run.csv"] {
-        for reader in ["jq", "python3"] {
-            // jq does not read CSV.
-            let reads = |line: &&String| line.starts_with(reader) && line.contains(form);
-            let one = commands.iter().any(|line| reads(&line));
-            assert!(
-                one || (reader, form) == ("jq", "run.csv"),
-                "{reader} {form}"
-            );
-        }
+    let section = "\n## Results for programs\n";
+    let commands = commands("docs/results.md", section, "\n## The closing lines");
+    // jq does not read CSV, nor pages.
+    for (reader, form) in [
+        ("jq", "run.json"),
+        ("jq", "run.ndjson"),
+        ("python3", "run.json"),
+        ("python3", "run.ndjson"),
+        ("python3", "run.csv"),
+        ("python3", "run.html"),
+    ] {
+        let reads = |line: &&String| line.starts_with(reader) && line.contains(form);
+        assert!(commands.iter().any(|line| reads(&line)), "{reader} {form}");
     }
-    let here = |program, arguments: &[&str]| {
-        run(program, arguments, folder.path()).is_some_and(|output| output.status.success())
-    };
-    let pandas = here("python3", &["-c", "import pandas"]);
-    for line in &commands {
-        let program = line.split(' ').next().unwrap_or_default();
-        if !here(program, &["--version"]) || (line.contains("pandas") && !pandas) {
-            eprintln!("not run, because a program is not installed: {line}");
-            continue;
-        }
-        let output = run("sh", &["-c", line], folder.path()).expect("a shell");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{line}\n{errors}");
-        assert!(!output.stdout.is_empty(), "{line} prints nothing");
+    run_all(&commands, folder.path());
+}
+
+#[cfg(feature = "prometheus")]
+#[test]
+fn the_commands_of_the_page_read_metrics() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let samples = samples::all();
+    let sample = samples.iter().find(|sample| sample.name == "udp-server");
+    let sample = sample.expect("the sample of a server");
+    let mut metrics = tapeline_report::prometheus::ServerMetrics::new(sample.occasion.clone());
+    for event in &sample.events {
+        metrics.note(event);
     }
+    let path = folder.path().join("metrics.txt");
+    std::fs::write(path, metrics.text(&[])).expect("a written file");
+    let commands = commands("docs/metrics.md", "\n## Results of a test\n", "\n## Bounds");
+    assert!(commands.len() >= 3, "{commands:?}");
+    run_all(&commands, folder.path());
 }

@@ -7,10 +7,11 @@ use tapeline_base::{BitRate, FlowId, FlowTag, Role, Transport, WallTime};
 use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
-    Judgement, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay, OneWayTimes, OtherEnd,
-    OtherFlow, OtherLimits, OtherProgram, OtherProgress, Outage, Phase, ProbeSeries, ProcessorUse,
-    RequestResponse, Row, Span, Style, Subject, TcpReceive, TcpSend, TcpState, TestDirection,
-    TestEnd, TestLimit, TestStart, TestTransport, UdpReceive, UdpSend,
+    IntervalPattern, Judgement, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay,
+    OneWayTimes, OtherEnd, OtherFlow, OtherLimits, OtherProgram, OtherProgress, Outage, Phase,
+    ProbeDelays, ProbeSeries, ProcessorUse, RequestResponse, Row, Span, Style, Subject, TcpReceive,
+    TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart, TestTransport, UdpReceive,
+    UdpSend,
 };
 use tapeline_stats::{
     BufferbloatGrade, Certainty, Finding, HostEvidence, LimitedBy, Moments, ReceiverEvidence,
@@ -335,7 +336,11 @@ fn two_tapelines() -> Sample {
                 cpu_percent: Some(12.5),
             }),
             processor(Phase::Interval),
+            Event::Probes(ProbeDelays {
+                round_trips: [0.049, 0.051, 0.056].into_iter().collect(),
+            }),
             interval(1, 0, 1_250_970, udp_send(851)),
+            processor(Phase::Interval),
             interval(1, 1, 1_249_500, udp_send(850)),
             total(1, 2_500_470, udp_send(1701)),
             processor(Phase::Total),
@@ -377,8 +382,16 @@ fn udp_server() -> Sample {
             at: Some(START),
             ..Connected::new(tag(id), address("192.0.2.2:5001"), address(peer))
         }));
+        let part = UdpReceive {
+            pattern: None,
+            interval_pattern: Some(IntervalPattern {
+                longest_extent: 4,
+                runs: 3,
+            }),
+            ..udp_receive(851, 9)
+        };
+        events.push(interval(id, 0, 1_237_740, Measure::UdpReceive(part)));
         let measure = Measure::UdpReceive(udp_receive(1701, 17));
-        events.push(interval(id, 0, 1_237_740, measure.clone()));
         events.push(total(id, 2_475_480, measure));
         events.push(Event::Notice(Notice::ReceiveBufferDrops {
             tag: Some(tag(id)),

@@ -39,7 +39,7 @@ fn events(sample: &Sample) -> Vec<Event> {
 }
 
 /// Files of a series: their names and texts.
-pub(crate) fn forms() -> [(&'static str, String); 4] {
+pub(crate) fn forms() -> [(&'static str, String); 5] {
     let sample = samples::all().remove(0);
     let events = events(&sample);
     let occasion = || sample.occasion.clone();
@@ -54,6 +54,10 @@ pub(crate) fn forms() -> [(&'static str, String); 4] {
         ),
         ("series.csv", told(DocumentCsv::new(occasion()), &events)),
         ("means.csv", told(SeriesCsv, &events)),
+        (
+            "series.html",
+            told(WholeDocument::html(occasion()), &events),
+        ),
     ]
 }
 
@@ -83,8 +87,19 @@ fn a_series_is_one_document_with_all_runs() {
 }
 
 #[test]
+fn a_page_holds_all_runs() {
+    let [(_, json), .., (_, page)] = forms();
+    let (_, rest) = page.split_once("id=\"report\">").expect("the document");
+    let (kept, _) = rest.split_once("</script>").expect("its end");
+    let [kept, json] =
+        [kept, &json].map(|text| -> Value { serde_json::from_str(text).expect("one document") });
+    assert_eq!(kept, json);
+    assert_eq!(page.matches("<html").count(), 1);
+}
+
+#[test]
 fn a_stream_has_the_number_of_the_run_and_ends_with_the_series() {
-    let [_, (_, lines), (_, csv), (_, means)] = forms();
+    let [_, (_, lines), (_, csv), (_, means), _] = forms();
     let lines: Vec<Value> = lines
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))

@@ -5,8 +5,8 @@ use ratatui::backend::TestBackend;
 use tapeline_base::{FlowId, FlowTag, Transport, WallTime};
 use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
 use tapeline_report::{
-    Endpoints, Event, Judgement, Measure, Notice, Phase, Row, Span, Subject, TcpSend, TcpState,
-    UdpReceive,
+    Endpoints, Event, Judgement, Measure, Notice, Phase, ProbeDelays, Row, Span, Subject, TcpSend,
+    TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Certainty, Finding, LimitedBy, ReceiverEvidence, SenderEvidence, Verdict};
 
@@ -207,6 +207,26 @@ fn a_server_sees_who_comes_and_what_came_of_it() {
     assert!(
         text.contains("test 1 over UDP, 4.00 Mbit/s to the server, 2.00 % lost"),
         "{text}"
+    );
+}
+
+#[test]
+fn a_datagram_sender_sees_the_round_trips_of_probes() {
+    let sent = || Measure::UdpSend(UdpSend::default());
+    let probes = Event::Probes(ProbeDelays {
+        round_trips: [0.002, 0.004].into_iter().collect(),
+    });
+    let mut events = vec![row(1, Phase::Interval, (0, 250), 1000, sent())];
+    let text = |events: &[Event]| picture(&board(Role::Client, events), PLAIN, 100, 16).join("\n");
+    assert!(!text(&events).contains("round trip"));
+    for start in (250..2000).step_by(250) {
+        events.push(probes.clone());
+        events.push(row(1, Phase::Interval, (start, start + 250), 1000, sent()));
+    }
+    assert!(
+        text(&events).contains("round trip 3.000 ms"),
+        "{}",
+        text(&events)
     );
 }
 

@@ -250,6 +250,7 @@ proptest! {
         let mut model = Model::default();
         for sequence in &arrivals {
             prop_assert_eq!(tracker.observe(*sequence), model.observe(*sequence));
+            prop_assert_eq!(tracker.open_runs(), tracker.loss_runs().count);
         }
         let loss = tracker.finish(Some(sent));
         prop_assert_eq!(loss.counts.received, model.arrivals.len() as u64);
@@ -271,6 +272,7 @@ proptest! {
         let mut model = Model::default();
         for sequence in &arrivals[..kept] {
             prop_assert_eq!(tracker.observe(*sequence), model.observe(*sequence));
+            prop_assert_eq!(tracker.open_runs(), tracker.loss_runs().count);
         }
         prop_assert_eq!(tracker.finish(Some(120)).runs, model.loss_runs(120));
     }

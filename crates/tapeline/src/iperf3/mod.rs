@@ -60,7 +60,11 @@ pub(crate) fn resolve(
             Err(ExitCode::Failure)
         }
     };
-    Resolution { messages, outcome }
+    Resolution {
+        messages,
+        outcome,
+        refusals: Vec::new(),
+    }
 }
 
 fn plan(

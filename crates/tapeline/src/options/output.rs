@@ -76,7 +76,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .value("FILE")
         .only(Personalities::Native)
         .help(Group::Output, "a page with charts, which opens offline")
-        .details("A server's page is that of its last test."),
+        .details("A server's page is that of its last test; several runs of a client are one page."),
     OptionSpec::new(Id::Tui, None, "tui")
         .only(Personalities::Native)
         .help(Group::Output, "a live view on the terminal: curves, flows, verdicts")

@@ -66,6 +66,7 @@ use crate::message::CliMessage;
 use crate::options::{OptionId, nearest};
 use crate::plan::{Iperf3Job, Iperf3Task, Plan};
 use crate::raw::{RawArgs, RawItem, SyntaxFault};
+use crate::refusal::RefusalDocument;
 
 pub(crate) use build::Resolver;
 use log::{Log, Stop};
@@ -79,6 +80,8 @@ pub struct Resolution {
     pub messages: Vec<CliMessage>,
     /// The job, or the exit code when there is none.
     pub outcome: Result<Plan, ExitCode>,
+    /// What programs are to read where there is no job.
+    pub refusals: Vec<RefusalDocument>,
 }
 
 /// Resolves a command line. `program` is the name that iperf's messages begin with.
@@ -98,6 +101,7 @@ pub(crate) fn resolve(
     Resolution {
         messages: log.into_messages(),
         outcome,
+        refusals: Vec::new(),
     }
 }
 

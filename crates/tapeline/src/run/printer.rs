@@ -135,18 +135,22 @@ impl Printer {
         })
     }
 
-    /// Where the reporter sends its events. Interval rows are dropped, and counted, when
-    /// the output cannot keep up; everything else waits.
+    /// Where the reporter sends its events. Interval rows are dropped, and counted, when the output cannot keep
+    /// up, and so is what is told beside them, uncounted; everything else waits.
     pub(super) fn sink(&self) -> impl FnMut(Event) + Send + 'static {
         let events = self.events.clone();
         let dropped = Arc::clone(&self.dropped);
         move |event| {
-            let droppable = matches!(&event, Event::Row(row) if row.phase == Phase::Interval);
-            if !droppable {
+            match rows_in(&event) {
                 // Fails only when the output thread has ended.
-                let _ = events.send(Box::new(event));
-            } else if let Err(TrySendError::Full(_)) = events.try_send(Box::new(event)) {
-                dropped.fetch_add(1, Ordering::Relaxed);
+                None => {
+                    let _ = events.send(Box::new(event));
+                }
+                Some(rows) => {
+                    if let Err(TrySendError::Full(_)) = events.try_send(Box::new(event)) {
+                        dropped.fetch_add(rows, Ordering::Relaxed);
+                    }
+                }
             }
         }
     }
@@ -169,6 +173,16 @@ impl Printer {
 
 fn not_shown(rows: u64) -> String {
     format!("warning: {rows} interval rows were not shown: the output was too slow")
+}
+
+/// How many interval rows a reader misses without this event; nothing where it may not be left out.
+pub(super) fn rows_in(event: &Event) -> Option<u64> {
+    match event {
+        Event::Row(row) => (row.phase == Phase::Interval).then_some(1),
+        Event::Processor(used) => (used.phase == Phase::Interval).then_some(0),
+        Event::Probes(_) | Event::OtherProgress(_) => Some(0),
+        _ => None,
+    }
 }
 
 /// What the output thread owns.

@@ -11,12 +11,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tapeline_base::ExitCode;
+use tapeline_report::Event;
 use tapeline_report::document::Occasion;
-use tapeline_report::{Event, Phase};
 use tapeline_screen::{Board, Canvas, Look};
 
 use super::cannot;
-use super::printer::terminal;
+use super::printer::{rows_in, terminal};
 use super::terminal_lease::TerminalLease;
 
 /// Time between two frames at least.
@@ -68,12 +68,16 @@ impl Screen {
         let events = self.events.clone();
         let dropped = Arc::clone(&self.dropped);
         move |event| {
-            let droppable = matches!(&event, Event::Row(row) if row.phase == Phase::Interval);
-            if !droppable {
+            match rows_in(&event) {
                 // Fails only when the view has ended.
-                let _ = events.send(Box::new(event));
-            } else if let Err(TrySendError::Full(_)) = events.try_send(Box::new(event)) {
-                dropped.fetch_add(1, Ordering::Relaxed);
+                None => {
+                    let _ = events.send(Box::new(event));
+                }
+                Some(rows) => {
+                    if let Err(TrySendError::Full(_)) = events.try_send(Box::new(event)) {
+                        dropped.fetch_add(rows, Ordering::Relaxed);
+                    }
+                }
             }
         }
     }

@@ -367,6 +367,48 @@ fn closing_ends_what_runs_and_tells_what_waits() {
 }
 
 #[test]
+fn probes_are_told_in_front_of_the_rows_of_their_interval() {
+    let mut bench = Bench::new(0.25);
+    let mut flows = [1, 2].map(|id| bench.start(id, false, 0, &[]));
+    let told = |events: Vec<Event>| -> Vec<Option<u64>> {
+        let counts = events.into_iter().filter_map(|event| match event {
+            Event::Probes(probes) => Some(Some(probes.round_trips.count)),
+            Event::Row(row) => (row.phase == Interval).then_some(None),
+            _ => None,
+        });
+        counts.collect()
+    };
+    let probe = |bench: &mut Bench| {
+        let round_trip = Duration::from_millis(3);
+        bench.state.obey(Command::Probed(round_trip));
+    };
+    for flow in &mut flows {
+        flow.send(10, 1);
+    }
+    probe(&mut bench);
+    probe(&mut bench);
+    bench.pass(1000);
+    assert_eq!(told(bench.events()), [Some(2), None, None]);
+    bench.pass(2000);
+    assert_eq!(told(bench.events()), [None, None]);
+    // The last interval is told when its flow ends.
+    for flow in &mut flows {
+        flow.send(2500, 1);
+    }
+    probe(&mut bench);
+    for flow in &flows {
+        bench.end(flow, 2800);
+    }
+    assert_eq!(told(bench.events()), [Some(1), None, None]);
+    // What comes after the flows is no interval's.
+    probe(&mut bench);
+    let mut flow = bench.start(3, false, 3000, &[]);
+    flow.send(3500, 1);
+    bench.pass(4000);
+    assert_eq!(told(bench.events()), [None]);
+}
+
+#[test]
 fn an_end_without_a_start_and_a_second_end_do_nothing() {
     let mut bench = Bench::new(0.25);
     let flow = bench.start(1, false, 0, &[]);

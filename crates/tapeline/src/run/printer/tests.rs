@@ -2,7 +2,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tapeline_base::WallTime;
-use tapeline_report::{Measure, Notice, Row, Span, Subject, UdpSend};
+use tapeline_report::{Measure, Notice, OtherProgress, Row, Span, Subject, UdpSend};
 
 use super::*;
 
@@ -103,6 +103,8 @@ fn rows_that_a_slow_output_cannot_take_are_dropped_and_counted() {
     for _ in 0..10 {
         sink(row());
     }
+    // What is told beside the rows does not wait for its place either.
+    sink(Event::OtherProgress(OtherProgress::default()));
     assert_eq!(dropped.load(Ordering::Relaxed), 8);
     drop(leave);
     // A condition waits for its place and is never dropped.
