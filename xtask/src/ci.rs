@@ -71,6 +71,13 @@ fn lint() -> Result<()> {
         cargo()
             .args(["clippy", "--quiet", "--workspace", "--all-targets"])
             .args(deny),
+    )?;
+    // The smallest build.
+    shell::run(
+        cargo()
+            .args(["clippy", "--quiet", "--package", "tapeline"])
+            .args(["--no-default-features", "--all-targets"])
+            .args(deny),
     )
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use interop::{Bottleneck, Family, Namespace, NamespacePair};
+
 use crate::shell::{self, Result, cargo};
 use crate::terminal::Terminal;
 
@@ -46,94 +48,124 @@ pub(crate) fn take() -> Result<()> {
     taken
 }
 
-fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
-    let server = Command::new(program)
-        .args(["-s", "-p", PORT])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let _server = Server(server.map_err(|error| format!("{}: {error}", program.display()))?);
-    // Refused connections are tried again while the server begins.
-    let client = |arguments: &[&str]| {
-        // Called by its name alone: the page shows the command.
-        let mut command = Command::new("tapeline");
-        command.env("PATH", program.parent().unwrap_or(program));
-        command
-            .args(["-c", "127.0.0.1", "-p", PORT])
-            .args(arguments);
-        shell::read(command.current_dir(work))
-    };
-    std::thread::sleep(Duration::from_millis(500));
-    client(&[
-        "-t",
-        "5",
-        "-i",
-        "0.25",
-        "-P",
-        "2",
-        "-b",
-        "400m",
-        "--html",
-        "stream.html",
-    ])?;
-    let text = client(&["-u", "-b", "100m", "-t", "3", "-i", "1"])?;
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
-    let page = format!(
-        "<!doctype html><meta charset=utf-8><link rel=icon href=data:,>\
-         <body style='margin:0;background:#14171a;color:#e6e9ec'>\
-         <pre style='margin:0;padding:18px;font:14px/1.45 \"DejaVu Sans Mono\",monospace'>\
-         $ tapeline -c HOST -u -b 100m -t 3 -i 1\n{escaped}</pre>"
-    );
-    let place = work.join("text.html");
-    fs::write(&place, page).map_err(|error| format!("{}: {error}", place.display()))?;
-    let lines = text.lines().count() as u32;
-    picture(
-        browser,
-        work,
-        "text.html",
-        "text",
-        (1180, 60 + 21 * lines),
-        false,
-    )?;
-    live_view(program, browser, work)?;
-    picture(browser, work, "stream.html", "page", (1200, 1480), false)?;
-    picture(
-        browser,
-        work,
-        "stream.html",
-        "page-dark",
-        (1200, 1480),
-        true,
-    )
+/// Where the programs run.
+struct Scene<'a> {
+    program: &'a Path,
+    browser: &'a str,
+    work: &'a Path,
+    /// A client's and a server's host; nothing where there are none, and then both are this one.
+    hosts: Option<NamespacePair>,
 }
 
-/// The last frame of a live view, on a terminal of its own.
-fn live_view(program: &Path, browser: &str, work: &Path) -> Result<()> {
-    let (columns, rows) = (104, 27);
-    let line = format!(
-        "stty columns {columns} rows {rows}; exec tapeline -c 127.0.0.1 -p {PORT} -t 20 -P 2 -b 300m,60m --tui"
+impl Scene<'_> {
+    /// A command on the client's or the server's host, which finds the program by its name alone: pages show
+    /// their command.
+    fn command(&self, host: fn(&NamespacePair) -> &Namespace, name: &str) -> Command {
+        let mut command = match &self.hosts {
+            Some(pair) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", host(pair).name(), name]);
+                command
+            }
+            None => Command::new(name),
+        };
+        let folder = self.program.parent().unwrap_or(self.program).display();
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{folder}:{path}"));
+        command.current_dir(self.work);
+        command
+    }
+
+    fn server_address(&self) -> String {
+        let pair = self.hosts.as_ref();
+        pair.map_or("127.0.0.1".to_owned(), |pair| {
+            pair.server_address(Family::V4).to_string()
+        })
+    }
+
+    /// What a client prints.
+    fn client(&self, arguments: &str) -> Result<String> {
+        let mut command = self.command(|pair| &pair.client, "tapeline");
+        command.args(["-c", &self.server_address(), "-p", PORT]);
+        shell::read(command.args(arguments.split_whitespace()))
+    }
+
+    /// A picture of text on a terminal.
+    fn text(&self, name: &str, text: &str, line: &str, size: (u32, u32)) -> Result<()> {
+        let page = format!(
+            "<!doctype html><meta charset=utf-8><link rel=icon href=data:,>\
+             <body style='margin:0;background:#14171a;color:#e6e9ec'>\
+             <pre style='margin:0;padding:18px;font:14px/{line} \"DejaVu Sans Mono\",monospace'>{text}</pre>"
+        );
+        let place = self.work.join(format!("{name}.html"));
+        fs::write(&place, page).map_err(|error| format!("{}: {error}", place.display()))?;
+        picture(
+            self.browser,
+            self.work,
+            &format!("{name}.html"),
+            name,
+            size,
+            false,
+        )
+    }
+
+    /// The last frame of a live view, on a terminal of its own.
+    fn live_view(&self, arguments: &str) -> Result<()> {
+        let (columns, rows) = (104, 27);
+        let line = format!(
+            "stty columns {columns} rows {rows}; exec tapeline -c {} -p {PORT} {arguments} --tui",
+            self.server_address()
+        );
+        let mut command = self.command(|pair| &pair.client, "script");
+        command.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
+        command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+        let shown = shell::read(&mut command)?;
+        let (view, _) = shown.split_once("\x1b[?1049l").ok_or("no live view")?;
+        let mut terminal = Terminal::new(columns, rows);
+        terminal.write(view);
+        let size = (u32::from(columns) * 17 / 2 + 36, u32::from(rows) * 16 + 36);
+        self.text("live-view", &terminal.html(), "16px", size)
+    }
+}
+
+fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
+    let hosts = NamespacePair::new();
+    if let Err(error) = &hosts {
+        println!("pictures of loopback, since there are no other hosts: {error}");
+    }
+    let scene = Scene {
+        program,
+        browser,
+        work,
+        hosts: hosts.ok(),
+    };
+    let mut server = scene.command(|pair| &pair.server, "tapeline");
+    let server = server.args(["-s", "-p", PORT]);
+    let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _server = Server(server.map_err(|error| format!("{}: {error}", program.display()))?);
+    std::thread::sleep(Duration::from_millis(500));
+    // A link of 50 Mbit/s with a long queue.
+    let shaped = scene.hosts.as_ref();
+    let shaped = shaped.map(|pair| Bottleneck::new(&pair.client, 50_000_000, 250));
+    let _shaped = shaped.transpose().map_err(|error| error.to_string())?;
+    scene.client("-t 10 -i 0.25 -P 2 -Z cubic --html stream.html")?;
+    scene.client("-t 2 -i 0.25 -u -b 30m --repeat 5 --html series.html")?;
+    let arguments = "-u -b 60m -t 6 -i 1";
+    let text = scene.client(arguments)?;
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+    let lines = 2 + text.lines().count() as u32;
+    let shown = format!(
+        "$ tapeline -c {} -p {PORT} {arguments}\n{escaped}",
+        scene.server_address()
     );
-    // Called by its name alone: the view shows the command.
-    let folder = program.parent().unwrap_or(program).display();
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = Command::new("script");
-    command.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
-    command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
-    command.env("PATH", format!("{folder}:{path}"));
-    let shown = shell::read(&mut command)?;
-    let (view, _) = shown.split_once("\x1b[?1049l").ok_or("no live view")?;
-    let mut terminal = Terminal::new(columns, rows);
-    terminal.write(view);
-    let page = format!(
-        "<!doctype html><meta charset=utf-8><link rel=icon href=data:,>\
-         <body style='margin:0;background:#14171a;color:#e6e9ec'>\
-         <pre style='margin:0;padding:18px;font:14px/16px \"DejaVu Sans Mono\",monospace'>{}</pre>",
-        terminal.html()
-    );
-    let place = work.join("live-view.html");
-    fs::write(&place, page).map_err(|error| format!("{}: {error}", place.display()))?;
-    let size = (u32::from(columns) * 17 / 2 + 36, u32::from(rows) * 16 + 36);
-    picture(browser, work, "live-view.html", "live-view", size, false)
+    scene.text("text", &shown, "20px", (1180, 36 + 20 * lines))?;
+    scene.live_view("-t 20 -P 2 -Z cubic")?;
+    let page = |file: &str, name: &str, height: u32, dark: bool| {
+        picture(browser, work, file, name, (1200, height), dark)
+    };
+    page("stream.html", "page", 1800, false)?;
+    page("stream.html", "page-dark", 1800, true)?;
+    page("series.html", "page-series", 1500, false)
 }
 
 /// A picture of a page; one that complains is an error.
