@@ -22,7 +22,7 @@ pub struct RefusalDocument {
     /// `None` is standard output.
     file: Option<PathBuf>,
     role: Role,
-    text: String,
+    pub(crate) text: String,
 }
 
 impl RefusalDocument {
