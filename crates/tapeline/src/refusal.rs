@@ -71,7 +71,7 @@ pub(crate) fn documents(
     };
     let report = Report::refused(&occasion, &reasons(said));
     // What has no file of its own goes where the text would.
-    let output = of(OptionId::Output).filter_map(path).last();
+    let output = of(OptionId::Output).filter_map(path).next_back();
     let documents = given.clone().filter_map(|given| {
         let form = form(given.spec.id)?;
         Some(RefusalDocument {
