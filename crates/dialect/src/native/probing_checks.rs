@@ -41,7 +41,9 @@ pub(crate) fn probing(input: &[u8]) {
                 probing.end();
                 ended = true;
             }
-            3 | 4 => probing.received(bytes, wall(now)),
+            3 | 4 => {
+                probing.received(bytes, wall(now));
+            }
             _ => {
                 if let Some(request) = last {
                     probing.received(&reply(request, bytes, now).encode(), wall(now));
