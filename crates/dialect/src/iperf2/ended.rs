@@ -105,7 +105,7 @@ impl Ended {
         };
         let stamp = DatagramStamp::read_16(datagram, true).unwrap_or_default();
         let sent = WallTime::from_wire(stamp.seconds, stamp.micros);
-        if sent > newest && FlowReader::open(datagram).is_some() {
+        if sent > newest && FlowReader::begins(datagram) {
             return Afterwards::Open;
         }
         let narrow = DatagramStamp::read_12(datagram).unwrap_or_default();
@@ -178,6 +178,16 @@ mod tests {
         // Garbage never does.
         assert_eq!(ended().receive(&[], at(1)), Afterwards::Ignore);
         assert_eq!(ended().receive(&[0xff; 3], at(1)), Afterwards::Ignore);
+    }
+
+    /// Found by fuzzing: a number that no flow can begin with made the server forget the report.
+    #[test]
+    fn what_cannot_begin_a_flow_does_not_end_the_report() {
+        let mut flow = ended();
+        let absurd = datagram(1 << 40, 101);
+        assert_eq!(flow.receive(&absurd, at(1)), Afterwards::Ignore);
+        let answer = flow.receive(&datagram(-5, 100), at(2));
+        assert!(matches!(answer, Afterwards::Answer(_)));
     }
 
     #[test]

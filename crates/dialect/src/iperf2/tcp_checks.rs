@@ -41,7 +41,13 @@ pub(crate) fn opening(input: &[u8]) {
             .controlled(controlled)
     };
     let (decision, read) = first_message(new(), bytes, usize::MAX);
-    assert_eq!(first_message(new(), bytes, 1), (decision.clone(), read));
+    let (bytewise, fewer) = first_message(new(), bytes, 1);
+    if !(is_headerless(&decision) && is_headerless(&bytewise)) {
+        assert_eq!(bytewise, decision);
+    }
+    // What might have been a cookie is read to its end, or to where it is none.
+    let exact = matches!(decision, Progress::Ready(_)) && !is_headerless(&decision);
+    assert!(fewer <= read && (fewer == read || !exact));
     assert!(read <= LONGEST_OPENING);
     let Progress::Ready(request) = decision else {
         return;
@@ -63,6 +69,10 @@ pub(crate) fn opening(input: &[u8]) {
             answer(&first, &bytes);
         }
     }
+}
+
+fn is_headerless(decision: &Progress) -> bool {
+    matches!(decision, Progress::Ready(Request::Headerless { .. }))
 }
 
 /// What a server makes of the first bytes of a connection, read as it asks for them but at most so many

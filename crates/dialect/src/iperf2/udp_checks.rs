@@ -230,7 +230,8 @@ fn obey(announced: Announced, content: &Content<'_>) {
 
 /// A receiver to which datagrams come joined: runs of them count as the same datagrams one by one. The first
 /// byte says whose flow it is. Of an event the first byte says how much later it is, 0 with the one before it;
-/// the second whether it is any datagram or one that may count on.
+/// the second whether it is any datagram or one that may count on. Those that come together are as long as
+/// the first of them, but for the last, which may be shorter.
 pub(crate) fn runs(input: &[u8]) {
     let Some((whim, events)) = input.split_first() else {
         return;
@@ -254,7 +255,10 @@ pub(crate) fn runs(input: &[u8]) {
         }
         now += pause(gap);
         match batches.last_mut() {
-            Some((_, batch)) if gap == 0 => batch.push(datagram),
+            Some((_, batch)) if gap == 0 && is_whole(batch) => {
+                datagram.truncate(batch[0].len());
+                batch.push(datagram);
+            }
             _ => batches.push((now, vec![datagram])),
         }
     }
@@ -274,6 +278,11 @@ pub(crate) fn runs(input: &[u8]) {
         counted(reader, &batches, false),
     );
     assert_eq!(joined, single);
+}
+
+/// All datagrams that came together are equally long.
+fn is_whole(batch: &[Vec<u8>]) -> bool {
+    batch.first().map(Vec::len) == batch.last().map(Vec::len)
 }
 
 /// Bytes, losses, datagrams out of order, all datagrams, and the newest stamp of a flow.

@@ -137,6 +137,11 @@ impl FlowReader {
         Some((reader, announced))
     }
 
+    /// Whether a datagram begins a flow: it opens one, and is one of its datagrams.
+    pub(super) fn begins(datagram: &[u8]) -> bool {
+        Self::open(datagram).is_some_and(|(mut reader, _)| reader.read(datagram).is_some())
+    }
+
     /// Datagrams say to which frame they belong.
     pub(super) fn has_frames(&self) -> bool {
         self.frames.is_some()
