@@ -91,7 +91,7 @@ fn negative(path: &str, value: &Value, wrong: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
-                let difference = ["offset", "one_way", "drift", "clock"];
+                let difference = ["offset", "one_way", "drift", "clock", "increase"];
                 if !difference.iter().any(|part| name.contains(part)) {
                     negative(&format!("{path}/{name}"), value, wrong);
                 }

@@ -12,7 +12,7 @@ pub(crate) use super::usage::{
 
 /// Bytes from which a block of memory has pages of its own.
 #[cfg(target_env = "gnu")]
-const LARGE_BLOCK: libc::c_int = 1 << 20;
+const LARGE_BLOCK: libc::c_int = 128 << 10;
 
 pub(crate) fn share_one_heap() {
     #[cfg(target_env = "gnu")]
