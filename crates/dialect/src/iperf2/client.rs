@@ -62,7 +62,8 @@ impl ClientPlan {
             .bind
             .as_ref()
             .is_none_or(|bind| bind.group_source.is_none());
-        (marked && alone).then(|| ClientTest::begin(context, options, stop, self.probe))?
+        let probes = self.probe.then(|| self.socket.tos.unwrap_or_default());
+        (marked && alone).then(|| ClientTest::begin(context, options, stop, probes))?
     }
 }
 

@@ -10,7 +10,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime};
+use tapeline_base::{FlowTag, MonoTime, Tos};
 use tapeline_engine::{Stop, ThreadUse};
 use tapeline_report::Notice;
 use tapeline_sys::{
@@ -430,7 +430,13 @@ impl UdpService {
         match service.answer_probe(content.payload, key.source, content.arrival) {
             Probed::Other => return false,
             Probed::Ignored => {}
-            Probed::Answer(reply) => self.answer(&reply, key),
+            Probed::Answer(reply, class) => {
+                let marks = Marks {
+                    tos: Some(class).filter(|class| *class != Tos::default()),
+                    ..key.marks()
+                };
+                self.answer_marked(&reply, key.source, marks);
+            }
         }
         true
     }
@@ -447,14 +453,14 @@ impl UdpService {
     }
 
     pub(super) fn answer(&self, report: &[u8], to: FlowKey) {
+        self.answer_marked(report, to.source, to.marks());
+    }
+
+    fn answer_marked(&self, report: &[u8], to: SocketAddr, marks: Marks) {
         // One that does not leave is asked for again.
-        if self
-            .socket
-            .send_marked_to(report, to.source, to.marks())
-            .is_err()
-        {
+        if self.socket.send_marked_to(report, to, marks).is_err() {
             // What was read from a device may have gone to an address that is not ours.
-            let _ = self.socket.send_to(report, to.source);
+            let _ = self.socket.send_to(report, to);
         }
     }
 

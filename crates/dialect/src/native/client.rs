@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, WallTime};
+use tapeline_base::{FlowId, FlowTag, Tos, WallTime};
 use tapeline_engine::Stop;
 use tapeline_report::{ClockEstimate, Event, NoOtherEnd, Notice, OtherProgress};
 use tapeline_stats::ClockLine;
@@ -179,14 +179,14 @@ fn answer(bytes: &[u8]) -> Option<Mark> {
 }
 
 impl ClientTest {
-    /// Begins to listen for answers; `stop` ends the test's flows, `probes` tells whether round trips are
-    /// measured beside them. Without a thread there is none, and the
-    /// test goes on without.
+    /// Begins to listen for answers; `stop` ends the test's flows, where round trips are
+    /// measured beside them, `probes` is the flows' type of service. Without a thread there is none, and
+    /// the test goes on without.
     pub(crate) fn begin(
         context: &Arc<Context>,
         options: SocketOptions,
         stop: &Stop,
-        probes: bool,
+        probes: Option<Tos>,
     ) -> Option<Self> {
         let shared = Arc::new(Shared {
             number: super::draw(),
@@ -279,8 +279,8 @@ struct Session {
     poller: Poller,
     watched: Vec<(FlowId, Option<Watched>)>,
     link: Link,
-    /// Round trips beside the traffic are wanted.
-    wants_probes: bool,
+    /// The flows' type of service, where round trips beside the traffic are wanted.
+    probe_class: Option<Tos>,
     probes: Option<ProbeFlow>,
     clocks: ClockLine,
     /// The server, when it has welcomed this client.
@@ -301,13 +301,13 @@ impl Session {
         shared: Arc<Shared>,
         context: Arc<Context>,
         options: SocketOptions,
-        wants_probes: bool,
+        probe_class: Option<Tos>,
     ) -> Option<Self> {
         Some(Self {
             poller: Poller::new().ok()?,
             watched: Vec::new(),
             link: Link::None,
-            wants_probes,
+            probe_class,
             probes: None,
             clocks: ClockLine::new(),
             server: None,
@@ -520,8 +520,9 @@ impl Session {
             first.cloned()
         };
         let now = self.context.now();
-        let wanted = first.filter(|_| self.wants_probes);
-        let opened = wanted.and_then(|flow| ProbeFlow::open(&flow, &self.options, key, now));
+        let opened = first.zip(self.probe_class).and_then(|(flow, class)| {
+            ProbeFlow::open(&flow, &self.options, key, class, now)
+        });
         self.probes = opened.filter(|probes| {
             let registered = self.poller.register(&probes.socket, PROBES, Interest::READ);
             registered.is_ok()

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, WallTime};
+use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_sys::{ReceiveBatch, ReceiveFeatures, SocketOptions, UdpSocket, Wait};
 use tapeline_wire::native::ProbeRequest;
 
@@ -22,16 +22,20 @@ pub(super) struct ProbeFlow {
 }
 
 impl ProbeFlow {
-    /// To where `flow` goes, with the key that the server has given. Nothing when there is no socket for it.
+    /// To where `flow` goes, with the key that the server has given and the flows' type of service: probes
+    /// wait in the same queues. `options` are those of the control connection. Nothing when there is no
+    /// socket for it.
     pub(super) fn open(
         flow: &OwnFlow,
         options: &SocketOptions,
         key: NonZeroU64,
+        class: Tos,
         now: MonoTime,
     ) -> Option<Self> {
         let mut local = flow.local;
         local.set_port(0);
-        let opened = UdpSocket::connected(flow.peer, Some(local), options).ok()?;
+        let options = marked(options, class);
+        let opened = UdpSocket::connected(flow.peer, Some(local), &options).ok()?;
         // Where the system does not stamp arrivals, the time of reading stands in.
         opened.socket.request(ReceiveFeatures {
             timestamps: true,
@@ -40,7 +44,7 @@ impl ProbeFlow {
         Some(Self {
             socket: opened.socket,
             replies: ReceiveBatch::new(REPLIES, 2 * ProbeRequest::LENGTH),
-            probing: Probing::new(key, now),
+            probing: Probing::new(key, class, now),
         })
     }
 
@@ -61,5 +65,31 @@ impl ProbeFlow {
             // One that does not leave counts as unanswered.
             let _ = self.socket.send_nonblocking(&probe);
         }
+    }
+}
+
+/// Nobody slows down when a probe comes back with a congestion mark.
+fn marked(options: &SocketOptions, class: Tos) -> SocketOptions {
+    let class = Tos::from_dscp(class.dscp());
+    SocketOptions {
+        tos: Some(class).filter(|class| *class != Tos::default()),
+        ..options.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_have_the_class_of_the_flows_and_no_congestion_marks() {
+        let options = SocketOptions {
+            device: Some("eth0".to_owned()),
+            ..SocketOptions::default()
+        };
+        let probes = marked(&options, Tos(0xb9));
+        assert_eq!(probes.tos, Some(Tos(0xb8)));
+        assert_eq!(probes.device, options.device);
+        assert_eq!(marked(&options, Tos(1)), options);
     }
 }

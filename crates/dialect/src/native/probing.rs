@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, WallTime};
+use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_report::{LoadedLatency, ProbeSeries};
 use tapeline_stats::{BufferbloatGrade, ClockFit, DelayCounts, Random};
 use tapeline_wire::native::{ProbeReply, ProbeRequest};
@@ -105,6 +105,8 @@ const CLOCK_STEP: u64 = 50_000_000;
 #[derive(Debug)]
 pub(super) struct Probing {
     key: NonZeroU64,
+    /// Type of service of the flows.
+    class: Tos,
     random: Random,
     stage: Stage,
     /// When the next probe is due.
@@ -126,10 +128,11 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// The server has given this key.
-    pub(super) fn new(key: NonZeroU64, now: MonoTime) -> Self {
+    /// The server has given this key; the flows have this type of service.
+    pub(super) fn new(key: NonZeroU64, class: Tos, now: MonoTime) -> Self {
         Self {
             key,
+            class,
             random: Random::seeded(key.get()),
             stage: Stage::Loaded,
             next: now,
@@ -244,6 +247,7 @@ impl Probing {
         ProbeRequest {
             key: self.key,
             number: self.number,
+            class: self.class,
             sent: nanos(wall),
         }
         .encode()
@@ -354,7 +358,7 @@ mod tests {
     impl Path {
         /// Plays a test; returns the client's machine and the bytes of its probes while traffic flowed.
         fn play(&self) -> (Probing, u64) {
-            let mut probing = Probing::new(KEY, at(0));
+            let mut probing = Probing::new(KEY, Tos::default(), at(0));
             let mut replies: VecDeque<(MonoTime, [u8; ProbeRequest::LENGTH])> = VecDeque::new();
             let mut spent = 0;
             let end = at(self.load * 1000);
@@ -454,7 +458,7 @@ mod tests {
 
     #[test]
     fn strange_replies_are_left_aside() {
-        let mut probing = Probing::new(KEY, at(0));
+        let mut probing = Probing::new(KEY, Tos::default(), at(0));
         let probe = probing.next(at(0), wall(at(0)), u64::MAX).expect("a probe");
         let request = ProbeRequest::parse(&probe).expect("a request");
         let reply = |request: ProbeRequest, received: u64, sent: u64| {
@@ -492,7 +496,7 @@ mod tests {
 
     #[test]
     fn a_long_test_is_kept_within_bounds() {
-        let mut probing = Probing::new(KEY, at(0));
+        let mut probing = Probing::new(KEY, Tos::default(), at(0));
         let mut now = at(0);
         for _ in 0..2 * MOST_KEPT {
             now = probing.due().expect("the next one").max(now);

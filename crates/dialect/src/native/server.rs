@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, WallTime};
+use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, NoOtherEnd, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
@@ -77,8 +77,8 @@ pub(crate) enum Probed {
     Other,
     /// A probe that is not answered.
     Ignored,
-    /// A probe, and its answer, which is as long.
-    Answer([u8; ProbeRequest::LENGTH]),
+    /// A probe, its answer, which is as long, and the type of service that this is to have.
+    Answer([u8; ProbeRequest::LENGTH], Tos),
 }
 
 /// Recognises clients and serves their control connections.
@@ -185,7 +185,7 @@ impl ControlService {
             received: nanos(arrival),
             sent: nanos(self.context.wall()),
         };
-        Probed::Answer(reply.encode())
+        Probed::Answer(reply.encode(), request.class)
     }
 
     /// Until when a client may come that this server has answered.

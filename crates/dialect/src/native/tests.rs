@@ -197,7 +197,7 @@ impl Tests {
 mod checks {
     use std::net::SocketAddr;
 
-    use tapeline_base::{FlowId, FlowTag};
+    use tapeline_base::{FlowId, FlowTag, Tos};
 
     use super::*;
 
@@ -265,6 +265,7 @@ mod checks {
         let probe = |key| ProbeRequest {
             key,
             number: 1,
+            class: Tos::default(),
             sent: 1,
         };
         let key = tests.tests[0].probe_key;

@@ -27,8 +27,16 @@ struct Traced {
 
 impl Traced {
     fn start(line: &str, without: &str) -> Self {
+        Self::of(command(&["--as", "iperf"]), line, without)
+    }
+
+    /// Under tapeline's own name.
+    fn native(line: &str) -> Self {
+        Self::of(command::<&str>(&[]), line, "")
+    }
+
+    fn of(own: Command, line: &str, without: &str) -> Self {
         let calls = tempfile::NamedTempFile::new().expect("a file");
-        let own = command(&["--as", "iperf"]);
         let mut trace = Command::new("strace");
         trace
             .args(["-f", "-qq", "-e", CALLS, "-o"])
@@ -178,4 +186,27 @@ fn optimisations_can_be_left_out() {
         let plain = seen(technique);
         assert!(!plain.contains(call), "{call} without {technique}: {plain}");
     }
+}
+
+#[test]
+fn probes_and_their_replies_have_the_class_of_the_flows() {
+    if !can_trace("probes_and_their_replies_have_the_class_of_the_flows") {
+        return;
+    }
+    let port = interop::free_port();
+    let mut server = Traced::native(&format!("-s -p {port} -P 1"));
+    server.program.line("istening on ");
+    // Enough for the row of probes behind the test, however quickly it ends.
+    let line = format!("-c 127.0.0.1 -p {port} -n 50M -S ef");
+    let (ended, client) = Traced::native(&line).end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let own = "SOL_IP, IP_TOS, [184]";
+    assert!(client.matches(own).count() >= 2, "flow and probes: {client}");
+    // The server takes one test of each kind.
+    let line = format!("-c 127.0.0.1 -p {port} -u -n 50K -b 10m --no-probe");
+    let (ended, _) = Traced::native(&line).end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let (ended, server) = server.end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    has(&server, "cmsg_type=IP_TOS, cmsg_data=[0xb8]");
 }

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU64;
 
+use tapeline_base::Tos;
+
 /// What every probe begins with.
 const NAME: [u8; 8] = *b"TPLPROBE";
 /// Kind of a request.
@@ -16,6 +18,8 @@ pub struct ProbeRequest {
     pub key: NonZeroU64,
     /// Counted up by the client.
     pub number: u32,
+    /// Type of service of the flows beside it, which the reply is to have too; without congestion bits.
+    pub class: Tos,
     /// T1: the client sent it, nanoseconds since 1970.
     pub sent: u64,
 }
@@ -51,6 +55,7 @@ impl ProbeRequest {
         let mut bytes = [0; Self::LENGTH];
         bytes[..8].copy_from_slice(&NAME);
         bytes[8] = kind;
+        bytes[9] = without_ecn(self.class).0;
         bytes[12..16].copy_from_slice(&self.number.to_be_bytes());
         bytes[16..24].copy_from_slice(&self.key.get().to_be_bytes());
         for (at, time) in [(24, self.sent), (32, received), (40, sent)] {
@@ -74,6 +79,11 @@ impl ProbeReply {
     }
 }
 
+/// Nobody slows down when a probe comes back with a congestion mark.
+fn without_ecn(class: Tos) -> Tos {
+    Tos::from_dscp(class.dscp())
+}
+
 fn read(bytes: &[u8], kind: u8) -> Option<ProbeReply> {
     let bytes: &[u8; ProbeRequest::LENGTH] = bytes.try_into().ok()?;
     if bytes[..8] != NAME || bytes[8] != kind {
@@ -88,6 +98,7 @@ fn read(bytes: &[u8], kind: u8) -> Option<ProbeReply> {
         request: ProbeRequest {
             key: NonZeroU64::new(long(16))?,
             number: number.map_or(0, u32::from_be_bytes),
+            class: without_ecn(Tos(bytes[9])),
             sent: long(24),
         },
         received: long(32),
@@ -102,12 +113,13 @@ mod tests {
     const REQUESTED: ProbeRequest = ProbeRequest {
         key: NonZeroU64::new(0x0102_0304_0506_0708).unwrap(),
         number: 9,
+        class: Tos(0xb8),
         sent: 0x1a,
     };
 
     #[test]
     fn a_request_has_the_bytes_of_the_specification() {
-        let mut bytes = b"TPLPROBE\x01\0\0\0\0\0\0\x09\x01\x02\x03\x04\x05\x06\x07\x08".to_vec();
+        let mut bytes = b"TPLPROBE\x01\xb8\0\0\0\0\0\x09\x01\x02\x03\x04\x05\x06\x07\x08".to_vec();
         bytes.extend([0, 0, 0, 0, 0, 0, 0, 0x1a]);
         bytes.extend([0; 16]);
         assert_eq!(REQUESTED.encode().as_slice(), bytes);
@@ -125,6 +137,18 @@ mod tests {
         let bytes = reply.encode();
         assert_eq!(ProbeReply::parse(&bytes), Some(reply));
         assert_eq!(ProbeRequest::parse(&bytes), None);
+    }
+
+    #[test]
+    fn a_class_has_no_congestion_bits() {
+        let marked = ProbeRequest {
+            class: Tos(0xbb),
+            ..REQUESTED
+        };
+        assert_eq!(ProbeRequest::parse(&marked.encode()), Some(REQUESTED));
+        let mut bytes = REQUESTED.encode();
+        bytes[9] |= 3;
+        assert_eq!(ProbeRequest::parse(&bytes), Some(REQUESTED));
     }
 
     #[test]
