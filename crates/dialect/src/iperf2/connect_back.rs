@@ -16,6 +16,7 @@ use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target, expected_from};
 use super::flows::{SendPart, TcpFlow, payload};
 use super::groups::TestGroups;
+use super::opening::Families;
 use super::order::{SLACK, SendOrder, patience};
 use super::server::{ListenRequest, open_tcp, open_udp};
 use super::stamps::{Settings, StampForm};
@@ -403,6 +404,7 @@ impl ClientListener {
                     context: Arc::clone(context),
                     listener,
                     admission,
+                    families: Families::Iperf2,
                     groups,
                     tally: Arc::clone(&tally),
                     waker: Arc::clone(&waker),

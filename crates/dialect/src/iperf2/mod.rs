@@ -11,6 +11,7 @@
 //! IO; the others bind them to sockets and threads.
 
 mod banner;
+mod beside;
 mod client;
 mod closing;
 mod connect_back;

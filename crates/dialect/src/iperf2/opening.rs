@@ -69,6 +69,8 @@ pub(super) enum Families {
     Iperf2,
     Iperf3,
     Both,
+    /// Nobody's: control connections of tests over UDP, at most.
+    None,
 }
 
 impl From<&ServedProtocols> for Families {
@@ -83,6 +85,8 @@ impl From<&ServedProtocols> for Families {
 
 /// Why a server of iperf3 alone closes a connection.
 const NO_IPERF3: &str = "it does not speak iperf3's protocol, and no other is served here";
+/// Why a server of datagrams closes one.
+const NO_STREAMS: &str = "this server takes datagrams only (-u)";
 
 impl Opening {
     /// For a server that asks for `key`.
@@ -126,7 +130,7 @@ impl Opening {
                 rest => Progress::Need(rest),
             };
         }
-        if self.families != Families::Iperf2
+        if matches!(self.families, Families::Iperf3 | Families::Both)
             && !self.bytes.is_empty()
             && Cookie::could_begin(&self.bytes)
         {
@@ -139,10 +143,15 @@ impl Opening {
                 }
             }
         }
-        if self.families == Families::Iperf3 {
+        let foreign = match self.families {
+            Families::Iperf2 | Families::Both => None,
+            Families::Iperf3 => Some(NO_IPERF3),
+            Families::None => Some(NO_STREAMS),
+        };
+        if let Some(why) = foreign {
             return match self.bytes.len() {
                 0 => Progress::Need(1),
-                _ => Progress::Refused(NO_IPERF3),
+                _ => Progress::Refused(why),
             };
         }
         let Some(first) = self.bytes.first_chunk::<4>() else {
@@ -357,6 +366,29 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_datagrams_takes_control_connections_alone() {
+        let of_datagrams = |controlled| {
+            let opening = Opening::default().of(Families::None);
+            opening.controlled(controlled)
+        };
+        let (progress, read) = feed_to(of_datagrams(true), &PREAMBLE);
+        let control = Progress::Ready(Request::Control);
+        assert_eq!((progress, read), (control, PREAMBLE.len()));
+        let (progress, _) = feed_to(of_datagrams(false), &PREAMBLE);
+        assert_eq!(progress, Progress::Refused(NO_STREAMS));
+        let cookie = *Cookie::from_random([7; 36]).bytes();
+        for message in [
+            &header_with(None)[..],
+            &cookie,
+            b"TAPE 0123456789",
+            &[0; 24],
+        ] {
+            let (progress, _) = feed_to(of_datagrams(true), message);
+            assert_eq!(progress, Progress::Refused(NO_STREAMS));
+        }
+    }
+
+    #[test]
     fn any_bytes_come_to_a_decision() {
         for word in 0..=255_u8 {
             for opening in [
@@ -364,6 +396,7 @@ mod tests {
                 Opening::new(key("abcd")),
                 Opening::default().of(Families::Iperf3),
                 Opening::default().of(Families::Both),
+                Opening::default().of(Families::None).controlled(true),
             ] {
                 let (progress, read) = feed_to(opening, &[word; 512]);
                 assert!(!matches!(progress, Progress::Need(_)), "{word}");

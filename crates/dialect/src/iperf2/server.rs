@@ -8,19 +8,21 @@ use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice, ServerBanner};
 use tapeline_sys::{
-    DeviceTap, MulticastGroup, Operation, ReceiveFeatures, SocketError, TcpListener, UdpSocket,
-    Waker, raise_descriptor_limit, reason,
+    DeviceTap, MulticastGroup, Operation, ReceiveFeatures, SocketError, SocketOptions, TcpListener,
+    UdpSocket, Waker, raise_descriptor_limit, reason,
 };
 
 use super::banner::{self, SocketFacts};
+use super::beside::Beside;
 use super::client::{SharedContext, add_zone, device_index, look_up};
 use super::groups::TestGroups;
+use super::opening::Families;
 use super::tcp_server::{Admission, TcpService};
 use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
-use crate::plan::{Limits, Personality, ServedProtocols, ServedTransports, ServerPlan};
+use crate::plan::{Limits, Personality, ServedTransports, ServerPlan};
 use crate::policy::Policy;
 use crate::reporter::ReporterHandle;
 
@@ -44,7 +46,7 @@ pub(super) struct ListenRequest<'a> {
 }
 
 impl ListenRequest<'_> {
-    fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> SocketAddr {
         let any = if self.ipv6 {
             IpAddr::V6(Ipv6Addr::UNSPECIFIED)
         } else {
@@ -72,7 +74,7 @@ impl ListenRequest<'_> {
         }))
     }
 
-    fn failed(&self, transport: Transport, error: &SocketError) -> Notice {
+    pub(super) fn failed(&self, transport: Transport, error: &SocketError) -> Notice {
         let reason = match error.operation {
             Operation::Bind | Operation::Listen => error.reason(),
             _ => error.to_string(),
@@ -197,14 +199,14 @@ fn open_tap(plan: &ServerPlan, address: SocketAddr) -> Result<Option<DeviceTap>,
 
 /// A server with its sockets open.
 pub struct Server {
-    context: SharedContext,
+    pub(super) context: SharedContext,
     threads: Vec<JoinHandle<()>>,
-    tally: Arc<Tally>,
+    pub(super) tally: Arc<Tally>,
     wakers: Vec<Arc<Waker>>,
     ports: Vec<(Transport, u16)>,
     iperf3: Option<Arc<Iperf3Service>>,
-    control: Option<Arc<ControlService>>,
-    policy: Arc<Policy>,
+    pub(super) control: Option<Arc<ControlService>>,
+    pub(super) policy: Arc<Policy>,
 }
 
 impl Server {
@@ -232,10 +234,9 @@ impl Server {
             policy: Policy::new(plan.limits.clone()),
             context,
         };
-        // The client connects where its flows go: that takes a listener over TCP.
-        if plan.control && plan.transports != ServedTransports::Udp {
+        if plan.control {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
-            let probes = plan.transports == ServedTransports::Both;
+            let probes = plan.transports != ServedTransports::Tcp && plan.permit_key.is_none();
             server.control = ControlService::new(context, tally, probes).ok();
         }
         if let Some(plan) = plan.protocols.iperf3().cloned() {
@@ -346,6 +347,7 @@ impl Server {
             admission: Admission::Server {
                 only_from: plan.only_from,
             },
+            families: Families::from(&plan.protocols),
             groups: Arc::clone(groups),
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
@@ -369,23 +371,26 @@ impl Server {
         groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
     ) -> Result<(), Notice> {
-        let loaded = plan.working_load && plan.transports == ServedTransports::Udp;
         let mut tries = 0;
-        let (socket, mut banner, load) = loop {
+        let (socket, mut banner, beside) = loop {
             let (socket, mut banner) = open_udp(request, &self.context)?;
-            if !loaded {
-                break (socket, banner, None);
-            }
-            match self.open_load(plan, groups, request, &mut banner) {
-                Ok(load) => break (socket, banner, Some(load)),
-                // A port of the system's choice is free for UDP, not always for TCP.
-                Err(_) if request.port == 0 && tries < MAX_PORT_TRIES => tries += 1,
+            // A port of the system's choice is free for UDP, not always for TCP.
+            let last = request.port != 0 || tries >= MAX_PORT_TRIES;
+            match self.open_beside(plan, groups, request, &mut banner) {
+                Ok(beside) => break (socket, banner, beside),
+                Err(_) if !last => tries += 1,
+                Err(_) if !plan.working_load => break (socket, banner, Beside::Nothing),
                 Err(notice) => return Err(notice),
             }
         };
         let local = socket.local_addr().unwrap_or(request.address());
         let tap = open_tap(plan, local)?;
         self.announce(plan, &mut banner, Transport::Udp);
+        // The client connects where its flows go: that takes a listener over TCP.
+        let control = match beside {
+            Beside::Nothing => None,
+            Beside::Tests | Beside::Listener(..) => self.control.clone(),
+        };
         let service = UdpService {
             socket: Arc::new(socket),
             plan: Arc::clone(plan),
@@ -397,7 +402,7 @@ impl Server {
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
-            control: self.control.clone(),
+            control,
             policy: Arc::clone(&self.policy),
             close: Stop::new(),
             until: plan.time.map(|time| self.context.now() + time),
@@ -406,63 +411,11 @@ impl Server {
         };
         self.spawn(move || {
             service.run();
-            if let Some((close, waker)) = load {
+            if let Beside::Listener(close, waker) = beside {
                 close.raise();
                 waker.wake();
             }
         })
-    }
-
-    /// Serves working loads over TCP on the port of a UDP socket; returns what ends that.
-    fn open_load(
-        &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
-        request: &ListenRequest<'_>,
-        banner: &mut ServerBanner,
-    ) -> Result<(Stop, Arc<Waker>), Notice> {
-        // A load is no test: it neither waits for its turn, nor does a test wait for it, nor is
-        // it counted.
-        let tally = if plan.single_client {
-            Tally::new()
-        } else {
-            Arc::clone(&self.tally)
-        };
-        let plan = Arc::new(ServerPlan {
-            single_client: false,
-            connections: None,
-            length: None,
-            pace: None,
-            protocols: ServedProtocols::Iperf2,
-            ..ServerPlan::clone(plan)
-        });
-        let request = ListenRequest {
-            plan: &plan,
-            port: banner.ports.0,
-            ..*request
-        };
-        let (listener, _) = open_tcp(&request, &self.context)?;
-        banner.working_load = Some(banner.ports.0);
-        let (close, waker) = (Stop::new(), self.waker()?);
-        let service = TcpService {
-            listener,
-            admission: Admission::Server {
-                only_from: plan.only_from,
-            },
-            plan,
-            context: Arc::clone(&self.context),
-            groups: Arc::clone(groups),
-            tally,
-            waker: Arc::clone(&waker),
-            iperf3: None,
-            control: None,
-            policy: Arc::clone(&self.policy),
-            close: close.clone(),
-            until: None,
-            most: None,
-        };
-        self.spawn(move || service.run())?;
-        Ok((close, waker))
     }
 
     /// One banner for a whole port range.
@@ -480,14 +433,14 @@ impl Server {
         }
     }
 
-    fn waker(&mut self) -> Result<Arc<Waker>, Notice> {
+    pub(super) fn waker(&mut self) -> Result<Arc<Waker>, Notice> {
         let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
         self.tally.watch(Arc::clone(&waker));
         self.wakers.push(Arc::clone(&waker));
         Ok(waker)
     }
 
-    fn spawn(&mut self, body: impl FnOnce() + Send + 'static) -> Result<(), Notice> {
+    pub(super) fn spawn(&mut self, body: impl FnOnce() + Send + 'static) -> Result<(), Notice> {
         let thread = std::thread::Builder::new()
             .name("server".into())
             .spawn(body)
@@ -568,5 +521,5 @@ impl ServerStopper {
 /// Whether an IPv6 socket can be had here.
 fn has_ipv6() -> bool {
     let any = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
-    UdpSocket::bind(any, &tapeline_sys::SocketOptions::default()).is_ok()
+    UdpSocket::bind(any, &SocketOptions::default()).is_ok()
 }

@@ -102,6 +102,8 @@ pub(super) struct TcpService {
     pub(super) context: SharedContext,
     pub(super) listener: TcpListener,
     pub(super) admission: Admission,
+    /// Whose tests begin here.
+    pub(super) families: Families,
     pub(super) groups: Arc<TestGroups>,
     /// Running flows; woken when one ends.
     pub(super) tally: Arc<Tally>,
@@ -379,9 +381,7 @@ impl TcpService {
             conn,
             peer,
             accepted,
-            opening: opening
-                .of(Families::from(&self.plan.protocols))
-                .controlled(self.control.is_some()),
+            opening: opening.of(self.families).controlled(self.control.is_some()),
         };
         match self.read_caught(&mut one) {
             Heard::Part => {}

@@ -520,9 +520,9 @@ impl Session {
             first.cloned()
         };
         let now = self.context.now();
-        let opened = first.zip(self.probe_class).and_then(|(flow, class)| {
-            ProbeFlow::open(&flow, &self.options, key, class, now)
-        });
+        let opened = first
+            .zip(self.probe_class)
+            .and_then(|(flow, class)| ProbeFlow::open(&flow, &self.options, key, class, now));
         self.probes = opened.filter(|probes| {
             let registered = self.poller.register(&probes.socket, PROBES, Interest::READ);
             registered.is_ok()

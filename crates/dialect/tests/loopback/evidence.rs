@@ -2,11 +2,11 @@
 
 use tapeline_base::{FlowTag, Transport};
 use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, ServedTransports, ServerPlan};
-use tapeline_report::{Event, Judgement, OtherEnd, Subject};
+use tapeline_report::{Event, Judgement, NoOtherEnd, Notice, OtherEnd, Subject};
 
 use crate::harness::{
-    TestClient, TestServer, V4, arrangements, client_plan, directions, server_plan, succeed, time,
-    totals,
+    TestClient, TestServer, V4, arrangements, client_plan, directions, free_port, notices,
+    server_plan, succeed, time, totals,
 };
 
 fn both_transports() -> ServerPlan {
@@ -14,6 +14,13 @@ fn both_transports() -> ServerPlan {
         transports: ServedTransports::Both,
         control: true,
         ..server_plan(V4, Transport::Tcp)
+    }
+}
+
+fn datagrams_alone() -> ServerPlan {
+    ServerPlan {
+        control: true,
+        ..server_plan(V4, Transport::Udp)
     }
 }
 
@@ -135,8 +142,57 @@ fn why_a_client_ends_its_test_is_told_by_the_server() {
     client.interruption.interrupt();
     client.wait();
     server.events.wait("an end", is_idle);
-    let said = crate::harness::notices(&server.stop());
+    let said = notices(&server.stop());
     let why = "the client ended the test: the client was interrupted";
     let told = |notice: &tapeline_report::Notice| format!("{notice:?}").contains(why);
     assert!(said.iter().any(told), "{said:?}");
+}
+
+#[test]
+fn a_server_of_datagrams_alone_takes_control_connections() {
+    let server = TestServer::start(datagrams_alone());
+    let arrangements = [
+        Arrangement::Forward,
+        Arrangement::Reverse,
+        Arrangement::FullDuplex,
+    ];
+    for arrangement in arrangements {
+        let events = succeed(client(&server, Transport::Udp, arrangement));
+        assert_eq!(other_ends(&events).len(), 1, "{arrangement:?}: {events:?}");
+    }
+    server.events.wait("an end", is_idle);
+    assert_eq!(other_ends(&server.stop()).len(), arrangements.len());
+}
+
+#[test]
+fn a_server_of_datagrams_alone_takes_nothing_else_over_tcp() {
+    let server = TestServer::start(datagrams_alone());
+    let (_, events) =
+        TestClient::start(client(&server, Transport::Tcp, Arrangement::Forward)).wait();
+    assert_eq!(other_ends(&events).len(), 0);
+    let refused = |events: &[Event]| {
+        let refusal = |notice: &Notice| matches!(notice, Notice::PeerRefused { reason, .. } if reason.contains("datagrams only"));
+        notices(events).iter().any(refusal)
+    };
+    server.events.wait("a refusal", refused);
+    let events = succeed(client(&server, Transport::Udp, Arrangement::Forward));
+    assert_eq!(other_ends(&events).len(), 1);
+    assert!(totals(&server.stop()).len() == 1);
+}
+
+#[test]
+fn a_server_of_datagrams_whose_port_is_taken_for_streams_says_nothing_of_itself() {
+    let port = free_port();
+    let other = std::net::TcpListener::bind((V4, port)).expect("the port");
+    let server = TestServer::start(ServerPlan {
+        ports: (port, port),
+        ..datagrams_alone()
+    });
+    let (code, events) =
+        TestClient::start(client(&server, Transport::Udp, Arrangement::Forward)).wait();
+    assert_eq!(code, tapeline_base::ExitCode::Success);
+    let unknown = |event: &Event| matches!(event, Event::NoOtherEnd(NoOtherEnd::NotRecognised));
+    assert!(events.iter().any(unknown), "{events:?}");
+    drop(other);
+    server.stop();
 }
