@@ -19,10 +19,11 @@ use super::reading::{Reading, Surroundings};
 use super::server_control::{ServerControl, ServerStep};
 use super::tests::{Claim, TestName, Tests};
 use crate::context::{Context, Part, Tally};
+use crate::policy::displaced;
 
 const WAKER: u64 = u64::MAX;
 const INTERRUPTION: u64 = u64::MAX - 1;
-/// Connections that have not said Hello; the oldest makes room for further ones.
+/// Connections that have not said Hello. The address that has most of them makes room for further ones.
 const MOST_UNKNOWN: usize = 64;
 /// How often running counters are told.
 const PROGRESS: Duration = Duration::from_millis(500);
@@ -197,7 +198,9 @@ impl ControlService {
     pub(crate) fn take(self: &Arc<Self>, conn: TcpConn, peer: SocketAddr) {
         let mut state = self.lock();
         if state.arrived.len() >= MOST_UNKNOWN {
-            state.arrived.remove(0);
+            let taken = state.arrived.iter().enumerate();
+            let oldest = displaced(taken.map(|(place, one)| (place, one.peer.ip().into())));
+            state.arrived.remove(oldest.unwrap_or(0));
         }
         state.arrived.push(Arrived {
             conn,
@@ -323,10 +326,11 @@ impl<'a> Thread<'a> {
         let strangers = self
             .connections
             .iter()
-            .filter(|(_, one)| one.control.is_unknown());
-        let strangers: Vec<u64> = strangers.map(|(token, _)| *token).collect();
-        if strangers.len() >= MOST_UNKNOWN {
-            self.remove(strangers[0]);
+            .filter(|(_, one)| one.control.is_unknown())
+            .map(|(token, one)| (*token, one.peer.ip().into()));
+        if strangers.clone().count() >= MOST_UNKNOWN {
+            let oldest = displaced(strangers);
+            oldest.into_iter().for_each(|token| self.remove(token));
         }
         let now = self.service.context.now();
         let _ = arrived.conn.set_nodelay(true);

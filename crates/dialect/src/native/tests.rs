@@ -10,9 +10,11 @@ use tapeline_engine::Stop;
 use tapeline_wire::native::ProbeRequest;
 
 use super::own_flow::OwnFlow;
+use crate::policy::{Source, counted};
 use crate::reporter::Following;
 
-/// Tests at a time; further ones run without a control connection.
+/// Tests at a time; further ones run without a control connection. Of those that nobody has claimed the
+/// address that has most gives one up for others.
 const MOST_TESTS: usize = 256;
 /// Flows of a test that have a token; the others are counted all the same.
 const MOST_TOKENS: usize = 64;
@@ -77,7 +79,7 @@ impl Tests {
         self.forget(now);
         if !self.knows(name) {
             if self.tests.len() >= MOST_TESTS {
-                return None;
+                self.make_room(name.client.into())?;
             }
             let (following, stop) = begin();
             self.tests.push(KnownTest {
@@ -99,6 +101,22 @@ impl Tests {
         };
         let stop = self.add(name, flow)?;
         Some((token, stop))
+    }
+
+    /// Forgets a test that nobody has claimed, of the source that has most tests; nothing where that is
+    /// the newcomer's.
+    fn make_room(&mut self, newcomer: Source) -> Option<()> {
+        let source = |test: &KnownTest| Source::from(test.name.client);
+        let counts = counted(self.tests.iter().map(source));
+        let own = counts.get(&newcomer).copied().unwrap_or(0);
+        let (most, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        if own + 1 >= count {
+            return None;
+        }
+        let given_up = |test: &KnownTest| !test.claimed && source(test) == most;
+        let place = self.tests.iter().position(given_up)?;
+        self.tests.remove(place);
+        Some(())
     }
 
     /// Adds a flow to a test that is known; returns what ends it.
@@ -301,5 +319,24 @@ mod checks {
             assert!(join(&mut tests, client(1), NUMBER, now).is_some());
         }
         assert_eq!(tests.tests[6].flows.len(), MOST_TOKENS);
+    }
+
+    #[test]
+    fn a_crowd_of_one_address_leaves_places_to_others() {
+        let mut tests = Tests::default();
+        let now = MonoTime::ZERO;
+        let numbers = || (1..=MOST_TESTS as u32).filter_map(NonZeroU32::new);
+        let tokens: Vec<_> = numbers()
+            .filter_map(|number| join(&mut tests, client(1), number, now))
+            .collect();
+        assert_eq!(tokens.len(), MOST_TESTS);
+        // One that runs with its control connection is left alone.
+        let own = name(client(1), NonZeroU32::MIN);
+        let claim = tests.claim(own, tokens[0], now).expect("the test");
+        let given = numbers().filter(|number| join(&mut tests, client(2), *number, now).is_some());
+        assert_eq!(given.count(), MOST_TESTS / 2);
+        assert_eq!(tests.tests.len(), MOST_TESTS);
+        assert_eq!(tests.flows(&claim).len(), 1);
+        assert!(join(&mut tests, client(3), NUMBER, now).is_some());
     }
 }

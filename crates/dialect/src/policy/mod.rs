@@ -8,6 +8,7 @@
 mod allowance;
 mod attempts;
 mod seats;
+mod sharing;
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -19,6 +20,7 @@ pub(crate) use allowance::Allowance;
 use attempts::Attempts;
 use seats::Seats;
 pub(crate) use seats::{Refusal, Seat};
+pub(crate) use sharing::{counted, displaced};
 
 use crate::plan::Limits;
 
