@@ -7,8 +7,11 @@ use tapeline_engine::{
     DelayCell, DelayCounters, DelayPublisher, HistogramCell, HistogramRecorder, Intervals,
     SendCell, SendCounters, SendPublisher,
 };
-use tapeline_report::{Endpoints, HistogramKind, Measure, Phase, Row, Subject};
-use tapeline_stats::HistogramShape;
+use tapeline_report::{
+    Endpoints, HistogramKind, Measure, NativeText, Output, Phase, Renderer, Row, Style, Subject,
+    Terminal,
+};
+use tapeline_stats::{Finding, HistogramShape, LimitedBy};
 
 use super::super::{CounterCell, FlowExtras, FlowHistogram, GroupKind};
 use super::*;
@@ -536,4 +539,40 @@ fn write_times_and_histograms_belong_to_their_rows() {
         told,
         [(2, 2, 0.25, 0.75), (1, 1, 0.5, 0.5), (3, 3, 0.25, 0.75)]
     );
+}
+
+#[test]
+fn a_reporter_that_was_held_up_is_told_where_nothing_else_limits() {
+    let punctual = [1_010, 2_010, 3_210];
+    let held_up = [3_210];
+    for (looks, late) in [(&punctual[..], None), (&held_up[..], Some(2))] {
+        let mut bench = Bench::new(0.25);
+        let mut flow = bench.start(1, false, 0, &[]);
+        let mut looks = looks.iter().copied().peekable();
+        for sent in [500, 1_500, 2_500, 3_200] {
+            while let Some(look) = looks.next_if(|look| *look < sent) {
+                bench.pass(look);
+            }
+            flow.send(sent, 10);
+        }
+        looks.for_each(|look| bench.pass(look));
+        bench.end(&flow, 3_600);
+        let events = bench.events();
+        let judged = events.iter().find_map(|event| match event {
+            Event::Judgement(judgement) => Some(&judgement.verdict),
+            _ => None,
+        });
+        let verdict = judged.expect("a verdict");
+        assert_eq!(verdict.limited_by, late.map(|_| LimitedBy::Reporter));
+        let told = |finding: &Finding| *finding == Finding::LateReports(late.unwrap_or(0));
+        assert_eq!(verdict.findings.iter().any(told), late.is_some());
+        let mut text = NativeText::new(Style::default(), Terminal::default());
+        let mut out = Output::default();
+        for event in &events {
+            text.render(event, &mut out);
+        }
+        text.finish(&mut out);
+        let words = "2 intervals told late";
+        assert_eq!(out.stdout.contains(words), late.is_some(), "{}", out.stdout);
+    }
 }
