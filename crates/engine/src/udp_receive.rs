@@ -233,7 +233,7 @@ impl DatagramReceiver {
         let transit = first.arrival.nanos_since(first.sent);
         self.transit.observe_many(transit, rest.count);
         if let Some(delays) = &mut self.delays {
-            delays.record(transit, rest.count);
+            delays.record(transit, rest.count, first.arrival);
         }
         self.jitter.observe_equal(rest.count);
     }
@@ -261,7 +261,7 @@ impl DatagramReceiver {
         self.transit.observe(transit);
         self.publisher.extreme(transit as f64 * 1e-9);
         if let Some(delays) = &mut self.delays {
-            delays.record(transit, 1);
+            delays.record(transit, 1, datagram.arrival);
         }
         if let Some(histogram) = &mut self.histograms.transit {
             histogram.record(transit, now, datagram.arrival);

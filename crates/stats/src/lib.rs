@@ -21,6 +21,7 @@ mod clock_line;
 mod clock_offset;
 mod confidence;
 mod delay_counts;
+mod delay_course;
 mod delay_histogram;
 mod delay_variation;
 mod derived;
@@ -44,6 +45,7 @@ pub use confidence::{
     Change, Comparison, Confidence, ConfidenceInterval, compare_means, student_t, trimmed_mean,
 };
 pub use delay_counts::{DelayCounts, DifferenceBuckets};
+pub use delay_course::{DelayCourse, DelaySlice};
 pub use delay_histogram::{Bucket, DelayHistogram, PUBLISHED_PERCENTILES, bucket_index};
 pub use delay_variation::DelayVariation;
 pub use derived::{

@@ -19,8 +19,9 @@ use tapeline_wire::native::{Mark, Program, Progress, Results, VERSIONS};
 
 use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
+use super::one_way;
 use super::own_flow::OwnFlow;
-use super::own_results;
+use super::own_results::{self, Detail};
 use super::probe_flow::ProbeFlow;
 use super::reading::Reading;
 use crate::context::Context;
@@ -460,7 +461,8 @@ impl Session {
                 self.context.reporter.flush();
                 let flows = self.shared.lock().flows.clone();
                 let around = Reading::now(&self.context).since(&self.before);
-                let own = own_results::results(&flows, &self.shared.following, &around);
+                let following = &self.shared.following;
+                let own = own_results::results(&flows, following, &around, Detail::ForServer);
                 control.finish(end == TrafficEnd::Interrupted, &own, now);
             }
         }
@@ -650,8 +652,8 @@ impl Session {
         };
         let program = self.server.clone().map(far_side::shown);
         let other = far_side::other_end(results, &flows, program);
-        let delays = clock.map_or_else(Vec::new, |clock| {
-            far_side::one_way_delays(&other, &self.shared.following.totals(), clock)
+        let delays = fit.zip(clock).map_or_else(Vec::new, |(fit, clock)| {
+            one_way::delays(&other, &self.shared.following.totals(), &fit, clock)
         });
         reporter.event(Event::OtherEnd(Box::new(other)));
         for delay in delays {

@@ -1,16 +1,16 @@
-//! The other end's results in terms of this end's flows, and delays by both ends' clocks.
+//! The other end's results in terms of this end's flows, and how its clock differs.
 
 use std::time::Duration;
 
 use tapeline_base::WallTime;
 use tapeline_report::{
-    ClockEstimate, CpuUse, DelayClock, Endpoints, FlowEvidence, HostDrops, LossPattern, Measure,
-    OneWayDelay, OtherEnd, OtherFlow, OtherLimits, OtherProgram, OtherWarning, Outage, Phase, Row,
-    Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    ClockEstimate, CpuUse, Endpoints, FlowEvidence, HostDrops, LossPattern, Measure, OtherEnd,
+    OtherFlow, OtherLimits, OtherProgram, OtherWarning, Outage, Phase, Row, Span, Subject,
+    TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
-    ClockFit, DelayCounts, HostEvidence, Moments, RateTarget, ReceiverEvidence, SenderEvidence,
-    StreamTimes,
+    ClockFit, DelayCourse, DelaySlice, HostEvidence, Moments, RateTarget, ReceiverEvidence,
+    SenderEvidence, StreamTimes,
 };
 use tapeline_wire::native::{FlowResult, LimitsResult, Program, Results, TransitResult, Way};
 
@@ -211,12 +211,21 @@ fn pattern(flow: &FlowResult) -> Option<LossPattern> {
 }
 
 /// The delays one by one, as the other end stamped them.
-fn delays(transit: &TransitResult) -> DelayCounts {
-    let delays = transit.delays.iter().map(|(beyond, count)| {
-        let delay = transit.min_ns.saturating_add_unsigned(*beyond);
-        (delay, *count)
+fn delays(transit: &TransitResult) -> DelayCourse {
+    let slices = transit.slices.iter().map(|slice| {
+        let delays = slice.delays.iter().map(|(beyond, count)| {
+            let delay = slice.min_ns.saturating_add_unsigned(*beyond);
+            (delay, *count)
+        });
+        DelaySlice {
+            first: WallTime::from_nanos(slice.first_ns),
+            last: WallTime::from_nanos(slice.last_ns),
+            least: slice.min_ns,
+            largest: slice.max_ns,
+            counts: delays.collect(),
+        }
     });
-    delays.collect()
+    slices.collect()
 }
 
 /// The estimate over a test that lasted from `start` to `end`.
@@ -231,49 +240,4 @@ pub(super) fn estimate(fit: &ClockFit, start: WallTime, end: WallTime) -> ClockE
         round_trip: fit.round_trip,
         exchanges: fit.exchanges,
     }
-}
-
-/// One-way delays of the flows of datagrams, by the receiver's totals: those of the other end, and this
-/// end's own.
-pub(super) fn one_way_delays(
-    other: &OtherEnd,
-    own: &[Row],
-    clock: ClockEstimate,
-) -> Vec<OneWayDelay> {
-    let there = other
-        .flows
-        .iter()
-        .filter_map(|flow| delay(&flow.total, -1.0, clock));
-    // What this end received carries the other end's stamps.
-    let back = own.iter().filter_map(|row| delay(row, 1.0, clock));
-    there.chain(back).collect()
-}
-
-/// `sign` is that of the clocks' difference in the correction.
-fn delay(row: &Row, sign: f64, clock: ClockEstimate) -> Option<OneWayDelay> {
-    let (Subject::Flow(tag), Measure::UdpReceive(receive)) = (row.subject, &row.measure) else {
-        return None;
-    };
-    let transit = &receive.transit;
-    // Who says that the clocks agree gets delays as measured.
-    if transit.is_empty() || row.trip_times {
-        return None;
-    }
-    let correction = sign * clock.offset;
-    let corrected = |seconds: f64| seconds + correction;
-    let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
-    let counts = receive.delays.as_ref().map(|delays| {
-        let shifted = delays.shifted(nanos(correction));
-        shifted.within(nanos(corrected(transit.min)), nanos(corrected(transit.max)))
-    });
-    Some(OneWayDelay {
-        tag,
-        samples: transit.count,
-        min: corrected(transit.min),
-        mean: corrected(transit.mean),
-        max: corrected(transit.max),
-        deviation: transit.stdev(),
-        counts: counts.unwrap_or_default(),
-        clock: DelayClock::Estimated(clock),
-    })
 }

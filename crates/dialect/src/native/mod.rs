@@ -9,8 +9,8 @@
 //!         ClockLine, far_side                          own_results ◄─ Following (reporter)
 //! ```
 //!
-//! `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results`, `far_side` and `probing`
-//! do no IO; `client`, `answer_first`, `probe_flow` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
+//! `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results`, `far_side`, `one_way` and
+//! `probing` do no IO; `client`, `answer_first`, `probe_flow` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
 //! name it, `reading` what a process and its host came to.
 
 mod answer_first;
@@ -21,6 +21,7 @@ mod clock_requests;
 pub(crate) mod control_checks;
 mod far_side;
 mod inbox;
+mod one_way;
 mod own_flow;
 mod own_results;
 mod probe_flow;

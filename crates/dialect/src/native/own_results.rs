@@ -4,20 +4,41 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tapeline_report::{FlowEvidence, Measure, Row, Subject};
-use tapeline_stats::{DelayCounts, HostEvidence, Moments};
+use tapeline_stats::{DelayCourse, DelaySlice, HostEvidence, Moments};
 use tapeline_wire::native::{
-    FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult, Way,
+    FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, SliceResult, TcpResult,
+    TransitResult, Way,
 };
 
 use super::own_flow::OwnFlow;
 use super::reading::Surroundings;
 use crate::reporter::Following;
 
-/// Delays that are told apart in all flows of a test: what a client reads in an instant.
-const MOST_OF_ALL: usize = 8192;
+/// Delays that are told apart in all flows of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// None: a server does not know how the clocks differ.
+    ForServer,
+    /// As many as a client reads in an instant.
+    ForClient,
+}
+
+impl Detail {
+    fn delays(self) -> usize {
+        match self {
+            Self::ForServer => 0,
+            Self::ForClient => MOST_DELAYS,
+        }
+    }
+}
 
 /// The results of a test with these flows, which were followed.
-pub(super) fn results(flows: &[OwnFlow], following: &Following, around: &Surroundings) -> Results {
+pub(super) fn results(
+    flows: &[OwnFlow],
+    following: &Following,
+    around: &Surroundings,
+    detail: Detail,
+) -> Results {
     let totals = following.totals().into_iter();
     let totals: Vec<_> = totals
         .map(|total| {
@@ -28,7 +49,7 @@ pub(super) fn results(flows: &[OwnFlow], following: &Following, around: &Surroun
             (total, evidence)
         })
         .collect();
-    of_totals(flows, &totals, around)
+    of_totals(flows, &totals, around, detail)
 }
 
 /// The results of a test with these flows and totals.
@@ -36,9 +57,10 @@ pub(super) fn of_totals(
     flows: &[OwnFlow],
     totals: &[(Row, Option<FlowEvidence>)],
     around: &Surroundings,
+    detail: Detail,
 ) -> Results {
     let seconds = around.time.as_secs_f64();
-    let most = (MOST_OF_ALL / totals.len().max(1)).min(MOST_DELAYS);
+    let most = detail.delays() / totals.len().max(1);
     let percent = |time: Duration| (seconds > 0.0).then(|| time.as_secs_f64() / seconds * 100.0);
     Results {
         seconds: Some(seconds),
@@ -172,19 +194,33 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
     }
 }
 
-fn transit(seconds: &Moments, delays: Option<&DelayCounts>, most: usize) -> Option<TransitResult> {
+fn transit(seconds: &Moments, delays: Option<&DelayCourse>, most: usize) -> Option<TransitResult> {
     let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
-    let (least, largest) = (nanos(seconds.min), nanos(seconds.max));
-    let delays = delays.map(|delays| delays.within(least, largest).coarsened(most));
+    let delays = delays.filter(|_| most > 0);
+    let slices = delays.map(|delays| delays.coarsened(most));
+    let slices = slices.iter().flat_map(DelayCourse::slices);
     (!seconds.is_empty()).then(|| TransitResult {
         samples: seconds.count,
         min_ns: nanos(seconds.min),
         mean_ns: nanos(seconds.mean),
         max_ns: nanos(seconds.max),
         deviation_ns: nanos(seconds.stdev()).unsigned_abs(),
-        delays: delays.map_or_else(Vec::new, |delays| {
-            let beyond = |(delay, count): &(i64, u64)| (delay.abs_diff(least), *count);
-            delays.points().iter().map(beyond).collect()
-        }),
+        slices: slices.map(slice).collect(),
     })
+}
+
+fn slice(slice: &DelaySlice) -> SliceResult {
+    let (least, largest) = (slice.least.min(slice.largest), slice.largest);
+    let beyond = |(delay, count): &(i64, u64)| {
+        // The middle of a bucket can lie beyond what was measured.
+        let delay = (*delay).clamp(least, largest);
+        (delay.abs_diff(least), *count)
+    };
+    SliceResult {
+        first_ns: slice.first.as_nanos(),
+        last_ns: slice.last.as_nanos(),
+        min_ns: least,
+        max_ns: largest,
+        delays: slice.counts.points().iter().map(beyond).collect(),
+    }
 }

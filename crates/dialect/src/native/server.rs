@@ -14,7 +14,7 @@ use tapeline_wire::native::{Hello, Mark, ProbeReply, ProbeRequest, Program, Prog
 use super::clock_requests::nanos;
 use super::far_side;
 use super::own_flow::OwnFlow;
-use super::own_results;
+use super::own_results::{self, Detail};
 use super::reading::{Reading, Surroundings};
 use super::server_control::{ServerControl, ServerStep};
 use super::tests::{Claim, TestName, Tests};
@@ -582,7 +582,7 @@ impl ControlService {
         drop(state);
         let reading = Reading::now(&self.context);
         let around = before.map_or_else(Surroundings::default, |before| reading.since(&before));
-        own_results::results(&flows, &claim.following, &around).to_json()
+        own_results::results(&flows, &claim.following, &around, Detail::ForClient).to_json()
     }
 
     fn close(&self, mut one: Connection) {

@@ -1,18 +1,24 @@
 //! Both ends of a control connection over a simulated network, in virtual time.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, MonoTime, WallTime};
-use tapeline_report::{OneWayDelay, Phase, Row, Span, Subject, UdpReceive};
+use tapeline_engine::{DelayRecorder, RecordedDelays};
+use tapeline_report::{
+    DelayClock, Measure, OneWayDelay, OtherEnd, OtherFlow, OtherLimits, Phase, Row, Span, Subject,
+    UdpReceive,
+};
 use tapeline_sim::{Cut, Random, Side, StreamLink, StreamProfile, StreamRead};
-use tapeline_stats::{ClockLine, DelayCounts, Moments};
+use tapeline_stats::{ClockExchange, ClockLine, DelayCounts, DelayCourse, Moments};
 use tapeline_wire::native::{PREAMBLE, Program, Progress, Results};
 
 use super::client_control::{ClientControl, ClientStep};
 use super::far_side;
+use super::one_way;
 use super::own_flow::OwnFlow;
-use super::own_results::of_totals;
+use super::own_results::{Detail, of_totals};
 use super::reading::Surroundings;
 use super::server_control::{ServerControl, ServerStep};
 
@@ -372,60 +378,86 @@ struct Truth {
     delays: DelayCounts,
 }
 
-/// A flow of datagrams over the same path, whose one-way delay is told by both ends' clocks; and its true
-/// delays.
-fn measure(seed: u64) -> (OneWayDelay, Truth) {
+const SECONDS: u64 = 10;
+
+/// What a receiver counts of a flow of `SECONDS` over a path of 20 to 22 ms; and the truth.
+fn received(
+    random: &mut Random,
+    departs: impl Fn(MonoTime) -> WallTime,
+    arrives: impl Fn(MonoTime) -> WallTime,
+) -> (UdpReceive, Truth) {
+    let (mut transit, mut truth) = (Moments::EMPTY, Moments::EMPTY);
+    let recorded = Arc::new(RecordedDelays::default());
+    let mut recorder = DelayRecorder::new(Arc::clone(&recorded));
+    let mut ways = Vec::new();
+    for index in 0..SECONDS * 50 {
+        let sent = at(index * 20);
+        let way = Duration::from_nanos(20_000_000 + random.below(2_000_000));
+        truth.add(way.as_secs_f64());
+        let arrival = arrives(sent + way);
+        let stamps = arrival.nanos_since(departs(sent));
+        transit.add(stamps as f64 * 1e-9);
+        recorder.record(stamps, 1, arrival);
+        ways.push(i64::try_from(way.as_nanos()).expect("a short way"));
+    }
+    let receive = UdpReceive {
+        transit,
+        delays: Some(recorded.read()),
+        ..UdpReceive::default()
+    };
+    let truth = Truth {
+        mean: truth.mean,
+        delays: ways.into_iter().collect(),
+    };
+    (receive, truth)
+}
+
+fn total(tag: FlowTag, receive: UdpReceive) -> Row {
+    Row {
+        subject: Subject::Flow(tag),
+        phase: Phase::Total,
+        span: Span {
+            start: Duration::ZERO,
+            end: Duration::from_secs(SECONDS),
+        },
+        ended: WallTime::default(),
+        bytes: 1,
+        endpoints: None,
+        trip_times: false,
+        measure: Measure::UdpReceive(receive),
+    }
+}
+
+/// Flows of datagrams there and back over the same path, whose one-way delays are told by both ends' clocks;
+/// and their true delays.
+fn measure(seed: u64) -> [(OneWayDelay, Truth); 2] {
     let mut random = Random::new(seed ^ 0xfeed);
     let clock = OtherClock {
         offset: random.below(20_000_000_000) as i64 - 10_000_000_000,
         // Quartz clocks left alone differ by up to some 50 millionths.
         drift: (random.below(100_001) as f64 - 50_000.0) * 1e-9,
     };
-    let (delay, jitter) = (20_000_000, 2_000_000);
-    let (mut transit, mut truth) = (Moments::EMPTY, Moments::EMPTY);
-    let (mut stamped, mut ways) = (Vec::new(), Vec::new());
-    for index in 0..500 {
-        let sent = at(index * 20);
-        let way = Duration::from_nanos(delay + random.below(jitter));
-        truth.add(way.as_secs_f64());
-        let stamps = clock.wall(sent + way).nanos_since(client_wall(sent));
-        transit.add(stamps as f64 * 1e-9);
-        stamped.push(stamps);
-        ways.push(i64::try_from(way.as_nanos()).expect("a short way"));
-    }
-    let tag = FlowTag {
-        id: FlowId(4),
-        reversed: false,
-    };
-    let total = Row {
-        subject: Subject::Flow(tag),
-        phase: Phase::Total,
-        span: Span {
-            start: Duration::ZERO,
-            end: Duration::from_secs(10),
-        },
-        ended: WallTime::default(),
-        bytes: 1,
-        endpoints: None,
-        trip_times: false,
-        measure: tapeline_report::Measure::UdpReceive(UdpReceive {
-            transit,
-            delays: Some(stamped.into_iter().collect()),
-            ..UdpReceive::default()
-        }),
+    let theirs = |now| clock.wall(now);
+    let (there, truth_there) = received(&mut random, client_wall, theirs);
+    let (back, truth_back) = received(&mut random, theirs, client_wall);
+    let tag = |id, reversed| FlowTag {
+        id: FlowId(id),
+        reversed,
     };
     let address = std::net::SocketAddr::from(([10, 0, 0, 1], 5001));
     let known = OwnFlow {
         token: Some(TOKEN),
         sends: None,
-        receives: Some(tag),
+        receives: Some(tag(4, false)),
         local: address,
         peer: address,
         congestion: None,
     };
     let mut run = Run::new(seed, path(20, 2));
     run.clock = clock;
-    run.results = of_totals(&[known], &[(total, None)], &Surroundings::default());
+    let totals = [(total(tag(4, false), there), None)];
+    let around = Surroundings::default();
+    run.results = of_totals(&[known], &totals, &around, Detail::ForClient);
     let outcome = run.play();
     let told = outcome.steps.iter().find_map(|step| match step {
         ClientStep::Results(results) => Some(results),
@@ -433,10 +465,7 @@ fn measure(seed: u64) -> (OneWayDelay, Truth) {
     });
     let own = OwnFlow {
         token: Some(TOKEN),
-        sends: Some(FlowTag {
-            id: FlowId(1),
-            reversed: false,
-        }),
+        sends: Some(tag(1, false)),
         receives: None,
         local: address,
         peer: address,
@@ -444,37 +473,116 @@ fn measure(seed: u64) -> (OneWayDelay, Truth) {
     };
     let other = far_side::other_end(told.expect("results"), &[own], None);
     let fit = outcome.clocks.fit().expect("an estimate");
-    let estimate = far_side::estimate(&fit, client_wall(MonoTime::ZERO), client_wall(at(10_000)));
-    let delays = far_side::one_way_delays(&other, &[], estimate);
-    assert_eq!(delays[0].tag.id, FlowId(1));
-    let truth = Truth {
-        mean: truth.mean,
-        delays: ways.into_iter().collect(),
-    };
-    (delays[0].clone(), truth)
+    let end = client_wall(at(SECONDS * 1000));
+    let estimate = far_side::estimate(&fit, client_wall(MonoTime::ZERO), end);
+    let own = [total(tag(1, true), back)];
+    let delays = one_way::delays(&other, &own, &fit, estimate);
+    let [there, back] = <[OneWayDelay; 2]>::try_from(delays).expect("both ways");
+    assert_eq!((there.tag, back.tag), (tag(1, false), tag(1, true)));
+    [(there, truth_there), (back, truth_back)]
+}
+
+/// The mean, the extremes and the percentiles are as far from the truth as is told, or less.
+fn is_within(told: &OneWayDelay, truth: &Truth, bound: f64) -> bool {
+    let points = truth.delays.points();
+    let mut apart = vec![
+        told.mean - truth.mean,
+        told.min - points[0].0 as f64 * 1e-9,
+        told.max - points[points.len() - 1].0 as f64 * 1e-9,
+    ];
+    for percent in [50.0, 90.0, 95.0, 99.0] {
+        let [told, truth] = [&told.counts, &truth.delays]
+            .map(|delays| delays.percentile(percent).expect("500 samples"));
+        apart.push((told - truth) as f64 * 1e-9);
+    }
+    apart.into_iter().all(|apart| apart.abs() <= bound)
 }
 
 #[test]
 fn the_true_one_way_delay_lies_within_its_bound() {
     let (mut inside, mut widest) = (0, 0.0_f64);
     for seed in 0..100 {
-        let (told, truth) = measure(seed);
-        let tapeline_report::DelayClock::Estimated(clock) = told.clock else {
-            panic!("{told:?}");
-        };
-        widest = widest.max(clock.bound);
-        // What is certain is not a small number: the path decides.
-        assert!(clock.certain > 19e-3, "seed {seed}: {clock:?}");
-        let mut right = (told.mean - truth.mean).abs() <= clock.bound;
-        for percent in [50.0, 90.0, 95.0, 99.0] {
-            let [told, truth] = [&told.counts, &truth.delays]
-                .map(|delays| delays.percentile(percent).expect("500 samples"));
-            let apart = (told - truth) as f64 * 1e-9;
-            // The clocks drift apart from the middle on; up to 5 s · 50 millionths.
-            right &= apart.abs() <= clock.bound + 0.25e-3;
+        let both = measure(seed);
+        let mut right = true;
+        for (told, truth) in &both {
+            let DelayClock::Estimated(clock) = told.clock else {
+                panic!("{told:?}");
+            };
+            widest = widest.max(clock.bound);
+            // What is certain is not a small number: the path decides.
+            assert!(clock.certain > 19e-3, "seed {seed}: {clock:?}");
+            right &= is_within(told, truth, clock.bound);
         }
         inside += usize::from(right);
     }
     assert!(inside >= 95, "{inside} of 100");
     assert!(widest < 0.5e-3, "{widest}");
+}
+
+#[test]
+fn what_the_clocks_drift_apart_is_not_in_the_delays() {
+    // A delay that is always the same, and clocks that drift apart by a millisecond.
+    let drift = 100e-6;
+    let clock = OtherClock {
+        offset: 5_000_000_000,
+        drift,
+    };
+    let recorded = Arc::new(RecordedDelays::default());
+    let mut recorder = DelayRecorder::new(Arc::clone(&recorded));
+    let mut transit = Moments::EMPTY;
+    let mut clocks = ClockLine::new();
+    for index in 0..1_000 {
+        let sent = at(index * 10);
+        let there = sent + Duration::from_millis(20);
+        let back = there + Duration::from_millis(20);
+        let arrival = clock.wall(there);
+        let stamps = arrival.nanos_since(client_wall(sent));
+        transit.add(stamps as f64 * 1e-9);
+        recorder.record(stamps, 1, arrival);
+        clocks.observe(&ClockExchange {
+            client_send: client_wall(sent),
+            server_receive: arrival,
+            server_send: arrival,
+            client_receive: client_wall(back),
+        });
+    }
+    let fit = clocks.fit().expect("an estimate");
+    let end = client_wall(at(SECONDS * 1000));
+    let estimate = far_side::estimate(&fit, client_wall(MonoTime::ZERO), end);
+    let tag = FlowTag {
+        id: FlowId(1),
+        reversed: false,
+    };
+    let told = |delays: Option<DelayCourse>| {
+        let receive = UdpReceive {
+            transit,
+            delays,
+            ..UdpReceive::default()
+        };
+        let flow = OtherFlow {
+            total: total(tag, receive),
+            limits: OtherLimits::default(),
+            evidence: None,
+        };
+        let other = OtherEnd {
+            flows: vec![flow],
+            ..OtherEnd::default()
+        };
+        let mut delays = one_way::delays(&other, &[], &fit, estimate);
+        let delay = delays.pop().expect("a delay");
+        let DelayClock::Estimated(clock) = delay.clock else {
+            panic!("{delay:?}");
+        };
+        (delay.max - delay.min, delay.mean, clock.bound)
+    };
+    // Half of a slice's drift is left, and is in the bound.
+    let (spread, mean, bound) = told(Some(recorded.read()));
+    assert!(spread <= drift * 1.0 + 1e-6, "{spread}");
+    assert!((mean - 20e-3).abs() < 1e-6, "{mean}");
+    assert!(bound >= spread / 2.0 && bound < 0.2e-3, "{bound}");
+    // Without times of arrival all of it is there, and in the bound.
+    let (spread, mean, bound) = told(None);
+    assert!(spread > 0.9e-3, "{spread}");
+    assert!((mean - 20e-3).abs() < 5e-6, "{mean}");
+    assert!(bound >= spread / 2.0, "{bound}");
 }

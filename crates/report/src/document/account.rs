@@ -1,7 +1,7 @@
 //! What a test came to: the document of its tale.
 
 use tapeline_base::{FlowTag, Role, Transport};
-use tapeline_stats::Moments;
+use tapeline_stats::{DelayCourse, Moments};
 
 use super::assembler::{Occasion, PlannedLimit};
 use super::delay::{DelaySummary, LatencyUnderLoad, OneWayDelay};
@@ -520,7 +520,8 @@ impl Tale {
 fn delays(row: &Row) -> Option<OneWayDelay> {
     match &row.measure {
         Measure::UdpReceive(receive) if row.trip_times => {
-            OneWayDelay::assumed(&receive.transit, receive.delays.as_ref())
+            let counts = receive.delays.as_ref().map(DelayCourse::all);
+            OneWayDelay::assumed(&receive.transit, counts.as_ref())
         }
         Measure::TcpReceive(receive) => {
             let bursts = receive.bursts.as_ref()?;

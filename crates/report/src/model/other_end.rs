@@ -161,8 +161,7 @@ pub struct OneWayDelay {
     pub tag: FlowTag,
     /// Datagrams.
     pub samples: u64,
-    /// Smallest, seconds. It and the largest are corrected by the offset in the middle too: what the clocks
-    /// drifted apart from there is to be added to the bound.
+    /// Smallest, seconds.
     pub min: f64,
     /// Mean, seconds.
     pub mean: f64,
@@ -172,6 +171,7 @@ pub struct OneWayDelay {
     pub deviation: f64,
     /// The delays one by one, corrected like the others; empty when the receiver tells only the numbers above.
     pub counts: DelayCounts,
-    /// What they are worth.
+    /// What they are worth. Where it is estimated, its bound is that of any delay: what the clocks drift apart
+    /// is taken out slice by slice of the flow's time, and the rest is in the bound.
     pub clock: DelayClock,
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, WallTime};
-use tapeline_stats::{DelayCounts, Moments, ReadSizes};
+use tapeline_stats::{DelayCourse, Moments, ReadSizes};
 
 /// What a row speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,7 +286,7 @@ pub struct UdpReceive {
     pub transit: Moments,
     /// The same one by one, to a thousandth of their spread; totals of flows only, where something is known
     /// of the clocks.
-    pub delays: Option<DelayCounts>,
+    pub delays: Option<DelayCourse>,
     /// Read calls that delivered data, counted per datagram.
     pub reads: u64,
     /// Read calls that timed out.

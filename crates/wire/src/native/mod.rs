@@ -22,6 +22,6 @@ pub use message::{
 };
 pub use probe::{ProbeReply, ProbeRequest};
 pub use results::{
-    FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, TcpResult, TransitResult,
-    WarningResult, Way,
+    FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, SliceResult, TcpResult,
+    TransitResult, WarningResult, Way,
 };

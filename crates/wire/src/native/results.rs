@@ -7,7 +7,9 @@ const MOST_FLOWS: usize = 64;
 /// Warnings that are listed, at most.
 const MOST_WARNINGS: usize = 64;
 /// Delays that are told apart of a flow, at most.
-pub const MOST_DELAYS: usize = 4096;
+pub const MOST_DELAYS: usize = 16_384;
+/// Slices of a flow's time, at most.
+const MOST_SLICES: usize = 64;
 
 /// Results of one end of a test. What an end does not know is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -136,8 +138,26 @@ pub struct TransitResult {
     pub max_ns: i64,
     /// Standard deviation.
     pub deviation_ns: u64,
-    /// Delays one by one, each as what it is longer than the smallest, with the datagrams that took so long.
+    /// The same slice by slice, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<SliceResult>,
+}
+
+/// Datagrams that arrived in a part of a flow's time. Times are those of the receiver's clock, nanoseconds
+/// since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SliceResult {
+    /// First arrival.
+    pub first_ns: i64,
+    /// Last arrival.
+    pub last_ns: i64,
+    /// Smallest delay.
+    pub min_ns: i64,
+    /// Largest delay.
+    pub max_ns: i64,
+    /// Delays one by one, each as what it is longer than the smallest of them, with the datagrams that took
+    /// so long.
     pub delays: Vec<(u64, u64)>,
 }
 
@@ -262,8 +282,8 @@ impl Results {
                 .flows
                 .iter_mut()
                 .filter_map(|flow| flow.transit.as_mut());
-            let delays = transits.map(|transit| std::mem::take(&mut transit.delays).len());
-            if delays.sum::<usize>() == 0 && cut.flows.pop().is_none() {
+            let slices = transits.map(|transit| std::mem::take(&mut transit.slices).len());
+            if slices.sum::<usize>() == 0 && cut.flows.pop().is_none() {
                 return object;
             }
         }
@@ -284,7 +304,12 @@ impl Results {
         }
         for flow in &mut results.flows {
             if let Some(transit) = &mut flow.transit {
-                transit.delays.truncate(MOST_DELAYS);
+                transit.slices.truncate(MOST_SLICES);
+                let mut left = MOST_DELAYS;
+                for slice in &mut transit.slices {
+                    slice.delays.truncate(left);
+                    left -= slice.delays.len();
+                }
             }
             if let Some(name) = flow
                 .tcp
@@ -343,17 +368,17 @@ mod tests {
             text: "\u{1b}[2Jgone".to_owned(),
             ..WarningResult::default()
         };
+        let slice = SliceResult {
+            delays: vec![(1, 1); MOST_DELAYS / 2 + 1],
+            ..SliceResult::default()
+        };
+        let mut flows = vec![FlowResult::default(); MOST_FLOWS + 1];
+        flows[0].transit = Some(TransitResult {
+            slices: vec![slice; MOST_SLICES + 1],
+            ..TransitResult::default()
+        });
         let results = Results {
-            flows: vec![
-                FlowResult {
-                    transit: Some(TransitResult {
-                        delays: vec![(1, 1); MOST_DELAYS + 1],
-                        ..TransitResult::default()
-                    }),
-                    ..FlowResult::default()
-                };
-                100
-            ],
+            flows,
             warnings: vec![warning],
             ..Results::default()
         };
@@ -361,7 +386,13 @@ mod tests {
         let read = Results::parse(&sent).expect("results");
         assert_eq!(read.flows.len(), MOST_FLOWS);
         let transit = read.flows[0].transit.as_ref().expect("a transit");
-        assert_eq!(transit.delays.len(), MOST_DELAYS);
+        let lengths: Vec<usize> = transit
+            .slices
+            .iter()
+            .map(|slice| slice.delays.len())
+            .collect();
+        assert_eq!(lengths.len(), MOST_SLICES);
+        assert_eq!(lengths[..3], [MOST_DELAYS / 2 + 1, MOST_DELAYS / 2 - 1, 0]);
         assert_eq!(read.warnings[0].text, " [2Jgone");
     }
 }

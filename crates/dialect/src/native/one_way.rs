@@ -1,0 +1,167 @@
+//! One-way delays by both ends' clocks: what these differ by at the time of an arrival is taken out.
+
+use tapeline_base::WallTime;
+use tapeline_report::{ClockEstimate, DelayClock, Measure, OneWayDelay, OtherEnd, Row, Subject};
+use tapeline_stats::{ClockFit, DelayCounts, DelayCourse, DelaySlice};
+
+/// The delays of the flows of datagrams, by the receiver's totals: those of the other end, and this end's
+/// own. `clock` is the estimate for the whole test, of which `fit` knows more.
+pub(super) fn delays(
+    other: &OtherEnd,
+    own: &[Row],
+    fit: &ClockFit,
+    clock: ClockEstimate,
+) -> Vec<OneWayDelay> {
+    let of = |receiver| Correction {
+        receiver,
+        fit,
+        clock,
+    };
+    let (there, back) = (of(Receiver::OtherEnd), of(Receiver::ThisEnd));
+    let told = other.flows.iter().map(|flow| &flow.total);
+    let there = told.filter_map(|row| there.delay(row));
+    let back = own.iter().filter_map(|row| back.delay(row));
+    there.chain(back).collect()
+}
+
+/// Whose clock stamped the arrivals. The other one stamped the departures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Receiver {
+    OtherEnd,
+    ThisEnd,
+}
+
+/// Takes the clocks' difference out.
+#[derive(Clone, Copy, Debug)]
+struct Correction<'a> {
+    receiver: Receiver,
+    fit: &'a ClockFit,
+    clock: ClockEstimate,
+}
+
+impl Correction<'_> {
+    fn delay(&self, row: &Row) -> Option<OneWayDelay> {
+        let (Subject::Flow(tag), Measure::UdpReceive(receive)) = (row.subject, &row.measure) else {
+            return None;
+        };
+        let transit = &receive.transit;
+        // Who says that the clocks agree gets delays as measured.
+        if transit.is_empty() || row.trip_times {
+            return None;
+        }
+        let course = receive.delays.as_ref();
+        let slices = course.map_or(&[][..], DelayCourse::slices);
+        let extremes = slices.iter().map(|slice| {
+            let longer = self.of(slice);
+            [slice.least, slice.largest].map(|delay| delay.saturating_add(longer))
+        });
+        let extremes = extremes.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        let counts = course.map_or_else(DelayCounts::default, |course| {
+            course.moved(|slice| self.of(slice))
+        });
+        let (extremes, mean, deviation, bound) = match extremes {
+            Some(extremes) => (
+                extremes.map(seconds),
+                transit.mean + self.mean(slices),
+                deviation(&counts),
+                self.bound(slices),
+            ),
+            // Nothing tells when the delays were: what the clocks drifted apart is in them.
+            None => {
+                let longer = self.sign() * self.clock.offset;
+                let drift = self.clock.skew.abs() * row.span.length().as_secs_f64() / 2.0;
+                (
+                    [transit.min + longer, transit.max + longer],
+                    transit.mean + longer,
+                    transit.stdev(),
+                    self.clock.bound + drift,
+                )
+            }
+        };
+        Some(OneWayDelay {
+            tag,
+            samples: transit.count,
+            min: extremes[0],
+            mean,
+            max: extremes[1],
+            deviation,
+            counts,
+            clock: DelayClock::Estimated(ClockEstimate {
+                bound,
+                ..self.clock
+            }),
+        })
+    }
+
+    /// Arrivals by the other end's clock have its difference in them, departures its negative.
+    fn sign(&self) -> f64 {
+        match self.receiver {
+            Receiver::OtherEnd => -1.0,
+            Receiver::ThisEnd => 1.0,
+        }
+    }
+
+    /// What this end's clock showed at an arrival.
+    fn own_time(&self, arrival: WallTime) -> WallTime {
+        match self.receiver {
+            Receiver::ThisEnd => arrival,
+            Receiver::OtherEnd => {
+                let ahead = nanos(self.clock.offset);
+                WallTime::from_nanos(arrival.as_nanos().saturating_sub(ahead))
+            }
+        }
+    }
+
+    /// What is to be added to a slice's delays, nanoseconds.
+    fn of(&self, slice: &DelaySlice) -> i64 {
+        let middle = self.own_time(slice.middle());
+        nanos(self.sign() * self.fit.offset_at(middle))
+    }
+
+    /// What is added to all delays on average, seconds.
+    fn mean(&self, slices: &[DelaySlice]) -> f64 {
+        let weights = slices.iter().map(|slice| slice.counts.count() as f64);
+        let all: f64 = weights.clone().sum();
+        let parts = slices.iter().zip(weights);
+        let sum: f64 = parts
+            .map(|(slice, weight)| seconds(self.of(slice)) * weight)
+            .sum();
+        sum / all.max(1.0)
+    }
+
+    /// Largest error of any delay, seconds: that of the offset in its slice, and half of what the clocks
+    /// drift apart in that.
+    fn bound(&self, slices: &[DelaySlice]) -> f64 {
+        let bounds = slices.iter().map(|slice| {
+            let [first, last] = [slice.first, slice.last].map(|time| self.own_time(time));
+            let apart = seconds(last.nanos_since(first)).abs();
+            let drift = self.fit.skew().abs() * apart / 2.0;
+            self.fit.bound_at(first).max(self.fit.bound_at(last)) + drift
+        });
+        bounds.fold(0.0, f64::max)
+    }
+}
+
+fn nanos(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+fn seconds(nanos: i64) -> f64 {
+    nanos as f64 * 1e-9
+}
+
+/// Standard deviation, seconds.
+fn deviation(counts: &DelayCounts) -> f64 {
+    let all = counts.count();
+    let sum = |value: &dyn Fn(f64) -> f64| {
+        let points = counts.points().iter();
+        let parts = points.map(|(delay, count)| value(seconds(*delay)) * *count as f64);
+        parts.sum::<f64>()
+    };
+    if all < 2 {
+        return 0.0;
+    }
+    let mean = sum(&|delay| delay) / all as f64;
+    let squares = sum(&|delay| (delay - mean) * (delay - mean));
+    (squares / (all - 1) as f64).sqrt()
+}
