@@ -83,7 +83,15 @@ const LEVELS: [Level; 5] = [
             Run {
                 packages: &["interop"],
                 features: &[],
-                programs: &["--lib", "kit", "native", "multicast", "links", "metrics"],
+                programs: &[
+                    "--lib",
+                    "kit",
+                    "native",
+                    "documents",
+                    "multicast",
+                    "links",
+                    "metrics",
+                ],
                 only: None,
                 threads: None,
             },

@@ -21,6 +21,8 @@ use crate::context::Context;
 
 /// Datagram length where the control connection does not say its MSS, bytes.
 const DEFAULT_UDP_LENGTH: u32 = 1460;
+/// Characters of a client's version that are shown.
+const LONGEST_VERSION: usize = 32;
 
 /// Bytes of a block or datagram: as asked for, else iperf3's defaults.
 pub(super) fn block_length(parameters: &Parameters, segment: Option<u32>) -> u32 {
@@ -59,6 +61,12 @@ pub(super) fn socket_options(
         },
         ..SocketOptions::default()
     }
+}
+
+/// A version in a client's words, fit to be shown.
+pub(super) fn shown_version(said: &str) -> String {
+    let shown = said.chars().filter(char::is_ascii_graphic);
+    shown.take(LONGEST_VERSION).collect()
 }
 
 /// The start of a test as both ends tell it; role and buffers are the caller's.

@@ -15,7 +15,7 @@ use tapeline_wire::iperf3::{Direction, ErrorCode, Parameters, Protocol, Results,
 
 use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
-    socket_options, test_file, test_start,
+    shown_version, socket_options, test_file, test_start,
 };
 use super::client_control::ControlFailure;
 use super::far_side;
@@ -296,6 +296,7 @@ impl<'a> Session<'a> {
     fn decide(&mut self, parameters: Parameters) {
         self.asked = true;
         self.length = block_length(&parameters, None);
+        self.set.peer_version = parameters.client_version.as_deref().map(shown_version);
         self.parameters = parameters;
         if let Some(gate) = &self.test.service.gate {
             let now = self.context.wall().as_nanos().div_euclid(1_000_000_000);

@@ -25,6 +25,8 @@ pub(super) struct StreamSet {
     pub(super) ended: BTreeMap<i64, StreamEnd>,
     /// How they run, once they do.
     pub(super) traffic: Option<Traffic>,
+    /// The version of the other end's program, where it says so.
+    pub(super) peer_version: Option<String>,
     ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
 }
 
@@ -36,6 +38,7 @@ impl StreamSet {
             stop,
             ended: BTreeMap::new(),
             traffic: None,
+            peer_version: None,
             ends: mpsc::channel(),
         }
     }
@@ -63,6 +66,7 @@ impl StreamSet {
         Event::Connected(Connected {
             device: outgoing_device(&local),
             at: Some(context.wall()),
+            peer_version: self.peer_version.clone(),
             ..Connected::new(tag, local, peer)
         })
     }

@@ -1,7 +1,7 @@
-//! Clients of a server that are tapeline: its tests are not over before those have told what they
-//! counted, or do not come.
+//! Clients of a server that tell what they counted, tapeline and iperf3: its tests are not over before
+//! those have told it, or do not come.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
@@ -21,6 +21,8 @@ pub(super) struct AwaitedClients {
     newest: u32,
     /// Clients that are here and have not told their results.
     present: usize,
+    /// Tests of iperf3 that have begun and not ended.
+    running: BTreeSet<u32>,
     /// This process is a client itself.
     is_client: bool,
 }
@@ -46,6 +48,12 @@ impl AwaitedClients {
             Event::OtherEnd(_) | Event::NoOtherEnd(_) => {
                 self.present = self.present.saturating_sub(1);
             }
+            Event::TestStart(start) => {
+                self.running.insert(start.test);
+            }
+            Event::TestEnd(end) => {
+                self.running.remove(&end.test);
+            }
             _ => {}
         }
     }
@@ -55,7 +63,8 @@ impl AwaitedClients {
         while self.expected.front().is_some_and(|until| *until <= now) {
             self.expected.pop_front();
         }
-        !self.is_client && (self.present > 0 || !self.expected.is_empty())
+        let awaited = self.present > 0 || !self.running.is_empty() || !self.expected.is_empty();
+        !self.is_client && awaited
     }
 
     /// When nobody is expected any more who has not come.

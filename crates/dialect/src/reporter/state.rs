@@ -118,8 +118,14 @@ impl<C: Clock> State<C> {
             Command::Event(event) => {
                 let verdicts = self.jury.hear(&event);
                 self.awaited.hear(&event, self.clock.now());
-                (self.sink)(*event);
-                self.tell_all(verdicts);
+                // With its end, what is told of a test is complete.
+                if matches!(*event, Event::TestEnd(_)) {
+                    self.tell_all(verdicts);
+                    (self.sink)(*event);
+                } else {
+                    (self.sink)(*event);
+                    self.tell_all(verdicts);
+                }
                 if self.idle_held {
                     self.tell_idle();
                 }

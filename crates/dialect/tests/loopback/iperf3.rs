@@ -350,3 +350,33 @@ fn what_is_received_can_go_into_a_file_and_come_from_one() {
     assert!(std::fs::read(&target).expect("the target") == content);
     let _ = std::fs::remove_dir_all(&folder);
 }
+
+#[test]
+fn either_end_judges_a_test_before_its_end_and_is_idle_behind_it() {
+    let server = serve(Iperf3Server::default());
+    let client = succeed(plan(
+        server.address,
+        Parameters {
+            client_version: Some("3.99\u{1b}[2J".into()),
+            ..of_bytes(600_000)
+        },
+    ));
+    let idle = |event: &Event| matches!(event, Event::Idle);
+    server
+        .events
+        .wait("an end", |events| events.iter().any(idle));
+    let server = server.stop();
+    for events in [&client, &server] {
+        let place = |what: fn(&Event) -> bool| events.iter().position(what).expect("told");
+        let judged = place(|event| matches!(event, Event::Judgement(_)));
+        let end = place(|event| matches!(event, Event::TestEnd(_)));
+        let idle = place(|event| matches!(event, Event::Idle));
+        assert!(judged < end && end < idle, "{events:#?}");
+    }
+    let versions = server.iter().filter_map(|event| match event {
+        Event::Connected(line) => line.peer_version.as_deref(),
+        _ => None,
+    });
+    // What a client says of itself is fit to be shown.
+    assert_eq!(versions.collect::<Vec<_>>(), ["3.99[2J"]);
+}

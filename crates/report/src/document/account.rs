@@ -329,7 +329,7 @@ impl Tale {
                 told.receiver = Receiver::of(row, self.behind(flow, row), *counter);
                 told.one_way_delay = told.one_way_delay.or_else(|| delays(row));
             } else {
-                told.sender = Sender::of(row);
+                told.sender = Sender::told(row);
             }
         }
         told.one_way_delay = flow.delay.clone().or(told.one_way_delay);

@@ -184,6 +184,15 @@ impl Sender {
     }
 
     /// Of a sender of which nothing is known.
+    /// What the other end says of itself: nobody speaks of sends that failed.
+    pub(super) fn told(row: &Row) -> Self {
+        let mut told = Self::of(row);
+        if let Some(SenderDetails::Udp { send_errors, .. }) = &mut told.details {
+            *send_errors = None;
+        }
+        told
+    }
+
     pub(super) fn unknown(udp: bool) -> Self {
         Self {
             end: End::default(),
