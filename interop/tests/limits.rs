@@ -12,6 +12,7 @@ use interop::{
 };
 use relay::Path;
 use rustix::process::Signal;
+use tapeline_base::ExitCode;
 
 /// Time that a server may take for what follows a client's end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -153,6 +154,12 @@ fn small_buffers_on_a_long_path_are_told_apart() {
     let free = server(hosts, Transport::Tcp, "");
     let said = client_verdict(hosts, &free, "-t 2 -Z cubic -w 32K");
     assert_says(&said, "sender's socket buffer, surely");
+    // Whoever asks for it gets an exit code that says so, of a limit at a host alone.
+    for (options, code) in [("-w 32K", ExitCode::Limited), ("-b 1M", ExitCode::Success)] {
+        let options = format!("-t 2 -Z cubic {options} --fail-if-limited");
+        let client = client(hosts, &free, &options).run().expect("a client");
+        assert_eq!(client.code(), Some(i32::from(code.code())), "{client}");
+    }
     drop(free);
     let small = server(hosts, Transport::Tcp, "-w 32K");
     let said = client_verdict(hosts, &small, "-t 2 -Z cubic");
