@@ -59,12 +59,12 @@ impl Correction<'_> {
         let counts = course.map_or_else(DelayCounts::default, |course| {
             course.moved(|slice| self.of(slice))
         });
-        let (extremes, mean, deviation, bound) = match extremes {
+        let (extremes, mean, deviation, bounds) = match extremes {
             Some(extremes) => (
                 extremes.map(seconds),
                 transit.mean + self.mean(slices),
                 deviation(&counts),
-                self.bound(slices),
+                (self.bound_of_mean(slices), self.bound_of_each(slices)),
             ),
             // Nothing tells when the delays were: what the clocks drifted apart is in them.
             None => {
@@ -74,7 +74,7 @@ impl Correction<'_> {
                     [transit.min + longer, transit.max + longer],
                     transit.mean + longer,
                     transit.stdev(),
-                    self.clock.bound + drift,
+                    (self.clock.bound, self.clock.bound + drift),
                 )
             }
         };
@@ -87,9 +87,10 @@ impl Correction<'_> {
             deviation,
             counts,
             clock: DelayClock::Estimated(ClockEstimate {
-                bound,
+                bound: bounds.0,
                 ..self.clock
             }),
+            bound_single: Some(bounds.1),
         })
     }
 
@@ -129,9 +130,27 @@ impl Correction<'_> {
         sum / all.max(1.0)
     }
 
+    /// Largest error of the mean, seconds: the difference of the clocks is a line, so that its error in the
+    /// middle of all delays is the mean one.
+    fn bound_of_mean(&self, slices: &[DelaySlice]) -> f64 {
+        let start = slices
+            .first()
+            .map_or(WallTime::default(), |slice| slice.first);
+        let parts = slices.iter().map(|slice| {
+            let count = slice.counts.count() as f64;
+            [count, count * seconds(slice.middle().nanos_since(start))]
+        });
+        let [count, sum] = parts.fold([0.0; 2], |sums, part| {
+            [sums[0] + part[0], sums[1] + part[1]]
+        });
+        let middle = nanos(sum / f64::max(count, 1.0));
+        let middle = WallTime::from_nanos(start.as_nanos().saturating_add(middle));
+        self.fit.bound_at(self.own_time(middle))
+    }
+
     /// Largest error of any delay, seconds: that of the offset in its slice, and half of what the clocks
     /// drift apart in that.
-    fn bound(&self, slices: &[DelaySlice]) -> f64 {
+    fn bound_of_each(&self, slices: &[DelaySlice]) -> f64 {
         let bounds = slices.iter().map(|slice| {
             let [first, last] = [slice.first, slice.last].map(|time| self.own_time(time));
             let apart = seconds(last.nanos_since(first)).abs();

@@ -486,7 +486,6 @@ fn measure(seed: u64) -> [(OneWayDelay, Truth); 2] {
 fn is_within(told: &OneWayDelay, truth: &Truth, bound: f64) -> bool {
     let points = truth.delays.points();
     let mut apart = vec![
-        told.mean - truth.mean,
         told.min - points[0].0 as f64 * 1e-9,
         told.max - points[points.len() - 1].0 as f64 * 1e-9,
     ];
@@ -495,12 +494,14 @@ fn is_within(told: &OneWayDelay, truth: &Truth, bound: f64) -> bool {
             .map(|delays| delays.percentile(percent).expect("500 samples"));
         apart.push((told - truth) as f64 * 1e-9);
     }
-    apart.into_iter().all(|apart| apart.abs() <= bound)
+    let single = told.bound_single.expect("a bound");
+    let all = apart.into_iter().all(|apart| apart.abs() <= single);
+    (told.mean - truth.mean).abs() <= bound && all
 }
 
 #[test]
 fn the_true_one_way_delay_lies_within_its_bound() {
-    let (mut inside, mut widest) = (0, 0.0_f64);
+    let (mut inside, mut widest, mut widest_single) = (0, 0.0_f64, 0.0_f64);
     for seed in 0..100 {
         let both = measure(seed);
         let mut right = true;
@@ -509,6 +510,7 @@ fn the_true_one_way_delay_lies_within_its_bound() {
                 panic!("{told:?}");
             };
             widest = widest.max(clock.bound);
+            widest_single = widest_single.max(told.bound_single.expect("a bound"));
             // What is certain is not a small number: the path decides.
             assert!(clock.certain > 19e-3, "seed {seed}: {clock:?}");
             right &= is_within(told, truth, clock.bound);
@@ -517,6 +519,8 @@ fn the_true_one_way_delay_lies_within_its_bound() {
     }
     assert!(inside >= 95, "{inside} of 100");
     assert!(widest < 0.5e-3, "{widest}");
+    // Of 2 ms that each way varies by, at the ends of the test.
+    assert!(widest_single < 1e-3, "{widest_single}");
 }
 
 #[test]
@@ -570,15 +574,13 @@ fn what_the_clocks_drift_apart_is_not_in_the_delays() {
         };
         let mut delays = one_way::delays(&other, &[], &fit, estimate);
         let delay = delays.pop().expect("a delay");
-        let DelayClock::Estimated(clock) = delay.clock else {
-            panic!("{delay:?}");
-        };
-        (delay.max - delay.min, delay.mean, clock.bound)
+        let bound = delay.bound_single.expect("a bound");
+        (delay.max - delay.min, delay.mean, bound)
     };
     // Half of a slice's drift is left, and is in the bound.
     let (spread, mean, bound) = told(Some(recorded.read()));
-    assert!(spread <= drift * 1.0 + 1e-6, "{spread}");
-    assert!((mean - 20e-3).abs() < 1e-6, "{mean}");
+    assert!(spread <= drift * 1.0 + 2e-6, "{spread}");
+    assert!((mean - 20e-3).abs() < 5e-6, "{mean}");
     assert!(bound >= spread / 2.0 && bound < 0.2e-3, "{bound}");
     // Without times of arrival all of it is there, and in the bound.
     let (spread, mean, bound) = told(None);

@@ -183,8 +183,10 @@ pub struct OneWayDelay {
     pub delays: DelaySummary,
     /// What was taken out: the receiver's clock less the sender's.
     pub offset_ms: Option<f64>,
-    /// The true delay is at most this far from the delay told.
+    /// The true mean is at most this far from the mean told.
     pub bound_ms: Option<f64>,
+    /// Extremes and percentiles are at most this far from the true ones.
+    pub bound_single_ms: Option<f64>,
     /// What is known of the clocks.
     pub clock: DelayClock,
 }
@@ -219,6 +221,7 @@ impl OneWayDelay {
             delays: summary.with_counts(&delay.counts),
             offset_ms,
             bound_ms,
+            bound_single_ms: delay.bound_single.and_then(millis),
             clock,
         }
     }
@@ -230,6 +233,7 @@ impl OneWayDelay {
             delays: delays.with_counts(counts.unwrap_or(&none)),
             offset_ms: None,
             bound_ms: None,
+            bound_single_ms: None,
             clock: DelayClock::AssumedSynchronised,
         })
     }

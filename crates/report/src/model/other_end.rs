@@ -171,7 +171,9 @@ pub struct OneWayDelay {
     pub deviation: f64,
     /// The delays one by one, corrected like the others; empty when the receiver tells only the numbers above.
     pub counts: DelayCounts,
-    /// What they are worth. Where it is estimated, its bound is that of any delay: what the clocks drift apart
-    /// is taken out slice by slice of the flow's time, and the rest is in the bound.
+    /// What they are worth. Where it is estimated, its bound is that of the mean.
     pub clock: DelayClock,
+    /// Largest error of a single delay, and so of extremes and percentiles, seconds: the difference of the
+    /// clocks is known best in the middle of the test. `None` where it is not estimated.
+    pub bound_single: Option<f64>,
 }

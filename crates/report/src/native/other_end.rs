@@ -137,6 +137,8 @@ pub(super) fn one_way(delay: &OneWayDelay) -> Headline {
     ];
     details.extend(percentiles(&delay.counts));
     details.push(format!("{max} max"));
+    let single = delay.bound_single.map(millis);
+    details.extend(single.map(|bound| format!("each ± {bound}")));
     details.push(format!("{} datagrams", delay.samples));
     if delay.clock == DelayClock::AssumedSynchronised {
         details.push("as the clocks say".to_owned());
@@ -321,6 +323,7 @@ mod tests {
                 .into_iter()
                 .collect(),
             clock: DelayClock::Estimated(CLOCK),
+            bound_single: Some(6e-5),
         };
         let (title, number, details) = one_way(&delay);
         assert_eq!(
@@ -331,6 +334,7 @@ mod tests {
         assert_eq!(details[1], "12.100 min");
         assert_eq!(details[2], "p50 12.300 p90 12.300 p95 12.300 p99 12.300");
         assert_eq!(details[3], "14.200 max");
+        assert_eq!(details[4], "each ± 0.060");
         let (_, number, details) = clocks(&CLOCK);
         assert_eq!(number, "3.012 ms");
         assert_eq!(details[0], "the far end's clock is behind");

@@ -304,6 +304,7 @@ fn two_tapelines() -> Sample {
             .map(|number| 2_100_000 + number * number * 2_000_000 / (1683 * 1683))
             .collect(),
         clock: DelayClock::Estimated(estimate),
+        bound_single: Some(6e-5),
     };
     let receiver = ReceiverEvidence {
         host: HostEvidence {
