@@ -100,7 +100,10 @@ impl ServerSpec {
             program,
             transport,
             family,
-            options: vec!["-f".to_owned(), "b".to_owned()],
+            options: exact_bytes(program)
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect(),
             environment: Vec::new(),
         }
     }
@@ -159,6 +162,14 @@ impl ServerSpec {
     }
 }
 
+/// Options for exact byte counts; iperf3 has none.
+const fn exact_bytes(program: Program) -> &'static [&'static str] {
+    match program {
+        Program::Iperf3V22 | Program::Iperf3V18 | Program::Iperf3V12 | Program::Iperf3V9 => &[],
+        _ => &["-f", "b"],
+    }
+}
+
 /// A server that listens; killed when dropped.
 #[derive(Debug)]
 pub struct Server {
@@ -197,14 +208,8 @@ impl Server {
     #[must_use]
     pub fn client_to(&self, program: Program, address: impl fmt::Display) -> Invocation {
         Invocation::new(program)
-            .args([
-                "-c",
-                &address.to_string(),
-                "-p",
-                &self.port.to_string(),
-                "-f",
-                "b",
-            ])
+            .args(["-c", &address.to_string(), "-p", &self.port.to_string()])
+            .args(exact_bytes(program).iter().copied())
             .args(self.spec.transport.options().iter().copied())
             .args(self.spec.family.options().iter().copied())
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use interop::{Family, Invocation, Program, Server, ServerSpec, Transport, skip};
+use interop::{Family, Program, Server, ServerSpec, Transport, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -193,12 +193,6 @@ fn clients_of_iperf3_servers_tell_what_there_is() {
     }
 }
 
-/// A client of another project; iperf3 has no `-f b`.
-fn client_of(server: &Server, program: Program) -> Invocation {
-    let port = server.port().to_string();
-    Invocation::new(program).args(["-c", "127.0.0.1", "-p", &port])
-}
-
 /// What a server tells of real clients.
 #[test]
 fn servers_tell_what_there_is_of_their_clients() {
@@ -229,7 +223,7 @@ fn servers_tell_what_there_is_of_their_clients() {
         assert_eq!(client.code(), Some(0), "{client}");
         let told = server
             .process()
-            .wait_for(PATIENCE, |out| out.contains("\n}\n"));
+            .wait_for(PATIENCE, |out| out.ends_with("}\n"));
         let shown = format!("{client}--- server\n{}", server.output());
         assert!(told, "{shown}");
         server.process().signal(Signal::INT);

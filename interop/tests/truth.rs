@@ -359,7 +359,8 @@ impl Estimated {
         // delay 12.310 ms ± 0.040 est., ..., p50 12.300 p90 ...
         let number = |before: &str| {
             let (_, rest) = line?.split_once(before)?;
-            rest.split_whitespace().next()?.parse().ok()
+            let word = rest.split_whitespace().next()?;
+            word.trim_end_matches(',').parse().ok()
         };
         let number = |before| number(before).unwrap_or_else(|| panic!("no {before}\n{output}"));
         Self {
