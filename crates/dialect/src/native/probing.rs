@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn nothing_is_told_of_delays_when_the_clock_was_set() {
         for step in [0, 3_600_000_000_000_i64, -3_600_000_000_000] {
-            let mut probing = Probing::new(KEY, at(0));
+            let mut probing = Probing::new(KEY, Tos::default(), at(0));
             for (now, moved) in [(0, 0), (500, step), (1000, step)] {
                 let shown =
                     |later: u64| WallTime::from_nanos(wall(at(now + later)).as_nanos() + moved);

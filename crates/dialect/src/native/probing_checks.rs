@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, WallTime};
+use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_wire::native::{ProbeReply, ProbeRequest};
 
 use super::probing::Probing;
@@ -26,7 +26,7 @@ fn wall(now: MonoTime) -> WallTime {
 /// A client's probes. Of an event the first byte says how much later it is, the second what happens: any
 /// datagram comes, or the reply to the last probe with other stamps, or the test goes on.
 pub(crate) fn probing(input: &[u8]) {
-    let mut probing = Probing::new(KEY, START);
+    let mut probing = Probing::new(KEY, Tos::default(), START);
     let mut now = START;
     let (mut traffic, mut spent) = (0_u64, 0_u64);
     let (mut quiet, mut ended) = (0, false);
