@@ -88,10 +88,8 @@ pub(super) fn results(bytes: &[u8]) {
         }
     }
     for flow in &read.flows {
-        let delays = flow
-            .transit
-            .as_ref()
-            .map_or(0, |transit| transit.delays.len());
+        let slices = flow.transit.iter().flat_map(|transit| &transit.slices);
+        let delays: usize = slices.map(|slice| slice.delays.len()).sum();
         assert!(delays <= MOST_DELAYS);
         if let Some(name) = flow
             .tcp
