@@ -12,10 +12,11 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use serde_json::Value;
 use sessions::Session;
+use tapeline_base::Tos;
 use tapeline_wire::iperf3::LENGTH_PREFIX;
 use tapeline_wire::native::{
     ClockReply, FlowResult, Hello, LimitsResult, Mark, Message, ProbeReply, ProbeRequest, Program,
-    Progress, Results, TcpResult, TransitResult, WarningResult, Way,
+    Progress, Results, SliceResult, TcpResult, TransitResult, WarningResult, Way,
 };
 
 const FILES: [&str; 8] = [
@@ -157,7 +158,13 @@ fn native_results() -> Results {
         mean_ns: -80_000,
         max_ns: -50_000,
         deviation_ns: 12_000,
-        delays: vec![(0, 2), (40_000, 1)],
+        slices: vec![SliceResult {
+            first_ns: 1_800_000_000_000_000_000,
+            last_ns: 1_800_000_009_000_000_000,
+            min_ns: -90_000,
+            max_ns: -50_000,
+            delays: vec![(0, 2), (40_000, 1)],
+        }],
     };
     let datagrams = FlowResult {
         token: 9,
@@ -221,6 +228,7 @@ fn every_kind_of_native_message_is_a_seed() {
     let request = ProbeRequest {
         key: NonZeroU64::MAX,
         number: 1,
+        class: Tos::default(),
         sent: 1_800_000_000_000_000_000,
     };
     seeds::expect("native_probe", "request", &request.encode());

@@ -236,6 +236,7 @@ fn delays_are_told_in_buckets() {
             .into_iter()
             .collect(),
         clock: DelayClock::AssumedSynchronised,
+        bound_single: None,
     });
     let served = |delay: Event| {
         let events = [
