@@ -16,6 +16,7 @@
 //! Everything on the packet path works in memory that was allocated at construction.
 //! Nothing here knows a test protocol.
 
+mod account;
 mod address;
 mod clock;
 mod daemon;
@@ -23,6 +24,7 @@ mod datagram;
 mod device_tap;
 mod error;
 mod host;
+mod inherited;
 mod interrupts;
 #[cfg(test)]
 mod loopback;
@@ -46,6 +48,7 @@ mod udp_socket;
 mod waker;
 mod zeroed;
 
+pub use account::Account;
 pub use address::{interface_index, needs_zone, outgoing_device, unmapped};
 #[cfg(debug_assertions)]
 pub use clock::displace_wall_clock;
@@ -55,6 +58,7 @@ pub use datagram::{Datagram, Segments};
 pub use device_tap::{DeviceFrame, DeviceTap, LinkHeader};
 pub use error::{Operation, SocketError, reason};
 pub use host::{HostCounters, HostFacts, system_information};
+pub use inherited::InheritedSockets;
 pub use interrupts::{Interrupts, Signal, ignore_sigpipe};
 pub use multicast::MulticastGroup;
 pub use options::{OptionFailure, SocketOption, SocketOptions, StreamProtocol};

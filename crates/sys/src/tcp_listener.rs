@@ -7,7 +7,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::address;
 use crate::error::{Operation, SocketError};
-use crate::options::SocketOptions;
+use crate::options::{OptionFailure, SocketOptions};
 use crate::platform::options as system;
 use crate::poller::{self, Handle, Interest, Pollable, Wait};
 use crate::tcp_conn::TcpConn;
@@ -50,6 +50,21 @@ impl TcpListener {
             socket: Self { socket },
             refused,
         })
+    }
+
+    /// A listening socket that somebody else has opened.
+    ///
+    /// # Errors
+    /// The socket does not listen, and cannot be made to.
+    pub(crate) fn inherited(socket: Socket) -> io::Result<Self> {
+        socket.listen(Self::MAX_BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket })
+    }
+
+    /// Sets what a listening socket can still be asked for; returns what the system refused.
+    pub fn set(&self, options: &SocketOptions) -> Vec<OptionFailure> {
+        options.apply(&self.socket, address::is_v6(&self.socket))
     }
 
     /// The next connection in the queue (in blocking mode) and its peer; `None` when there is none.

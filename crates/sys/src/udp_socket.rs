@@ -121,6 +121,21 @@ impl UdpSocket {
         })
     }
 
+    /// A bound socket that somebody else has opened.
+    ///
+    /// # Errors
+    /// Those of `fcntl(2)`.
+    pub(crate) fn inherited(socket: Socket) -> io::Result<Self> {
+        socket.set_nonblocking(false)?;
+        let is_v6 = address::is_v6(&socket);
+        let segmentation = AtomicBool::new(segments::is_available(&socket));
+        Ok(Self {
+            socket,
+            is_v6,
+            segmentation,
+        })
+    }
+
     /// A socket that receives `group` on `port`, and nothing that is sent to other addresses
     /// (Windows: to other groups). Others may do the same: all get a copy.
     ///

@@ -1,5 +1,7 @@
 //! Linux and Android.
 
+#[path = "../posix/account.rs"]
+pub(crate) mod account;
 pub(crate) mod clock;
 pub(crate) mod control;
 #[path = "../posix/daemon.rs"]
@@ -7,6 +9,8 @@ pub(crate) mod daemon;
 pub(crate) mod datagrams;
 pub(crate) mod device_tap;
 pub(crate) mod host;
+#[path = "../posix/inherited.rs"]
+pub(crate) mod inherited;
 #[path = "../posix/interfaces.rs"]
 pub(crate) mod interfaces;
 #[path = "../posix/interrupts.rs"]

@@ -1,5 +1,7 @@
 //! macOS, FreeBSD and their kin.
 
+#[path = "../posix/account.rs"]
+pub(crate) mod account;
 pub(crate) mod clock;
 #[path = "../posix/daemon.rs"]
 pub(crate) mod daemon;
@@ -8,6 +10,8 @@ pub(crate) mod datagrams;
 pub(crate) mod device_tap;
 #[path = "../portable/host.rs"]
 pub(crate) mod host;
+#[path = "../posix/inherited.rs"]
+pub(crate) mod inherited;
 #[path = "../posix/interfaces.rs"]
 pub(crate) mod interfaces;
 #[path = "../posix/interrupts.rs"]

@@ -1,5 +1,6 @@
 //! Windows.
 
+pub(crate) mod account;
 pub(crate) mod clock;
 pub(crate) mod daemon;
 pub(crate) mod datagrams;
@@ -7,6 +8,7 @@ pub(crate) mod datagrams;
 pub(crate) mod device_tap;
 #[path = "../portable/host.rs"]
 pub(crate) mod host;
+pub(crate) mod inherited;
 pub(crate) mod interfaces;
 pub(crate) mod interrupts;
 pub(crate) mod multicast;
