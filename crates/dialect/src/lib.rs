@@ -30,10 +30,11 @@ pub use iperf3::{
     MostTests, RsaPadding, run_iperf3_client,
 };
 pub use plan::{
-    AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan, FairQueuePlan,
-    FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, Limits, LoadDirection,
-    MarkovChain, Network, Networks, Payload, Personality, RetryPlan, ServedProtocols,
-    ServedTransports, ServerKey, ServerPlan, Shape, SocketPlan, StartTime, WorkingLoad,
+    AccountName, AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan,
+    FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, Limits,
+    LoadDirection, MarkovChain, Network, Networks, Payload, Personality, RetryPlan,
+    ServedProtocols, ServedTransports, ServerKey, ServerPlan, Shape, SocketPlan, StartTime,
+    WorkingLoad,
 };
 pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
 pub use tapeline_engine::{Precision, Technique, Techniques};

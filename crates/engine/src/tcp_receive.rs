@@ -35,6 +35,8 @@ pub struct TcpReceivePlan {
     /// Stop after this many bytes, those before it included; a peer that closes before, by more
     /// than one read, has failed.
     pub bytes: Option<u64>,
+    /// Stop after this many bytes, those before it included, however many the peer would send.
+    pub most: Option<u64>,
     /// When reads are due, a byte being a unit; `None` reads as fast as data comes.
     pub schedule: Option<Schedule>,
     /// Close the sending direction at the end (a reverse client's answer to the
@@ -65,6 +67,7 @@ impl TcpReceivePlan {
             deadline: None,
             expected: None,
             bytes: None,
+            most: None,
             schedule: None,
             shutdown: false,
             discard: false,
@@ -252,12 +255,15 @@ impl<I: Intake> TcpReceiver<I> {
         }
     }
 
+    /// Bytes after which nothing more is read.
+    fn end(&self) -> Option<u64> {
+        self.plan.bytes.into_iter().chain(self.plan.most).min()
+    }
+
     /// Most bytes to discard in one go.
     fn discarded_at_once(&self) -> usize {
-        let left = self
-            .plan
-            .bytes
-            .map_or(u64::MAX, |bytes| bytes.saturating_sub(self.intake.bytes()));
+        let end = self.end().unwrap_or(u64::MAX);
+        let left = end.saturating_sub(self.intake.bytes());
         usize::try_from(left).map_or(DISCARD, |left| left.min(DISCARD))
     }
 
@@ -301,7 +307,7 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 self.finish(Cause::Complete, now)
             };
         }
-        if plan.bytes.is_some_and(|bytes| self.intake.bytes() >= bytes) {
+        if self.end().is_some_and(|end| self.intake.bytes() >= end) {
             return self.finish(Cause::Complete, now);
         }
         if let Some(schedule) = &plan.schedule {

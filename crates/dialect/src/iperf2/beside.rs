@@ -8,8 +8,9 @@ use tapeline_report::{Notice, ServerBanner};
 use tapeline_sys::{SocketOptions, TcpListener, Waker};
 
 use super::groups::TestGroups;
+use super::listening::{ListenRequest, open_tcp};
 use super::opening::Families;
-use super::server::{ListenRequest, Server, open_tcp};
+use super::server::Server;
 use super::tcp_server::{Admission, TcpService};
 use crate::context::Tally;
 use crate::plan::{ServedProtocols, ServedTransports, ServerPlan};
@@ -100,7 +101,7 @@ impl Server {
             port: banner.ports.0,
             ..*request
         };
-        let (listener, _) = open_tcp(&request, &self.context)?;
+        let (listener, _) = open_tcp(&request, None, &self.context)?;
         banner.working_load = Some(banner.ports.0);
         self.listen_beside(plan, listener, Families::Iperf2, groups, tally)
     }
@@ -132,7 +133,7 @@ impl Server {
             until: None,
             most: None,
         };
-        self.spawn(move || service.run())?;
+        self.prepare(move || service.run());
         Ok(Beside::Listener(close, waker))
     }
 }

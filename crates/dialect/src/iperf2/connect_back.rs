@@ -16,9 +16,9 @@ use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target, expected_from};
 use super::flows::{SendPart, TcpFlow, payload};
 use super::groups::TestGroups;
+use super::listening::{ListenRequest, open_tcp, open_udp};
 use super::opening::Families;
 use super::order::{SLACK, SendOrder, patience};
-use super::server::{ListenRequest, open_tcp, open_udp};
 use super::stamps::{Settings, StampForm};
 use super::tcp_server::{Admission, TcpService};
 use super::traffic::TcpTraffic;
@@ -220,7 +220,7 @@ impl ConnectBack {
                 ..SendPart::plain(
                     payload(self.order.length, self.context.techniques),
                     self.order.length.min(limits::MAX_TCP_LENGTH),
-                    SendEnd::ShutdownAndDrain(self.order.time.unwrap_or_default().max(SLACK)),
+                    SendEnd::ShutdownAndDrain(self.order.drain),
                 )
             },
         );
@@ -396,7 +396,7 @@ impl ClientListener {
         let most = Some(plan.parallel);
         let (port, body): (u16, Box<dyn FnOnce() + Send>) = match plan.transport {
             Transport::Tcp => {
-                let (listener, banner) = open_tcp(&request, context)?;
+                let (listener, banner) = open_tcp(&request, None, context)?;
                 let port = banner.ports.0;
                 context.reporter.event(Event::Listening(banner));
                 let service = TcpService {
@@ -418,7 +418,7 @@ impl ClientListener {
                 (port, Box::new(move || service.run()))
             }
             Transport::Udp => {
-                let (socket, banner) = open_udp(&request, context)?;
+                let (socket, banner) = open_udp(&request, None, context)?;
                 let port = banner.ports.0;
                 context.reporter.event(Event::Listening(banner));
                 let service = UdpService {

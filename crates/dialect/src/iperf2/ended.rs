@@ -47,14 +47,24 @@ pub(super) enum Afterwards {
     Open,
 }
 
+/// What a datagram behind the end may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    /// A remainder of the flow: it was ours.
+    Remainder,
+    /// The first of another test, if it is newer than this stamp of the flow.
+    Late(WallTime),
+    /// More of a flow that was cut: it stays cut as long as its client sends.
+    Cut,
+}
+
 /// What remains of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     report: Option<ReportAnswer>,
     /// How often it may be given.
     allowance: Allowance,
-    /// Newest stamp of the flow; without one, everything is a remainder of it.
-    newest: Option<WallTime>,
+    behind: Behind,
     /// When it ended, or the end was asked for last.
     asked: MonoTime,
     until: MonoTime,
@@ -71,9 +81,17 @@ impl Ended {
         Self {
             report,
             allowance,
-            newest: Some(newest),
+            behind: Behind::Late(newest),
             asked: now,
             until: now + REPEATABLE,
+        }
+    }
+
+    /// The same flow, which has not ended by itself: what its client goes on to send is no new test.
+    pub(super) fn cut(self) -> Self {
+        Self {
+            behind: Behind::Cut,
+            ..self
         }
     }
 
@@ -82,7 +100,7 @@ impl Ended {
         Self {
             report: None,
             allowance: Allowance::default(),
-            newest: None,
+            behind: Behind::Remainder,
             asked: now,
             until: now + ORDERS_DIE,
         }
@@ -100,13 +118,15 @@ impl Ended {
 
     /// A datagram arrived from the flow's source.
     pub(super) fn receive(&mut self, datagram: &[u8], now: MonoTime) -> Afterwards {
-        let Some(newest) = self.newest else {
-            return Afterwards::Ignore;
-        };
         let stamp = DatagramStamp::read_16(datagram, true).unwrap_or_default();
         let sent = WallTime::from_wire(stamp.seconds, stamp.micros);
-        if sent > newest && FlowReader::begins(datagram) {
-            return Afterwards::Open;
+        match self.behind {
+            Behind::Remainder => return Afterwards::Ignore,
+            Behind::Late(newest) if sent > newest && FlowReader::begins(datagram) => {
+                return Afterwards::Open;
+            }
+            Behind::Late(_) => {}
+            Behind::Cut => self.until = now + REPEATABLE,
         }
         let narrow = DatagramStamp::read_12(datagram).unwrap_or_default();
         if !stamp.is_fin() && !narrow.is_fin() {
@@ -188,6 +208,21 @@ mod tests {
         assert_eq!(flow.receive(&absurd, at(1)), Afterwards::Ignore);
         let answer = flow.receive(&datagram(-5, 100), at(2));
         assert!(matches!(answer, Afterwards::Answer(_)));
+    }
+
+    #[test]
+    fn a_flow_that_was_cut_stays_cut_while_its_client_sends() {
+        let mut flow = ended().cut();
+        for second in 1..10 {
+            let data = datagram(second, 100 + second as u32);
+            let now = at(second as u64 * 1000);
+            assert_eq!(flow.receive(&data, now), Afterwards::Ignore);
+            assert!(!flow.is_forgotten(now + Duration::from_millis(2999)));
+        }
+        // Its report can be had all the same.
+        let last = flow.receive(&datagram(-10, 110), at(9001));
+        assert!(matches!(last, Afterwards::Answer(_)));
+        assert!(flow.is_forgotten(at(12_001)));
     }
 
     #[test]

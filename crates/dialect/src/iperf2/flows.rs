@@ -167,6 +167,8 @@ pub(super) struct ReceivePart {
     /// The peer is to send until then.
     pub(super) expected: Option<MonoTime>,
     pub(super) bytes: Option<u64>,
+    /// No more than so many are taken.
+    pub(super) most: Option<u64>,
     pub(super) already: u64,
     pub(super) rate: Option<u64>,
     pub(super) shutdown: bool,
@@ -322,6 +324,7 @@ impl TcpFlow {
             deadline: part.deadline,
             expected: part.expected,
             bytes: part.bytes,
+            most: part.most,
             schedule,
             shutdown: part.shutdown,
             discard: part.discard,

@@ -24,6 +24,7 @@ mod incoming;
 mod l4s;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod l4s_checks;
+mod listening;
 mod opening;
 mod order;
 mod other_family;

@@ -1,11 +1,12 @@
 //! The first message on a TCP connection to a server: told apart byte by byte, without
 //! reading a byte of payload.
 
-use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, limits};
+use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, TestMode, limits};
 use tapeline_wire::iperf3::Cookie;
 use tapeline_wire::native::PREAMBLE;
 
 use crate::plan::ServedProtocols;
+use crate::policy::Ordered;
 
 /// What a connection turned out to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,32 @@ pub(super) enum Request {
         /// Its bytes.
         bytes: Vec<u8>,
     },
+}
+
+impl Request {
+    /// Streams of the test that it begins.
+    pub(super) fn streams(&self) -> u32 {
+        match self {
+            Self::Test { header, .. } => header.threads,
+            Self::Headerless { .. } | Self::Exchange { .. } | Self::Iperf3(_) | Self::Control => 1,
+        }
+    }
+
+    /// What it orders beside them.
+    pub(super) fn ordered(&self) -> Ordered {
+        match self {
+            Self::Test { header, .. } => Ordered {
+                block: header.buffer_length.unwrap_or(0),
+                port: matches!(header.mode, TestMode::Dual | TestMode::Tradeoff)
+                    .then_some(header.port),
+            },
+            Self::Exchange { first, .. } => Ordered {
+                block: first.request_size.max(first.reply_length()),
+                port: None,
+            },
+            Self::Headerless { .. } | Self::Iperf3(_) | Self::Control => Ordered::default(),
+        }
+    }
 }
 
 /// How far the first message is.

@@ -15,6 +15,7 @@ use crate::plan::{
     Arrangement, ClientPlan, ClientWorkload, Limit, Payload, Personality, ServerPlan, Shape,
     StartTime,
 };
+use crate::policy::Grant;
 
 /// Time by which the end that receives outlasts the one that sends.
 pub(super) const SLACK: Duration = Duration::from_secs(2);
@@ -325,6 +326,8 @@ pub(super) struct SendOrder {
     pub(super) frames: Option<FramePlan>,
     /// Type of service of the data.
     pub(super) tos: Tos,
+    /// Time that the client may take to close behind the data.
+    pub(super) drain: Duration,
 }
 
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
@@ -351,6 +354,20 @@ impl SendOrder {
         }
     }
 
+    /// The same, and no more than a flow may have.
+    pub(super) fn within(self, share: Grant) -> Self {
+        Self {
+            time: self.time.into_iter().chain(share.time).min(),
+            bytes: self.bytes.into_iter().chain(share.bytes).min(),
+            rate: self.rate.into_iter().chain(share.rate).min(),
+            length: share.block(self.length),
+            drain: share
+                .time
+                .map_or(self.drain, |time| self.drain.min(time).max(SLACK)),
+            ..self
+        }
+    }
+
     /// From a TCP header.
     pub(super) fn from_tcp(header: &TcpClientHeader, reflected: Option<Tos>) -> Self {
         let (time, bytes) = amount_limits(header.amount);
@@ -364,6 +381,7 @@ impl SendOrder {
             rate: header.rate.filter(|rate| rate.0 > 0),
             frames: None,
             tos: reflected.unwrap_or(header.tos),
+            drain: time.unwrap_or_default().max(SLACK),
         }
     }
 
@@ -389,6 +407,7 @@ impl SendOrder {
                 _ => None,
             },
             tos: reflected.unwrap_or(header.tos),
+            drain: SLACK,
         }
     }
 }
@@ -412,6 +431,32 @@ mod tests {
         assert_eq!(rate(8_000, Some(1_000_000)), Some(8_000));
         assert_eq!(rate(0, Some(1_000)), Some(8_000));
         assert_eq!(rate(0, None), None);
+    }
+
+    #[test]
+    fn an_order_is_carried_out_as_far_as_it_is_granted() {
+        let order = SendOrder::from_tcp(&TcpClientHeader::default(), None);
+        assert_eq!(order.within(Grant::default()), order);
+        let share = Grant {
+            time: Some(Duration::from_secs(5)),
+            bytes: Some(1000),
+            rate: Some(BitRate(1_000_000)),
+        };
+        let within = order.within(share);
+        assert_eq!(
+            (within.time, within.bytes, within.rate),
+            (share.time, share.bytes, share.rate)
+        );
+        assert_eq!(within.length, 12_500);
+        let modest = SendOrder {
+            time: Some(Duration::from_secs(1)),
+            bytes: Some(10),
+            rate: Some(BitRate(1)),
+            ..order
+        };
+        let time = modest.within(share).time;
+        assert_eq!((time, modest.within(share).bytes), (modest.time, Some(10)));
+        assert_eq!(modest.within(share).rate, modest.rate);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! A server's run: open the sockets, announce them, serve until told to stop.
+//! A server's run: open the sockets, announce them, become who it is to be, serve until told to stop.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -8,21 +8,20 @@ use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice, ServerBanner};
 use tapeline_sys::{
-    DeviceTap, MulticastGroup, Operation, ReceiveFeatures, SocketError, SocketOptions, TcpListener,
-    UdpSocket, Waker, raise_descriptor_limit, reason,
+    Account, InheritedSockets, TcpListener, UdpSocket, Waker, raise_descriptor_limit, reason,
 };
 
-use super::banner::{self, SocketFacts};
 use super::beside::Beside;
-use super::client::{SharedContext, add_zone, device_index, look_up};
+use super::client::{SharedContext, add_zone, look_up};
 use super::groups::TestGroups;
+use super::listening::{ListenRequest, open_tap, open_tcp, open_udp};
 use super::opening::Families;
 use super::tcp_server::{Admission, TcpService};
 use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
-use crate::plan::{Limits, Personality, ServedTransports, ServerPlan};
+use crate::plan::{AccountName, Limits, Personality, ServedTransports, ServerPlan};
 use crate::policy::Policy;
 use crate::reporter::ReporterHandle;
 
@@ -34,172 +33,14 @@ pub struct ServerError;
 /// How many ports of the system's choice are tried until one is free for both transports.
 const MAX_PORT_TRIES: usize = 16;
 
-/// A listening socket that is to be opened.
-pub(super) struct ListenRequest<'a> {
-    pub(super) plan: &'a ServerPlan,
-    /// Own address, with the zone where it needs one; any when absent. Its port is not looked at.
-    pub(super) own: Option<SocketAddr>,
-    pub(super) ipv6: bool,
-    pub(super) port: u16,
-    /// It belongs to the client of a dual test.
-    pub(super) of_client: bool,
-}
-
-impl ListenRequest<'_> {
-    pub(super) fn address(&self) -> SocketAddr {
-        let any = if self.ipv6 {
-            IpAddr::V6(Ipv6Addr::UNSPECIFIED)
-        } else {
-            IpAddr::V4(Ipv4Addr::UNSPECIFIED)
-        };
-        let mut address = self.own.unwrap_or(SocketAddr::new(any, 0));
-        address.set_port(self.port);
-        address
-    }
-
-    /// The group that is to be joined, if any.
-    fn group(&self) -> Result<Option<MulticastGroup>, Notice> {
-        let Some(address) = self.own.map(|own| own.ip()).filter(IpAddr::is_multicast) else {
-            return Ok(None);
-        };
-        let bind = self.plan.bind.as_ref();
-        let interface = match bind.and_then(|bind| bind.device.as_deref()) {
-            None => 0,
-            Some(device) => device_index(device)?,
-        };
-        Ok(Some(MulticastGroup {
-            address,
-            source: bind.and_then(|bind| bind.group_source),
-            interface,
-        }))
-    }
-
-    pub(super) fn failed(&self, transport: Transport, error: &SocketError) -> Notice {
-        let reason = match error.operation {
-            Operation::Bind | Operation::Listen => error.reason(),
-            _ => error.to_string(),
-        };
-        Notice::ListenFailed {
-            transport,
-            address: self.address(),
-            reason,
-        }
-    }
-}
-
-/// Opens a TCP listener and its banner.
-pub(super) fn open_tcp(
-    request: &ListenRequest<'_>,
-    context: &SharedContext,
-) -> Result<(TcpListener, ServerBanner), Notice> {
-    let options = banner::server_options(request.plan, request.ipv6);
-    let opened = TcpListener::bind(request.address(), &options, TcpListener::MAX_BACKLOG)
-        .map_err(|error| request.failed(Transport::Tcp, &error))?;
-    let personality = request.plan.personality;
-    banner::tell_refusals(&opened.refused, &options, personality, context)?;
-    let listener = opened.socket;
-    let local = listener.local_addr().unwrap_or(request.address());
-    let buffer = listener.receive_buffer().unwrap_or(0);
-    banner::tell_clamped(
-        request.plan.socket.window,
-        buffer,
-        request.plan.personality,
-        context,
-    );
-    let facts = SocketFacts {
-        buffer,
-        mss: listener.mss(),
-        congestion: listener.congestion(),
-    };
-    let ports = (local.port(), local.port());
-    let banner = banner::server_banner(
-        request.plan,
-        Transport::Tcp,
-        local,
-        ports,
-        facts,
-        request.of_client,
-    );
-    Ok((listener, banner))
-}
-
-/// Opens a UDP socket for many flows and its banner.
-pub(super) fn open_udp(
-    request: &ListenRequest<'_>,
-    context: &SharedContext,
-) -> Result<(UdpSocket, ServerBanner), Notice> {
-    let mut options = banner::server_options(request.plan, request.ipv6);
-    // Two servers on one UDP port would steal each other's datagrams, silently.
-    options.reuse_address = false;
-    let opened = match request.group()? {
-        None => UdpSocket::bind(request.address(), &options),
-        Some(group) => {
-            // The group is joined on the device; nothing else can arrive.
-            options.device = None;
-            UdpSocket::member(&group, request.port, &options)
-        }
-    }
-    .map_err(|error| request.failed(Transport::Udp, &error))?;
-    let personality = request.plan.personality;
-    banner::tell_refusals(&opened.refused, &options, personality, context)?;
-    let socket = opened.socket;
-    let shown = socket.receive_buffer().unwrap_or(0);
-    banner::tell_clamped(
-        request.plan.socket.window,
-        shown,
-        request.plan.personality,
-        context,
-    );
-    let wildcard = request.address().ip().is_unspecified();
-    socket.request(ReceiveFeatures {
-        destination: wildcard,
-        ..context.techniques.receive_features()
-    });
-    if request.plan.tap_device.is_none() {
-        context.enlarge_buffer(&socket, request.plan.socket.window);
-    }
-    let buffer = match request.plan.personality {
-        Personality::Iperf2 if request.plan.socket.window.is_none() => shown,
-        _ => socket.receive_buffer().unwrap_or(shown),
-    };
-    let local = socket.local_addr().unwrap_or(request.address());
-    let facts = SocketFacts {
-        buffer,
-        mss: None,
-        congestion: None,
-    };
-    let ports = (local.port(), local.port());
-    let banner = banner::server_banner(
-        request.plan,
-        Transport::Udp,
-        local,
-        ports,
-        facts,
-        request.of_client,
-    );
-    Ok((socket, banner))
-}
-
-/// Opens the device that datagrams are to be read from, if any. The socket answers.
-fn open_tap(plan: &ServerPlan, address: SocketAddr) -> Result<Option<DeviceTap>, Notice> {
-    let Some(device) = &plan.tap_device else {
-        return Ok(None);
-    };
-    DeviceTap::open(device, address.port())
-        .map(Some)
-        .map_err(|error| Notice::ListenFailed {
-            transport: Transport::Udp,
-            address,
-            reason: format!(
-                "no packet socket on {device} (--tap-dev): {}",
-                reason(&error)
-            ),
-        })
-}
+/// What a thread of a server does.
+type Body = Box<dyn FnOnce() + Send>;
 
 /// A server with its sockets open.
 pub struct Server {
     pub(super) context: SharedContext,
+    /// What is to be run when all sockets are open.
+    bodies: Vec<Body>,
     threads: Vec<JoinHandle<()>>,
     pub(super) tally: Arc<Tally>,
     wakers: Vec<Arc<Waker>>,
@@ -213,9 +54,24 @@ impl Server {
     /// Opens all sockets of the plan and begins to serve.
     ///
     /// # Errors
-    /// [`ServerError`] when a socket cannot be had; the reason has gone to `reporter`.
+    /// As [`Server::start_on`].
     pub fn start(
         plan: &ServerPlan,
+        reporter: &ReporterHandle,
+        interruption: &Interruption,
+    ) -> Result<Self, ServerError> {
+        Self::start_on(plan, InheritedSockets::default(), reporter, interruption)
+    }
+
+    /// Begins to serve on sockets that are open already; where there are none, on those of the
+    /// plan.
+    ///
+    /// # Errors
+    /// [`ServerError`] when a socket cannot be had or is none that the plan serves, or when the
+    /// process cannot become the user that it is to be; the reason has gone to `reporter`.
+    pub fn start_on(
+        plan: &ServerPlan,
+        given: InheritedSockets,
         reporter: &ReporterHandle,
         interruption: &Interruption,
     ) -> Result<Self, ServerError> {
@@ -226,6 +82,7 @@ impl Server {
         }
         let mut server = Self {
             tally: Tally::new(),
+            bodies: Vec::new(),
             threads: Vec::new(),
             wakers: Vec::new(),
             ports: Vec::new(),
@@ -250,7 +107,7 @@ impl Server {
                 }
             }
         }
-        match server.open(plan) {
+        match server.begin(plan, given) {
             Ok(()) => Ok(server),
             Err(notice) => {
                 server.context.notice(notice);
@@ -261,6 +118,66 @@ impl Server {
                 Err(ServerError)
             }
         }
+    }
+
+    /// Opens the sockets; then nothing needs privileges any more, and only then is anybody heard.
+    fn begin(&mut self, plan: &ServerPlan, given: InheritedSockets) -> Result<(), Notice> {
+        let account = plan.account.as_ref().map(find).transpose()?;
+        if given.is_empty() {
+            self.open(plan)?;
+        } else {
+            self.open_given(plan, given)?;
+        }
+        if let (Some(account), Some(name)) = (account, &plan.account) {
+            account
+                .assume()
+                .map_err(|error| unlike(name, &reason(&error)))?;
+        }
+        for body in std::mem::take(&mut self.bodies) {
+            let thread = std::thread::Builder::new()
+                .name("server".into())
+                .spawn(body)
+                .map_err(|error| Notice::Text(error.to_string()))?;
+            self.threads.push(thread);
+        }
+        Ok(())
+    }
+
+    /// Takes sockets as they are: ports and addresses of the plan do not count.
+    fn open_given(&mut self, plan: &ServerPlan, given: InheritedSockets) -> Result<(), Notice> {
+        let plan = Arc::new(ServerPlan {
+            ports: (0, 0),
+            extra_port: None,
+            bind: None,
+            ..plan.clone()
+        });
+        let groups = Arc::new(TestGroups::default());
+        let request = |local: std::io::Result<SocketAddr>| -> Result<ListenRequest<'_>, Notice> {
+            let local = local.map_err(|error| Notice::Text(reason(&error)))?;
+            Ok(ListenRequest {
+                plan: &plan,
+                own: Some(local),
+                ipv6: local.is_ipv6(),
+                port: local.port(),
+                of_client: false,
+            })
+        };
+        for listener in given.tcp {
+            let request = request(listener.local_addr())?;
+            if plan.transports == ServedTransports::Udp {
+                return Err(unserved(&request, Transport::Tcp, "-u serves UDP alone"));
+            }
+            let service = self.open_tcp(&plan, &groups, &request, Some(listener))?;
+            self.prepare(move || service.run());
+        }
+        for socket in given.udp {
+            let request = request(socket.local_addr())?;
+            if plan.permit_key.is_some() {
+                return Err(unserved(&request, Transport::Udp, "UDP has no permit keys"));
+            }
+            self.open_udp(&plan, &groups, &request, Some(socket))?;
+        }
+        Ok(())
     }
 
     fn open(&mut self, plan: &ServerPlan) -> Result<(), Notice> {
@@ -310,7 +227,7 @@ impl Server {
     ) -> Result<(), Notice> {
         let mut over_tcp = None;
         if plan.transports != ServedTransports::Udp {
-            let service = self.open_tcp(plan, groups, request)?;
+            let service = self.open_tcp(plan, groups, request, None)?;
             request.port = service
                 .listener
                 .local_addr()
@@ -319,13 +236,12 @@ impl Server {
         }
         // UDP has no permit keys: a server that asks for one does not serve it.
         if plan.transports != ServedTransports::Tcp && plan.permit_key.is_none() {
-            self.open_udp(plan, groups, request)?;
+            self.open_udp(plan, groups, request, None)?;
         }
-        // An iperf3 client follows its connection with datagrams: the port takes both by then.
-        match over_tcp {
-            Some(service) => self.spawn(move || service.run()),
-            None => Ok(()),
+        if let Some(service) = over_tcp {
+            self.prepare(move || service.run());
         }
+        Ok(())
     }
 
     /// Listens over TCP; the service is still to be run.
@@ -334,11 +250,12 @@ impl Server {
         plan: &Arc<ServerPlan>,
         groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
+        given: Option<TcpListener>,
     ) -> Result<TcpService, Notice> {
         if request.own.is_some_and(|own| own.ip().is_multicast()) {
             return Err(Notice::Text("Multicast requires -u option".into()));
         }
-        let (listener, mut banner) = open_tcp(request, &self.context)?;
+        let (listener, mut banner) = open_tcp(request, given, &self.context)?;
         self.announce(plan, &mut banner, Transport::Tcp);
         Ok(TcpService {
             listener,
@@ -370,10 +287,11 @@ impl Server {
         plan: &Arc<ServerPlan>,
         groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
+        mut given: Option<UdpSocket>,
     ) -> Result<(), Notice> {
         let mut tries = 0;
         let (socket, mut banner, beside) = loop {
-            let (socket, mut banner) = open_udp(request, &self.context)?;
+            let (socket, mut banner) = open_udp(request, given.take(), &self.context)?;
             // A port of the system's choice is free for UDP, not always for TCP.
             let last = request.port != 0 || tries >= MAX_PORT_TRIES;
             match self.open_beside(plan, groups, request, &mut banner) {
@@ -409,13 +327,14 @@ impl Server {
             most: plan.connections,
             tap,
         };
-        self.spawn(move || {
+        self.prepare(move || {
             service.run();
             if let Beside::Listener(close, waker) = beside {
                 close.raise();
                 waker.wake();
             }
-        })
+        });
+        Ok(())
     }
 
     /// One banner for a whole port range.
@@ -440,13 +359,9 @@ impl Server {
         Ok(waker)
     }
 
-    pub(super) fn spawn(&mut self, body: impl FnOnce() + Send + 'static) -> Result<(), Notice> {
-        let thread = std::thread::Builder::new()
-            .name("server".into())
-            .spawn(body)
-            .map_err(|error| Notice::Text(error.to_string()))?;
-        self.threads.push(thread);
-        Ok(())
+    /// Notes what a thread is to do when all sockets are open.
+    pub(super) fn prepare(&mut self, body: impl FnOnce() + Send + 'static) {
+        self.bodies.push(Box::new(body));
     }
 
     /// Transports and ports that are served, as bound.
@@ -486,6 +401,26 @@ impl Server {
     }
 }
 
+/// Finds the account that a server is to run as.
+fn find(name: &AccountName) -> Result<Account, Notice> {
+    let found = Account::look_up(&name.user, name.group.as_deref());
+    found.map_err(|error| unlike(name, &reason(&error)))
+}
+
+/// Why the process cannot be that user's.
+fn unlike(name: &AccountName, reason: &str) -> Notice {
+    Notice::Text(format!("--user {name}: {reason}"))
+}
+
+/// Why a socket that was given is of no use.
+fn unserved(request: &ListenRequest<'_>, transport: Transport, reason: &str) -> Notice {
+    Notice::ListenFailed {
+        transport,
+        address: request.address(),
+        reason: reason.to_owned(),
+    }
+}
+
 /// The limits of a server that runs.
 #[derive(Clone, Debug)]
 pub struct ServerLimits(Arc<Policy>);
@@ -521,5 +456,5 @@ impl ServerStopper {
 /// Whether an IPv6 socket can be had here.
 fn has_ipv6() -> bool {
     let any = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
-    UdpSocket::bind(any, &SocketOptions::default()).is_ok()
+    UdpSocket::bind(any, &tapeline_sys::SocketOptions::default()).is_ok()
 }

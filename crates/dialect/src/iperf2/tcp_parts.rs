@@ -54,6 +54,7 @@ impl ClientPlan {
             deadline: deadline.map(|deadline| deadline + SLACK),
             expected: deadline.map(|deadline| deadline - early),
             bytes: self.byte_limit(),
+            most: None,
             already: 0,
             rate: None,
             shutdown,

@@ -610,22 +610,15 @@ impl TcpService {
         }
     }
 
-    /// Longest time of a client's test.
-    fn longest(&self, peer: IpAddr) -> Option<Duration> {
-        let foreign = self.policy.longest(peer);
-        self.plan.time.into_iter().chain(foreign).min()
-    }
-
-    /// Takes a place for what a first message asks for.
+    /// Takes a place for what a first message asks for, if it may be asked for.
     fn seat(&self, peer: IpAddr, request: &Request) -> Result<Option<Seat>, Refusal> {
-        let streams = match request {
-            Request::Test { header, .. } => header.threads,
-            Request::Headerless { .. } | Request::Exchange { .. } => 1,
-            // Its parameters say how many.
-            Request::Iperf3(_) | Request::Control => return Ok(None),
-        };
         match self.admission {
-            Admission::Server { .. } => self.policy.admit(peer, streams),
+            // Its parameters say how many streams there are.
+            Admission::Server { .. } if matches!(request, Request::Iperf3(_)) => Ok(None),
+            Admission::Server { .. } => {
+                self.policy.permit(peer, request.ordered())?;
+                self.policy.admit(peer, request.streams())
+            }
             Admission::ConnectBack { .. } => Ok(None),
         }
     }
@@ -646,6 +639,8 @@ impl TcpService {
         if let (Request::Iperf3(cookie), Some(service)) = (&request, &self.iperf3) {
             return Ok(service.take(one.conn, one.peer, one.accepted, *cookie));
         }
+        let grant = self.policy.grant(peer).within(self.plan.time);
+        let share = grant.share(request.streams());
         let now = self.context.both();
         let (id, start) = match &request {
             Request::Test { header, .. } => (
@@ -671,7 +666,7 @@ impl TcpService {
                 reversed: false,
             },
             joined: None,
-            longest: self.longest(peer),
+            share,
             seat,
         };
         session.begin(request);

@@ -24,7 +24,7 @@ use super::tcp_server::{Admission, TcpService};
 use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
 use crate::native::{Joined, OwnFlow};
 use crate::plan::FairQueuePlan;
-use crate::policy::Seat;
+use crate::policy::{Grant, Seat};
 use crate::reporter::{GroupKey, GroupKind};
 
 /// Time from a connection to its first request within which the two belong together.
@@ -57,8 +57,8 @@ pub(super) struct Session<'a> {
     pub(super) tag: FlowTag,
     /// Whose test it is, where the client is tapeline.
     pub(super) joined: Option<Joined>,
-    /// Longest time of the test on this server.
-    pub(super) longest: Option<Duration>,
+    /// What it may have of what its test is granted.
+    pub(super) share: Grant,
     /// Its place among the server's tests.
     pub(super) seat: Option<Seat>,
 }
@@ -158,18 +158,20 @@ impl Session<'_> {
     fn receive_part(&self, already: u64, deadline: Option<MonoTime>) -> ReceivePart {
         let plan = &self.service.plan;
         let length = plan.length.unwrap_or(limits::DEFAULT_TCP_LENGTH);
-        let own_end = self.longest.map(|time| self.start + time);
+        let own_end = self.share.time.map(|time| self.start + time);
         let rate = match plan.pace {
-            Some(Pace::Bits(rate)) if rate.0 > 0 => Some(rate.0),
+            Some(Pace::Bits(rate)) if rate.0 > 0 => Some(rate),
             _ => None,
         };
+        let rate = rate.into_iter().chain(self.share.rate).min();
         ReceivePart {
-            length: length.clamp(1, limits::MAX_TCP_LENGTH),
+            length: self.share.block(length.clamp(1, limits::MAX_TCP_LENGTH)),
             deadline: deadline.into_iter().chain(own_end).min(),
             expected: None,
             bytes: None,
+            most: self.share.bytes,
             already,
-            rate,
+            rate: rate.map(|rate| rate.0),
             shutdown: false,
             bursts: None,
             histogram: plan.latency.histograms,
@@ -368,14 +370,13 @@ impl Session<'_> {
         drain: bool,
     ) {
         let plan = &self.service.plan;
-        let order = SendOrder::from_tcp(header, plan.reflected_tos);
-        let time = order.time.into_iter().chain(self.longest).min();
+        let order = SendOrder::from_tcp(header, plan.reflected_tos).within(self.share);
         let end = if drain {
-            SendEnd::ShutdownAndDrain(order.time.unwrap_or_default().max(SLACK))
+            SendEnd::ShutdownAndDrain(order.drain)
         } else {
             SendEnd::Shutdown
         };
-        let length = plan.tcp_write_length(header);
+        let length = self.share.block(plan.tcp_write_length(header));
         let wait_for_room = header
             .write_prefetch
             .is_some_and(|bytes| self.conn.set_notsent_lowat(bytes).is_ok());
@@ -385,18 +386,15 @@ impl Session<'_> {
             let _ = self.conn.set_nodelay(true);
         }
         let part = SendPart {
-            deadline: time.map(|time| self.start + time),
+            deadline: order.time.map(|time| self.start + time),
             bytes: order.bytes,
             already: self.send_answer(header),
-            traffic: TcpTraffic::of_header(header, length),
+            traffic: TcpTraffic::of_header(header, length).at_most(self.share.rate),
             stamped: is_stamped(header),
             seed: seed(None, tag.id.0),
             zero_copy: plan.socket.zero_copy,
             wait_for_room,
-            pacing: header.fq_rate.map(|rate| FairQueuePlan {
-                rate: BitRate(rate.0.saturating_mul(8)),
-                step: None,
-            }),
+            pacing: self.pacing(header),
             write_times: plan.latency.write_times,
             histogram: plan.latency.histograms,
             ..SendPart::plain(
@@ -407,6 +405,13 @@ impl Session<'_> {
         };
         self.flow(tag, groups, many, None)
             .send(&self.service.context, part);
+    }
+
+    /// The rate that the kernel keeps: what was ordered, or granted, whatever the traffic's shape.
+    fn pacing(&self, header: &TcpClientHeader) -> Option<FairQueuePlan> {
+        let ordered = header.fq_rate.map(|rate| BitRate(rate.0.saturating_mul(8)));
+        let rate = ordered.into_iter().chain(self.share.rate).min()?;
+        Some(FairQueuePlan { rate, step: None })
     }
 
     /// Sends the header that stands before this server's own bursts, where the client expects
@@ -431,7 +436,7 @@ impl Session<'_> {
         let service = self.service;
         let context = &service.context;
         self.show(ConnectionFlavour::Plain, Some(header), sums.test);
-        let order = SendOrder::from_tcp(header, service.plan.reflected_tos);
+        let order = SendOrder::from_tcp(header, service.plan.reflected_tos).within(self.share);
         let back = ConnectBack {
             context: Arc::clone(context),
             peer: with_port(self.peer, header.port),
@@ -501,7 +506,7 @@ impl Session<'_> {
         line.trip_times = first.clock_synchronised;
         line.tos = banner::tos_note(flavour, false, tos, self.service.plan.reflected_tos);
         context.reporter.event(Event::Connected(line));
-        let own_end = self.longest.map(|time| self.start + time);
+        let own_end = self.share.time.map(|time| self.start + time);
         self.flow(self.tag, vec![sums.opened], false, None)
             .respond(context, first, bytes, own_end);
     }

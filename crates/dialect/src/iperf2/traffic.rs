@@ -90,6 +90,17 @@ impl TcpTraffic {
         }
     }
 
+    /// The same, where a server grants no more than a rate. Of other shapes than blocks it is the
+    /// kernel that keeps it.
+    pub(super) fn at_most(self, rate: Option<BitRate>) -> Self {
+        match self {
+            Self::Blocks { rate: own } => Self::Blocks {
+                rate: own.into_iter().chain(rate.map(|rate| rate.0)).min(),
+            },
+            Self::Varying { .. } | Self::Resting { .. } | Self::Clocked { .. } => self,
+        }
+    }
+
     /// The same for the engine, from `start` on; blocks within `quantum` leave together.
     pub(super) fn timing(
         self,

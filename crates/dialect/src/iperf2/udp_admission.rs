@@ -106,8 +106,9 @@ impl UdpService {
             trip_times,
             sums: self.sums(key.source, local, header.as_ref(), now),
         };
+        let allowance = self.policy.allowance(key.source.ip());
         if let Some(answer) = answer {
-            self.answer(&answer, key);
+            self.answer_beside(allowance, &answer, key);
         }
         let flow = match mode {
             TestMode::Reverse => opening.reverse(),
@@ -119,7 +120,7 @@ impl UdpService {
                 }
                 let wall = || self.context.wall();
                 if let Some(ack) = receiving.incoming.acknowledge(&datagram.content, wall) {
-                    self.answer(&ack, key);
+                    self.answer_beside(allowance, &ack, key);
                 }
                 let _ = receiving.incoming.take(&datagram.content);
                 receiving.incoming.publish();

@@ -31,7 +31,7 @@ use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::{ControlService, Probed};
 use crate::plan::ServerPlan;
-use crate::policy::{Allowance, Policy};
+use crate::policy::{Allowance, Grant, Policy};
 use crate::reporter::{EndFacts, FlowEnd, RunningFlow, SocketFacts};
 
 const SOCKET: u64 = 0;
@@ -91,6 +91,9 @@ pub(super) struct Receiving {
     pub(super) recognition: Recognition,
     /// End by our own clock, if any.
     pub(super) deadline: Option<MonoTime>,
+    /// When it began, and what it may have.
+    pub(super) start: MonoTime,
+    pub(super) share: Grant,
     pub(super) patience: Duration,
     /// The client waits for a time of day: there is more patience with it.
     pub(super) held_back: bool,
@@ -110,6 +113,15 @@ pub(super) struct Receiving {
     pub(super) allowance: Allowance,
     pub(super) running: RunningFlow,
     pub(super) part: Part,
+}
+
+impl Receiving {
+    /// Whether it has had all that it may have.
+    fn has_used_up(&self, now: MonoTime) -> bool {
+        let elapsed = now.since(self.start);
+        self.share.time.is_some_and(|time| elapsed >= time)
+            || self.share.is_used_up(self.incoming.bytes(), elapsed)
+    }
 }
 
 /// What is known of a source.
@@ -134,6 +146,8 @@ enum EndCause {
     Final(DatagramStamp),
     /// Our own clock, or the server's end.
     Over,
+    /// It has had what it is granted, though its client sends on.
+    Cut,
     /// The server was told to stop: the client learns what has arrived, unasked.
     Interrupted,
     /// Silence.
@@ -368,10 +382,10 @@ impl UdpService {
     ) -> Taken {
         let wall = || self.context.wall();
         if let Some(ack) = flow.incoming.acknowledge(content, wall) {
-            self.answer(&ack, key);
+            self.answer_beside(flow.allowance, &ack, key);
         }
         if let Some(answer) = flow.recognition.next(content.payload) {
-            self.answer(&answer, key);
+            self.answer_beside(flow.allowance, &answer, key);
         }
         flow.incoming.take_run(content, rest)
     }
@@ -397,7 +411,10 @@ impl UdpService {
         };
         match afterwards {
             Afterwards::Ignore => {}
-            Afterwards::Answer(report) => self.answer(&report, datagram.key),
+            Afterwards::Answer(report) => {
+                let allowance = self.policy.allowance(datagram.key.source.ip());
+                self.answer_beside(allowance, &report, datagram.key);
+            }
             Afterwards::Open => {
                 flows.by_key.remove(&datagram.key);
                 self.open(flows, datagram);
@@ -487,7 +504,17 @@ impl UdpService {
     /// Answers as far as the source may be answered.
     fn answer_within(&self, allowance: &mut Allowance, report: &[u8], to: FlowKey) {
         if allowance.spend(report.len()) {
-            self.answer(report, to);
+            self.answer_beside(*allowance, report, to);
+        }
+    }
+
+    /// Answers with what is never more than came; to sources that may be forged, as far as all of
+    /// them together may be answered.
+    #[inline]
+    pub(super) fn answer_beside(&self, allowance: Allowance, answer: &[u8], to: FlowKey) {
+        let known = allowance == Allowance::Unlimited;
+        if known || self.policy.lets_out(answer.len(), self.context.now()) {
+            self.answer(answer, to);
         }
     }
 
@@ -562,15 +589,28 @@ impl UdpService {
         });
         match (&flow.sender, cause) {
             (None, _) | (_, EndCause::Final(_)) => {}
-            (Some(stop), EndCause::Over | EndCause::Interrupted | EndCause::Vanished) => {
-                stop.raise();
-            }
+            (Some(stop), _) => stop.raise(),
         }
         if let Some((back, part)) = flow.afterwards.take() {
             connect_back::spawn(back, part);
         }
         flow.part.end(matches!(cause, EndCause::Vanished));
-        Ended::received(report, flow.allowance, flow.incoming.newest(), now)
+        let ended = Ended::received(report, flow.allowance, flow.incoming.newest(), now);
+        match cause {
+            EndCause::Cut => ended.cut(),
+            _ => ended,
+        }
+    }
+
+    /// What comes over UDP cannot be slowed down, only left aside.
+    fn tell_cut(&self, flows: &mut Flows, peer: SocketAddr, now: MonoTime) {
+        if flows.refusals.add(now) {
+            let reason = "cut: it has had the time, bytes or rate that it is granted";
+            self.context.notice(Notice::PeerRefused {
+                peer,
+                reason: reason.into(),
+            });
+        }
     }
 
     /// Ends what is silent or over, and forgets what nobody asks for any more.
@@ -585,6 +625,8 @@ impl UdpService {
                         over.push((*key, EndCause::Final(stamp)));
                     } else if flow.deadline.is_some_and(|deadline| now >= deadline) {
                         over.push((*key, EndCause::Over));
+                    } else if flow.has_used_up(now) {
+                        over.push((*key, EndCause::Cut));
                     } else if silent_for > flow.patience {
                         let tag = flow.tag;
                         self.context
@@ -609,6 +651,9 @@ impl UdpService {
             )));
         }
         for (key, cause) in over {
+            if matches!(cause, EndCause::Cut) {
+                self.tell_cut(flows, key.source, now);
+            }
             self.end(flows, key, now, cause);
         }
         for key in forgotten {

@@ -24,6 +24,7 @@ use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
 use super::udp_watch::UdpWatch;
 use crate::native::Membership;
+use crate::policy::Grant;
 use crate::reporter::{FlowExtras, FlowStart, GroupKey, GroupKind};
 
 /// A new flow, its kind not yet decided.
@@ -89,6 +90,13 @@ impl Opening<'_> {
     fn order(&self) -> SendOrder {
         let header = self.announced.header().unwrap_or_default();
         SendOrder::from_udp(&header, self.service.plan.reflected_tos)
+    }
+
+    /// What the flow may have of what its test is granted.
+    fn share(&self) -> Grant {
+        let streams = self.announced.header().map_or(1, |header| header.threads);
+        let grant = self.service.policy.grant(self.key.source.ip());
+        grant.share(streams)
     }
 
     /// The server sends.
@@ -210,6 +218,8 @@ impl Opening<'_> {
             reports: self.answers && !no_fin,
             afterwards,
             sender,
+            start: self.now,
+            share: self.share(),
             allowance: self.service.policy.allowance(self.key.source.ip()),
             running,
             part: self.service.tally.begin(),

@@ -26,6 +26,7 @@ use super::streams::{Link, Traffic};
 use super::tail::Beyond;
 use crate::context::{Context, Interruption};
 use crate::iperf2::{add_zone, look_up};
+use crate::policy::Grant;
 use crate::reporter::ReporterHandle;
 
 /// A client runs one test.
@@ -479,6 +480,7 @@ impl<'a> Run<'a> {
             context: Arc::clone(self.context),
             parameters: self.plan.parameters.clone(),
             length: self.length,
+            share: Grant::default(),
             interval: self.plan.interval,
             start,
             decides: true,

@@ -28,7 +28,7 @@ use super::server_control::{ServerControl, ServerStep};
 use super::stream_set::StreamSet;
 use super::streams::{Link, Traffic};
 use crate::context::Context;
-use crate::policy::Seat;
+use crate::policy::{Grant, Ordered, Refusal, Seat};
 use crate::reporter::Tap;
 
 const CONTROL: u64 = 0;
@@ -92,6 +92,8 @@ pub(super) struct Session<'a> {
     due: Option<MonoTime>,
     /// Bytes moved, as read at these times.
     moved: VecDeque<(MonoTime, u64)>,
+    /// What it may have.
+    grant: Grant,
     /// Its place among the server's tests.
     seat: Option<Seat>,
 }
@@ -139,6 +141,7 @@ impl<'a> Session<'a> {
             their_results: None,
             due: Some(context.now() + PARAMETERS_LIMIT),
             moved: VecDeque::new(),
+            grant: test.service.policy.grant(test.peer.ip()),
             seat: None,
         })
     }
@@ -192,6 +195,7 @@ impl<'a> Session<'a> {
                 continue;
             }
             self.keep_limits();
+            self.keep_grant();
             let now = self.context.now();
             if self.refusal_due.is_some_and(|due| now >= due) {
                 self.refusal_due = None;
@@ -213,7 +217,7 @@ impl<'a> Session<'a> {
                 self.control.refuse(code, 0);
                 continue;
             }
-            let limited = self.test.service.plan.rate_limit.is_some() && self.set.traffic.is_some();
+            let limited = self.is_limited() && self.set.traffic.is_some();
             let look = limited.then(|| now + LOOK);
             let times = self.due.into_iter().chain(look).chain(self.refusal_due);
             let wait = match times.min() {
@@ -322,11 +326,7 @@ impl<'a> Session<'a> {
             return self.control.refuse(ErrorCode::AFFINITY, errno.unwrap_or(0));
         }
         let service = &self.test.service;
-        let streams = self.parameters.connections();
-        let seat = service
-            .policy
-            .admit_many(self.test.peer.ip(), streams, streams);
-        match seat {
+        match self.seat() {
             Ok(seat) => self.seat = seat,
             Err(refusal) => {
                 let (peer, reason) = (self.test.peer, refusal.to_string());
@@ -339,6 +339,22 @@ impl<'a> Session<'a> {
         }
         self.due = Some(self.context.now() + self.test.service.plan.patience.message);
         self.admit();
+    }
+
+    /// Takes a place for the test, if as much is granted as it asks for.
+    fn seat(&self) -> Result<Option<Seat>, Refusal> {
+        let asked = match (self.parameters.bytes, self.parameters.blocks) {
+            (0, blocks) => blocks.saturating_mul(self.length.into()),
+            (bytes, _) => bytes,
+        };
+        if let Some(most) = self.grant.bytes
+            && asked > most
+        {
+            return Err(Refusal::Bytes { asked, most });
+        }
+        let streams = self.parameters.connections();
+        let policy = &self.test.service.policy;
+        policy.admit_many(self.test.peer.ip(), streams, streams)
     }
 
     /// Lets the client open its streams; a UDP test when it is its turn.
@@ -381,24 +397,37 @@ impl<'a> Session<'a> {
 
     /// Why the server does not run such a test.
     fn refusal(&self) -> Option<ErrorCode> {
-        let (plan, wanted) = (&self.test.service.plan, &self.parameters);
-        if let Some((limit, _)) = plan.rate_limit {
-            let directions = match wanted.direction {
-                Direction::Forward | Direction::Reverse => 1,
-                Direction::Bidirectional => 2,
-            };
-            let streams = u64::from(wanted.parallel) * directions;
-            let asked = wanted.rate.max(wanted.pacing_rate).saturating_mul(streams);
-            if asked > limit {
-                return Some(ErrorCode::RATE_LIMIT);
-            }
+        let (service, wanted) = (&self.test.service, &self.parameters);
+        let plan = &service.plan;
+        let directions = match wanted.direction {
+            Direction::Forward | Direction::Reverse => 1,
+            Direction::Bidirectional => 2,
+        };
+        let one_way = wanted
+            .rate
+            .max(wanted.pacing_rate)
+            .saturating_mul(wanted.parallel.into());
+        let beyond = |(limit, _)| one_way.saturating_mul(directions) > limit;
+        if plan.rate_limit.is_some_and(beyond)
+            || self.grant.is_exceeded_by(None, Some(BitRate(one_way)))
+        {
+            return Some(ErrorCode::RATE_LIMIT);
+        }
+        let ordered = Ordered {
+            block: wanted.length.unwrap_or(0),
+            port: None,
+        };
+        if service.policy.permit(self.test.peer.ip(), ordered).is_err() {
+            return Some(match wanted.protocol {
+                Protocol::Udp => ErrorCode::UDP_LENGTH,
+                Protocol::Tcp | Protocol::Sctp => ErrorCode::LENGTH,
+            });
         }
         let asked = Duration::from_secs(u64::from(wanted.time) + u64::from(wanted.omit));
         let endless = wanted.time == 0;
         let too_long = |longest: Duration| endless || asked > longest;
-        let foreign = self.test.service.policy.longest(self.test.peer.ip());
-        let too_long =
-            plan.longest.is_some_and(too_long) || foreign.is_some_and(|longest| asked > longest);
+        let foreign = self.grant.time.is_some_and(|longest| asked > longest);
+        let too_long = plan.longest.is_some_and(too_long) || foreign;
         too_long.then_some(ErrorCode::TIME_LIMIT)
     }
 
@@ -508,6 +537,7 @@ impl<'a> Session<'a> {
             context: Arc::clone(self.context),
             parameters: self.parameters.clone(),
             length: self.length,
+            share: self.grant.share(self.parameters.parallel),
             interval: plan.interval,
             start,
             decides: false,
@@ -525,12 +555,38 @@ impl<'a> Session<'a> {
             Some(start + Duration::from_secs(agreed) + GRACE)
         } else {
             // Nothing was agreed: who is foreign is cut.
-            let foreign = self.test.service.policy.longest(self.test.peer.ip());
-            foreign.map(|longest| start + longest)
+            self.grant.time.map(|longest| start + longest)
         };
     }
 
-    /// Ends a test that is faster than allowed, or that has run dry.
+    /// Whether amount or rate of the test are looked at while it runs.
+    fn is_limited(&self) -> bool {
+        let granted = self.grant.bytes.is_some() || self.grant.rate.is_some();
+        granted || self.test.service.plan.rate_limit.is_some()
+    }
+
+    /// Ends a test that has had what it is granted.
+    fn keep_grant(&mut self) {
+        let Some(traffic) = &self.set.traffic else {
+            return;
+        };
+        let elapsed = self.context.now().since(traffic.start);
+        // Senders end with a whole block.
+        let blocks = u64::from(self.length).saturating_mul(self.parameters.parallel.into());
+        let received = traffic.meters.received();
+        let sent = traffic.meters.total().saturating_sub(received);
+        for moved in [received, sent] {
+            let counted = moved.saturating_sub(blocks);
+            if self.grant.is_exceeded_by(Some(counted), None) {
+                return self.control.refuse(ErrorCode::TEST_EXPIRED, 0);
+            }
+            if self.grant.is_used_up(counted, elapsed) {
+                return self.control.refuse(ErrorCode::RATE_LIMIT, 0);
+            }
+        }
+    }
+
+    /// Ends a test that is faster than allowed.
     fn keep_limits(&mut self) {
         let (Some(traffic), Some((limit, span))) =
             (&self.set.traffic, self.test.service.plan.rate_limit)

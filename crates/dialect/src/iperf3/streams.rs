@@ -15,6 +15,7 @@ use tapeline_wire::iperf3::Parameters;
 use super::meters::Meters;
 use super::stream_end::{Ends, StreamEnd};
 use crate::context::Context;
+use crate::policy::Grant;
 use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey};
 
 /// What carries a stream.
@@ -56,6 +57,8 @@ pub(super) struct Traffic {
     pub(super) parameters: Parameters,
     /// Bytes of a block or datagram.
     pub(super) length: u32,
+    /// What a stream may have of what the server grants.
+    pub(super) share: Grant,
     pub(super) interval: Option<Duration>,
     pub(super) start: MonoTime,
     /// This end keeps the time and the amount (clients).
@@ -126,6 +129,13 @@ impl Traffic {
     pub(super) fn deadline(&self) -> Option<MonoTime> {
         let time = Duration::from_secs(self.parameters.time.into());
         (self.decides && !time.is_zero()).then(|| self.start + self.omit() + time)
+    }
+
+    /// Rate of a stream that this end sends, bits per second: as agreed and granted; 0 is unlimited.
+    pub(super) fn rate(&self) -> u64 {
+        let agreed = Some(BitRate(self.parameters.rate)).filter(|rate| rate.0 > 0);
+        let rate = agreed.into_iter().chain(self.share.rate).min();
+        rate.unwrap_or_default().0
     }
 
     /// Bytes of the whole test in a direction, where an amount was agreed.

@@ -52,7 +52,8 @@ impl Traffic {
 
     pub(super) fn send_stream(&self, stream: Stream, conn: Arc<TcpConn>, ends: Ends) {
         let parameters = &self.parameters;
-        let whole = parameters.rate == 0 && parameters.blocks == 0 && self.file.is_none();
+        let rate = self.rate();
+        let whole = rate == 0 && parameters.blocks == 0 && self.file.is_none();
         let block = if whole && self.length == limits::DEFAULT_TCP_LENGTH {
             BULK
         } else {
@@ -71,7 +72,7 @@ impl Traffic {
         let meter = Arc::clone(&cell);
         self.meters.add(true, move || meter.read().bytes);
         let bits = u64::from(block) * 8;
-        let timing = Schedule::at_bit_rate(self.start, bits, parameters.rate)
+        let timing = Schedule::at_bit_rate(self.start, bits, rate)
             .map(|schedule| schedule.in_bursts(parameters.burst.into()))
             .map(|schedule| schedule.in_quanta(self.context.techniques.pacing_quantum()))
             .map_or(Timing::Free, Timing::Paced);
@@ -101,10 +102,12 @@ impl Traffic {
         let cell = Arc::new(ReceiveCell::new(self.intervals()));
         let meter = Arc::clone(&cell);
         self.meters.add(false, move || meter.read().bytes);
-        let length = self.length.max(1) as usize;
+        let length = self.share.block(self.length).max(1) as usize;
+        let granted = self.share.rate;
         let plan = TcpReceivePlan {
             deadline: self.deadline(),
             bytes: self.own_amount(),
+            schedule: granted.and_then(|rate| Schedule::at_bit_rate(self.start, 8, rate.0)),
             discard: self.parameters.skip_receive_copy,
             gathers: self.file.is_none() && self.context.techniques.uses(Technique::LowWaterMark),
             patience: self.patience,

@@ -38,7 +38,7 @@ impl Traffic {
         let running = self.context.reporter.start(start);
         let _ = socket.set_send_timeout(Some(tapeline_engine::SEND_LIMIT));
         let bits = u64::from(self.length) * 8;
-        let traffic = Schedule::at_bit_rate(self.start, bits, parameters.rate)
+        let traffic = Schedule::at_bit_rate(self.start, bits, self.rate())
             .map(|schedule| schedule.in_bursts(parameters.burst.into()))
             .map_or(UdpTraffic::Unpaced, UdpTraffic::Paced);
         let length = u64::from(self.length.max(1));

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use tapeline_base::{BitRate, Bytes};
+
 /// Addresses with the same leading bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -134,6 +136,16 @@ pub struct Limits {
     pub streams: u32,
     /// Longest test.
     pub longest: Duration,
+    /// Payload of a test, in each direction; `None` without limit.
+    pub bytes: Option<Bytes>,
+    /// Rate of a test, in each direction; `None` without limit.
+    pub rate: Option<BitRate>,
+    /// Longest block or message that a client may order, bytes.
+    pub block: u32,
+    /// Lowest port of the client's that the server connects to on its order.
+    pub lowest_port: u16,
+    /// Rate of all answers together to sources of datagrams that nobody has vouched for.
+    pub unverified_rate: BitRate,
     /// Wrong keys that are looked at in a second, in all.
     pub keys: u32,
     /// Of them, those of one source; trusted sources are no exception.
@@ -156,6 +168,11 @@ impl Default for Limits {
             streams_of_test: 128,
             streams: 1024,
             longest: Duration::from_secs(3600),
+            bytes: None,
+            rate: None,
+            block: 4 << 20,
+            lowest_port: 1024,
+            unverified_rate: BitRate(10_000_000),
             keys: 100,
             keys_of_source: 10,
             refusals_told: 10,

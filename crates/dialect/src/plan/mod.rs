@@ -13,6 +13,7 @@ pub use limits::{Limits, Network, Networks};
 pub use shape::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape, StartTime};
 pub use socket::{AddressSteps, BindPlan, FairQueuePlan, SocketPlan};
 
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -340,6 +341,8 @@ pub struct ServerPlan {
     pub techniques: Techniques,
     /// What foreign clients are granted.
     pub limits: Limits,
+    /// `--user`: whose the process is once its sockets are open; `None` leaves it as it is.
+    pub account: Option<AccountName>,
     /// Whose clients are served, all on the same ports.
     pub protocols: ServedProtocols,
 }
@@ -351,6 +354,25 @@ pub struct ServerKey {
     pub key: PermitKey,
     /// The listener ends after this time (`--permit-key-timeout`); `None` never.
     pub lifetime: Option<Duration>,
+}
+
+/// A user of this system, and a group, each by its name or number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountName {
+    /// The user.
+    pub user: String,
+    /// The group; `None` is the user's own.
+    pub group: Option<String>,
+}
+
+/// As it is typed.
+impl fmt::Display for AccountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.group {
+            Some(group) => write!(f, "{}:{group}", self.user),
+            None => f.write_str(&self.user),
+        }
+    }
 }
 
 impl ServerPlan {
@@ -386,6 +408,7 @@ impl ServerPlan {
             control: false,
             techniques: Techniques::default(),
             limits: Limits::default(),
+            account: None,
             protocols: ServedProtocols::Iperf2,
         }
     }

@@ -1,23 +1,27 @@
 //! What a server lets whom do: asked by the listeners at each step of a client.
 //!
 //! ```text
-//! connection ─► pending? ─► key? ─► first message ─► admit(streams) ─► Seat (until the flow ends)
-//! datagram   ─► may the server send on its order? ─► Allowance (bytes for bytes)
+//! connection ─► pending? ─► key? ─► first message ─► permit(order), admit(streams) ─► Seat (until the flow ends)
+//!                                                    grant ─► Grant (time, bytes and rate of the test)
+//! datagram   ─► may the server send on its order? ─► Allowance (bytes for bytes), Outflow (of all of them)
 //! ```
 
 mod allowance;
 mod attempts;
+mod grant;
+mod outflow;
 mod seats;
 mod sharing;
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
 
 use tapeline_base::MonoTime;
 
 pub(crate) use allowance::Allowance;
 use attempts::Attempts;
+pub(crate) use grant::Grant;
+use outflow::Outflow;
 use seats::Seats;
 pub(crate) use seats::{Refusal, Seat};
 pub(crate) use sharing::{counted, displaced};
@@ -47,12 +51,23 @@ pub(crate) struct Policy {
     limits: RwLock<Arc<Limits>>,
     seats: Arc<Mutex<Seats>>,
     keys: Mutex<Attempts>,
+    outflow: Mutex<Outflow>,
+}
+
+/// What a client's first message orders beside its streams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ordered {
+    /// Longest block or message, bytes.
+    pub(crate) block: u32,
+    /// Port of the client's that the server is to connect to.
+    pub(crate) port: Option<u16>,
 }
 
 impl Policy {
     pub(crate) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             keys: Mutex::new(Attempts::new(limits.keys_of_source, limits.keys)),
+            outflow: Mutex::new(Outflow::new()),
             seats: Arc::default(),
             limits: RwLock::new(Arc::new(limits)),
         })
@@ -106,10 +121,38 @@ impl Policy {
         seats::take(&self.seats, &limits, address.into(), streams, count).map(Some)
     }
 
-    /// Longest test of a client; `None` without limit.
-    pub(crate) fn longest(&self, address: IpAddr) -> Option<Duration> {
+    /// Whether a client may order this.
+    ///
+    /// # Errors
+    /// The limit that it would exceed.
+    pub(crate) fn permit(&self, address: IpAddr, ordered: Ordered) -> Result<(), Refusal> {
         let limits = self.limits();
-        (!limits.trusted.contain(address)).then_some(limits.longest)
+        if limits.trusted.contain(address) {
+            return Ok(());
+        }
+        if ordered.block > limits.block {
+            return Err(Refusal::Block {
+                asked: ordered.block,
+                most: limits.block,
+            });
+        }
+        match ordered.port {
+            Some(asked) if asked < limits.lowest_port => Err(Refusal::Port {
+                asked,
+                lowest: limits.lowest_port,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a client's test may have.
+    pub(crate) fn grant(&self, address: IpAddr) -> Grant {
+        let limits = self.limits();
+        if limits.trusted.contain(address) {
+            Grant::default()
+        } else {
+            Grant::foreign(&limits)
+        }
     }
 
     /// What may be sent to an address that datagrams claim to come from.
@@ -119,6 +162,13 @@ impl Policy {
         } else {
             Allowance::default()
         }
+    }
+
+    /// Whether an answer of so many bytes may leave to somebody whom nobody has vouched for.
+    pub(crate) fn lets_out(&self, bytes: usize, now: MonoTime) -> bool {
+        let rate = self.limits().unverified_rate;
+        let mut outflow = self.outflow.lock().unwrap_or_else(PoisonError::into_inner);
+        outflow.lets(bytes, rate, now)
     }
 
     /// Whether another key of this address is looked at.
@@ -159,6 +209,34 @@ mod tests {
             ..Limits::default()
         });
         assert!(!policy.serves(foreign) && !policy.hears_keys(foreign, MonoTime::ZERO));
+    }
+
+    #[test]
+    fn foreign_orders_have_bounds_and_trusted_ones_have_none() {
+        let (foreign, trusted): (IpAddr, IpAddr) = (
+            "192.0.2.1".parse().expect("an address"),
+            "127.0.0.1".parse().expect("an address"),
+        );
+        let policy = Policy::new(Limits::default());
+        let order = |block, port| Ordered { block, port };
+        assert_eq!(policy.permit(foreign, order(4 << 20, Some(1024))), Ok(()));
+        assert_eq!(
+            policy.permit(foreign, order((4 << 20) + 1, None)),
+            Err(Refusal::Block {
+                asked: (4 << 20) + 1,
+                most: 4 << 20
+            })
+        );
+        assert_eq!(
+            policy.permit(foreign, order(0, Some(1023))),
+            Err(Refusal::Port {
+                asked: 1023,
+                lowest: 1024
+            })
+        );
+        assert_eq!(policy.permit(trusted, order(u32::MAX, Some(1))), Ok(()));
+        assert_eq!(policy.grant(trusted), Grant::default());
+        assert_eq!(policy.grant(foreign).time, Some(Limits::default().longest));
     }
 
     #[test]

@@ -30,6 +30,30 @@ pub(crate) enum Refusal {
     /// All streams are taken.
     #[error("{0} streams run, which is the limit")]
     Streams(u32),
+    /// Longer blocks or messages than a client may order.
+    #[error("it orders blocks of {asked} bytes, of {most} at most")]
+    Block {
+        /// Ordered, bytes.
+        asked: u32,
+        /// The limit.
+        most: u32,
+    },
+    /// More payload than a test may have.
+    #[error("it asks for {asked} bytes, of {most} at most")]
+    Bytes {
+        /// Asked for.
+        asked: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// A port that the server connects to on nobody's order.
+    #[error("it orders a connection to its port {asked}, below {lowest}")]
+    Port {
+        /// Ordered.
+        asked: u16,
+        /// The lowest that may be.
+        lowest: u16,
+    },
 }
 
 /// Places that are taken.

@@ -6,6 +6,7 @@ mod addresses;
 mod connect_only;
 mod evidence;
 mod exchange;
+mod grants;
 mod harness;
 mod hostile;
 mod iperf3;
