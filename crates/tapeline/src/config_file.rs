@@ -21,6 +21,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::options::{Arity, Availability, OptionId, OptionSpec, all, nearest_of};
 use crate::raw::{Given, Origin};
+use crate::secret_file;
 
 /// Files beyond this are none of ours, bytes.
 const LONGEST: u64 = 1 << 20;
@@ -33,18 +34,25 @@ const LIMITS: &str = "limits";
 /// A sentence for the user that names the file, and the line where one is wrong.
 pub(crate) fn read(path: &Path) -> Result<Vec<Given>, String> {
     let name = path.display();
-    let text = contents(path).map_err(|error| {
+    let failed = |error: io::Error| {
         let reason = tapeline_sys::reason(&error);
         format!("configuration {name}: {reason}")
-    })?;
-    parse(&name.to_string(), &text)
+    };
+    let file = File::open(path).map_err(failed)?;
+    let text = contents(&file).map_err(failed)?;
+    let given = parse(&name.to_string(), &text)?;
+    let secret = |one: &&Given| one.spec.id == OptionId::PermitKey && one.value.is_some();
+    match given.iter().find(secret) {
+        Some(key) => secret_file::check(&file)
+            .map_err(|error| format!("{}: {}", key.spelled, tapeline_sys::reason(&error)))?,
+        None => {}
+    }
+    Ok(given)
 }
 
-fn contents(path: &Path) -> io::Result<String> {
+fn contents(file: &File) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?
-        .take(LONGEST + 1)
-        .read_to_string(&mut text)?;
+    file.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::other("longer than 1 MiB"));
     }
@@ -266,6 +274,20 @@ mod tests {
             missing,
             "configuration /no/such/file: No such file or directory"
         );
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("server.toml");
+            std::fs::write(&path, "port = 1\npermit-key = 'open sesame'").expect("written");
+            for (mode, wrong) in [(0o640, false), (0o644, true)] {
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(&path, mode).expect("its mode");
+                let told = read(&path).err().unwrap_or_default();
+                let exposed = told.contains(":2: permit-key: all users of this system can read it");
+                assert_eq!(exposed, wrong, "{told}");
+            }
+        }
         let endless = read(Path::new("/dev/zero"));
         assert!(!cfg!(unix) || endless.is_err());
     }

@@ -4,8 +4,11 @@ use std::ffi::OsString;
 
 use tapeline_dialect::{Technique, Techniques};
 
-use crate::options::{Arity, OptionSpec, all};
+use crate::options::{Arity, OptionId, OptionSpec, all};
 use crate::raw::{Given, Origin};
+
+/// The value of `--permit-key`, which others can see on a command line.
+const KEY: &str = "TAPELINE_PERMIT_KEY";
 
 /// Names optimisations that are left out, with commas between them.
 const WITHOUT: &str = "TAPELINE_WITHOUT";
@@ -85,6 +88,19 @@ pub(crate) fn read(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Given> {
             })
         })
         .collect()
+}
+
+/// The options set by variables that only tapeline has.
+pub(crate) fn read_own(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Given> {
+    let spec = all().find(|spec| spec.id == OptionId::PermitKey);
+    let given = spec.zip(variable(KEY)).map(|(spec, key)| Given {
+        spec,
+        spelled: KEY.to_owned(),
+        value: Some(key),
+        origin: Origin::Environment(KEY),
+        letter_with_equals: false,
+    });
+    given.into_iter().collect()
 }
 
 /// Every variable and its option, in the order of reading.

@@ -77,9 +77,13 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
                 Ok(file) => (file, None),
                 Err(sentence) => (Vec::new(), Some(sentence)),
             };
+            let mut environment = environment::read(invocation.variable);
+            if personality == Personality::Native {
+                environment.extend(environment::read_own(invocation.variable));
+            }
             let raw = RawArgs {
                 file,
-                environment: environment::read(invocation.variable),
+                environment,
                 line,
             };
             let mut resolution = match fault {

@@ -33,6 +33,7 @@ mod raw;
 mod refusal;
 mod resolve;
 mod run;
+mod secret_file;
 mod values;
 mod version;
 mod whole_file;

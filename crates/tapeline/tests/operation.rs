@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod program;
 
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 
@@ -160,4 +162,194 @@ fn threads_share_one_heap() {
     let kib = size.and_then(|size| size.split_whitespace().next()?.parse::<u64>().ok());
     // The stacks of its threads are reserved too, 2 MiB each.
     assert!(kib.expect("a size") < 100 << 10, "{size:?}");
+}
+
+/// The program, with two sockets that are handed over as systemd does.
+struct Handover {
+    tcp: OwnedFd,
+    udp: OwnedFd,
+}
+
+impl Handover {
+    /// A server for which these are, or for another `process`; so many descriptors are announced.
+    fn announced(&self, process: &str, count: u32, options: &[&str]) -> Program {
+        let [tcp, udp] = [&self.tcp, &self.udp].map(AsRawFd::as_raw_fd);
+        let mut shell = Command::new("bash");
+        let script = format!(
+            "export LISTEN_PID={process} LISTEN_FDS={count}; exec \"$0\" \"$@\" 3<&{tcp} 4<&{udp}"
+        );
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_tapeline"), "-s"]);
+        shell.args(options);
+        Program::spawn(shell)
+    }
+
+    fn start(&self, options: &[&str]) -> Program {
+        self.announced("$$", 2, options)
+    }
+}
+
+/// A descriptor that a child gets under the same number, far from those that a shell uses.
+fn heritable(socket: impl Into<OwnedFd>) -> OwnedFd {
+    let socket = socket.into();
+    let copy = rustix::io::fcntl_dupfd_cloexec(&socket, 100).expect("a descriptor");
+    rustix::io::fcntl_setfd(&copy, rustix::io::FdFlags::empty()).expect("its flags");
+    copy
+}
+
+#[test]
+fn a_server_serves_on_the_sockets_that_it_was_started_with() {
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = tcp.local_addr().expect("an address");
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let datagrams = udp.local_addr().expect("an address");
+    let handover = Handover {
+        tcp: heritable(tcp),
+        udp: heritable(udp),
+    };
+    // Neither counts where there are sockets.
+    let mut program = handover.start(&["-p", "1", "-B", "192.0.2.1"]);
+    for port in [address.port(), datagrams.port()] {
+        let line = program.line("istening on ");
+        assert!(line.contains(&port.to_string()), "{line}");
+    }
+    let run = |port, options: &str| {
+        Program::native(&format!("-c 127.0.0.1 -p {port} -n 100K {options}")).end()
+    };
+    for (port, options) in [
+        (address.port(), ""),
+        (address.port(), "-R"),
+        (address.port(), "--peer iperf3"),
+        (datagrams.port(), "-u"),
+        (datagrams.port(), "-u -R"),
+    ] {
+        let ended = run(port, options);
+        assert_eq!(ended.code(), Some(0), "{options}: {}", ended.stderr);
+    }
+    program.signal(Signal::TERM);
+    let ended = program.end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    // They stay with who has opened them, for the next server.
+    let mut next = handover.start(&[]);
+    next.line("istening on ");
+    assert_eq!(run(address.port(), "").code(), Some(0));
+    drop(next);
+
+    // Sockets for another process are left alone, and those that do not fit are refused.
+    let server = Server::of(handover.announced("1", 2, &["-p", "0"]));
+    assert_ne!(server.port, address.port());
+    assert_eq!(server.stop().code(), Some(0));
+    for (program, reason) in [
+        (handover.start(&["-u"]), "-u serves UDP alone"),
+        (
+            handover.start(&["--permit-key=open"]),
+            "UDP has no permit keys",
+        ),
+        (handover.announced("$$", 3, &[]), "descriptor 5 is not open"),
+    ] {
+        let ended = program.end();
+        assert_eq!(ended.code(), Some(1), "{reason}");
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
+    }
+}
+
+/// User, group and further groups of each thread, as the kernel tells them.
+#[cfg(target_os = "linux")]
+fn owners(process: u32) -> Vec<[String; 3]> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("its threads");
+    threads
+        .map(|thread| {
+            let status = thread.expect("a thread").path().join("status");
+            let status = std::fs::read_to_string(status).expect("its state");
+            ["Uid:", "Gid:", "Groups:"].map(|name| {
+                let line = status.lines().find_map(|line| line.strip_prefix(name));
+                line.unwrap_or_default()
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+        })
+        .collect()
+}
+
+/// A port that only root may take, where the system has such.
+#[cfg(target_os = "linux")]
+fn privileged_port() -> u16 {
+    let free = |port: &u16| {
+        TcpListener::bind(("0.0.0.0", *port)).is_ok() && UdpSocket::bind(("0.0.0.0", *port)).is_ok()
+    };
+    (700..1000).rev().find(free).expect("a free port")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_goes_on_as_another_user_when_its_sockets_are_open() {
+    if !rustix::process::getuid().is_root() {
+        // Nobody else may become somebody; that is told, and nothing is served.
+        let ended = Program::native("-s -p 0 --user 54321:54321").end();
+        assert_eq!(ended.code(), Some(1));
+        assert!(
+            ended
+                .stderr
+                .contains("--user 54321:54321: Operation not permitted"),
+            "{}",
+            ended.stderr
+        );
+        eprintln!("skipped: only root can become another user");
+        return;
+    }
+    let port = privileged_port();
+    let mut program = Program::native(&format!("-s -p {port} --user 54321:54322"));
+    program.line("istening on ");
+    let server = Server { program, port };
+    // Its service has begun, so the user has changed.
+    for options in ["", "-u", "-R", "--peer iperf3"] {
+        assert_eq!(client(&server, options).code(), Some(0), "{options}");
+    }
+    let all = owners(server.program.id());
+    assert!(all.len() > 1);
+    for [users, groups, others] in all {
+        assert_eq!(users, "54321 54321 54321 54321");
+        assert_eq!(groups, "54322 54322 54322 54322");
+        assert_eq!(others, "54322");
+    }
+    assert_eq!(server.stop().code(), Some(0));
+    for (name, reason) in [
+        ("nosuchuser", "there is no user nosuchuser"),
+        ("54321", "there is no user 54321"),
+        ("root:nosuchgroup", "there is no group nosuchgroup"),
+    ] {
+        let ended = Program::native(&format!("-s -p 0 --user {name}")).end();
+        assert_eq!(ended.code(), Some(1));
+        assert!(
+            ended.stderr.contains(&format!("--user {name}: {reason}")),
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn keys_from_files_and_variables_are_the_same_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("key");
+    std::fs::write(&path, "open sesame\n").expect("written");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&path, private).expect("its mode");
+    let path = path.display();
+    let server = Server::native(&format!("--permit-key-file {path} --permit-key-timeout 0"));
+    assert_eq!(
+        client(&server, &format!("--permit-key-file {path}")).code(),
+        Some(0)
+    );
+    let with_variable = |key: &str| {
+        let port = server.port.to_string();
+        let mut command = command(&["-c", "127.0.0.1", "-p", &port, "-R", "-n", "100K"]);
+        command.env("TAPELINE_PERMIT_KEY", key);
+        Program::spawn(command).end().code()
+    };
+    assert_eq!(with_variable("open sesame"), Some(0));
+    assert_ne!(with_variable("open says me"), Some(0));
+    assert_ne!(client(&server, "").code(), Some(0));
+    let ended = server.stop();
+    assert!(!ended.stderr.contains("sesame"), "{}", ended.stderr);
 }

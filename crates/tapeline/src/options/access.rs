@@ -12,6 +12,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         )
         .details("A server without KEY makes one up and shows it. It crosses the network as it is.")
         .listed(&[(Both, "", "key that client and server must share (TCP)")]),
+    OptionSpec::new(Id::PermitKeyFile, None, "permit-key-file")
+        .value("FILE")
+        .only(Personalities::Native)
+        .help(
+            Group::Access,
+            "the same key from a file that others cannot read",
+        )
+        .details("A line end behind the key is left out. The variable TAPELINE_PERMIT_KEY holds a key, too."),
     OptionSpec::new(Id::PermitKeyTimeout, None, "permit-key-timeout")
         .value("SECONDS")
         .sides(Sides::SERVER)
@@ -69,9 +77,22 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
             "limit of clients that are not trusted; may be given often",
         )
         .details(
-            "Names: tests, tests-of-source, streams, streams-of-test, duration (seconds), pending, \
-             pending-of-source, newcomers, wrong-keys, wrong-keys-of-source (for all clients), \
-             refusals-told. docs/operations.md explains them; --print-config shows their values.",
+            "Names: tests, tests-of-source, streams, streams-of-test, duration (seconds), bytes and rate \
+             (of a test, in each direction; none), block (bytes), lowest-port, pending, \
+             pending-of-source, newcomers, unverified-rate (bit/s), wrong-keys, wrong-keys-of-source \
+             (for all clients), refusals-told. docs/operations.md explains them; --print-config shows their values.",
+        ),
+    OptionSpec::new(Id::User, None, "user")
+        .value("NAME[:GROUP]")
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "go on as this user once all sockets and files are open (Unix)",
+        )
+        .details(
+            "Names or numbers. Without GROUP the user's own. Nobody is served before, and there is no way \
+             back.",
         ),
     OptionSpec::new(Id::Config, None, "config")
         .value("FILE")

@@ -26,6 +26,7 @@ pub(crate) enum OptionId {
     WriteTimes, Histograms, JitterHistograms, L2Checks, IncrDstIp, IncrDstPort, IncrSrcIp,
     IncrSrcPort, FileInput, StdinInput, UdpL4s, UdpL4sVideo, PermitKey, PermitKeyTimeout,
     TestExchangeTimeout, SyncTransferId, Trust, Allow, Deny, Limit, Config, PrintConfig, ReadyFd,
+    PermitKeyFile, User,
     // iperf3
     Peer, Omit, MaxTests, OneAtATime, NoControl, NoProbe,
     // several runs

@@ -1,13 +1,16 @@
 //! Who may test: permit keys, time limits, identities.
 
 use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
 use std::time::Duration;
 
 use tapeline_base::WallTime;
-use tapeline_dialect::{Limits, Network, Networks, PermitKey, ServerKey};
+use tapeline_dialect::{AccountName, Limits, Network, Networks, PermitKey, ServerKey};
+use tapeline_sys::reason;
 
 use crate::options::OptionId as Id;
 use crate::raw::Given;
+use crate::secret_file;
 
 use super::limits;
 use super::log::{Log, Stop};
@@ -30,6 +33,8 @@ pub(crate) struct AccessSettings {
     pub(crate) sync_transfer_id: bool,
     /// What is granted to clients that the server does not know.
     pub(crate) limits: Limits,
+    /// Whom the process belongs to when its sockets are open.
+    pub(crate) account: Option<AccountName>,
 }
 
 /// `--permit-key`.
@@ -49,6 +54,8 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
                 Some(_) => AskedKey::Given(given.text().into_bytes()),
             });
         }
+        Id::PermitKeyFile => settings.access.key = Some(AskedKey::Given(key_in_file(given, log)?)),
+        Id::User => settings.access.account = Some(account(given, log)?),
         Id::PermitKeyTimeout => settings.access.lifetime = Some(seconds(given, log)?),
         Id::TestExchangeTimeout => {
             settings.access.exchange_timeout = Some(seconds(given, log)?);
@@ -60,6 +67,31 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         _ => settings.access.sync_transfer_id = true,
     }
     Ok(())
+}
+
+/// The key of `--permit-key-file`.
+fn key_in_file(given: &Given, log: &mut Log) -> Result<Vec<u8>, Stop> {
+    let path = given.value.clone().unwrap_or_default();
+    secret_file::read_key(Path::new(&path)).map_err(|error| {
+        let (path, why) = (path.to_string_lossy(), reason(&error));
+        refuse(given, &format!("{path}: {why}"), log)
+    })
+}
+
+/// `NAME[:GROUP]`.
+fn account(given: &Given, log: &mut Log) -> Result<AccountName, Stop> {
+    let text = given.text();
+    let (user, group) = match text.split_once(':') {
+        Some((user, group)) => (user, Some(group)),
+        None => (text.as_str(), None),
+    };
+    if user.is_empty() || group == Some("") {
+        return Err(refuse(given, "NAME or NAME:GROUP", log));
+    }
+    Ok(AccountName {
+        user: user.to_owned(),
+        group: group.map(str::to_owned),
+    })
 }
 
 /// The networks of `--trust`, `--allow` and `--deny`.

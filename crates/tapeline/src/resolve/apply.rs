@@ -117,6 +117,8 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         | Id::TapDevice
         | Id::TunDevice => route::apply(settings, given, log)?,
         Id::PermitKey
+        | Id::PermitKeyFile
+        | Id::User
         | Id::PermitKeyTimeout
         | Id::TestExchangeTimeout
         | Id::SyncTransferId

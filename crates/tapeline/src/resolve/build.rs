@@ -132,6 +132,7 @@ pub(super) fn server(
         permit_key: settings.server_key(),
         exchange_timeout: settings.access.exchange_timeout,
         limits: settings.access.limits.clone(),
+        account: settings.access.account.clone(),
         sum_by_destination: settings.route.sum_by_destination,
         working_load: settings.is_loaded(),
         tap_device: settings.route.tap_device.clone(),

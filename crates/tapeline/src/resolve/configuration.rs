@@ -52,6 +52,8 @@ pub(super) fn text(raw: &RawArgs, settings: &Settings) -> String {
                 && limits::named(one).is_some_and(|said| said.name == spec.name)
         });
         let value = spec.shown(networks);
+        let is_number = value.parse::<f64>().is_ok();
+        let value = if is_number { value } else { quoted(&value) };
         lines.push(line(
             spec.name,
             &value,
@@ -236,6 +238,73 @@ mod tests {
         assert_eq!(supervised(&["-s"]), Supervision::default());
         let said = understood(&["-s", "--ready-fd", "2"], None).expect_err("an output");
         assert!(said.contains("is no descriptor"), "{said}");
+    }
+
+    #[test]
+    fn keys_come_from_files_and_variables_too() {
+        let key = |line: &[&str], variable: Option<&'static str>| {
+            let (_, resolution) = understand(&Invocation {
+                program: "tapeline".into(),
+                arguments: line.iter().map(OsString::from).collect(),
+                variable: &|name| {
+                    let wanted = variable.filter(|_| name == "TAPELINE_PERMIT_KEY");
+                    wanted.map(OsString::from)
+                },
+                resolver: |_| Vec::new(),
+            });
+            match resolution.outcome {
+                Ok(Plan::Server(plan, ..)) => plan.permit_key.map(|permit| permit.key),
+                Ok(Plan::Client(plan, ..)) => plan.permit_key,
+                other => panic!("{line:?}: {other:?} {:?}", resolution.messages),
+            }
+        };
+        let wanted = |text: &str| tapeline_dialect::PermitKey::new(text.as_bytes()).ok();
+        let (_folder, path) = file("from a file\n");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let everybody = understood(&["-s", "--permit-key-file", &path], None);
+            let said = everybody.expect_err("all can read it");
+            assert!(
+                said.contains("all users of this system can read it"),
+                "{said}"
+            );
+            let mode = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&path, mode).expect("its mode");
+        }
+        for job in [&["-s"][..], &["-c", "h"][..]] {
+            let by_file = [job, &["--permit-key-file", &path]].concat();
+            assert_eq!(key(&by_file, None), wanted("from a file"));
+            assert_eq!(key(job, Some("from a variable")), wanted("from a variable"));
+            assert_eq!(
+                key(&by_file, Some("from a variable")),
+                wanted("from a file")
+            );
+            assert_eq!(key(job, None), None);
+        }
+        // iperf knows neither.
+        let iperf = ["--as", "iperf", "-s"];
+        assert_eq!(key(&iperf, Some("from a variable")), None);
+        let text = printed(&["-s", "--permit-key-file", &path], None);
+        assert!(
+            !text.contains("from a file") && text.contains("permit-key-file"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_user_is_a_name_and_perhaps_a_group() {
+        let account = |value: &str| match understood(&["-s", "--user", value], None) {
+            Ok(Plan::Server(plan, ..)) => plan.account.map(|account| account.to_string()),
+            other => panic!("{value}: {other:?}"),
+        };
+        assert_eq!(account("nobody").as_deref(), Some("nobody"));
+        assert_eq!(account("65534:65534").as_deref(), Some("65534:65534"));
+        for wrong in ["", ":", "nobody:", ":nogroup"] {
+            let said = understood(&["-s", "--user", wrong], None).expect_err(wrong);
+            assert!(said.contains("NAME or NAME:GROUP"), "{wrong}: {said}");
+        }
+        assert!(understood(&["-c", "h", "--user", "nobody"], None).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::parse_seconds;
+use tapeline_base::{BitRate, Bytes, NumberError, parse_amount, parse_seconds};
 use tapeline_dialect::Limits;
 
 use crate::raw::Given;
@@ -20,7 +20,16 @@ enum Place<'a> {
     Count(&'a mut u32),
     PerSecond(&'a mut u64),
     Seconds(&'a mut Duration),
+    Port(&'a mut u16),
+    /// Bytes of a block.
+    Block(&'a mut u32),
+    Rate(&'a mut BitRate),
+    AnyBytes(&'a mut Option<Bytes>),
+    AnyRate(&'a mut Option<BitRate>),
 }
+
+/// What stands for no limit.
+const NONE: &str = "none";
 
 /// One limit.
 pub(crate) struct LimitSpec {
@@ -30,15 +39,20 @@ pub(crate) struct LimitSpec {
 
 /// Every limit, in the order of `docs/operations.md`.
 #[rustfmt::skip]
-pub(crate) static LIMITS: [LimitSpec; 11] = [
+pub(crate) static LIMITS: [LimitSpec; 16] = [
     LimitSpec { name: "tests", place: |limits| Place::Count(&mut limits.tests) },
     LimitSpec { name: "tests-of-source", place: |limits| Place::Count(&mut limits.tests_of_source) },
     LimitSpec { name: "streams", place: |limits| Place::Count(&mut limits.streams) },
     LimitSpec { name: "streams-of-test", place: |limits| Place::Count(&mut limits.streams_of_test) },
     LimitSpec { name: "duration", place: |limits| Place::Seconds(&mut limits.longest) },
+    LimitSpec { name: "bytes", place: |limits| Place::AnyBytes(&mut limits.bytes) },
+    LimitSpec { name: "rate", place: |limits| Place::AnyRate(&mut limits.rate) },
+    LimitSpec { name: "block", place: |limits| Place::Block(&mut limits.block) },
+    LimitSpec { name: "lowest-port", place: |limits| Place::Port(&mut limits.lowest_port) },
     LimitSpec { name: "pending", place: |limits| Place::Size(&mut limits.pending) },
     LimitSpec { name: "pending-of-source", place: |limits| Place::Size(&mut limits.pending_of_source) },
     LimitSpec { name: "newcomers", place: |limits| Place::Size(&mut limits.newcomers) },
+    LimitSpec { name: "unverified-rate", place: |limits| Place::Rate(&mut limits.unverified_rate) },
     LimitSpec { name: "wrong-keys", place: |limits| Place::Count(&mut limits.keys) },
     LimitSpec { name: "wrong-keys-of-source", place: |limits| Place::Count(&mut limits.keys_of_source) },
     LimitSpec { name: "refusals-told", place: |limits| Place::PerSecond(&mut limits.refusals_told) },
@@ -47,11 +61,17 @@ pub(crate) static LIMITS: [LimitSpec; 11] = [
 impl LimitSpec {
     /// Its value as it would be typed.
     pub(super) fn shown(&self, limits: &Limits) -> String {
+        let optional = |number: Option<u64>| number.map_or(NONE.to_owned(), |it| it.to_string());
         match (self.place)(&mut limits.clone()) {
             Place::Size(size) => size.to_string(),
             Place::Count(count) => count.to_string(),
             Place::PerSecond(number) => number.to_string(),
             Place::Seconds(time) => time.as_secs_f64().to_string(),
+            Place::Port(port) => port.to_string(),
+            Place::Block(bytes) => bytes.to_string(),
+            Place::Rate(rate) => rate.0.to_string(),
+            Place::AnyBytes(bytes) => optional(bytes.map(|bytes| bytes.0)),
+            Place::AnyRate(rate) => optional(rate.map(|rate| rate.0)),
         }
     }
 
@@ -61,6 +81,10 @@ impl LimitSpec {
     /// What the text should have been.
     fn set(&self, limits: &mut Limits, text: &str) -> Result<(), &'static str> {
         const NUMBER: &str = "a whole number";
+        const BYTES: &str = "a number of bytes from 1, such as 64K or 10G, or none";
+        const BLOCK: &str = "a number of bytes up to 2G";
+        const RATE: &str = "bits per second, such as 100m";
+        const RATE_OR_NONE: &str = "bits per second, such as 100m, or none";
         match (self.place)(limits) {
             Place::Size(size) => {
                 *size = text
@@ -76,8 +100,31 @@ impl LimitSpec {
                 let seconds = seconds.filter(|seconds| (0.0..=LONGEST_SECONDS).contains(seconds));
                 *time = Duration::from_secs_f64(seconds.ok_or("seconds, at most 30 years")?);
             }
+            Place::Port(port) => *port = text.parse().map_err(|_| "a port")?,
+            Place::Block(bytes) => {
+                let amount = amount(text)
+                    .ok()
+                    .and_then(|bytes| u32::try_from(bytes).ok());
+                *bytes = amount.ok_or(BLOCK)?;
+            }
+            Place::Rate(rate) => *rate = BitRate(amount(text).map_err(|_| RATE)?),
+            Place::AnyBytes(bytes) => *bytes = unless_none(text).ok_or(BYTES)?.map(Bytes),
+            Place::AnyRate(rate) => *rate = unless_none(text).ok_or(RATE_OR_NONE)?.map(BitRate),
         }
         Ok(())
+    }
+}
+
+/// A number that may have a unit.
+fn amount(text: &str) -> Result<u64, NumberError> {
+    parse_amount(text)?.strict(text)
+}
+
+/// A number from 1, or the word for no limit; `None` when it is neither.
+fn unless_none(text: &str) -> Option<Option<u64>> {
+    match text {
+        NONE => Some(None),
+        text => amount(text).ok().filter(|number| *number > 0).map(Some),
     }
 }
 

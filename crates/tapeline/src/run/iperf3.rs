@@ -7,7 +7,7 @@ use std::process;
 use tapeline_base::{ExitCode, Role};
 use tapeline_dialect::{Iperf3Client, run_iperf3_client};
 use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
-use tapeline_sys::{is_running, reason, run_on_processor};
+use tapeline_sys::{InheritedSockets, is_running, reason, run_on_processor};
 
 use super::adorned::{END_OF_SERVER, interruption};
 use super::{Supervisor, occasion, perform, serve, signals};
@@ -21,7 +21,8 @@ pub(crate) fn iperf3(job: &Iperf3Job) -> ExitCode {
         Iperf3Task::Server(plan, life) => {
             let processor = plan.protocols.iperf3().and_then(|plan| plan.affinity);
             let supervisor = Supervisor::none();
-            serve(plan, &job.presentation, *life, supervisor, || {
+            let sockets = InheritedSockets::default();
+            serve(plan, &job.presentation, *life, supervisor, sockets, || {
                 prepare(processor, job)
             })
         }

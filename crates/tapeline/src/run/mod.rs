@@ -42,7 +42,7 @@ use tapeline_dialect::{
 };
 use tapeline_report::document::Occasion;
 use tapeline_report::{Event, Iperf3Output, Notice};
-use tapeline_sys::{Daemon, reason};
+use tapeline_sys::{Daemon, InheritedSockets, reason};
 
 use crate::message::{self, CliMessage};
 use crate::plan::{Life, RepeatPlan};
@@ -225,7 +225,7 @@ fn perform(
     stage.end(done.unwrap_or_else(|code| code))
 }
 
-/// Serves until told to stop. A server in the background leaves before it starts threads and
+/// Serves until told to stop, on the sockets that were handed over, if any were. A server in the background leaves before it starts threads and
 /// opens files; the process that was called ends when the server listens.
 pub(crate) fn server(
     plan: &ServerPlan,
@@ -233,7 +233,12 @@ pub(crate) fn server(
     life: Life,
     supervisor: Supervisor,
 ) -> ExitCode {
-    serve(plan, presentation, life, supervisor, || Ok(()))
+    // They are for this process, not for the one that goes on in the background.
+    let sockets = match Supervisor::sockets(plan.personality) {
+        Ok(sockets) => sockets,
+        Err(why) => return cannot(&why),
+    };
+    serve(plan, presentation, life, supervisor, sockets, || Ok(()))
 }
 
 /// The same; `prepare` is called in the process that serves, before it starts threads, and what
@@ -243,6 +248,7 @@ fn serve<T>(
     presentation: &Presentation,
     life: Life,
     supervisor: Supervisor,
+    sockets: InheritedSockets,
     prepare: impl FnOnce() -> Result<T, ExitCode>,
 ) -> ExitCode {
     let daemon = match life {
@@ -296,7 +302,8 @@ fn serve<T>(
     if let Err(error) = caught {
         return cannot(&format!("signals cannot be caught: {error}"));
     }
-    let server = match Server::start(&plan, &reporter, &run.stage.interruption) {
+    let interruption = &run.stage.interruption;
+    let server = match Server::start_on(&plan, sockets, &reporter, interruption) {
         Ok(server) => server,
         // The reason has been told as an event.
         Err(_) => return run.end(ExitCode::Failure),

@@ -1,10 +1,10 @@
-//! What a server and the process that started it tell each other: that it is ready, that its limits
-//! are to be read anew, that it ends.
+//! What a server and the process that started it have to do with each other: sockets that are handed
+//! over, word that it is ready, that its limits are to be read anew, that it ends.
 
 use tapeline_base::Clock;
-use tapeline_dialect::{Limits, ReporterHandle, ServerLimits};
+use tapeline_dialect::{Limits, Personality, ReporterHandle, ServerLimits};
 use tapeline_report::{Event, Notice};
-use tapeline_sys::{SystemClock, reason, tell_descriptor, tell_service_manager};
+use tapeline_sys::{InheritedSockets, SystemClock, reason, tell_descriptor, tell_service_manager};
 
 use crate::plan::Supervision;
 
@@ -32,6 +32,18 @@ impl Supervisor {
         Self {
             supervision: Supervision::default(),
             reread: None,
+        }
+    }
+
+    /// The sockets that were handed over. Those programs whose names it may bear take none.
+    ///
+    /// # Errors
+    /// A sentence about what cannot be served.
+    pub(super) fn sockets(personality: Personality) -> Result<InheritedSockets, String> {
+        match personality {
+            Personality::Native => InheritedSockets::take()
+                .map_err(|error| format!("sockets that were handed over: {}", reason(&error))),
+            Personality::Iperf2 => Ok(InheritedSockets::default()),
         }
     }
 

@@ -361,6 +361,8 @@ fn every_option_is_tested() {
             Id::Config,
             Id::PrintConfig,
             Id::ReadyFd,
+            Id::PermitKeyFile,
+            Id::User,
             Id::Allow,
             Id::Deny,
             Id::Limit,

@@ -1,0 +1,117 @@
+//! Files that hold a secret.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Files beyond this hold no key, bytes.
+const LONGEST: u64 = 4096;
+
+/// Says how to mend it.
+const READABLE_BY_ALL: &str = "all users of this system can read it (chmod o-r)";
+
+/// The key in a file: all of its bytes, but for a line end behind them.
+///
+/// # Errors
+/// The file cannot be read, is longer than 4 KiB, or can be read by everybody.
+pub(crate) fn read_key(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    check(&file)?;
+    let mut key = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut key)?;
+    if key.len() as u64 > LONGEST {
+        return Err(io::Error::other("longer than 4 KiB"));
+    }
+    if key.last() == Some(&b'\n') {
+        key.pop();
+        if key.last() == Some(&b'\r') {
+            key.pop();
+        }
+    }
+    Ok(key)
+}
+
+/// Looks who may read a file with a secret in it. Members of its group may: that is how a service
+/// shares one with its administrators.
+///
+/// # Errors
+/// Everybody may; those of `fstat(2)`.
+#[cfg(unix)]
+pub(crate) fn check(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    const OTHERS_READ: u32 = 0o004;
+    match file.metadata()?.permissions().mode() & OTHERS_READ {
+        0 => Ok(()),
+        _ => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            READABLE_BY_ALL,
+        )),
+    }
+}
+
+/// Who may read a file is not told by its mode here.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub(crate) fn check(_: &File) -> io::Result<()> {
+    let _ = READABLE_BY_ALL;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_what_a_file_holds_without_its_line_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("written");
+            restrict(&path, 0o600);
+            read_key(&path)
+        };
+        for (bytes, key) in [
+            (&b"open sesame"[..], &b"open sesame"[..]),
+            (b"open sesame\n", b"open sesame"),
+            (b"open sesame\r\n", b"open sesame"),
+            (b" two\nlines\n\n", b" two\nlines\n"),
+            (b"\xff\0\r", b"\xff\0\r"),
+            (b"", b""),
+        ] {
+            assert_eq!(read(bytes).expect("a key"), key);
+        }
+        assert!(read(&[b'x'; 4097]).is_err());
+        assert!(read_key(&folder.path().join("none")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_that_everybody_can_read_is_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        std::fs::write(&path, "open sesame").expect("written");
+        for (mode, kind) in [
+            (0o600, None),
+            (0o640, None),
+            (0o604, Some(io::ErrorKind::PermissionDenied)),
+            (0o644, Some(io::ErrorKind::PermissionDenied)),
+        ] {
+            restrict(&path, mode);
+            let refused = read_key(&path).err().map(|error| error.kind());
+            assert_eq!(refused, kind, "{mode:o}");
+        }
+    }
+
+    #[cfg(unix)]
+    fn restrict(path: &Path, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(path, mode).expect("its mode");
+    }
+
+    #[cfg(not(unix))]
+    fn restrict(_: &Path, _: u32) {}
+}
