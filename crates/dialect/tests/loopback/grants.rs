@@ -281,8 +281,8 @@ fn iperf3_clients_are_told_that_they_ask_for_too_much() {
         ..parameters
     };
     for (parameters, code) in [
-        (of_bytes(50_000_001), ErrorCode::ACCESS_DENIED),
-        (fast(RATE.0 / 2 + 1), ErrorCode::RATE_LIMIT),
+        (long(of_bytes(50_000_001), 16_384), ErrorCode::ACCESS_DENIED),
+        (long(fast(RATE.0 / 2 + 1), 16_384), ErrorCode::RATE_LIMIT),
         (long(of_seconds(1), 65_537), ErrorCode::LENGTH),
     ] {
         let failure = fail(plan(server.address, parameters));
