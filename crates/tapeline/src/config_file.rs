@@ -42,10 +42,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Given>, String> {
     let text = contents(&file).map_err(failed)?;
     let given = parse(&name.to_string(), &text)?;
     let secret = |one: &&Given| one.spec.id == OptionId::PermitKey && one.value.is_some();
-    match given.iter().find(secret) {
-        Some(key) => secret_file::check(&file)
-            .map_err(|error| format!("{}: {}", key.spelled, tapeline_sys::reason(&error)))?,
-        None => {}
+    if let Some(key) = given.iter().find(secret) {
+        secret_file::check(&file)
+            .map_err(|error| format!("{}: {}", key.spelled, tapeline_sys::reason(&error)))?;
     }
     Ok(given)
 }
