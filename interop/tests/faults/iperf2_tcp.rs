@@ -195,8 +195,16 @@ fn length_extremes() {
     subject.recovers(AFTER_DEADLINE);
 }
 
+/// One of each family and transport, from another address than the harm comes from: the tests of
+/// that one may have all of its places.
+const ELSEWHERE: &[Honest] = &[
+    (Program::TapelineAsIperf, "-n 100K -B 127.0.0.2"),
+    (Program::TapelineAsIperf, "-u -n 14700 -b 2m -B 127.0.0.2"),
+    (Program::TapelineAsIperf3, "-n 100K -B 127.0.0.2"),
+];
+
 fn connect_backs() {
-    let subject = Subject::public();
+    let subject = Subject::serving("--trust none", ELSEWHERE);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let message = encoded(&TcpClientHeader {
         threads: 1000,
