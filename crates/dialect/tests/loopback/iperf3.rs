@@ -121,6 +121,8 @@ fn amounts_arrive_in_full_in_every_direction_and_over_every_number_of_streams() 
             let parameters = Parameters {
                 direction,
                 parallel,
+                // A server sends whole blocks.
+                length: Some(1000),
                 ..of_bytes(AMOUNT)
             };
             for parameters in [parameters.clone(), udp(parameters)] {
@@ -303,6 +305,7 @@ fn tests_at_the_same_time_have_their_own_numbers() {
         of_bytes(2_000_000),
         Parameters {
             direction: Direction::Reverse,
+            length: Some(1000),
             ..of_bytes(3_000_000)
         },
         // All from one address: their streams say nothing of their tests.
