@@ -70,7 +70,7 @@ fn four_flows_by_bytes() {
 
 #[test]
 fn four_flows_by_time() {
-    every_arrangement(V4, time(50), 4);
+    every_arrangement(V4, time(200), 4);
 }
 
 #[test]
