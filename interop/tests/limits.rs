@@ -106,6 +106,20 @@ fn a_rate_that_was_asked_for_is_the_tests_own_limit() {
     assert!(server.process().is_alive());
 }
 
+#[test]
+fn a_queue_that_takes_no_more_datagrams_is_the_networks_limit() {
+    let Some(pair) = hosts("a_queue_that_takes_no_more_datagrams_is_the_networks_limit") else {
+        return;
+    };
+    let mut server = server(&pair, Transport::Tcp, "");
+    // It holds more than a socket's buffer: nothing is lost, and the sender is held up.
+    let _shaped = Bottleneck::new(&pair.client, 20_000_000, 500).expect("a bottleneck");
+    let said = client_verdict(&pair, &server, "-u -b 40M -t 2");
+    assert_says(&said, "network");
+    assert!(said.contains("waited for room"), "{said}");
+    assert_eq!(server_verdict(&mut server), said);
+}
+
 /// What a client says of the latency under the load of its own test.
 fn under_load(pair: &NamespacePair, server: &Server) -> String {
     // Of one flow's datagrams no more wait than its socket's buffer holds.

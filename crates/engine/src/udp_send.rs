@@ -75,6 +75,8 @@ const PACED_GROUP: usize = 16;
 const UNPACED_GROUP: usize = 64;
 /// Largest UDP payload over IPv4, which also bounds one segmented call.
 const MAX_PAYLOAD: usize = 65_507;
+/// A send that takes longer waited for room: others take a few microseconds, full groups some 30.
+const LONG_SEND: Duration = Duration::from_micros(100);
 /// Time without a datagram sent after which passing errors end the flow.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Smallest datagram that still carries number and time.
@@ -199,6 +201,8 @@ struct Sender<S> {
     spacing: Option<Spacing>,
     /// Bytes of content in the buffer that have not left yet.
     loaded: usize,
+    /// When the last send began, until its time is known.
+    sent_from: Option<MonoTime>,
 }
 
 /// Sends on the calling thread until the end of the data.
@@ -242,6 +246,7 @@ impl<S: DatagramStamp> Sender<S> {
             largest_group: 1,
             spacing: plan.traffic.steady_gap().map(Spacing::new),
             loaded: 0,
+            sent_from: None,
             plan,
         }
     }
@@ -256,6 +261,7 @@ impl<S: DatagramStamp> Sender<S> {
                 return Cause::Stopped;
             }
             let mut now = self.clock.now();
+            self.count_wait(now);
             if let Some(first) = self.plan.first.take() {
                 let cause = self.send_first(first);
                 if cause.is_some() || self.plan.deadline.is_some_and(|deadline| now >= deadline) {
@@ -286,6 +292,17 @@ impl<S: DatagramStamp> Sender<S> {
             };
             if let Some(cause) = cause {
                 return cause;
+            }
+        }
+    }
+
+    /// Counts the last send's time, where it was so long that it waited for room.
+    #[inline]
+    fn count_wait(&mut self, now: MonoTime) {
+        if let Some(since) = self.sent_from.take() {
+            let took = now.since(since);
+            if took >= LONG_SEND {
+                self.counters.room_awaited += u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
             }
         }
     }
@@ -437,6 +454,7 @@ impl<S: DatagramStamp> Sender<S> {
                 self.counters.bytes += bytes as u64;
                 self.counters.writes += count as u64;
                 self.counters.last = now;
+                self.sent_from = Some(now);
                 self.largest_group = self.largest_group.max(count);
                 self.sequence += count as u64;
                 self.publisher.publish(&self.counters);

@@ -156,6 +156,7 @@ fn evidence(flow: &FlowResult, told: &LimitsResult) -> FlowEvidence {
                 .zip(told.rate_reached)
                 .map(|(asked, reached)| RateTarget { asked, reached }),
             input_awaited: told.input_awaited_us,
+            room_awaited: told.room_awaited_us,
             stream: tcp.and_then(|tcp| {
                 Some(StreamTimes {
                     busy: tcp.busy_us?,

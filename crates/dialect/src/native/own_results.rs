@@ -175,6 +175,7 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
             rate_asked: sender.rate.map(|rate| rate.asked),
             rate_reached: sender.rate.map(|rate| rate.reached),
             input_awaited_us: sender.input_awaited,
+            room_awaited_us: sender.room_awaited,
             window_use: sender.window_use,
             buffer_use: sender.buffer_use,
             congested_sends: sender.congested_sends,

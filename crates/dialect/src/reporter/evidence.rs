@@ -145,6 +145,8 @@ impl Course {
         } else {
             evidence.datagrams = Some(a.writes.saturating_sub(b.writes));
             evidence.congested_sends = Some(a.errors.saturating_sub(b.errors));
+            let awaited = a.room_awaited.saturating_sub(b.room_awaited) / 1000;
+            evidence.room_awaited = Some(awaited);
             evidence.queue_drops = self.host.udp_send_buffer_errors;
             evidence.grouped = self.facts.group.is_some_and(|group| group > 1);
         }

@@ -24,18 +24,20 @@ pub struct SendCounters {
     pub pacing_rate: u64,
     /// Time in which there was nothing to send because input was awaited, nanoseconds.
     pub input_awaited: u64,
+    /// Datagrams: time in which sends waited for room in the host's queues, nanoseconds.
+    pub room_awaited: u64,
     /// Time of the last write.
     pub last: MonoTime,
 }
 
 /// Cell of a sender.
-pub type SendCell = FlowCell<SendCounters, 11>;
+pub type SendCell = FlowCell<SendCounters, 12>;
 /// The one writer of a [`SendCell`].
-pub type SendPublisher = Publisher<SendCounters, 11>;
+pub type SendPublisher = Publisher<SendCounters, 12>;
 
-impl Words<11> for SendCounters {
+impl Words<12> for SendCounters {
     #[inline]
-    fn to_words(&self, _: &Extremes) -> [u64; 11] {
+    fn to_words(&self, _: &Extremes) -> [u64; 12] {
         [
             self.bytes,
             self.writes,
@@ -48,10 +50,11 @@ impl Words<11> for SendCounters {
             self.frames.slips,
             self.pacing_rate,
             self.input_awaited,
+            self.room_awaited,
         ]
     }
 
-    fn from_words(w: [u64; 11]) -> (Self, Extremes) {
+    fn from_words(w: [u64; 12]) -> (Self, Extremes) {
         let counters = Self {
             bytes: w[0],
             writes: w[1],
@@ -66,6 +69,7 @@ impl Words<11> for SendCounters {
             },
             pacing_rate: w[9],
             input_awaited: w[10],
+            room_awaited: w[11],
         };
         (counters, Extremes::default())
     }

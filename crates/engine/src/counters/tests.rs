@@ -90,6 +90,7 @@ fn every_counter_survives_the_cell() {
         },
         pacing_rate: 9,
         input_awaited: 11,
+        room_awaited: 12,
         last: MonoTime::from_nanos(10),
     };
     SendPublisher::new(Arc::clone(&send)).publish(&c);

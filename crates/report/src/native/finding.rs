@@ -97,6 +97,12 @@ pub fn finding_words(finding: &Finding) -> String {
         Finding::BufferDepth(seconds) => {
             format!("the socket buffer holds {:.3} ms of traffic", seconds * 1e3)
         }
+        Finding::RoomAwaited(share) => {
+            format!(
+                "waited for room in the device's queue {} of the time",
+                percent(share)
+            )
+        }
         Finding::CongestedSends(sends) => counted(sends, "send", "found the device's queue full"),
         Finding::LateReports(intervals) => counted(intervals, "interval", "told late"),
         Finding::Unknown(end) => format!("{} host is not known", whose(end)),

@@ -7,6 +7,8 @@ use super::verdict::{
 
 /// Share of the datagrams below which a loss does not limit a test: single losses happen.
 const FEW: f64 = 0.001;
+/// Share of the time in which sends waited for room from which on that is the limit.
+const AWAITED: f64 = 0.2;
 /// Most datagrams of a joined group (the kernel's `UDP_MAX_SEGMENTS`).
 const LARGEST_GROUP: u64 = 64;
 /// A buffer that holds less than this cannot bridge the time until a thread runs, whatever
@@ -38,7 +40,16 @@ pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> 
         let findings = slow.into_iter().chain(missed);
         return Verdict::new(LimitedBy::SenderCpu, Certainty::High, findings);
     }
-    // A full queue of the device: the link takes no more.
+    // The queue of the device was full, and sends waited for it: the first link takes no more.
+    let awaited = sender
+        .room_awaited
+        .map(|micros| micros as f64 / sender.micros.max(1) as f64)
+        .filter(|share| *share >= AWAITED);
+    if let Some(share) = awaited {
+        let findings = [Finding::RoomAwaited(share)].into_iter().chain(missed);
+        return Verdict::new(LimitedBy::Network, Certainty::Medium, findings);
+    }
+    // The same where sends fail instead.
     if let Some(congested) = sender.congested_sends.filter(|sends| *sends > 0) {
         let findings = [Finding::CongestedSends(congested)]
             .into_iter()

@@ -67,6 +67,8 @@ pub struct SenderEvidence {
     pub rate: Option<RateTarget>,
     /// Time without anything to send because input was awaited, microseconds (`-F`, `-I`).
     pub input_awaited: Option<u64>,
+    /// UDP: time in which sends waited for room in the host's queues, microseconds.
+    pub room_awaited: Option<u64>,
     /// TCP: what held the connections up.
     pub stream: Option<StreamTimes>,
     /// TCP: segments sent again.
@@ -110,6 +112,7 @@ impl SenderEvidence {
                 reached: a.reached + b.reached,
             }),
             input_awaited: both(self.input_awaited, other.input_awaited, u64::saturating_add),
+            room_awaited: both(self.room_awaited, other.room_awaited, u64::saturating_add),
             stream: both(self.stream, other.stream, |a, b| StreamTimes {
                 busy: a.busy.saturating_add(b.busy),
                 receive_window: a.receive_window.saturating_add(b.receive_window),

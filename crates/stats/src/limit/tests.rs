@@ -547,6 +547,28 @@ fn datagrams() {
             High,
         ),
         (
+            "a device that takes no more",
+            SenderEvidence {
+                micros: 1_000_000,
+                room_awaited: Some(400_000),
+                ..slow
+            },
+            losing(0, 0, 0),
+            Some(Network),
+            Medium,
+        ),
+        (
+            "a send that took long, once",
+            SenderEvidence {
+                micros: 1_000_000,
+                room_awaited: Some(100_000),
+                ..slow
+            },
+            losing(0, 0, 0),
+            Some(Pacing),
+            Medium,
+        ),
+        (
             "a full device",
             SenderEvidence {
                 congested_sends: Some(7),

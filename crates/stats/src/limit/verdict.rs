@@ -139,6 +139,8 @@ pub enum Finding {
     BufferDepth(f64),
     /// Sends that had to wait or failed for want of room in the host's queues.
     CongestedSends(u64),
+    /// Share of the time in which sends waited for room in the host's queues.
+    RoomAwaited(f64),
     /// Intervals told late.
     LateReports(u64),
     /// Nothing is known of this end.

@@ -189,6 +189,9 @@ pub struct LimitsResult {
     /// Time in which a sender waited for input, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_awaited_us: Option<u64>,
+    /// Time in which a sender of datagrams waited for room in its host's queues, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room_awaited_us: Option<u64>,
     /// Share of the receiver's window that a TCP sender used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_use: Option<f64>,
