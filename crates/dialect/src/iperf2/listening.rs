@@ -1,12 +1,13 @@
 //! Sockets that listen, opened as a plan says, and the banners that tell of them.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tapeline_base::Transport;
 use tapeline_report::{Notice, ServerBanner};
 use tapeline_sys::{
-    DeviceTap, MulticastGroup, Opened, Operation, ReceiveFeatures, SocketError, SocketOptions,
-    TcpListener, UdpSocket, reason,
+    DeviceTap, MulticastGroup, Opened, Operation, OptionFailure, ReceiveFeatures, SocketError,
+    SocketOptions, TcpListener, UdpSocket, reason,
 };
 
 use super::banner::{self, SocketFacts};
@@ -64,6 +65,36 @@ impl ListenRequest<'_> {
             reason,
         }
     }
+
+    /// Tells what the system made of the options and of the window that was asked for.
+    fn tell(
+        &self,
+        refused: &[OptionFailure],
+        options: &SocketOptions,
+        buffer: u64,
+        context: &SharedContext,
+    ) -> Result<(), Notice> {
+        let ServerPlan {
+            personality,
+            socket,
+            ..
+        } = self.plan;
+        banner::tell_refusals(refused, options, *personality, context)?;
+        banner::tell_clamped(socket.window, buffer, *personality, context);
+        Ok(())
+    }
+
+    /// The banner of an opened socket.
+    fn banner(
+        &self,
+        transport: Transport,
+        local: io::Result<SocketAddr>,
+        facts: SocketFacts,
+    ) -> ServerBanner {
+        let local = local.unwrap_or(self.address());
+        let ports = (local.port(), local.port());
+        banner::server_banner(self.plan, transport, local, ports, facts, self.of_client)
+    }
 }
 
 /// What can still be asked of a socket that is bound already.
@@ -90,31 +121,15 @@ pub(super) fn open_tcp(
         None => TcpListener::bind(request.address(), &options, TcpListener::MAX_BACKLOG)
             .map_err(|error| request.failed(Transport::Tcp, &error))?,
     };
-    let personality = request.plan.personality;
-    banner::tell_refusals(&opened.refused, &options, personality, context)?;
     let listener = opened.socket;
-    let local = listener.local_addr().unwrap_or(request.address());
     let buffer = listener.receive_buffer().unwrap_or(0);
-    banner::tell_clamped(
-        request.plan.socket.window,
-        buffer,
-        request.plan.personality,
-        context,
-    );
+    request.tell(&opened.refused, &options, buffer, context)?;
     let facts = SocketFacts {
         buffer,
         mss: listener.mss(),
         congestion: listener.congestion(),
     };
-    let ports = (local.port(), local.port());
-    let banner = banner::server_banner(
-        request.plan,
-        Transport::Tcp,
-        local,
-        ports,
-        facts,
-        request.of_client,
-    );
+    let banner = request.banner(Transport::Tcp, listener.local_addr(), facts);
     Ok((listener, banner))
 }
 
@@ -140,16 +155,9 @@ pub(super) fn open_udp(
         }
     }
     .map_err(|error| request.failed(Transport::Udp, &error))?;
-    let personality = request.plan.personality;
-    banner::tell_refusals(&opened.refused, &options, personality, context)?;
     let socket = opened.socket;
     let shown = socket.receive_buffer().unwrap_or(0);
-    banner::tell_clamped(
-        request.plan.socket.window,
-        shown,
-        request.plan.personality,
-        context,
-    );
+    request.tell(&opened.refused, &options, shown, context)?;
     let wildcard = request.address().ip().is_unspecified();
     socket.request(ReceiveFeatures {
         destination: wildcard,
@@ -162,21 +170,12 @@ pub(super) fn open_udp(
         Personality::Iperf2 if request.plan.socket.window.is_none() => shown,
         _ => socket.receive_buffer().unwrap_or(shown),
     };
-    let local = socket.local_addr().unwrap_or(request.address());
     let facts = SocketFacts {
         buffer,
         mss: None,
         congestion: None,
     };
-    let ports = (local.port(), local.port());
-    let banner = banner::server_banner(
-        request.plan,
-        Transport::Udp,
-        local,
-        ports,
-        facts,
-        request.of_client,
-    );
+    let banner = request.banner(Transport::Udp, socket.local_addr(), facts);
     Ok((socket, banner))
 }
 

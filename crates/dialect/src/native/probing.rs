@@ -220,6 +220,15 @@ impl Probing {
         Some(self.probe(loaded, wall))
     }
 
+    /// The probes of a stage.
+    fn series(&mut self, loaded: bool) -> &mut Series {
+        if loaded {
+            &mut self.loaded
+        } else {
+            &mut self.quiet
+        }
+    }
+
     /// Sees whether the time of day has moved otherwise than time.
     fn compare_clocks(&mut self, now: MonoTime, wall: WallTime) {
         if let Some((then, told)) = self.clocks.replace((now, wall)) {
@@ -238,12 +247,7 @@ impl Probing {
             sent: wall,
             loaded,
         });
-        let series = if loaded {
-            &mut self.loaded
-        } else {
-            &mut self.quiet
-        };
-        series.sent += 1;
+        self.series(loaded).sent += 1;
         ProbeRequest {
             key: self.key,
             number: self.number,
@@ -275,12 +279,7 @@ impl Probing {
         if answered < received {
             return None;
         }
-        let series = if open.loaded {
-            &mut self.loaded
-        } else {
-            &mut self.quiet
-        };
-        series.exchanges.push(exchange);
+        self.series(open.loaded).exchanges.push(exchange);
         if self.loaded.exchanges.len() >= MOST_KEPT {
             let mut keep = false;
             self.loaded.exchanges.retain(|_| {
