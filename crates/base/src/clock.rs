@@ -34,10 +34,16 @@ impl MonoTime {
     }
 }
 
+/// Nanoseconds of a length of time; the largest number for what is longer than 584 years.
+#[must_use]
+pub fn whole_nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Add<Duration> for MonoTime {
     type Output = Self;
     fn add(self, rhs: Duration) -> Self {
-        let nanos = u64::try_from(rhs.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = whole_nanos(rhs);
         Self(self.0.saturating_add(nanos))
     }
 }
@@ -51,7 +57,7 @@ impl AddAssign<Duration> for MonoTime {
 impl Sub<Duration> for MonoTime {
     type Output = Self;
     fn sub(self, rhs: Duration) -> Self {
-        let nanos = u64::try_from(rhs.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = whole_nanos(rhs);
         Self(self.0.saturating_sub(nanos))
     }
 }
@@ -129,7 +135,7 @@ impl ManualClock {
 
     /// Moves both readings forward.
     pub fn advance(&self, by: Duration) {
-        let nanos = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = whole_nanos(by);
         self.mono.fetch_add(nanos, Ordering::SeqCst);
     }
 }

@@ -12,7 +12,7 @@ mod tos;
 mod transport;
 mod units;
 
-pub use clock::{Clock, ManualClock, MonoTime, WallTime};
+pub use clock::{Clock, ManualClock, MonoTime, WallTime, whole_nanos};
 pub use exit::ExitCode;
 pub use flow::{FlowId, FlowTag};
 pub use number::{

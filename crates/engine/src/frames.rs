@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::MonoTime;
+use tapeline_base::{MonoTime, whole_nanos};
 use tapeline_stats::{LogNormal, Moments, Random};
 
 /// Largest frame, bytes: what the field on the wire holds as a signed number.
@@ -51,7 +51,7 @@ impl FrameClock {
     pub fn new(start: MonoTime, period: Duration) -> Self {
         Self {
             start,
-            period: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX).max(1),
+            period: whole_nanos(period).max(1),
             last: 0,
             counts: FrameCounts::default(),
             errors: Moments::EMPTY,
@@ -67,7 +67,7 @@ impl FrameClock {
     /// The frame that follows the last one begun, for a sender that is free at `now`.
     #[must_use]
     pub fn next(&self, now: MonoTime) -> Frame {
-        let passed = u64::try_from(now.since(self.start).as_nanos()).unwrap_or(u64::MAX);
+        let passed = whole_nanos(now.since(self.start));
         let id = (self.last + 1).max(passed / self.period + 1);
         let offset = (id - 1).saturating_mul(self.period);
         Frame {

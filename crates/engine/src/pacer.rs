@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime};
+use tapeline_base::{Clock, MonoTime, whole_nanos};
 use tapeline_sys::{SystemClock, sleep_until};
 
 use crate::stop::Stop;
@@ -73,7 +73,7 @@ impl Pacer {
     /// Moves the guard toward the 90th percentile of the oversleep: up by nine steps on
     /// a later return, down by one otherwise.
     fn learn(&mut self, oversleep: Duration) {
-        let oversleep = u64::try_from(oversleep.as_nanos()).unwrap_or(u64::MAX);
+        let oversleep = whole_nanos(oversleep);
         let step = self.guard / 64 + 1;
         self.guard = if oversleep > self.guard {
             self.guard + 9 * step

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime, WallTime};
+use tapeline_base::{Clock, MonoTime, WallTime, whole_nanos};
 use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 
 use crate::counters::{DelayCounters, DelayPublisher, SendCell, SendCounters, SendPublisher};
@@ -159,10 +159,6 @@ impl WriteTimes {
             histogram.record_untimed(nanos, now);
         }
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Time until input that was not there is looked for again.
@@ -386,7 +382,7 @@ impl TcpSender {
     /// Counts the wait for input up to now, if there was one.
     fn count_awaited(&mut self, now: MonoTime) {
         if let Some(since) = self.awaiting {
-            self.counters.input_awaited += nanos(now.since(since));
+            self.counters.input_awaited += whole_nanos(now.since(since));
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, WallTime};
+use tapeline_base::{MonoTime, WallTime, whole_nanos};
 use tapeline_stats::{Arrival, Jitter, LongestSilence, Loss, SequenceTracker, Transit};
 
 use crate::counters::{
@@ -329,15 +329,15 @@ impl DatagramReceiver {
     fn pattern(&self) -> ArrivalPattern {
         let runs = self.tracker.loss_runs();
         let silence = self.silence.longest().zip(self.first);
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         ArrivalPattern {
             longest_extent: self.tracker.counts().longest_extent,
             interval_extent: self.counters.pattern.interval_extent,
             loss_runs: runs.count,
             longest_loss_run: runs.longest,
-            silence_ns: silence.map_or(0, |(longest, _)| nanos(longest.length)),
-            silence_start_ns: silence
-                .map_or(0, |(longest, first)| nanos(longest.start.since(first))),
+            silence_ns: silence.map_or(0, |(longest, _)| whole_nanos(longest.length)),
+            silence_start_ns: silence.map_or(0, |(longest, first)| {
+                whole_nanos(longest.start.since(first))
+            }),
         }
     }
 

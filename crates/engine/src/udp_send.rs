@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime, WallTime};
+use tapeline_base::{Clock, MonoTime, WallTime, whole_nanos};
 use tapeline_sys::{Marks, SystemClock, ThreadTime, UdpSocket, set_timer_slack_minimal};
 
 use crate::counters::{SendCell, SendCounters, SendPublisher};
@@ -302,7 +302,7 @@ impl<S: DatagramStamp> Sender<S> {
         if let Some(since) = self.sent_from.take() {
             let took = now.since(since);
             if took >= LONG_SEND {
-                self.counters.room_awaited += u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+                self.counters.room_awaited += whole_nanos(took);
             }
         }
     }
@@ -349,7 +349,7 @@ impl<S: DatagramStamp> Sender<S> {
             Loaded::Pending => {
                 std::thread::sleep(CONTENT_PAUSE);
                 let paused = self.clock.now().since(now);
-                self.counters.input_awaited += u64::try_from(paused.as_nanos()).unwrap_or(u64::MAX);
+                self.counters.input_awaited += whole_nanos(paused);
                 return None;
             }
             Loaded::End => return Some(self.end_of_content()),
@@ -510,7 +510,7 @@ fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
 /// Datagrams per call at this gap. A gap so short that no full group lasts as long as a single send
 /// asks for all that the system can do.
 fn paced_group(gap: Duration) -> usize {
-    let gap = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX).max(1);
+    let gap = whole_nanos(gap).max(1);
     match usize::try_from(SINGLE_SEND_GAP.div_ceil(gap)) {
         Ok(group) if group <= UNPACED_GROUP => group.min(PACED_GROUP),
         _ => UNPACED_GROUP,

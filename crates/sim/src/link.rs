@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use tapeline_base::MonoTime;
+use tapeline_base::{MonoTime, whole_nanos};
 
 use crate::{LinkProfile, Random, Side};
 
@@ -196,7 +196,7 @@ impl Lane {
 
 /// A random time from 0 to `longest`.
 pub(crate) fn up_to(longest: Duration, random: &mut Random) -> Duration {
-    let nanos = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+    let nanos = whole_nanos(longest);
     Duration::from_nanos(random.below(nanos.saturating_add(1)))
 }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, Pace, Tos, Transport};
+use tapeline_base::{FlowTag, Pace, Tos, Transport, whole_nanos};
 use tapeline_report::{
     BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
     InitialTcp, Notice, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
@@ -257,7 +257,7 @@ fn traffic_shape(plan: &ClientPlan, length: u32) -> TrafficShape {
 /// The bins of a plan, as `stats` counts them.
 pub(super) fn histogram_shape(plan: HistogramPlan) -> HistogramShape {
     HistogramShape {
-        width_ns: u64::try_from(plan.width.as_nanos()).unwrap_or(u64::MAX),
+        width_ns: whole_nanos(plan.width),
         bins: plan.bins,
         lower_percent: plan.low,
         upper_percent: plan.high,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, Tos, WallTime};
+use tapeline_base::{MonoTime, Tos, WallTime, whole_nanos};
 use tapeline_engine::{
     Answer, ExchangeCell, ExchangeHistograms, HistogramCell, HistogramRecorder, ReceiveCell,
     RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan,
@@ -156,7 +156,7 @@ fn histograms(flow: &TcpFlow, latency: &LatencyPlan) -> (ExchangeHistograms, Vec
 
 fn shape(plan: &HistogramPlan) -> HistogramShape {
     HistogramShape {
-        width_ns: u64::try_from(plan.width.as_nanos()).unwrap_or(u64::MAX),
+        width_ns: whole_nanos(plan.width),
         bins: plan.bins,
         lower_percent: plan.low,
         upper_percent: plan.high,

@@ -4,7 +4,7 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tapeline_base::MonoTime;
+use tapeline_base::{MonoTime, whole_nanos};
 use tapeline_engine::{
     DatagramCell, DatagramReceiver, DelayRecorder, FrameRecord, HistogramCell, HistogramRecorder,
     Intervals, ReceiverHistograms, RecordedDelays,
@@ -111,7 +111,7 @@ fn receiver_histograms(
     let transit = delay(HistogramKind::Transit);
     let frames = delay(HistogramKind::Frame).filter(|_| frames);
     let jitter = plan.jitter_histograms.map(|width| HistogramShape {
-        width_ns: u64::try_from(width.as_nanos()).unwrap_or(u64::MAX),
+        width_ns: whole_nanos(width),
         ..HistogramShape::JITTER
     });
     let recorders = ReceiverHistograms {

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use tapeline_base::whole_nanos;
 use tapeline_report::{FlowEvidence, Measure, Row, Subject};
 use tapeline_stats::{DelayCourse, DelaySlice, HostEvidence, Moments};
 use tapeline_wire::native::{
@@ -155,10 +156,6 @@ fn flow(
         },
         Measure::Both { .. } | Measure::RequestResponse(_) => return None,
     })
-}
-
-fn whole_nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn limits(evidence: FlowEvidence) -> LimitsResult {

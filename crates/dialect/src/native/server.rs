@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, Tos, WallTime};
+use tapeline_base::{MonoTime, Tos, WallTime, whole_nanos};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, NoOtherEnd, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
@@ -555,14 +555,13 @@ impl ControlService {
                 one.next_progress = now + PROGRESS;
                 let so_far = claim.following.so_far();
                 let since = so_far.since.unwrap_or(now);
-                let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
                 let before = self.lock().readings.get(&claim.test).copied();
                 one.control.progress(Progress {
-                    elapsed: nanos(now.since(since)),
+                    elapsed: whole_nanos(now.since(since)),
                     bytes: so_far.bytes,
                     datagrams: so_far.datagrams,
                     flows: so_far.running,
-                    processor: before.map_or(0, |before| nanos(before.processor())),
+                    processor: before.map_or(0, |before| whole_nanos(before.processor())),
                 });
             }
             Some(until) if now >= until || claim.following.is_complete() => {
