@@ -7,11 +7,12 @@ use tapeline_engine::Stop;
 use tapeline_report::{Notice, ServerBanner};
 use tapeline_sys::{SocketOptions, TcpListener, Waker};
 
+use super::admission::Admission;
 use super::groups::TestGroups;
 use super::listening::{ListenRequest, open_tcp};
 use super::opening::Families;
 use super::server::Server;
-use super::tcp_server::{Admission, TcpService};
+use super::tcp_server::TcpService;
 use crate::context::Tally;
 use crate::plan::{ServedProtocols, ServedTransports, ServerPlan};
 

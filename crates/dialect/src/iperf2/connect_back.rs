@@ -12,6 +12,7 @@ use tapeline_report::{ClientTest as ServedTest, ConnectionFlavour, Event, Notice
 use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket, Waker};
 use tapeline_wire::iperf2::limits;
 
+use super::admission::Admission;
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, Target, expected_from};
 use super::flows::{SendPart, TcpFlow, payload};
@@ -20,7 +21,7 @@ use super::listening::{ListenRequest, open_tcp, open_udp};
 use super::opening::Families;
 use super::order::{SLACK, SendOrder, patience};
 use super::stamps::{Settings, StampForm};
-use super::tcp_server::{Admission, TcpService};
+use super::tcp_server::TcpService;
 use super::traffic::TcpTraffic;
 use super::udp_sending::{Fin, UdpSending};
 use super::udp_server::UdpService;

@@ -10,12 +10,14 @@
 //! `order`, `opening`, `closing`, `incoming`, `ended` and `udp_flow` hold the protocol's decisions and do no
 //! IO; the others bind them to sockets and threads.
 
+mod admission;
 mod banner;
 mod beside;
 mod client;
 mod closing;
 mod connect_back;
 mod connect_only;
+mod doorway;
 mod ended;
 mod exchange;
 mod flows;
@@ -42,6 +44,7 @@ mod tcp_greeting;
 mod tcp_parts;
 mod tcp_server;
 mod tcp_session;
+mod telling;
 mod traffic;
 mod udp_admission;
 #[cfg(any(test, fuzzing))]
@@ -56,7 +59,6 @@ mod udp_session;
 mod udp_start;
 mod udp_traffic;
 mod udp_watch;
-mod visits;
 mod working_load;
 
 pub use client::run_client;

@@ -11,12 +11,13 @@ use tapeline_sys::{
     Account, InheritedSockets, TcpListener, UdpSocket, Waker, raise_descriptor_limit, reason,
 };
 
+use super::admission::Admission;
 use super::beside::Beside;
 use super::client::{SharedContext, add_zone, look_up};
 use super::groups::TestGroups;
 use super::listening::{ListenRequest, open_tap, open_tcp, open_udp};
 use super::opening::Families;
-use super::tcp_server::{Admission, TcpService};
+use super::tcp_server::TcpService;
 use super::udp_server::UdpService;
 use crate::context::{Context, Interruption, Tally};
 use crate::iperf3::Iperf3Service;

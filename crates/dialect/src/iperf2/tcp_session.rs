@@ -13,6 +13,7 @@ use tapeline_wire::iperf2::{
 };
 use tapeline_wire::native::Mark;
 
+use super::admission::Admission;
 use super::banner;
 use super::connect_back::{self, ConnectBack};
 use super::flows::{ReceivePart, SendPart, TcpFlow, payload};
@@ -20,7 +21,7 @@ use super::groups::{GroupBy, TestSums};
 use super::opening::Request;
 use super::order::{SLACK, SendOrder, patience};
 use super::start::MOST_AHEAD;
-use super::tcp_server::{Admission, TcpService};
+use super::tcp_server::TcpService;
 use super::traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
 use crate::native::{Joined, OwnFlow};
 use crate::plan::FairQueuePlan;

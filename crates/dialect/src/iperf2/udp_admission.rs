@@ -8,10 +8,10 @@ use tapeline_report::Notice;
 use tapeline_sys::UdpSocket;
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
+use super::admission::Admission;
 use super::groups::{GroupBy, TestSums};
 use super::recognition::Recognition;
 use super::start::{Start, held_back, ordered_start};
-use super::tcp_server::Admission;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_server::{Arrived, Flow, FlowKey, Flows, UdpService};
 use super::udp_session::Opening;
@@ -25,12 +25,7 @@ const MOST_HELD_BACK: usize = 64;
 
 impl UdpService {
     fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
-        let address = match &self.admission {
-            Admission::Server { only_from } => {
-                only_from.is_none_or(|only| only == source.ip()) && self.policy.serves(source.ip())
-            }
-            Admission::ConnectBack { from, .. } => *from == source.ip(),
-        };
+        let address = self.admission.admits(source.ip(), &self.policy);
         let one = self.plan.single_client || self.plan.single_udp;
         let room = self.has_room(flows, self.context.now());
         address && room && (!one || flows.active == 0) && flows.by_key.len() < MOST_FLOWS
@@ -59,7 +54,7 @@ impl UdpService {
         let header = announced.header();
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
         if mode != TestMode::Normal && !self.policy.trusts(key.source.ip()) {
-            return self.refuse_order(flows, key.source, now);
+            return refuse_order(flows, key.source);
         }
         let local = self.local_for(key);
         let (trip_times, start) = self.beginning(announced, datagram);
@@ -162,18 +157,6 @@ impl UdpService {
         service.join(header.mark?, flow)
     }
 
-    /// An order to send, of a source that may be forged.
-    fn refuse_order(&self, flows: &mut Flows, peer: SocketAddr, now: MonoTime) {
-        if flows.refusals.add(now) {
-            let reason = "nobody vouches for the address that its order names as the target of \
-                          this server's datagrams (--trust NETWORK does)";
-            self.context.notice(Notice::PeerRefused {
-                peer,
-                reason: reason.into(),
-            });
-        }
-    }
-
     /// Whether the clocks agree, and when the flow began: by the client's clock, if so.
     fn beginning(&self, announced: Announced, datagram: &Arrived<'_>) -> (bool, MonoTime) {
         let (now, wall) = (datagram.content.now, self.context.wall());
@@ -272,4 +255,11 @@ impl UdpService {
         local.set_port(own.port());
         local
     }
+}
+
+/// An order to send, of a source that may be forged.
+fn refuse_order(flows: &mut Flows, peer: SocketAddr) {
+    let reason = "nobody vouches for the address that its order names as the target of \
+                  this server's datagrams (--trust NETWORK does)";
+    flows.refusals.refused(peer, reason);
 }

@@ -18,15 +18,15 @@ use tapeline_sys::{
 };
 use tapeline_wire::iperf2::DatagramStamp;
 
+use super::admission::Admission;
 use super::client::SharedContext;
 use super::connect_back::{self, ConnectBack};
 use super::ended::{Afterwards, Ended};
 use super::groups::TestGroups;
 use super::incoming::{Content, Incoming, Taken};
 use super::recognition::Recognition;
-use super::tcp_server::Admission;
+use super::telling::Telling;
 use super::udp_frames::Watched;
-use super::visits::Visits;
 use crate::context::{Part, Tally};
 use crate::iperf3::Iperf3Service;
 use crate::native::{ControlService, Probed};
@@ -168,7 +168,7 @@ pub(super) struct Flows {
     failing: bool,
     /// Flows of foreign sources in the order of their beginnings, until there are too many.
     pub(super) newcomers: VecDeque<FlowKey>,
-    pub(super) refusals: Visits,
+    pub(super) refusals: Telling,
 }
 
 impl UdpService {
@@ -185,7 +185,7 @@ impl UdpService {
             dropped_idle: self.socket.dropped(),
             failing: false,
             newcomers: VecDeque::new(),
-            refusals: Visits::up_to(self.policy.limits().refusals_told),
+            refusals: Telling::of_refusals(&self.context, self.policy.limits().refusals_told),
         };
         let mut swept = self.context.now();
         let mut poller = match self.poller(tap.as_ref()) {
@@ -602,17 +602,6 @@ impl UdpService {
         }
     }
 
-    /// What comes over UDP cannot be slowed down, only left aside.
-    fn tell_cut(&self, flows: &mut Flows, peer: SocketAddr, now: MonoTime) {
-        if flows.refusals.add(now) {
-            let reason = "cut: it has had the time, bytes or rate that it is granted";
-            self.context.notice(Notice::PeerRefused {
-                peer,
-                reason: reason.into(),
-            });
-        }
-    }
-
     /// Ends what is silent or over, and forgets what nobody asks for any more.
     fn sweep(&self, flows: &mut Flows, now: MonoTime) {
         let mut over = Vec::new();
@@ -645,14 +634,12 @@ impl UdpService {
                 Flow::Ended(_) => {}
             }
         }
-        if let Some(refusals) = flows.refusals.untold(now) {
-            self.context.notice(Notice::Text(format!(
-                "{refusals} further refusals were not told one by one"
-            )));
-        }
+        flows.refusals.sum_up();
         for (key, cause) in over {
             if matches!(cause, EndCause::Cut) {
-                self.tell_cut(flows, key.source, now);
+                // What comes over UDP cannot be slowed down, only left aside.
+                let reason = "cut: it has had the time, bytes or rate that it is granted";
+                flows.refusals.refused(key.source, reason);
             }
             self.end(flows, key, now, cause);
         }

@@ -10,6 +10,7 @@ use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::{Marks, ThreadTime};
 use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload};
 
+use super::admission::Admission;
 use super::banner;
 use super::connect_back::{self, ConnectBack};
 use super::groups::TestSums;
@@ -17,7 +18,6 @@ use super::incoming::Incoming;
 use super::order::{SLACK, SendOrder, patience};
 use super::recognition::Recognition;
 use super::stamps::{Settings, StampForm};
-use super::tcp_server::Admission;
 use super::tcp_session::with_port;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_sending::{Fin, UdpSending};
