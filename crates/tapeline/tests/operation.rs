@@ -271,6 +271,17 @@ fn owners(process: u32) -> Vec<[String; 3]> {
         .collect()
 }
 
+/// All threads are user 54321's and group 54322's.
+#[cfg(target_os = "linux")]
+fn assert_all_owned(threads: &[[String; 3]]) {
+    assert!(threads.len() > 1);
+    for [users, groups, others] in threads {
+        assert_eq!(users, "54321 54321 54321 54321");
+        assert_eq!(groups, "54322 54322 54322 54322");
+        assert_eq!(others, "54322");
+    }
+}
+
 /// A port that only root may take, where the system has such.
 #[cfg(target_os = "linux")]
 fn privileged_port() -> u16 {
@@ -300,17 +311,12 @@ fn a_server_goes_on_as_another_user_when_its_sockets_are_open() {
     let mut program = Program::native(&format!("-s -p {port} --user 54321:54322"));
     program.line("istening on ");
     let server = Server { program, port };
-    // Its service has begun, so the user has changed.
+    // Whoever hears that it listens hears it from that user.
+    assert_all_owned(&owners(server.program.id()));
     for options in ["", "-u", "-R", "--peer iperf3"] {
         assert_eq!(client(&server, options).code(), Some(0), "{options}");
     }
-    let all = owners(server.program.id());
-    assert!(all.len() > 1);
-    for [users, groups, others] in all {
-        assert_eq!(users, "54321 54321 54321 54321");
-        assert_eq!(groups, "54322 54322 54322 54322");
-        assert_eq!(others, "54322");
-    }
+    assert_all_owned(&owners(server.program.id()));
     assert_eq!(server.stop().code(), Some(0));
     for (name, reason) in [
         ("nosuchuser", "there is no user nosuchuser"),

@@ -40,7 +40,9 @@ type Body = Box<dyn FnOnce() + Send>;
 /// A server with its sockets open.
 pub struct Server {
     pub(super) context: SharedContext,
-    /// What is to be run when all sockets are open.
+    /// What is to be told when nothing needs privileges any more.
+    banners: Vec<ServerBanner>,
+    /// What is to be run then.
     bodies: Vec<Body>,
     threads: Vec<JoinHandle<()>>,
     pub(super) tally: Arc<Tally>,
@@ -83,6 +85,7 @@ impl Server {
         }
         let mut server = Self {
             tally: Tally::new(),
+            banners: Vec::new(),
             bodies: Vec::new(),
             threads: Vec::new(),
             wakers: Vec::new(),
@@ -121,7 +124,8 @@ impl Server {
         }
     }
 
-    /// Opens the sockets; then nothing needs privileges any more, and only then is anybody heard.
+    /// Opens the sockets; then nothing needs privileges any more, and only then is anybody told that
+    /// the server listens, or heard.
     fn begin(&mut self, plan: &ServerPlan, given: InheritedSockets) -> Result<(), Notice> {
         let account = plan.account.as_ref().map(find).transpose()?;
         if given.is_empty() {
@@ -133,6 +137,9 @@ impl Server {
             account
                 .assume()
                 .map_err(|error| unlike(name, &reason(&error)))?;
+        }
+        for banner in std::mem::take(&mut self.banners) {
+            self.context.reporter.event(Event::Listening(banner));
         }
         for body in std::mem::take(&mut self.bodies) {
             let thread = std::thread::Builder::new()
@@ -347,9 +354,7 @@ impl Server {
             if range {
                 banner.ports = plan.ports;
             }
-            self.context
-                .reporter
-                .event(Event::Listening(banner.clone()));
+            self.banners.push(banner.clone());
         }
     }
 
