@@ -20,6 +20,7 @@ mod connect_only;
 mod doorway;
 mod ended;
 mod exchange;
+mod flow_table;
 mod flows;
 mod groups;
 mod incoming;
@@ -50,6 +51,7 @@ mod udp_admission;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod udp_checks;
 mod udp_client;
+mod udp_ending;
 mod udp_flow;
 mod udp_frames;
 mod udp_receive;

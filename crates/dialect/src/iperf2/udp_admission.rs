@@ -9,11 +9,12 @@ use tapeline_sys::UdpSocket;
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
 
 use super::admission::Admission;
+use super::flow_table::{Flow, FlowKey, FlowTable};
 use super::groups::{GroupBy, TestSums};
 use super::recognition::Recognition;
 use super::start::{Start, held_back, ordered_start};
 use super::udp_flow::{Announced, FlowReader};
-use super::udp_server::{Arrived, Flow, FlowKey, Flows, UdpService};
+use super::udp_server::{Arrived, UdpService};
 use super::udp_session::Opening;
 use super::udp_start::{ClockCheck, agreed_start};
 use crate::native::{Joined, OwnFlow};
@@ -24,15 +25,15 @@ const MOST_FLOWS: usize = 4096;
 const MOST_HELD_BACK: usize = 64;
 
 impl UdpService {
-    fn admits(&self, flows: &Flows, source: SocketAddr) -> bool {
+    fn admits(&self, flows: &FlowTable, source: SocketAddr) -> bool {
         let address = self.admission.admits(source.ip(), &self.policy);
         let one = self.plan.single_client || self.plan.single_udp;
         let room = self.has_room(flows, self.context.now());
-        address && room && (!one || flows.active == 0) && flows.by_key.len() < MOST_FLOWS
+        address && room && (!one || flows.active() == 0) && flows.len() < MOST_FLOWS
     }
 
     /// A datagram of an unknown source.
-    pub(super) fn open(&self, flows: &mut Flows, datagram: &Arrived<'_>) {
+    pub(super) fn open(&self, flows: &mut FlowTable, datagram: &Arrived<'_>) {
         let (key, now) = (datagram.key, datagram.content.now);
         if !self.admits(flows, key.source) {
             return;
@@ -109,7 +110,7 @@ impl UdpService {
             TestMode::Reverse => opening.reverse(),
             _ => {
                 let mut receiving = opening.receive(reader, mode);
-                if flows.active == 0 && receiving.dropped_before.is_some() {
+                if flows.active() == 0 && receiving.dropped_before.is_some() {
                     // Datagrams behind the first one may be lost already.
                     receiving.dropped_before = flows.dropped_idle;
                 }
@@ -122,10 +123,8 @@ impl UdpService {
                 Flow::Receiving(Box::new(receiving))
             }
         };
-        flows.by_key.insert(key, flow);
+        flows.begin(key, flow);
         self.note_newcomer(flows, key, now);
-        flows.served += 1;
-        flows.active += 1;
     }
 
     /// Makes the flow one of its test, if the client is tapeline.
@@ -177,11 +176,10 @@ impl UdpService {
 
     /// Extra patience with a flow whose client waits for a time of day. For a few flows only:
     /// anybody can claim to wait.
-    fn held_back(&self, flows: &Flows, header: Option<&UdpClientHeader>) -> Duration {
+    fn held_back(&self, flows: &FlowTable, header: Option<&UdpClientHeader>) -> Duration {
         let start_time = header.and_then(|header| header.start_time);
         let held = held_back(start_time, self.context.wall());
-        let waits = |flow: &&Flow| matches!(flow, Flow::Receiving(flow) if flow.held_back);
-        if held.is_zero() || flows.by_key.values().filter(waits).count() >= MOST_HELD_BACK {
+        if held.is_zero() || flows.held_back() >= MOST_HELD_BACK {
             return Duration::ZERO;
         }
         held
@@ -258,7 +256,7 @@ impl UdpService {
 }
 
 /// An order to send, of a source that may be forged.
-fn refuse_order(flows: &mut Flows, peer: SocketAddr) {
+fn refuse_order(flows: &mut FlowTable, peer: SocketAddr) {
     let reason = "nobody vouches for the address that its order names as the target of \
                   this server's datagrams (--trust NETWORK does)";
     flows.refusals.refused(peer, reason);

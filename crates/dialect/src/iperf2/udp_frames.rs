@@ -7,8 +7,9 @@ use tapeline_report::Notice;
 use tapeline_sys::{DeviceTap, LinkHeader, outgoing_device, reason};
 use tapeline_wire::UdpPacket;
 
+use super::flow_table::{Flow, FlowKey, FlowTable};
 use super::incoming::Content;
-use super::udp_server::{Flow, FlowKey, Flows, UdpService, publish};
+use super::udp_server::UdpService;
 
 /// Frames that are taken before the sockets have their turn again.
 const MOST_FRAMES: usize = 1024;
@@ -34,12 +35,12 @@ enum Purpose {
 
 impl UdpService {
     /// Takes what has arrived on the device that carries the flows.
-    pub(super) fn take_frames(&self, tap: &mut DeviceTap, flows: &mut Flows) -> io::Result<()> {
+    pub(super) fn take_frames(&self, tap: &mut DeviceTap, flows: &mut FlowTable) -> io::Result<()> {
         self.read_frames(tap, flows, Purpose::Data)
     }
 
     /// Looks at what has arrived on the watched devices.
-    pub(super) fn look_for_faults(&self, flows: &mut Flows) {
+    pub(super) fn look_for_faults(&self, flows: &mut FlowTable) {
         let mut watched = std::mem::take(&mut flows.watched);
         watched.devices.retain_mut(|(device, tap)| {
             let read = self.read_frames(tap, flows, Purpose::Faults);
@@ -52,7 +53,7 @@ impl UdpService {
     }
 
     /// Begins to watch the device of a flow that asks for it; returns whether it is watched.
-    pub(super) fn watch(&self, flows: &mut Flows, key: FlowKey) -> bool {
+    pub(super) fn watch(&self, flows: &mut FlowTable, key: FlowKey) -> bool {
         if !self.plan.l2_checks {
             return false;
         }
@@ -90,7 +91,7 @@ impl UdpService {
     fn read_frames(
         &self,
         tap: &mut DeviceTap,
-        flows: &mut Flows,
+        flows: &mut FlowTable,
         purpose: Purpose,
     ) -> io::Result<()> {
         let own = self.socket.local_addr()?;
@@ -114,11 +115,11 @@ impl UdpService {
                 at: tells_address.then(|| packet.destination.ip()),
             };
             if touched != Some(key) {
-                publish(flows, touched);
+                flows.publish(touched);
                 touched = Some(key);
             }
             if let Some(fault) = packet.fault {
-                if let Some(Flow::Receiving(flow)) = flows.by_key.get_mut(&key) {
+                if let Some(Flow::Receiving(flow)) = flows.get_mut(key) {
                     flow.incoming.note_fault(fault);
                 }
                 continue;
@@ -138,7 +139,7 @@ impl UdpService {
             });
             self.take_guarded(flows, key, contents);
         }
-        publish(flows, touched);
+        flows.publish(touched);
         Ok(())
     }
 }

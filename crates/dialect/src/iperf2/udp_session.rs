@@ -13,6 +13,7 @@ use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload}
 use super::admission::Admission;
 use super::banner;
 use super::connect_back::{self, ConnectBack};
+use super::flow_table::{Flow, FlowKey, Receiving};
 use super::groups::TestSums;
 use super::incoming::Incoming;
 use super::order::{SLACK, SendOrder, patience};
@@ -21,7 +22,7 @@ use super::stamps::{Settings, StampForm};
 use super::tcp_session::with_port;
 use super::udp_flow::{Announced, FlowReader};
 use super::udp_sending::{Fin, UdpSending};
-use super::udp_server::{Flow, FlowKey, Receiving, UdpService};
+use super::udp_server::UdpService;
 use super::udp_watch::UdpWatch;
 use crate::native::Membership;
 use crate::policy::Grant;
