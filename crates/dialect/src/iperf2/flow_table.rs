@@ -98,7 +98,7 @@ pub(super) struct FlowTable {
     /// Those that have not ended.
     active: usize,
     served: usize,
-    /// FlowTable of foreign sources in the order of their beginnings, until there are too many.
+    /// Flows of foreign sources in the order of their beginnings, until there are too many.
     newcomers: VecDeque<FlowKey>,
     /// Devices that are watched for faults.
     pub(super) watched: Watched,
@@ -159,7 +159,7 @@ impl FlowTable {
             })
     }
 
-    /// FlowTable whose clients wait for a time of day.
+    /// Flows whose clients wait for a time of day.
     pub(super) fn held_back(&self) -> usize {
         let waits = |flow: &&Flow| matches!(flow, Flow::Receiving(flow) if flow.held_back);
         self.by_key.values().filter(waits).count()

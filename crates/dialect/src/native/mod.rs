@@ -14,8 +14,10 @@
 //! name it, `reading` what a process and its host came to.
 
 mod answer_first;
+mod answer_watch;
 mod client;
 mod client_control;
+mod client_session;
 mod clock_requests;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod control_checks;
