@@ -14,6 +14,7 @@
 
 mod agreed;
 mod arrivals;
+mod bounds;
 mod client;
 mod client_control;
 mod client_streams;

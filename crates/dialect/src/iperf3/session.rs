@@ -1,11 +1,10 @@
 //! A test on an iperf3 server, from its parameters to its results.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, MonoTime, Role, Transport};
+use tapeline_base::{MonoTime, Role, Transport};
 use tapeline_report::{
     ControlConnected, ControlPeer, Event, Notice, PeerOutput, TestEnd, TestFailure, TestStart,
     iperf3_output,
@@ -17,6 +16,7 @@ use super::agreed::{
     CpuClock, block_length, congestion, control_failure, empty_end, failure, flows, results,
     shown_version, socket_options, test_file, test_start,
 };
+use super::bounds::Bounds;
 use super::client_control::ControlFailure;
 use super::far_side;
 use super::meters::Meters;
@@ -28,7 +28,6 @@ use super::server_control::{ServerControl, ServerStep};
 use super::stream_set::StreamSet;
 use super::streams::{Link, Traffic};
 use crate::context::Context;
-use crate::policy::{Grant, Ordered, Refusal, Seat};
 use crate::reporter::Tap;
 
 const CONTROL: u64 = 0;
@@ -45,6 +44,8 @@ const SEND_LIMIT: Duration = Duration::from_secs(10);
 const LAST_DATA: Duration = Duration::from_secs(1);
 /// Time without data by which a file that is received is complete.
 const SILENCE: Duration = Duration::from_millis(100);
+/// Time for streams to follow the stop flag.
+const CLOSING: Duration = Duration::from_secs(5);
 /// How often the rate of a limited test is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -90,12 +91,8 @@ pub(super) struct Session<'a> {
     tap: Option<Arc<Tap>>,
     /// Until when the test's next step must be here.
     due: Option<MonoTime>,
-    /// Bytes moved, as read at these times.
-    moved: VecDeque<(MonoTime, u64)>,
     /// What it may have.
-    grant: Grant,
-    /// Its place among the server's tests.
-    seat: Option<Seat>,
+    bounds: Bounds<'a>,
 }
 
 impl<'a> Session<'a> {
@@ -140,9 +137,7 @@ impl<'a> Session<'a> {
             cpu: CpuClock::start(context),
             their_results: None,
             due: Some(context.now() + PARAMETERS_LIMIT),
-            moved: VecDeque::new(),
-            grant: test.service.policy.grant(test.peer.ip()),
-            seat: None,
+            bounds: Bounds::new(&test.service, test.peer.ip()),
         })
     }
 
@@ -163,7 +158,7 @@ impl<'a> Session<'a> {
         }
         // Whoever hears of the end may count on the place.
         self.test.service.registry.leave(&self.test.expected);
-        self.seat = None;
+        self.bounds.leave_seat();
         self.context.reporter.event(Event::TestEnd(Box::new(end)));
         let turned_away = |failure: &TestFailure| failure.code == ErrorCode::AUTHENTICATION.0;
         SessionEnd {
@@ -194,9 +189,8 @@ impl<'a> Session<'a> {
                 self.control.refuse(ErrorCode::RECEIVE_TIMEOUT, 0);
                 continue;
             }
-            self.keep_limits();
-            self.keep_grant();
             let now = self.context.now();
+            self.keep_bounds(now);
             if self.refusal_due.is_some_and(|due| now >= due) {
                 self.refusal_due = None;
                 self.control.refuse(ErrorCode::AUTHENTICATION, 0);
@@ -217,7 +211,7 @@ impl<'a> Session<'a> {
                 self.control.refuse(code, 0);
                 continue;
             }
-            let limited = self.is_limited() && self.set.traffic.is_some();
+            let limited = self.bounds.is_watched() && self.set.traffic.is_some();
             let look = limited.then(|| now + LOOK);
             let times = self.due.into_iter().chain(look).chain(self.refusal_due);
             let wait = match times.min() {
@@ -313,7 +307,7 @@ impl<'a> Session<'a> {
                 return;
             }
         }
-        if let Some(code) = self.refusal() {
+        if let Some(code) = self.bounds.refusal(&self.parameters) {
             return self.control.refuse(code, 0);
         }
         // Of this test's threads alone: others of the same server are not moved.
@@ -325,36 +319,17 @@ impl<'a> Session<'a> {
                 .and_then(|code| u32::try_from(code).ok());
             return self.control.refuse(ErrorCode::AFFINITY, errno.unwrap_or(0));
         }
-        let service = &self.test.service;
-        match self.seat() {
-            Ok(seat) => self.seat = seat,
-            Err(refusal) => {
-                let (peer, reason) = (self.test.peer, refusal.to_string());
-                self.context.notice(Notice::PeerRefused { peer, reason });
-                return self.control.deny();
-            }
+        if let Err(refusal) = self.bounds.take_seat(&self.parameters, self.length) {
+            let (peer, reason) = (self.test.peer, refusal.to_string());
+            self.context.notice(Notice::PeerRefused { peer, reason });
+            return self.control.deny();
         }
+        let service = &self.test.service;
         if !service.registry.admit(&self.test.expected, service.most()) {
             return self.control.deny();
         }
         self.due = Some(self.context.now() + self.test.service.plan.patience.message);
         self.admit();
-    }
-
-    /// Takes a place for the test, if as much is granted as it asks for.
-    fn seat(&self) -> Result<Option<Seat>, Refusal> {
-        let asked = match (self.parameters.bytes, self.parameters.blocks) {
-            (0, blocks) => blocks.saturating_mul(self.length.into()),
-            (bytes, _) => bytes,
-        };
-        if let Some(most) = self.grant.bytes
-            && asked > most
-        {
-            return Err(Refusal::Bytes { asked, most });
-        }
-        let streams = self.parameters.connections();
-        let policy = &self.test.service.policy;
-        policy.admit_many(self.test.peer.ip(), streams, streams)
     }
 
     /// Lets the client open its streams; a UDP test when it is its turn.
@@ -393,42 +368,6 @@ impl<'a> Session<'a> {
         self.poller.register(&door, SCTP, Interest::READ)?;
         self.sctp = Some(door);
         Ok(())
-    }
-
-    /// Why the server does not run such a test.
-    fn refusal(&self) -> Option<ErrorCode> {
-        let (service, wanted) = (&self.test.service, &self.parameters);
-        let plan = &service.plan;
-        let directions = match wanted.direction {
-            Direction::Forward | Direction::Reverse => 1,
-            Direction::Bidirectional => 2,
-        };
-        let one_way = wanted
-            .rate
-            .max(wanted.pacing_rate)
-            .saturating_mul(wanted.parallel.into());
-        let beyond = |(limit, _)| one_way.saturating_mul(directions) > limit;
-        if plan.rate_limit.is_some_and(beyond)
-            || self.grant.is_exceeded_by(None, Some(BitRate(one_way)))
-        {
-            return Some(ErrorCode::RATE_LIMIT);
-        }
-        let ordered = Ordered {
-            block: wanted.length.unwrap_or(0),
-            port: None,
-        };
-        if service.policy.permit(self.test.peer.ip(), ordered).is_err() {
-            return Some(match wanted.protocol {
-                Protocol::Udp => ErrorCode::UDP_LENGTH,
-                Protocol::Tcp | Protocol::Sctp => ErrorCode::LENGTH,
-            });
-        }
-        let asked = Duration::from_secs(u64::from(wanted.time) + u64::from(wanted.omit));
-        let endless = wanted.time == 0;
-        let too_long = |longest: Duration| endless || asked > longest;
-        let foreign = self.grant.time.is_some_and(|longest| asked > longest);
-        let too_long = plan.longest.is_some_and(too_long) || foreign;
-        too_long.then_some(ErrorCode::TIME_LIMIT)
     }
 
     fn begin_streams(&mut self, links: Vec<Link>) {
@@ -537,7 +476,7 @@ impl<'a> Session<'a> {
             context: Arc::clone(self.context),
             parameters: self.parameters.clone(),
             length: self.length,
-            share: self.grant.share(self.parameters.parallel),
+            share: self.bounds.grant.share(self.parameters.parallel),
             interval: plan.interval,
             start,
             decides: false,
@@ -555,62 +494,16 @@ impl<'a> Session<'a> {
             Some(start + Duration::from_secs(agreed) + GRACE)
         } else {
             // Nothing was agreed: who is foreign is cut.
-            self.grant.time.map(|longest| start + longest)
+            self.bounds.grant.time.map(|longest| start + longest)
         };
     }
 
-    /// Whether amount or rate of the test are looked at while it runs.
-    fn is_limited(&self) -> bool {
-        let granted = self.grant.bytes.is_some() || self.grant.rate.is_some();
-        granted || self.test.service.plan.rate_limit.is_some()
-    }
-
-    /// Ends a test that has had what it is granted.
-    fn keep_grant(&mut self) {
-        let Some(traffic) = &self.set.traffic else {
-            return;
-        };
-        let elapsed = self.context.now().since(traffic.start);
-        // Senders end with a whole block.
-        let blocks = u64::from(self.length).saturating_mul(self.parameters.parallel.into());
-        let received = traffic.meters.received();
-        let sent = traffic.meters.total().saturating_sub(received);
-        for moved in [received, sent] {
-            let counted = moved.saturating_sub(blocks);
-            if self.grant.is_exceeded_by(Some(counted), None) {
-                return self.control.refuse(ErrorCode::TEST_EXPIRED, 0);
-            }
-            if self.grant.is_used_up(counted, elapsed) {
-                return self.control.refuse(ErrorCode::RATE_LIMIT, 0);
-            }
-        }
-    }
-
-    /// Ends a test that is faster than allowed.
-    fn keep_limits(&mut self) {
-        let (Some(traffic), Some((limit, span))) =
-            (&self.set.traffic, self.test.service.plan.rate_limit)
-        else {
-            return;
-        };
-        let now = self.context.now();
-        let bytes = traffic.meters.total();
-        self.moved.push_back((now, bytes));
-        // The last reading that is at least the span old.
-        while self
-            .moved
-            .get(1)
-            .is_some_and(|(at, _)| now.since(*at) >= span)
+    /// Ends a test that has had more than it may.
+    fn keep_bounds(&mut self, now: MonoTime) {
+        if let Some(traffic) = &self.set.traffic
+            && let Some(code) = self.bounds.exceeded(traffic, now)
         {
-            self.moved.pop_front();
-        }
-        let Some((since, before)) = self.moved.front().copied() else {
-            return;
-        };
-        let length = now.since(since);
-        let rate = BitRate::over(bytes.saturating_sub(before), length);
-        if length >= span && rate > limit as f64 {
-            self.control.refuse(ErrorCode::RATE_LIMIT, 0);
+            self.control.refuse(code, 0);
         }
     }
 
@@ -655,6 +548,3 @@ impl<'a> Session<'a> {
         }
     }
 }
-
-/// Time for streams to follow the stop flag.
-const CLOSING: Duration = Duration::from_secs(5);
