@@ -19,6 +19,7 @@ mod burst_intake;
 mod cell;
 mod counters;
 mod delay_recorder;
+mod drain;
 mod frame_receive;
 mod frames;
 mod histogram;
@@ -44,6 +45,7 @@ mod udp_send;
 mod udp_traffic;
 mod variable_rate;
 mod work;
+mod write_times;
 mod yield_spin;
 
 pub use burst_intake::{
@@ -76,7 +78,7 @@ pub use spacing::Spacing;
 pub use stop::{Stop, WeakStop};
 pub use stream_content::{Blocks, BurstStamp, BurstStart, Spliced, StreamContent};
 pub use tcp_receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
-pub use tcp_send::{AnswerSink, SendEnd, TcpSendPlan, TcpSender, WriteTimes};
+pub use tcp_send::{AnswerSink, SendEnd, TcpSendPlan, TcpSender};
 pub use technique::{Technique, Techniques};
 pub use timing::{KernelPacing, Rest, Timing};
 pub use udp_receive::{
@@ -88,3 +90,4 @@ pub use variable_rate::VariableRate;
 pub use work::{
     Call, Cause, Ending, RECEIVE_LIMIT, SEND_LIMIT, Stage, Step, TcpWork, ThreadUse, run_blocking,
 };
+pub use write_times::WriteTimes;

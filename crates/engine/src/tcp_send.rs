@@ -7,14 +7,14 @@ use tapeline_base::{Clock, MonoTime, WallTime, whole_nanos};
 use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 
 use crate::counters::{DelayCounters, DelayPublisher, SendCell, SendCounters, SendPublisher};
-use crate::histogram::HistogramRecorder;
+use crate::drain::{Drain, Drained};
 use crate::stop::Stop;
 use crate::stream_content::{BurstStart, Prepared, StreamContent};
 use crate::timing::{KernelPacing, Timing};
 use crate::work::{
-    Call, Cause, Ending, RECEIVE_LIMIT, REST, SEND_LIMIT, SILENT, Stage, Step, TcpWork, has_closed,
-    is_not_ready,
+    Call, Cause, Ending, REST, SEND_LIMIT, Stage, Step, TcpWork, has_closed, is_not_ready,
 };
+use crate::write_times::WriteTimes;
 
 /// What a TCP sender does at the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,63 +126,13 @@ impl TcpSendPlan {
     }
 }
 
-/// Measures how long writes take.
-#[derive(Debug)]
-pub struct WriteTimes {
-    /// Receives mean and extremes.
-    pub publisher: DelayPublisher,
-    /// Receives every duration.
-    pub histogram: Option<HistogramRecorder>,
-    counters: DelayCounters,
-}
-
-impl WriteTimes {
-    /// Durations for these.
-    #[must_use]
-    pub fn new(publisher: DelayPublisher, histogram: Option<HistogramRecorder>) -> Self {
-        Self {
-            publisher,
-            histogram,
-            counters: DelayCounters::default(),
-        }
-    }
-
-    fn record(&mut self, began: MonoTime, now: MonoTime) {
-        let took = now.since(began);
-        let seconds = took.as_secs_f64();
-        self.publisher.at(now, &self.counters);
-        self.publisher.extreme(seconds);
-        self.counters.delays.add(seconds);
-        self.publisher.publish(&self.counters);
-        if let Some(histogram) = &mut self.histogram {
-            let nanos = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
-            histogram.record_untimed(nanos, now);
-        }
-    }
-}
-
 /// Time until input that was not there is looked for again.
 const INPUT_PAUSE: Duration = Duration::from_millis(1);
 
-/// Longest wait for the peer's close once the flow was told to stop: what is in the send
-/// buffer goes out all the same.
-const STOPPED_DRAIN: Duration = Duration::from_millis(20);
-
-/// Time between two looks at whether a closing connection still moves.
-const DRAIN_LOOK: Duration = Duration::from_millis(200);
-
 enum Phase {
     Sending,
-    /// The data is out since `since`; `acked` bytes of it had arrived at `moved`, by a look at
-    /// `looked`.
-    Draining {
-        since: MonoTime,
-        until: MonoTime,
-        acked: Option<u64>,
-        moved: MonoTime,
-        looked: MonoTime,
-        cause: Cause,
-    },
+    /// The data is out.
+    Draining(Drain),
     Over,
 }
 
@@ -477,87 +427,37 @@ impl TcpSender {
         if failed || drain.is_zero() {
             return self.finish(cause, now);
         }
-        let limit = match cause {
-            Cause::Stopped => drain.min(STOPPED_DRAIN),
-            _ => drain,
-        };
-        self.phase = Phase::Draining {
-            since: now,
-            until: now + limit,
-            acked: None,
-            moved: now,
-            looked: now,
-            cause,
-        };
+        self.phase = Phase::Draining(Drain::new(now, drain, cause));
         Step::Progress
     }
 
     fn drain(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step {
-        let Phase::Draining {
-            since,
-            until,
-            acked,
-            moved,
-            looked,
-            cause,
-        } = &mut self.phase
-        else {
+        let Phase::Draining(drain) = &mut self.phase else {
             return self.finish(Cause::Complete, now);
         };
-        if self.plan.stop.is_raised() {
-            *until = (*until).min(now + STOPPED_DRAIN);
-        }
-        if now >= *until || now.since(*looked) >= DRAIN_LOOK {
-            *looked = now;
-            let arrived = self.plan.conn.tcp_info().and_then(|info| info.bytes_acked);
-            if arrived != *acked {
-                (*acked, *moved) = (arrived, now);
-            }
-        }
-        let (since, until) = (*since, *until);
-        if now >= until {
-            // Nobody closed: the test ended when the data did. A peer that still takes
-            // data is slow, not gone.
-            let silence = now.since(*moved);
-            if matches!(cause, Cause::Complete) && silence >= SILENT {
-                *cause = Cause::Vanished(silence);
-            }
-            return self.drained(since);
-        }
-        let result = match call {
-            // Nothing may be waited for longer than the drain itself.
-            Call::Blocking => match self.plan.conn.wait_ready(
-                Interest::READ,
-                Wait::AtMost(until.since(now).min(RECEIVE_LIMIT)),
-            ) {
-                Ok(false) => return Step::NotReady,
-                _ => self.plan.conn.recv_nonblocking(scratch),
-            },
-            Call::NonBlocking => self.plan.conn.recv_nonblocking(scratch),
-        };
-        match result {
-            Ok(count @ 1..) => {
+        match drain.step(&self.plan.conn, &self.plan.stop, now, call, scratch) {
+            Drained::NotReady => Step::NotReady,
+            Drained::Heard(count) => {
                 if let Some(AnswerSink(take)) = &mut self.plan.answer {
                     take(&scratch[..count]);
                 }
                 Step::Progress
             }
-            Err(error) if is_not_ready(&error) => Step::NotReady,
-            // The peer has closed or reset: the data is out.
-            Ok(0) | Err(_) => self.drained(SystemClock.now()),
+            Drained::Over(at) => self.drained(at),
         }
     }
 
     fn drained(&mut self, at: MonoTime) -> Step {
-        let at = match (&self.phase, self.plan.end) {
-            (Phase::Draining { since, .. }, SendEnd::ShutdownUncounted(_)) => *since,
-            _ => at,
-        };
-        let cause = match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Draining { cause, .. } => cause,
-            Phase::Sending | Phase::Over => Cause::Complete,
-        };
-        self.finish(cause, at)
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Draining(drain) => {
+                let at = match self.plan.end {
+                    SendEnd::ShutdownUncounted(_) => drain.since(),
+                    _ => at,
+                };
+                self.finish(drain.into_cause(), at)
+            }
+            Phase::Sending | Phase::Over => self.finish(Cause::Complete, at),
+        }
     }
 
     fn finish(&mut self, cause: Cause, now: MonoTime) -> Step {
@@ -575,7 +475,7 @@ impl TcpWork for TcpSender {
     fn step(&mut self, now: MonoTime, call: Call, scratch: &mut [u8]) -> Step {
         match self.phase {
             Phase::Sending => self.send(now, call),
-            Phase::Draining { .. } => self.drain(now, call, scratch),
+            Phase::Draining(_) => self.drain(now, call, scratch),
             Phase::Over => Step::Finished(Ending::new(Cause::Complete, now)),
         }
     }
@@ -585,7 +485,7 @@ impl TcpWork for TcpSender {
     }
 
     fn next_look(&self) -> MonoTime {
-        match self.phase {
+        match &self.phase {
             Phase::Sending => {
                 let plan = &self.plan;
                 let pacing = plan.pacing.map_or(MonoTime::FAR, |pacing| pacing.next());
@@ -596,7 +496,7 @@ impl TcpWork for TcpSender {
                     .min(pacing)
                     .min(vanished)
             }
-            Phase::Draining { until, looked, .. } => until.min(looked + DRAIN_LOOK),
+            Phase::Draining(drain) => drain.next_look(),
             Phase::Over => MonoTime::FAR,
         }
     }
@@ -604,7 +504,7 @@ impl TcpWork for TcpSender {
     fn interest(&self) -> Interest {
         match self.phase {
             Phase::Sending => Interest::WRITE,
-            Phase::Draining { .. } | Phase::Over => Interest::READ,
+            Phase::Draining(_) | Phase::Over => Interest::READ,
         }
     }
 }
