@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_linger;
+use tapeline_wire::iperf2::TestMode;
 
 use crate::Fault;
 use crate::iperf2_tcp::{MODES, order};
 use crate::iperf3::cookie;
 use crate::subject::{AFTER_DEADLINE, SOON, Subject, are_closed, noise};
-use crate::vitals::cpu_time;
+use crate::vitals::{Vitals, busiest_thread};
 
 pub(crate) const FAULTS: &[Fault] = &[
     ("1 random first bytes", random_first_bytes),
@@ -25,6 +26,10 @@ pub(crate) const FAULTS: &[Fault] = &[
 
 /// Connections beyond the first message that one foreign source may hold.
 const MOST_OF_ONE_SOURCE: usize = 256;
+/// Time in which a connection is seen to be closed that is closed.
+const AT_ONCE: Duration = Duration::from_millis(10);
+/// Descriptors that a process with 64 of them has when it can open nothing for a test.
+const FULL: usize = 50;
 
 fn random_first_bytes() {
     let subject = Subject::new();
@@ -138,15 +143,85 @@ fn connect_and_close() {
     subject.recovers(SOON);
 }
 
+/// What 300 connections say that take all descriptors.
+fn takers() -> [(&'static str, Vec<Vec<u8>>); 3] {
+    let promises = [TestMode::Normal, TestMode::Dual];
+    [
+        ("silence", vec![Vec::new()]),
+        (
+            "cookies",
+            (0..2000).map(|number| cookie(number).to_vec()).collect(),
+        ),
+        ("orders", promises.map(|mode| order(mode, 2)).into()),
+    ]
+}
+
 fn few_descriptors() {
+    std::thread::scope(|scope| {
+        for (name, messages) in takers() {
+            scope.spawn(move || fills_up(name, &messages));
+        }
+    });
+}
+
+fn fills_up(name: &str, messages: &[Vec<u8>]) {
     let subject = Subject::by_shell("ulimit -n 64; exec TAPELINE -s -p PORT");
-    let held: Vec<TcpStream> = (0..300).map(|_| subject.connect()).collect();
-    let (began, before) = (Instant::now(), cpu_time(subject.process().id()));
-    std::thread::sleep(Duration::from_secs(2));
-    let spent = cpu_time(subject.process().id()).saturating_sub(before);
-    assert!(spent < began.elapsed() / 2, "{spent:?} while full");
+    let began = Instant::now();
+    let connect = |message: &Vec<u8>| {
+        let mut stream = subject.connect();
+        // It may have been turned away.
+        let _ = stream.write_all(message);
+        stream
+    };
+    let mut messages = messages.iter().cycle();
+    let mut held: Vec<TcpStream> = messages.by_ref().take(300).map(connect).collect();
+    let full = |now: Vitals| now.descriptors >= FULL;
+    let (over, server) = (AtomicBool::new(false), subject.process().id());
+    let busy = std::thread::scope(|scope| {
+        // More and more, so that what is given up is taken.
+        let more = scope.spawn(|| {
+            let more = messages.take_while(|_| !over.load(Ordering::Relaxed));
+            let calm = |stream| {
+                std::thread::sleep(AT_ONCE);
+                stream
+            };
+            more.map(connect).map(calm).collect::<Vec<_>>()
+        });
+        let busy = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            subject.comes_to(SOON, "it has descriptors left", full);
+            busiest_thread(server, Duration::from_secs(2))
+        }));
+        over.store(true, Ordering::Relaxed);
+        held.extend(more.join().unwrap_or_default());
+        busy.unwrap_or_else(|complaint| std::panic::resume_unwind(complaint))
+    });
+    assert!(
+        busy < 0.5,
+        "{name}: a thread is busy for {busy} of the time while all is full"
+    );
+    // Who cannot be served is turned away, and does not wait for others to go.
+    let end = Instant::now() + SOON;
+    loop {
+        held.retain(|one| !are_closed([one], AT_ONCE));
+        if held.len() <= 64 {
+            break;
+        }
+        assert!(
+            Instant::now() < end,
+            "{name}: who cannot be served waits: {}",
+            held.len()
+        );
+    }
     drop(held);
-    subject.recovers(SOON);
+    subject.recovers(AFTER_DEADLINE);
+    let failed = |line: &&str| line.contains(" accept ") && line.contains("Too many open files");
+    let told = subject.process().stderr().lines().filter(failed).count() as u64;
+    let minutes = began.elapsed().as_secs() / 60;
+    assert!(
+        told <= minutes + 1,
+        "{name}: told {told} times\n{}",
+        subject.said()
+    );
 }
 
 fn half_closes() {

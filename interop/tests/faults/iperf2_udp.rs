@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tapeline_base::{BitRate, Clock};
 use tapeline_sys::SystemClock;
@@ -28,6 +28,10 @@ pub(crate) const FAULTS: &[Fault] = &[
     ("18 random datagrams", random_datagrams),
 ];
 
+/// Sources of one datagram each that are remembered in a trial.
+const NEWCOMERS: usize = 1000;
+/// Time in which an answer is found that is there.
+const AT_ONCE: Duration = Duration::from_millis(1);
 /// Time in which an answer that should not come would come.
 const WATCH: Duration = Duration::from_millis(700);
 
@@ -145,10 +149,31 @@ fn datagram_in_a_year() {
     subject.recovers(SOON);
 }
 
+/// Asks for the report of a flow. The end of a session that nobody knows is not answered.
+fn ask(socket: &UdpSocket) {
+    let mut message = [0; 128];
+    stamp(&mut message, -2);
+    socket.send(&message).expect("a datagram");
+}
+
+/// Whether a report comes.
+fn is_answered(socket: &UdpSocket, watch: Duration) -> bool {
+    socket.set_read_timeout(Some(watch)).expect("a timeout");
+    socket.recv(&mut [0; 2000]).is_ok()
+}
+
+/// Whether the server knows of a flow, asked twice.
+fn is_known(socket: &UdpSocket) -> bool {
+    (0..2).any(|_| {
+        ask(socket);
+        is_answered(socket, WATCH)
+    })
+}
+
 fn many_sources() {
-    let subject = Subject::public();
-    let message = first(TestMode::Normal, 1470);
-    let before = subject.baseline().threads;
+    let subject = Subject::with(&format!("--trust none --limit newcomers={NEWCOMERS}"));
+    let message = first(TestMode::Normal, 256);
+    let before = subject.baseline();
     let mut most = 0;
     let held: Vec<UdpSocket> = (0..3000)
         .map(|number| {
@@ -161,10 +186,29 @@ fn many_sources() {
         })
         .collect();
     subject.serves();
-    most = most.max(subject.vitals().threads);
-    assert!(most <= before + 16, "{most} threads, {before} before");
-    subject.recovers(AFTER_DEADLINE);
-    drop(held);
+    let now = subject.vitals();
+    most = most.max(now.threads);
+    assert!(most <= before.threads + 16, "{most} threads, {before:?}");
+    assert_eq!(now.descriptors, before.descriptors, "{now:?}");
+    // The oldest have given their places to the newest.
+    let (old, new) = held.split_at(held.len() - NEWCOMERS);
+    old.iter().for_each(ask);
+    let (newest, new) = new.split_last().expect("sources");
+    // Behind the others, so that they have been read by then.
+    assert!(is_known(newest), "the newest source is not known");
+    let known = old.iter().filter(|socket| is_answered(socket, AT_ONCE));
+    assert_eq!(known.count(), 0, "sources are known that are too many");
+    // Those are forgotten, too. Asking ends a flow: each is asked once.
+    let end = Instant::now() + AFTER_DEADLINE;
+    let forgotten = new.iter().rev().any(|socket| {
+        std::thread::sleep(WATCH);
+        !is_known(socket) || Instant::now() > end
+    });
+    assert!(
+        forgotten && Instant::now() < end,
+        "silent sources are known for long"
+    );
+    subject.recovers(SOON);
 }
 
 fn unverified_orders() {

@@ -2,10 +2,13 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use tapeline_wire::iperf2::TestMode;
+
 use crate::Fault;
+use crate::iperf2_tcp::order;
 use crate::subject::{AFTER_DEADLINE, SOON, Subject, are_closed, is_closed};
 
 pub(crate) const FAULTS: &[Fault] = &[
@@ -137,24 +140,53 @@ fn silence_after_each_step() {
     subject.recovers(SOON);
 }
 
+/// Each byte is in time for a limit of the time between two of them.
 fn one_byte_per_second() {
     let subject = Subject::new();
-    let mut control = Control::open(&subject);
-    let _ = control.stream.write_all(&60_000_u32.to_be_bytes());
-    // Each byte is in time for a limit of the time between two of them.
-    let sender = control.stream.try_clone().expect("a second handle");
+    let cookie = |_: &Subject| (subject.connect(), None, fresh_cookie().to_vec());
+    let order = |_: &Subject| (subject.connect(), None, order(TestMode::Normal, 1));
+    let parameters = |subject: &Subject| (Control::open(subject).stream, None, announced(8000));
+    let results = |subject: &Subject| {
+        let (control, stream) = Control::ended(subject);
+        (control.stream, Some(stream), announced(60_000))
+    };
+    let slow: [Slow<'_>; 4] = [&cookie, &order, &parameters, &results];
+    let over = AtomicBool::new(false);
+    let sent: Vec<_> = slow.iter().map(|begin| begin(&subject)).collect();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while (&sender).write_all(b" ").is_ok() {
-                std::thread::sleep(Duration::from_millis(500));
-            }
-        });
-        subject.serves();
-        let closed = is_closed(&control.stream);
-        let _ = control.stream.shutdown(std::net::Shutdown::Both);
+        for (stream, _, message) in &sent {
+            scope.spawn(|| send_slowly(stream, message, &over));
+        }
+        let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| subject.serves()));
+        let streams = sent.iter().map(|(stream, _, _)| stream);
+        let closed = are_closed(streams, AFTER_DEADLINE);
+        over.store(true, Ordering::Relaxed);
+        if let Err(complaint) = served {
+            std::panic::resume_unwind(complaint);
+        }
         assert!(closed, "a slow message is waited for");
     });
     subject.recovers(SOON);
+}
+
+/// Begins what is sent slowly: its connection, what else is to be held, and its bytes.
+type Slow<'a> = &'a dyn Fn(&Subject) -> (TcpStream, Option<TcpStream>, Vec<u8>);
+
+/// A message of so many bytes.
+fn announced(length: u32) -> Vec<u8> {
+    let mut message = length.to_be_bytes().to_vec();
+    message.resize(message.len() + length as usize, b' ');
+    message
+}
+
+/// Sends a byte a second until nobody takes them.
+fn send_slowly(mut stream: &TcpStream, message: &[u8], over: &AtomicBool) {
+    for byte in message {
+        if over.load(Ordering::Relaxed) || stream.write_all(&[*byte]).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
 }
 
 fn lengths() {

@@ -32,6 +32,7 @@ mod opening;
 mod order;
 mod other_family;
 mod recognition;
+mod reserve;
 mod server;
 #[cfg(test)]
 mod simulation;

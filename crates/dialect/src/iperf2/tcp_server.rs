@@ -19,6 +19,7 @@ use super::doorway::{self, Doorway, Heard, Pending};
 use super::groups::TestGroups;
 use super::opening::{Families, Opening, Request};
 use super::order::{EXCHANGE_LIMIT, FIRST_MESSAGE};
+use super::reserve::Reserve;
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
 use super::telling::Telling;
@@ -30,8 +31,6 @@ use crate::policy::{Policy, Refusal, Seat};
 
 /// Connections that are accepted before others are heard again.
 const ACCEPTED_AT_ONCE: usize = 128;
-/// Pause after running out of descriptors.
-const SHED_PAUSE: Duration = Duration::from_millis(20);
 /// Why the key of a connection is not looked at.
 const UNHEARD: &str = "too many wrong keys";
 
@@ -81,8 +80,7 @@ struct Reception {
     /// What waits for its turn.
     asked: VecDeque<Asked>,
     served: usize,
-    /// A failure to accept has been told.
-    failing: bool,
+    reserve: Reserve,
     visits: Telling,
     refusals: Telling,
 }
@@ -104,7 +102,7 @@ impl TcpService {
             door,
             asked: VecDeque::new(),
             served: 0,
-            failing: false,
+            reserve: Reserve::new(),
             visits: Telling::of_visits(&self.context),
             refusals: Telling::of_refusals(&self.context, self.refusals_told()),
         };
@@ -216,10 +214,10 @@ impl TcpService {
 
     fn accept(&self, reception: &mut Reception) {
         for _ in 0..ACCEPTED_AT_ONCE {
+            reception.reserve.fill();
             match self.listener.accept() {
                 Ok(None) => return,
                 Ok(Some((conn, peer))) => {
-                    reception.failing = false;
                     let peer = tapeline_sys::unmapped(peer);
                     if !self.admission.admits(peer.ip(), &self.policy) {
                         self.refuse_unwanted(reception, peer);
@@ -232,13 +230,12 @@ impl TcpService {
                     self.welcome(reception, conn, peer);
                 }
                 Err(error) => {
-                    // Out of descriptors or memory: let running flows free some.
-                    if !reception.failing {
-                        reception.failing = true;
+                    // Out of descriptors or memory.
+                    if reception.reserve.tells(self.context.now()) {
                         self.context.notice(Notice::Text(error.to_string()));
                     }
                     if reception.door.take_oldest().is_none() {
-                        std::thread::sleep(SHED_PAUSE);
+                        reception.reserve.shed(&self.listener);
                     }
                     return;
                 }
