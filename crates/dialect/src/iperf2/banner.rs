@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, Pace, Tos, Transport, whole_nanos};
+use tapeline_base::{FlowTag, Pace, Tos, Transport};
 use tapeline_report::{
     BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
     InitialTcp, Notice, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
@@ -16,8 +16,7 @@ use tapeline_wire::iperf2::PermitKey;
 
 use crate::context::Context;
 use crate::plan::{
-    ClientPlan, ClientWorkload, FrameMean, HistogramPlan, Personality, ServerPlan, Shape,
-    SocketPlan,
+    ClientPlan, ClientWorkload, FrameMean, Personality, ServerPlan, Shape, SocketPlan,
 };
 
 /// Socket options of a client's flow. Its window is the send buffer.
@@ -221,7 +220,7 @@ pub(super) fn client_banner(
         trip_times: plan.latency.trip_times,
         write_prefetch: plan.socket.write_prefetch,
         transmit_delay: plan.socket.transmit_delay,
-        histograms: plan.latency.histograms.map(histogram_shape),
+        histograms: plan.latency.histograms.map(HistogramShape::from),
         connect_only: matches!(plan.workload, ClientWorkload::ConnectOnly { .. }),
         single_udp: plan.single_udp,
         ..ClientBanner::new(&plan.host, plan.ports.0, plan.transport)
@@ -251,16 +250,6 @@ fn traffic_shape(plan: &ClientPlan, length: u32) -> TrafficShape {
         },
         Shape::Markov(chain) => TrafficShape::Markov(chain.text.clone()),
         Shape::NearCongestion { factor } => TrafficShape::NearCongestion(*factor),
-    }
-}
-
-/// The bins of a plan, as `stats` counts them.
-pub(super) fn histogram_shape(plan: HistogramPlan) -> HistogramShape {
-    HistogramShape {
-        width_ns: whole_nanos(plan.width),
-        bins: plan.bins,
-        lower_percent: plan.low,
-        upper_percent: plan.high,
     }
 }
 
@@ -328,7 +317,7 @@ pub(super) fn server_banner(
         tap_device: plan.tap_device.clone().filter(|_| udp),
         skip_receive_copy: plan.socket.skip_receive_copy && !udp,
         transmit_delay: plan.socket.transmit_delay.filter(|_| !udp),
-        histograms: plan.latency.histograms.map(histogram_shape),
+        histograms: plan.latency.histograms.map(HistogramShape::from),
         jitter_histograms: plan.latency.jitter_histograms.filter(|_| udp),
         by_frame: plan.latency.by_frame,
         permit_key: plan.permit_key.as_ref().map(|permit| PermitKeyLife {

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, Tos, WallTime, whole_nanos};
+use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_engine::{
     Answer, ExchangeCell, ExchangeHistograms, HistogramCell, HistogramRecorder, ReceiveCell,
     RequestBurst, RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan,
     ServerTimes, Technique,
 };
 use tapeline_report::HistogramKind;
-use tapeline_stats::HistogramShape;
 use tapeline_wire::iperf2::{Bounceback, Timestamp, fill_pattern, limits};
 
 use super::flows::TcpFlow;
 use crate::context::Context;
-use crate::plan::{ClientPlan, ExchangePlan, HistogramPlan, LatencyPlan};
+use crate::plan::{ClientPlan, ExchangePlan, LatencyPlan};
 use crate::reporter::{CounterCell, FlowHistogram};
 
 /// Silence after which the system asks whether the client of an idle session is still there.
@@ -128,7 +127,7 @@ fn histograms(flow: &TcpFlow, latency: &LatencyPlan) -> (ExchangeHistograms, Vec
     let plan = latency.histograms.unwrap_or_default();
     let mut told = Vec::new();
     let mut recorder = |kind| {
-        let cell = Arc::new(HistogramCell::new(shape(&plan), flow.intervals()));
+        let cell = Arc::new(HistogramCell::new(plan.into(), flow.intervals()));
         told.push(FlowHistogram {
             kind,
             cell: Arc::clone(&cell),
@@ -152,15 +151,6 @@ fn histograms(flow: &TcpFlow, latency: &LatencyPlan) -> (ExchangeHistograms, Vec
         receive,
     };
     (filled, told)
-}
-
-fn shape(plan: &HistogramPlan) -> HistogramShape {
-    HistogramShape {
-        width_ns: whole_nanos(plan.width),
-        bins: plan.bins,
-        lower_percent: plan.low,
-        upper_percent: plan.high,
-    }
 }
 
 impl TcpFlow {

@@ -20,7 +20,7 @@ use tapeline_report::{
 use tapeline_sys::{TcpConn, reason};
 use tapeline_wire::iperf2::BurstHeader;
 
-use super::banner::{histogram_shape, micros};
+use super::banner::micros;
 use super::stamps::{BurstReader, BurstWriter};
 use super::traffic::{BurstOrder, TcpTraffic};
 use crate::context::{Context, Tally};
@@ -224,8 +224,7 @@ impl TcpFlow {
         kind: HistogramKind,
         plan: HistogramPlan,
     ) -> (HistogramRecorder, FlowHistogram) {
-        let shape = histogram_shape(plan);
-        let cell = Arc::new(HistogramCell::new(shape, self.intervals()));
+        let cell = Arc::new(HistogramCell::new(plan.into(), self.intervals()));
         let told = FlowHistogram {
             kind,
             cell: Arc::clone(&cell),

@@ -12,7 +12,6 @@ use tapeline_engine::{
 use tapeline_report::HistogramKind;
 use tapeline_stats::HistogramShape;
 
-use super::banner::histogram_shape;
 use crate::plan::LatencyPlan;
 use crate::reporter::{CounterCell, FlowExtras, FlowHistogram};
 
@@ -107,7 +106,7 @@ fn receiver_histograms(
         HistogramRecorder::new(cell)
     };
     let delays = plan.histograms.filter(|_| trip_times);
-    let delay = |kind| delays.map(|plan| (kind, histogram_shape(plan), plan.in_micros));
+    let delay = |kind| delays.map(|plan| (kind, plan.into(), plan.in_micros));
     let transit = delay(HistogramKind::Transit);
     let frames = delay(HistogramKind::Frame).filter(|_| frames);
     let jitter = plan.jitter_histograms.map(|width| HistogramShape {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use tapeline_base::whole_nanos;
+use tapeline_stats::HistogramShape;
+
 /// Measurements of time that a test is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatencyPlan {
@@ -42,6 +45,18 @@ impl Default for HistogramPlan {
             bins: 100_000,
             low: 5.0,
             high: 95.0,
+        }
+    }
+}
+
+impl From<HistogramPlan> for HistogramShape {
+    /// The bins as `stats` counts them.
+    fn from(plan: HistogramPlan) -> Self {
+        Self {
+            width_ns: whole_nanos(plan.width),
+            bins: plan.bins,
+            lower_percent: plan.low,
+            upper_percent: plan.high,
         }
     }
 }
