@@ -8,7 +8,6 @@ use tapeline_report::{Notice, ServerBanner};
 use tapeline_sys::{SocketOptions, TcpListener, Waker};
 
 use super::admission::Admission;
-use super::groups::TestGroups;
 use super::listening::{ListenRequest, open_tcp};
 use super::opening::Families;
 use super::server::Server;
@@ -33,18 +32,15 @@ impl Server {
     /// The port is not free for that.
     pub(super) fn open_beside(
         &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
         banner: &mut ServerBanner,
     ) -> Result<Beside, Notice> {
+        let plan = request.plan;
         let is_group = request.own.is_some_and(|own| own.ip().is_multicast());
         match plan.transports {
-            ServedTransports::Udp if plan.working_load => {
-                self.open_load(plan, groups, request, banner)
-            }
+            ServedTransports::Udp if plan.working_load => self.open_load(request, banner),
             ServedTransports::Udp if self.control.is_some() && !is_group => {
-                self.open_control(plan, groups, request, banner.ports.0)
+                self.open_control(request, banner.ports.0)
             }
             ServedTransports::Udp => Ok(Beside::Nothing),
             ServedTransports::Tcp | ServedTransports::Both => Ok(Beside::Tests),
@@ -52,13 +48,8 @@ impl Server {
     }
 
     /// Serves the control connections of tests over UDP.
-    fn open_control(
-        &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
-        request: &ListenRequest<'_>,
-        port: u16,
-    ) -> Result<Beside, Notice> {
+    fn open_control(&mut self, request: &ListenRequest<'_>, port: u16) -> Result<Beside, Notice> {
+        let plan = request.plan;
         let options = SocketOptions {
             reuse_address: true,
             device: plan.bind.as_ref().and_then(|bind| bind.device.clone()),
@@ -70,18 +61,16 @@ impl Server {
         let opened = TcpListener::bind(address, &options, TcpListener::MAX_BACKLOG)
             .map_err(|error| request.failed(Transport::Tcp, &error))?;
         let tally = Arc::clone(&self.tally);
-        let plan = Arc::clone(plan);
-        self.listen_beside(plan, opened.socket, Families::None, groups, tally)
+        self.listen_beside(request, opened.socket, Families::None, tally)
     }
 
     /// Serves working loads.
     fn open_load(
         &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
         banner: &mut ServerBanner,
     ) -> Result<Beside, Notice> {
+        let plan = request.plan;
         // A load is no test: it neither waits for its turn, nor does a test wait for it, nor is
         // it counted.
         let tally = if plan.single_client {
@@ -104,27 +93,26 @@ impl Server {
         };
         let (listener, _) = open_tcp(&request, None, &self.context)?;
         banner.working_load = Some(banner.ports.0);
-        self.listen_beside(plan, listener, Families::Iperf2, groups, tally)
+        self.listen_beside(&request, listener, Families::Iperf2, tally)
     }
 
     fn listen_beside(
         &mut self,
-        plan: Arc<ServerPlan>,
+        request: &ListenRequest<'_>,
         listener: TcpListener,
         families: Families,
-        groups: &Arc<TestGroups>,
         tally: Arc<Tally>,
     ) -> Result<Beside, Notice> {
         let (close, waker) = (Stop::new(), self.waker()?);
         let service = TcpService {
             listener,
             admission: Admission::Server {
-                only_from: plan.only_from,
+                only_from: request.plan.only_from,
             },
             families,
-            plan,
+            plan: Arc::clone(request.plan),
             context: Arc::clone(&self.context),
-            groups: Arc::clone(groups),
+            groups: Arc::clone(request.groups),
             tally,
             waker: Arc::clone(&waker),
             iperf3: None,

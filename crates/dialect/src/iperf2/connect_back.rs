@@ -366,8 +366,10 @@ impl ClientListener {
         group: GroupKey,
     ) -> Result<Self, Notice> {
         let server = Arc::new(server_plan(plan, port));
+        let groups = Arc::new(TestGroups::default());
         let request = ListenRequest {
             plan: &server,
+            groups: &groups,
             own: target.own(),
             ipv6: target.is_ipv6(),
             port,
@@ -388,7 +390,6 @@ impl ClientListener {
         let tally = Tally::new();
         tally.watch(Arc::clone(&waker));
         let (report, done) = mpsc::sync_channel(1);
-        let groups = Arc::new(TestGroups::default());
         // The one source is the server that was called.
         let policy = Policy::new(Limits {
             trusted: Networks::any(),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use tapeline_base::Transport;
 use tapeline_report::{Notice, ServerBanner};
@@ -12,11 +13,14 @@ use tapeline_sys::{
 
 use super::banner::{self, SocketFacts};
 use super::client::{SharedContext, device_index};
+use super::groups::TestGroups;
 use crate::plan::{Personality, ServerPlan};
 
 /// A listening socket that is to be opened.
 pub(super) struct ListenRequest<'a> {
-    pub(super) plan: &'a ServerPlan,
+    pub(super) plan: &'a Arc<ServerPlan>,
+    /// Which tests that begin on it belong together.
+    pub(super) groups: &'a Arc<TestGroups>,
     /// Own address, with the zone where it needs one; any when absent. Its port is not looked at.
     pub(super) own: Option<SocketAddr>,
     pub(super) ipv6: bool,
@@ -78,7 +82,7 @@ impl ListenRequest<'_> {
             personality,
             socket,
             ..
-        } = self.plan;
+        } = &**self.plan;
         banner::tell_refusals(refused, options, *personality, context)?;
         banner::tell_clamped(socket.window, buffer, *personality, context);
         Ok(())

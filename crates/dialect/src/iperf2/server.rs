@@ -164,6 +164,7 @@ impl Server {
             let local = local.map_err(|error| Notice::Text(reason(&error)))?;
             Ok(ListenRequest {
                 plan: &plan,
+                groups: &groups,
                 own: Some(local),
                 ipv6: local.is_ipv6(),
                 port: local.port(),
@@ -175,7 +176,7 @@ impl Server {
             if plan.transports == ServedTransports::Udp {
                 return Err(unserved(&request, Transport::Tcp, "-u serves UDP alone"));
             }
-            let service = self.open_tcp(&plan, &groups, &request, Some(listener))?;
+            let service = self.open_tcp(&request, Some(listener))?;
             self.prepare(move || service.run());
         }
         for socket in given.udp {
@@ -183,7 +184,7 @@ impl Server {
             if plan.permit_key.is_some() {
                 return Err(unserved(&request, Transport::Udp, "UDP has no permit keys"));
             }
-            self.open_udp(&plan, &groups, &request, Some(socket))?;
+            self.open_udp(&request, Some(socket))?;
         }
         Ok(())
     }
@@ -208,6 +209,7 @@ impl Server {
         let groups = Arc::new(TestGroups::default());
         let mut request = ListenRequest {
             plan: &plan,
+            groups: &groups,
             own,
             ipv6,
             port: plan.ports.0,
@@ -215,11 +217,11 @@ impl Server {
         };
         for port in plan.ports.0..=plan.ports.1.max(plan.ports.0) {
             request.port = port;
-            self.open_port(&plan, &groups, &mut request)?;
+            self.open_port(&mut request)?;
         }
         if let Some(port) = plan.extra_port {
             request.port = port;
-            if let Err(notice) = self.open_port(&plan, &groups, &mut request) {
+            if let Err(notice) = self.open_port(&mut request) {
                 self.context.notice(notice);
             }
         }
@@ -227,15 +229,11 @@ impl Server {
     }
 
     /// Opens what the plan serves on one port.
-    fn open_port(
-        &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
-        request: &mut ListenRequest<'_>,
-    ) -> Result<(), Notice> {
+    fn open_port(&mut self, request: &mut ListenRequest<'_>) -> Result<(), Notice> {
+        let plan = request.plan;
         let mut over_tcp = None;
         if plan.transports != ServedTransports::Udp {
-            let service = self.open_tcp(plan, groups, request, None)?;
+            let service = self.open_tcp(request, None)?;
             request.port = service
                 .listener
                 .local_addr()
@@ -244,7 +242,7 @@ impl Server {
         }
         // UDP has no permit keys: a server that asks for one does not serve it.
         if plan.transports != ServedTransports::Tcp && plan.permit_key.is_none() {
-            self.open_udp(plan, groups, request, None)?;
+            self.open_udp(request, None)?;
         }
         if let Some(service) = over_tcp {
             self.prepare(move || service.run());
@@ -255,11 +253,10 @@ impl Server {
     /// Listens over TCP; the service is still to be run.
     fn open_tcp(
         &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
         given: Option<TcpListener>,
     ) -> Result<TcpService, Notice> {
+        let plan = request.plan;
         if request.own.is_some_and(|own| own.ip().is_multicast()) {
             return Err(Notice::Text("Multicast requires -u option".into()));
         }
@@ -273,7 +270,7 @@ impl Server {
                 only_from: plan.only_from,
             },
             families: Families::from(&plan.protocols),
-            groups: Arc::clone(groups),
+            groups: Arc::clone(request.groups),
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
@@ -292,17 +289,16 @@ impl Server {
 
     fn open_udp(
         &mut self,
-        plan: &Arc<ServerPlan>,
-        groups: &Arc<TestGroups>,
         request: &ListenRequest<'_>,
         mut given: Option<UdpSocket>,
     ) -> Result<(), Notice> {
+        let plan = request.plan;
         let mut tries = 0;
         let (socket, mut banner, beside) = loop {
             let (socket, mut banner) = open_udp(request, given.take(), &self.context)?;
             // A port of the system's choice is free for UDP, not always for TCP.
             let last = request.port != 0 || tries >= MAX_PORT_TRIES;
-            match self.open_beside(plan, groups, request, &mut banner) {
+            match self.open_beside(request, &mut banner) {
                 Ok(beside) => break (socket, banner, beside),
                 Err(_) if !last => tries += 1,
                 Err(_) if !plan.working_load => break (socket, banner, Beside::Nothing),
@@ -324,7 +320,7 @@ impl Server {
             admission: Admission::Server {
                 only_from: plan.only_from,
             },
-            groups: Arc::clone(groups),
+            groups: Arc::clone(request.groups),
             tally: Arc::clone(&self.tally),
             waker: self.waker()?,
             iperf3: self.iperf3.clone(),
