@@ -39,6 +39,7 @@ mod receive_batch;
 mod resolve;
 mod secret;
 mod service_manager;
+mod socket_call;
 mod spliced_payload;
 mod tcp_conn;
 mod tcp_info;

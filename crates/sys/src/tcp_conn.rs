@@ -1,20 +1,22 @@
 //! An established TCP connection.
 
-use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
-use std::net::{Shutdown, SocketAddr};
-use std::time::{Duration, Instant};
+mod connect;
 
-use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};
+use std::io::{self, IoSlice};
+use std::net::{Shutdown, SocketAddr};
+use std::time::Duration;
+
+use socket2::{Socket, TcpKeepalive};
 use tapeline_base::Tos;
 
 use crate::address;
-use crate::error::{Operation, SocketError};
 use crate::options::{self, OptionFailure, SocketOptions};
 use crate::platform::{options as system, stream, tcp_info};
 use crate::poller::{self, Handle, Interest, Pollable, Wait};
+use crate::socket_call::{as_uninit, at_least_a_microsecond, retry};
 use crate::tcp_info::TcpInfo;
-use crate::waker::Waker;
+
+pub use connect::Connected;
 
 /// A connected stream. Every method takes `&self`: one thread may send while another
 /// receives and a third shuts the connection down, which wakes both.
@@ -27,90 +29,7 @@ pub struct TcpConn {
     is_v6: bool,
 }
 
-/// The outcome of [`TcpConn::connect`].
-#[derive(Debug)]
-pub struct Connected {
-    /// The connection.
-    pub conn: TcpConn,
-    /// From the call of `connect` to the completed handshake.
-    pub connect_time: Duration,
-    /// Options that the system refused.
-    pub refused: Vec<OptionFailure>,
-}
-
 impl TcpConn {
-    /// Connects to `peer`, from `local` where given, within `timeout` (`None`: the system's own,
-    /// minutes long).
-    ///
-    /// # Errors
-    /// [`SocketError`] of `Open`, `Bind` or `Connect`; a passed timeout is
-    /// [`io::ErrorKind::TimedOut`].
-    pub fn connect(
-        peer: SocketAddr,
-        local: Option<SocketAddr>,
-        options: &SocketOptions,
-        timeout: Option<Duration>,
-    ) -> Result<Connected, SocketError> {
-        Self::establish(peer, local, options, timeout, None)
-    }
-
-    /// As [`TcpConn::connect`], but gives up as soon as `cancel` is woken.
-    ///
-    /// # Errors
-    /// As `connect`; a cancelled attempt is [`io::ErrorKind::Interrupted`].
-    pub fn connect_or_cancel(
-        peer: SocketAddr,
-        local: Option<SocketAddr>,
-        options: &SocketOptions,
-        timeout: Option<Duration>,
-        cancel: &Waker,
-    ) -> Result<Connected, SocketError> {
-        Self::establish(peer, local, options, timeout, Some(cancel))
-    }
-
-    fn establish(
-        peer: SocketAddr,
-        local: Option<SocketAddr>,
-        options: &SocketOptions,
-        timeout: Option<Duration>,
-        cancel: Option<&Waker>,
-    ) -> Result<Connected, SocketError> {
-        // A socket of the local address's family reaches IPv4 peers as mapped addresses.
-        let is_v6 = peer.is_ipv6() || local.is_some_and(|address| address.is_ipv6());
-        let domain = if is_v6 { Domain::IPV6 } else { Domain::IPV4 };
-        let open = |error| SocketError::new(Operation::Open, peer, error);
-        let protocol = options.protocol.number().map_err(open)?;
-        let socket = Socket::new(domain, Type::STREAM, Some(protocol)).map_err(open)?;
-        let mut refused = options.for_peer(peer).apply(&socket, is_v6);
-        if let Some(local) = local {
-            let address = SockAddr::from(address::for_socket(is_v6, local));
-            socket
-                .bind(&address)
-                .map_err(|error| SocketError::new(Operation::Bind, local, error))?;
-        }
-        let fail = |error| SocketError::new(Operation::Connect, peer, error);
-        socket.set_nonblocking(true).map_err(fail)?;
-        let started = Instant::now();
-        let address = address::for_socket(is_v6, peer);
-        let address = options::labelled(&socket, address, options.flow_label, &mut refused);
-        let address = SockAddr::from(address);
-        match socket.connect(&address) {
-            Ok(()) => {}
-            Err(error) if stream::connect_is_pending(&error) => {
-                await_connection(&socket, timeout, cancel).map_err(fail)?;
-            }
-            Err(error) => return Err(fail(error)),
-        }
-        let connect_time = started.elapsed();
-        socket.set_nonblocking(false).map_err(fail)?;
-        let conn = Self { socket, is_v6 };
-        Ok(Connected {
-            conn,
-            connect_time,
-            refused,
-        })
-    }
-
     /// Wraps an accepted socket, made blocking.
     pub(crate) fn from_accepted(socket: Socket) -> io::Result<Self> {
         if stream::ACCEPTED_INHERITS_NONBLOCKING {
@@ -512,61 +431,6 @@ impl io::Write for &TcpConn {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Waits for the handshake of a non-blocking `connect`.
-fn await_connection(
-    socket: &Socket,
-    timeout: Option<Duration>,
-    cancel: Option<&Waker>,
-) -> io::Result<()> {
-    let wait = timeout.map_or(Wait::Forever, Wait::AtMost);
-    let (connected, cancelled) = match cancel {
-        None => (
-            poller::wait_one(Handle::of(socket), Interest::WRITE, wait)?,
-            false,
-        ),
-        Some(waker) => poller::wait_two(
-            (Handle::of(socket), Interest::WRITE),
-            (waker.handle(), Interest::READ),
-            wait,
-        )?,
-    };
-    if connected {
-        return socket.take_error()?.map_or(Ok(()), Err);
-    }
-    if cancelled {
-        return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
-    }
-    Err(stream::timed_out())
-}
-
-/// A timeout of zero would mean "for ever" to the system.
-pub(crate) fn at_least_a_microsecond(timeout: Option<Duration>) -> Option<Duration> {
-    timeout.map(|span| span.max(Duration::from_micros(1)))
-}
-
-/// Repeats a call that a signal interrupted, and unifies the error of a passed timeout.
-#[inline]
-pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if stream::is_timeout(&error) => {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            other => return other,
-        }
-    }
-}
-
-/// The same bytes as memory that a receive call may fill.
-#[inline]
-pub(crate) fn as_uninit(buffer: &mut [u8]) -> &mut [MaybeUninit<u8>] {
-    let (start, length) = (buffer.as_mut_ptr(), buffer.len());
-    // SAFETY: same address, length and lifetime; `MaybeUninit<u8>` has the layout of `u8`.
-    // The callers pass it only to system calls, which write initialised bytes or nothing.
-    unsafe { std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), length) }
 }
 
 /// Most repetitions of a chunk in one call (the kernel takes 1024).

@@ -14,7 +14,7 @@ use crate::multicast::{self, MulticastGroup};
 use crate::options::{self, OptionFailure, SocketOptions};
 use crate::platform::{datagrams, segments, stream};
 use crate::poller::{self, Handle, Interest, Pollable, Wait};
-use crate::tcp_conn::{as_uninit, at_least_a_microsecond, retry};
+use crate::socket_call::{as_uninit, at_least_a_microsecond, retry};
 
 /// A socket, and the options that the system refused on it.
 #[derive(Debug)]

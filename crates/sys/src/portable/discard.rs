@@ -6,7 +6,7 @@ use std::io;
 use socket2::Socket;
 
 use super::recv_nonblocking;
-use crate::tcp_conn::as_uninit;
+use crate::socket_call::as_uninit;
 
 const SCRATCH: usize = 256 * 1024;
 

@@ -4,7 +4,7 @@ use std::io;
 
 use socket2::{MaybeUninitSlice, SockAddr, Socket};
 
-use crate::tcp_conn::as_uninit;
+use crate::socket_call::as_uninit;
 
 pub(crate) struct One {
     pub(crate) length: usize,

@@ -4,95 +4,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-#[cfg(target_os = "linux")]
-use socket2::Protocol;
 use tapeline_base::Tos;
 
 use super::*;
 use crate::loopback::{any_port, connect, listener, tcp_pair};
 use crate::options::SocketOption;
-#[cfg(target_os = "linux")]
-use crate::options::StreamProtocol;
 use crate::tcp_listener::TcpListener;
-
-/// A port of this host that nobody listens on.
-fn closed_port() -> SocketAddr {
-    let (listener, address) = listener();
-    drop(listener);
-    address
-}
-
-#[test]
-fn a_refused_connect_names_the_address() {
-    let peer = closed_port();
-    let error = TcpConn::connect(
-        peer,
-        None,
-        &SocketOptions::default(),
-        Some(Duration::from_secs(5)),
-    )
-    .unwrap_err();
-    assert_eq!(
-        (error.operation, error.kind()),
-        (Operation::Connect, ErrorKind::ConnectionRefused)
-    );
-    assert_eq!(
-        error.to_string(),
-        format!("connect {peer}: {}", error.reason())
-    );
-    assert!(!error.reason().contains("os error"));
-}
-
-#[test]
-fn binding_a_foreign_address_fails_as_bind() {
-    let foreign: SocketAddr = "192.0.2.77:0".parse().unwrap();
-    let error = TcpConn::connect(
-        closed_port(),
-        Some(foreign),
-        &SocketOptions::default(),
-        None,
-    )
-    .unwrap_err();
-    assert_eq!(
-        (error.operation, error.address),
-        (Operation::Bind, Some(foreign))
-    );
-}
-
-/// A listener whose queue is full: further handshakes are not answered.
-fn full_listener() -> (TcpListener, Vec<TcpConn>, SocketAddr) {
-    let opened = TcpListener::bind(any_port(), &SocketOptions::default(), 0)
-        .unwrap()
-        .socket;
-    let address = opened.local_addr().unwrap();
-    let mut held = Vec::new();
-    let patience = Some(Duration::from_millis(100));
-    for _ in 0..16 {
-        match TcpConn::connect(address, None, &SocketOptions::default(), patience) {
-            Ok(connected) => held.push(connected.conn),
-            Err(_) => return (opened, held, address),
-        }
-    }
-    panic!("the queue never filled");
-}
-
-#[test]
-fn an_unanswered_connect_times_out_or_is_cancelled() {
-    let (_listener, _held, address) = full_listener();
-    let short = Some(Duration::from_millis(20));
-    let error = TcpConn::connect(address, None, &SocketOptions::default(), short).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
-
-    let waker = Waker::new().unwrap();
-    thread::scope(|scope| {
-        let attempt = scope.spawn(|| {
-            let options = SocketOptions::default();
-            TcpConn::connect_or_cancel(address, None, &options, None, &waker).unwrap_err()
-        });
-        waker.wake();
-        assert_eq!(attempt.join().unwrap().kind(), ErrorKind::Interrupted);
-    });
-}
 
 #[test]
 fn bytes_arrive_in_order_and_the_end_is_seen() {
@@ -352,82 +269,6 @@ fn a_connected_socket_takes_what_it_still_can() {
     assert_eq!(names, [SocketOption::Congestion]);
     assert_eq!(conn.tos().unwrap(), Tos(0x20));
     assert!(conn.receive_buffer().unwrap() >= 50_000);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn several_paths_are_asked_for_where_the_kernel_has_them() {
-    let (_listener, address) = listener();
-    let options = SocketOptions {
-        protocol: StreamProtocol::Multipath,
-        ..SocketOptions::default()
-    };
-    match TcpConn::connect(address, None, &options, Some(Duration::from_secs(5))) {
-        Ok(connected) => {
-            let protocol = connected.conn.socket.protocol().unwrap();
-            assert_eq!(protocol, Some(Protocol::MPTCP));
-        }
-        Err(error) => assert_eq!(error.operation, Operation::Open, "{error}"),
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_listener_for_several_paths_takes_plain_connections_too() {
-    let listener = |protocol| {
-        let options = SocketOptions {
-            protocol,
-            ..SocketOptions::default()
-        };
-        TcpListener::bind(any_port(), &options, 8)
-    };
-    let Ok(opened) = listener(StreamProtocol::Multipath) else {
-        // A kernel without.
-        return;
-    };
-    let listener = opened.socket;
-    let address = listener.local_addr().unwrap();
-    for protocol in [StreamProtocol::Tcp, StreamProtocol::Multipath] {
-        let options = SocketOptions {
-            protocol,
-            ..SocketOptions::default()
-        };
-        let limit = Some(Duration::from_secs(5));
-        let client = TcpConn::connect(address, None, &options, limit)
-            .unwrap()
-            .conn;
-        assert!(
-            listener
-                .wait_ready(Wait::AtMost(Duration::from_secs(5)))
-                .unwrap()
-        );
-        let (server, _) = listener.accept().unwrap().expect("a connection");
-        client.send_all(b"there").unwrap();
-        let mut heard = [0; 5];
-        server.recv_exact(&mut heard).unwrap();
-        assert_eq!(&heard, b"there");
-        let carried = server.socket.protocol().unwrap();
-        let several = carried == Some(Protocol::MPTCP);
-        assert_eq!(several, protocol == StreamProtocol::Multipath);
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_kernel_without_sctp_says_so_at_once() {
-    let (_listener, address) = listener();
-    let options = SocketOptions {
-        protocol: StreamProtocol::Sctp,
-        ..SocketOptions::default()
-    };
-    // With SCTP nobody listens for it.
-    let error = TcpConn::connect(address, None, &options, Some(Duration::from_secs(5)))
-        .expect_err("no SCTP server");
-    let lacking = error.operation == Operation::Open;
-    assert_eq!(
-        lacking,
-        error.source.raw_os_error() == Some(libc::EPROTONOSUPPORT)
-    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use socket2::{MaybeUninitSlice, SockAddr, Socket};
 
 use super::stream::would_wait;
 use crate::poller::Interest;
-use crate::tcp_conn::as_uninit;
+use crate::socket_call::as_uninit;
 
 pub(crate) struct One {
     pub(crate) length: usize,
