@@ -22,6 +22,7 @@ mod native;
 mod plan;
 mod policy;
 mod reporter;
+mod telling;
 
 pub use context::Interruption;
 pub use iperf2::{Server, ServerError, ServerLimits, ServerStopper, run_client};

@@ -83,7 +83,12 @@ impl TcpListener {
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock => return Ok(None),
-                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
+                    // That connection's own affair, as accept(2) explains.
+                    io::ErrorKind::Interrupted
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+                    | io::ErrorKind::NetworkDown => {}
                     _ => return Err(fail(error)),
                 },
             }

@@ -12,11 +12,11 @@ use super::connect_back::ConnectBack;
 use super::ended::Ended;
 use super::incoming::Incoming;
 use super::recognition::Recognition;
-use super::telling::Telling;
 use super::udp_frames::Watched;
 use crate::context::Part;
 use crate::policy::{Allowance, Grant};
 use crate::reporter::RunningFlow;
+use crate::telling::Telling;
 
 /// Which flow a datagram belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

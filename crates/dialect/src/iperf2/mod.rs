@@ -46,7 +46,6 @@ mod tcp_greeting;
 mod tcp_parts;
 mod tcp_server;
 mod tcp_session;
-mod telling;
 mod traffic;
 mod udp_admission;
 #[cfg(any(test, fuzzing))]

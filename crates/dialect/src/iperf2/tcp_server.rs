@@ -22,12 +22,12 @@ use super::order::{EXCHANGE_LIMIT, FIRST_MESSAGE};
 use super::reserve::Reserve;
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
-use super::telling::Telling;
 use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
 use crate::native::ControlService;
 use crate::plan::{Personality, ServerPlan};
 use crate::policy::{Policy, Refusal, Seat};
+use crate::telling::Telling;
 
 /// Connections that are accepted before others are heard again.
 const ACCEPTED_AT_ONCE: usize = 128;
@@ -111,6 +111,9 @@ impl TcpService {
             if self.is_over(&reception) {
                 reception.visits.finish();
                 reception.refusals.finish();
+                if let Some(service) = &self.iperf3 {
+                    service.refusals().finish();
+                }
                 return;
             }
             // While no test may begin, further connections wait in the kernel's queue.
@@ -131,6 +134,9 @@ impl TcpService {
             self.drop_slow(&mut reception);
             reception.visits.sum_up();
             reception.refusals.sum_up();
+            if let Some(service) = &self.iperf3 {
+                service.refusals().sum_up();
+            }
         }
     }
 
@@ -202,7 +208,8 @@ impl TcpService {
             .visits
             .due()
             .into_iter()
-            .chain(reception.refusals.due());
+            .chain(reception.refusals.due())
+            .chain(self.iperf3.as_ref().and_then(|it| it.refusals().due()));
         let control = self.control_expected().filter(|until| *until > now);
         let due = slow.into_iter().chain(self.until).chain(idle).chain(visits);
         let due = due.chain(control);
@@ -232,7 +239,8 @@ impl TcpService {
                 Err(error) => {
                     // Out of descriptors or memory.
                     if reception.reserve.tells(self.context.now()) {
-                        self.context.notice(Notice::Text(error.to_string()));
+                        let reason = error.to_string();
+                        self.context.notice(Notice::Shedding { reason });
                     }
                     if reception.door.take_oldest().is_none() {
                         reception.reserve.shed(&self.listener);
@@ -343,7 +351,7 @@ impl TcpService {
             match panic::catch_unwind(AssertUnwindSafe(|| self.begin(one))) {
                 Ok(Ok(began)) => reception.served += usize::from(began),
                 Ok(Err(reason)) => reception.refusals.refused(peer, reason),
-                Err(_) => reception.refusals.refused(peer, "internal fault"),
+                Err(_) => reception.refusals.faulted(peer),
             }
         }
     }

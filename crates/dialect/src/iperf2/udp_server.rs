@@ -22,13 +22,13 @@ use super::ended::Afterwards;
 use super::flow_table::{Flow, FlowKey, FlowTable, Receiving};
 use super::groups::TestGroups;
 use super::incoming::{Content, Taken};
-use super::telling::Telling;
 use super::udp_ending::EndCause;
 use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
 use crate::native::{ControlService, Probed};
 use crate::plan::ServerPlan;
 use crate::policy::{Allowance, Policy};
+use crate::telling::Telling;
 
 const SOCKET: u64 = 0;
 const WAKER: u64 = 1;
@@ -220,8 +220,7 @@ impl UdpService {
     /// A fault in one flow's code ends that flow; its parts end by being dropped.
     fn lose(&self, flows: &mut FlowTable, key: FlowKey) {
         flows.lose(key);
-        let text = format!("flow from {}: internal fault", key.source);
-        self.context.notice(Notice::Text(text));
+        flows.refusals.faulted(key.source);
     }
 
     /// While the flow goes on, it is looked up once.

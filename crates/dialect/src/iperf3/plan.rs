@@ -146,6 +146,9 @@ pub struct Iperf3Server {
     pub file: Option<PathBuf>,
     /// `-A`.
     pub affinity: Option<u32>,
+    /// Control connections that end before their streams are there are told each, as tests that
+    /// failed; else as refusals, of which a server tells so many within a second.
+    pub tells_each: bool,
     /// What clients are shown that ask for the server's output.
     pub output: Iperf3Output,
     /// Who may test; `None` admits everybody.
@@ -164,6 +167,7 @@ impl Default for Iperf3Server {
             patience: Iperf3Patience::default(),
             file: None,
             affinity: None,
+            tells_each: true,
             output: Iperf3Output::default(),
             authentication: None,
         }

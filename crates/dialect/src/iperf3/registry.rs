@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tapeline_base::{MonoTime, Transport};
@@ -14,6 +14,7 @@ use tapeline_sys::Waker;
 use tapeline_wire::iperf3::Cookie;
 
 use super::streams::Link;
+use crate::policy::displaced;
 
 /// The tests of a server.
 #[derive(Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Registry {
     /// Addresses from which a UDP test's streams are awaited, and who is woken when they are
     /// there: tests that would await theirs from the same address.
     udp_turns: Mutex<HashMap<IpAddr, Vec<Arc<Waker>>>>,
+    /// Control connections so far.
+    entered: AtomicU64,
 }
 
 /// A test, as far as connections are concerned.
@@ -31,6 +34,10 @@ pub(super) struct Expected {
     pub(super) client: IpAddr,
     /// It is one of the tests that may run at the same time.
     admitted: AtomicBool,
+    /// Its place was needed.
+    given_up: AtomicBool,
+    /// Counted up in the order of arrival.
+    number: u64,
     arrivals: Mutex<Arrivals>,
     waker: Arc<Waker>,
 }
@@ -55,6 +62,11 @@ pub(super) enum Claim {
 }
 
 impl Expected {
+    /// Whether its place has gone to another client, before it said what it wants.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,8 +113,9 @@ impl Registry {
         self.tests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a control connection; `None` when another one has the same cookie, or there are
-    /// `most` already.
+    /// Enters a control connection; `None` when another one has the same cookie. Where there are
+    /// `most` already, the oldest one without a test, of the address that has most of them, gives way;
+    /// `None` when all have tests.
     pub(super) fn enter(
         &self,
         cookie: Cookie,
@@ -111,13 +124,18 @@ impl Registry {
         most: usize,
     ) -> Option<Arc<Expected>> {
         let mut tests = self.tests();
-        if tests.len() >= most || tests.contains_key(&cookie) {
+        if tests.contains_key(&cookie) {
             return None;
+        }
+        if tests.len() >= most {
+            give_way(&mut tests)?;
         }
         let expected = Arc::new(Expected {
             cookie,
             client,
             admitted: AtomicBool::new(false),
+            given_up: AtomicBool::new(false),
+            number: self.entered.fetch_add(1, Ordering::Relaxed),
             arrivals: Mutex::default(),
             waker,
         });
@@ -130,10 +148,10 @@ impl Registry {
         running(&self.tests()) >= most
     }
 
-    /// Lets a test run, unless `most` do.
+    /// Lets a test run, unless `most` do or its place has gone to another one.
     pub(super) fn admit(&self, expected: &Expected, most: usize) -> bool {
         let tests = self.tests();
-        let room = running(&tests) < most;
+        let room = running(&tests) < most && !expected.is_given_up();
         if room {
             expected.admitted.store(true, Ordering::Relaxed);
         }
@@ -211,6 +229,19 @@ impl Registry {
     }
 }
 
+/// Gives up a control connection without a test.
+fn give_way(tests: &mut HashMap<Cookie, Arc<Expected>>) -> Option<()> {
+    let idle = |test: &&Arc<Expected>| !test.admitted.load(Ordering::Relaxed);
+    let mut idle: Vec<_> = tests.values().filter(idle).cloned().collect();
+    idle.sort_by_key(|test| test.number);
+    let places = idle.iter().map(|test| (test, test.client.into()));
+    let given_up = displaced(places)?;
+    given_up.given_up.store(true, Ordering::Relaxed);
+    given_up.waker.wake();
+    tests.remove(&given_up.cookie);
+    Some(())
+}
+
 fn running(tests: &HashMap<Cookie, Arc<Expected>>) -> usize {
     let admitted = |test: &&Arc<Expected>| test.admitted.load(Ordering::Relaxed);
     tests.values().filter(admitted).count()
@@ -285,6 +316,33 @@ mod tests {
     }
 
     #[test]
+    fn a_crowd_of_silent_clients_gives_way() {
+        let registry = Registry::default();
+        let enter = |number, client: [u8; 4]| {
+            let waker = Arc::new(Waker::new().expect("a waker"));
+            registry.enter(cookie(number), client.into(), waker, 4)
+        };
+        let tests: Vec<_> = [(1, 1), (2, 2), (3, 3), (4, 3)]
+            .into_iter()
+            .map(|(number, last)| enter(number, [192, 0, 2, last]).expect("room"))
+            .collect();
+        assert!(enter(4, [192, 0, 2, 4]).is_none(), "the cookie is known");
+        assert!(registry.admit(&tests[0], 4));
+        let given_up = || tests.iter().map(|test| test.is_given_up());
+        // Of two clients of an address the first one, then the oldest without a test.
+        enter(5, [192, 0, 2, 4]).expect("room");
+        assert!(given_up().eq([false, false, true, false]));
+        assert!(!registry.admit(&tests[2], 4));
+        let sixth = enter(6, [192, 0, 2, 5]).expect("room");
+        assert!(given_up().eq([false, true, true, false]));
+        assert!(registry.knows(&cookie(1)) && !registry.knows(&cookie(2)));
+        registry.leave(&tests[1]);
+        assert!(registry.admit(&sixth, 4));
+        let whole = |test: &&Arc<Expected>| !test.is_given_up() && registry.admit(test, 4);
+        assert_eq!(tests.iter().filter(whole).count(), 2);
+    }
+
+    #[test]
     fn streams_are_in_the_order_of_their_connections() {
         let registry = Registry::default();
         let test = enter(&registry, 1).expect("room");
@@ -308,7 +366,8 @@ mod tests {
         let registry = Registry::default();
         let first = enter(&registry, 1).expect("room");
         assert!(enter(&registry, 1).is_none());
-        let _second = enter(&registry, 2).expect("room");
+        let second = enter(&registry, 2).expect("room");
+        assert!(registry.admit(&first, 2) && registry.admit(&second, 2));
         assert!(enter(&registry, 3).is_none());
         registry.leave(&first);
         assert!(enter(&registry, 3).is_some());

@@ -1,8 +1,8 @@
 //! The iperf3 server: one thread for each control connection.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
@@ -19,6 +19,7 @@ use super::session::Session;
 use super::streams::Link;
 use crate::context::{Context, Part, Tally};
 use crate::policy::Policy;
+use crate::telling::Telling;
 
 /// Control connections beyond those of running tests.
 const MOST_SILENT: usize = 64;
@@ -33,6 +34,7 @@ pub(crate) struct Iperf3Service {
     pub(super) registry: Arc<Registry>,
     pub(super) tally: Arc<Tally>,
     pub(super) policy: Arc<Policy>,
+    refusals: Mutex<Telling>,
     pub(super) numbers: AtomicU32,
     /// The one test of `-1` is over.
     pub(super) done: Stop,
@@ -50,7 +52,9 @@ impl Iperf3Service {
         policy: Arc<Policy>,
     ) -> Result<Arc<Self>, String> {
         let gate = plan.authentication.as_ref().map(Gate::new).transpose()?;
+        let told = policy.limits().refusals_told;
         Ok(Arc::new(Self {
+            refusals: Mutex::new(Telling::of_refusals(&context, told)),
             began: context.now(),
             done: Stop::new(),
             plan,
@@ -76,6 +80,18 @@ impl Iperf3Service {
     pub(crate) fn is_done(&self) -> bool {
         let waited = |end| self.context.now() >= end;
         self.done.is_raised() || self.waits_until().is_some_and(waited)
+    }
+
+    /// Refusals of this service's clients.
+    pub(crate) fn refusals(&self) -> MutexGuard<'_, Telling> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells of a client that finds no place. The reference says nothing of it.
+    fn turned_away(&self, peer: SocketAddr, reason: &str) {
+        if !self.plan.tells_each {
+            self.refusals().refused(peer, reason);
+        }
     }
 
     /// Whether a test runs, whose streams may still come.
@@ -118,6 +134,11 @@ impl Iperf3Service {
     fn begin(self: &Arc<Self>, conn: Arc<TcpConn>, peer: SocketAddr, cookie: Cookie) -> bool {
         if self.registry.is_full(self.most()) {
             deny(&conn);
+            let most = self.most();
+            self.turned_away(
+                peer,
+                &format!("{most} iperf3 tests run, which is the limit"),
+            );
             return false;
         }
         let most = self.most().saturating_add(MOST_SILENT);
@@ -130,6 +151,7 @@ impl Iperf3Service {
             .enter(cookie, peer.ip(), Arc::clone(&waker), most)
         else {
             deny(&conn);
+            self.turned_away(peer, "its test is known, or there is no place for it");
             return false;
         };
         let test = Test {

@@ -85,6 +85,10 @@ pub(super) struct Session<'a> {
     refusal_due: Option<MonoTime>,
     cpu: CpuClock,
     their_results: Option<Results>,
+    /// The test was told of.
+    told: bool,
+    /// It was told which limit it would exceed.
+    refusal_told: bool,
     /// What was told before traffic.
     opening: Vec<Event>,
     /// The streams' rows, where the client wants to see them.
@@ -119,8 +123,13 @@ impl<'a> Session<'a> {
             segment_size: None,
             request: None,
         });
-        context.reporter.event(connected.clone());
+        let told = test.service.plan.tells_each;
+        if told {
+            context.reporter.event(connected.clone());
+        }
         Some(Self {
+            told,
+            refusal_told: false,
             opening: vec![connected],
             tap: None,
             test,
@@ -156,10 +165,19 @@ impl<'a> Session<'a> {
             let omits = self.parameters.omit > 0;
             far_side::tell(results, &self.set.ended, omits, &mut end);
         }
+        if let Some(failure) = &failure
+            && !self.told
+            && !self.refusal_told
+        {
+            let reason = format!("iperf3: {}", failure.text);
+            self.test.service.refusals().refused(self.test.peer, reason);
+        }
         // Whoever hears of the end may count on the place.
         self.test.service.registry.leave(&self.test.expected);
         self.bounds.leave_seat();
-        self.context.reporter.event(Event::TestEnd(Box::new(end)));
+        if self.told {
+            self.context.reporter.event(Event::TestEnd(Box::new(end)));
+        }
         let turned_away = |failure: &TestFailure| failure.code == ErrorCode::AUTHENTICATION.0;
         SessionEnd {
             asked: self.asked && !failure.as_ref().is_some_and(turned_away),
@@ -179,6 +197,10 @@ impl<'a> Session<'a> {
                 self.control.terminate();
                 self.flush();
                 return Err(failure(ErrorCode::SERVER_TERMINATED, None));
+            }
+            if self.test.expected.is_given_up() {
+                self.control.deny();
+                continue;
             }
             if let Some(links) = self.test.expected.take_complete() {
                 self.begin_streams(links);
@@ -321,7 +343,8 @@ impl<'a> Session<'a> {
         }
         if let Err(refusal) = self.bounds.take_seat(&self.parameters, self.length) {
             let (peer, reason) = (self.test.peer, refusal.to_string());
-            self.context.notice(Notice::PeerRefused { peer, reason });
+            self.test.service.refusals().refused(peer, reason);
+            self.refusal_told = true;
             return self.control.deny();
         }
         let service = &self.test.service;
@@ -372,6 +395,11 @@ impl<'a> Session<'a> {
 
     fn begin_streams(&mut self, links: Vec<Link>) {
         self.turn = Turn::Idle;
+        if !std::mem::replace(&mut self.told, true) {
+            for event in &self.opening {
+                self.context.reporter.event(event.clone());
+            }
+        }
         if let Some(door) = self.sctp.take() {
             let _ = self.poller.deregister(&door);
         }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tapeline_base::ExitCode;
 use tapeline_dialect::{Iperf3Patience, Iperf3Server, MostTests};
-use tapeline_report::Event;
+use tapeline_report::{Event, Notice};
 use tapeline_sys::{SocketOptions, StreamProtocol, TcpListener};
 use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Parameters, Protocol};
 
-use crate::harness::{LIMIT, TestClient, TestServer, V4};
+use crate::harness::{LIMIT, TestClient, TestServer, V4, notices};
 use crate::iperf3::{ends, fail, of_bytes, of_seconds, plan, serve, served, succeed, udp};
 
 const PARAMETER_EXCHANGE: u8 = 9;
@@ -20,6 +20,13 @@ const DENIED: u8 = 0xff;
 
 fn cookie(number: u8) -> Cookie {
     Cookie::from_random([number; 36])
+}
+
+/// As many different ones as there are numbers.
+fn numbered(number: u8) -> Cookie {
+    let mut random = [0; 36];
+    (random[0], random[1]) = (number / 16, number % 16);
+    Cookie::from_random(random)
 }
 
 fn connect(server: SocketAddr) -> TcpStream {
@@ -164,6 +171,52 @@ fn a_server_of_one_test_is_busy_with_it_and_free_afterwards() {
         assert!(std::time::Instant::now() < until, "{events:?}");
     }
     server.stop();
+}
+
+#[test]
+fn silent_clients_keep_nobody_out() {
+    let server = serve(Iperf3Server::default());
+    // More of them than there are places for tests and for those that ask for none.
+    let mut silent: Vec<TcpStream> = (0..140)
+        .map(|number| greet(server.address, &numbered(number)))
+        .collect();
+    for conn in silent.iter_mut().rev().take(100) {
+        assert_eq!(heard(conn), [PARAMETER_EXCHANGE]);
+    }
+    still_serves(&server);
+    // The oldest have made room.
+    let first = silent.first_mut().expect("one");
+    assert_eq!(rest(first), [PARAMETER_EXCHANGE, DENIED]);
+    server.stop();
+}
+
+#[test]
+fn refused_clients_are_told_while_they_are_few_and_then_counted() {
+    let server = serve(Iperf3Server {
+        tells_each: false,
+        ..Iperf3Server::default()
+    });
+    const CLIENTS: u8 = 40;
+    for number in 0..CLIENTS {
+        let mut conn = greet(server.address, &numbered(number));
+        assert_eq!(heard(&mut conn), [PARAMETER_EXCHANGE]);
+        conn.write_all(&u32::MAX.to_be_bytes()).expect("room");
+        assert_eq!(rest(&mut conn).first(), Some(&0xfe));
+    }
+    still_serves(&server);
+    let events = server.stop();
+    let told = notices(&events);
+    let refused = |notice: &&Notice| matches!(notice, Notice::PeerRefused { reason, .. } if reason.starts_with("iperf3: "));
+    let refused = told.iter().filter(refused).count() as u64;
+    let counted: u64 = told
+        .iter()
+        .filter_map(|notice| match notice {
+            Notice::Untold { count, .. } => Some(*count),
+            _ => None,
+        })
+        .sum();
+    assert_eq!(refused + counted, u64::from(CLIENTS), "{told:?}");
+    assert_eq!(ends(&events).len(), 2, "those of tests");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, Role, WallTime};
 
+use super::incident::Incident;
 use super::interval::{Beside, Interval};
 use super::progress::FarProgress;
 use super::report::{Report, TestShape, Workload};
@@ -93,6 +94,8 @@ pub enum Step {
         test: Option<u32>,
         /// What.
         warning: Warning,
+        /// Whom it is about, where that is no test's peer.
+        incident: Option<Incident>,
     },
     /// A test has ended.
     End {
@@ -235,7 +238,8 @@ impl Assembler {
                 let peer = native::shown(line.peer, &self.occasion.style);
                 let text = format!("turned away {peer}: its permit key is wrong or missing");
                 let warning = warning(WarningId::TurnedAway, (Severity::Warning, text));
-                self.warn(warning, None, &mut steps);
+                let incident = Incident { peer, reason: None };
+                self.tell_warning(warning, None, Some(incident), &mut steps);
             }
             Event::Idle => {
                 self.beside = Beside::default();
@@ -511,7 +515,8 @@ impl Assembler {
                 tale.notice(notice, &warning);
             }
         }
-        self.tell_warning(warning, key, steps);
+        let incident = Incident::of(notice, &self.occasion.style);
+        self.tell_warning(warning, key, incident, steps);
     }
 
     fn warn(&mut self, warning: Warning, tag: Option<FlowTag>, steps: &mut Vec<Step>) {
@@ -522,13 +527,23 @@ impl Assembler {
         if let Some(key) = key {
             self.tale(key, steps).warn(warning.clone());
         }
-        self.tell_warning(warning, key, steps);
+        self.tell_warning(warning, key, None, steps);
     }
 
-    fn tell_warning(&mut self, warning: Warning, key: Option<Key>, steps: &mut Vec<Step>) {
+    fn tell_warning(
+        &mut self,
+        warning: Warning,
+        key: Option<Key>,
+        incident: Option<Incident>,
+        steps: &mut Vec<Step>,
+    ) {
         let tale = key.and_then(|key| self.tests.get(&key));
         let test = tale.map(|tale| tale.number);
-        steps.push(Step::Warning { test, warning });
+        steps.push(Step::Warning {
+            test,
+            warning,
+            incident,
+        });
     }
 
     /// Closes the tests of a server whose flows have all ended; where others run (at `now`) some

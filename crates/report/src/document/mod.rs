@@ -16,6 +16,7 @@ mod csv;
 mod delay;
 mod flow;
 mod html;
+mod incident;
 mod interval;
 mod json;
 mod progress;
@@ -31,6 +32,7 @@ pub use assembler::{Assembler, Occasion, Planned, PlannedLimit, Step};
 pub use csv::DocumentCsv;
 pub use delay::{DelayClock, DelaySummary, LatencyUnderLoad, OneWayDelay};
 pub use flow::{Connects, End, Exchange, Flow, Receiver, Sender, SenderDetails, UdpReceiver};
+pub use incident::Incident;
 pub use interval::{CountedBy, Interval};
 pub use progress::FarProgress;
 pub use report::{

@@ -1,10 +1,13 @@
 //! A line for each event, as it happens.
 
 use serde::Serialize;
+use tapeline_base::WallTime;
 
 use super::assembler::{Assembler, Occasion, Step};
+use super::incident::Incident;
 use super::report::Report;
-use crate::model::Event;
+use super::tale::time;
+use crate::model::{Event, Warning};
 use crate::render::{Output, Renderer};
 
 /// `--json-stream`: NDJSON. Lines are `start`, `interval`, `other_end`, `warning`, `missed` and `end`;
@@ -13,7 +16,11 @@ use crate::render::{Output, Renderer};
 #[derive(Debug)]
 pub struct DocumentStream {
     assembler: Assembler,
+    clock: Option<Clock>,
 }
+
+/// What tells the time of day.
+type Clock = fn() -> WallTime;
 
 /// A line.
 #[derive(Serialize)]
@@ -22,6 +29,15 @@ struct Line<'a, T> {
     /// Number of the test, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<u32>,
+    /// When the line was written, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    /// Whom a warning is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<&'a str>,
+    /// Why that was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     data: T,
 }
 
@@ -37,43 +53,94 @@ impl DocumentStream {
     pub fn new(occasion: Occasion) -> Self {
         Self {
             assembler: Assembler::without_intervals(occasion),
+            clock: None,
         }
+    }
+
+    /// The same; each line bears the time of day at which it was written.
+    #[must_use]
+    pub fn timed(self, clock: fn() -> WallTime) -> Self {
+        Self {
+            clock: Some(clock),
+            ..self
+        }
+    }
+
+    fn print(&self, steps: Vec<Step>, out: &mut Output) {
+        for step in steps {
+            match step {
+                Step::Start { test, report } => {
+                    self.line("start", Some(test), beginning(&report), out);
+                }
+                Step::Interval { test, interval } => {
+                    self.line("interval", Some(test), interval, out);
+                }
+                Step::Progress { test, progress } => {
+                    self.line("other_end", Some(test), progress, out);
+                }
+                Step::Warning {
+                    test,
+                    warning,
+                    incident,
+                } => self.print_warning(test, &warning, incident.as_ref(), out),
+                Step::End { test, report } => self.line("end", Some(test), report, out),
+                Step::Series(series) => self.line("series", None, series, out),
+            }
+        }
+    }
+
+    fn print_warning(
+        &self,
+        test: Option<u32>,
+        warning: &Warning,
+        incident: Option<&Incident>,
+        out: &mut Output,
+    ) {
+        write(
+            &Line {
+                event: "warning",
+                test,
+                at: self.now(),
+                peer: incident.map(|incident| incident.peer.as_str()),
+                reason: incident.and_then(|incident| incident.reason.as_deref()),
+                data: warning,
+            },
+            out,
+        );
+    }
+
+    fn line(&self, event: &str, test: Option<u32>, data: impl Serialize, out: &mut Output) {
+        let at = self.now();
+        write(&Line::of(event, test, at, data), out);
+    }
+
+    fn now(&self) -> Option<String> {
+        self.clock.map(|clock| time(clock()))
     }
 
     /// The only line of a test that did not begin.
     #[must_use]
     pub fn line_of(report: &Report) -> String {
         let mut out = Output::default();
-        line("end", Some(1), report, &mut out);
+        write(&Line::of("end", Some(1), None, report), &mut out);
         out.stdout
     }
 }
 
 impl Renderer for DocumentStream {
     fn render(&mut self, event: &Event, out: &mut Output) {
-        print(self.assembler.note(event), out);
+        let steps = self.assembler.note(event);
+        self.print(steps, out);
     }
 
     fn missed(&mut self, rows: u64, out: &mut Output) {
         self.assembler.missed(rows);
-        line("missed", None, Missed { intervals: rows }, out);
+        self.line("missed", None, Missed { intervals: rows }, out);
     }
 
     fn finish(&mut self, out: &mut Output) {
-        print(self.assembler.finish(), out);
-    }
-}
-
-fn print(steps: Vec<Step>, out: &mut Output) {
-    for step in steps {
-        match step {
-            Step::Start { test, report } => line("start", Some(test), beginning(&report), out),
-            Step::Interval { test, interval } => line("interval", Some(test), interval, out),
-            Step::Progress { test, progress } => line("other_end", Some(test), progress, out),
-            Step::Warning { test, warning } => line("warning", test, warning, out),
-            Step::End { test, report } => line("end", Some(test), report, out),
-            Step::Series(series) => line("series", None, series, out),
-        }
+        let steps = self.assembler.finish();
+        self.print(steps, out);
     }
 }
 
@@ -97,9 +164,21 @@ fn beginning(report: &Report) -> Beginning<'_> {
     }
 }
 
-fn line(event: &str, test: Option<u32>, data: impl Serialize, out: &mut Output) {
-    let line = Line { event, test, data };
-    if let Ok(text) = serde_json::to_string(&line) {
+impl<'a, T> Line<'a, T> {
+    fn of(event: &'a str, test: Option<u32>, at: Option<String>, data: T) -> Self {
+        Self {
+            event,
+            test,
+            at,
+            peer: None,
+            reason: None,
+            data,
+        }
+    }
+}
+
+fn write(line: &impl Serialize, out: &mut Output) {
+    if let Ok(text) = serde_json::to_string(line) {
         out.line(&text);
     }
 }

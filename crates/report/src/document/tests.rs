@@ -292,6 +292,50 @@ fn a_stream_ends_with_the_document() {
 }
 
 #[test]
+fn lines_of_refusals_have_their_peer_and_belong_to_no_test() {
+    let clock = || WallTime::from_nanos(1_795_215_956_108_899_000);
+    let stream = DocumentStream::new(occasion(Role::Server, "tcp")).timed(clock);
+    let text = lines(
+        stream,
+        &[
+            connected(1, "192.0.2.2:5001"),
+            Event::Row(tcp_row(1, (0, 1000), 125_000)),
+            Event::Notice(Notice::PeerRefused {
+                peer: "192.0.2.9:1234".parse().expect("an address"),
+                reason: "no\ntest".to_owned(),
+            }),
+            Event::Notice(Notice::Untold {
+                count: 7,
+                kind: "refusals",
+            }),
+            total(tcp_row(1, (0, 1000), 125_000)),
+        ],
+    );
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["at"] == "2026-11-20T23:05:56.108899Z"),
+        "{text}"
+    );
+    let [.., refused, untold, end] = &lines[..] else {
+        panic!("{text}")
+    };
+    assert_eq!(refused["data"]["id"], "peer-refused");
+    assert_eq!(refused["peer"], "192.0.2.9:1234");
+    assert_eq!(refused["reason"], "no?test");
+    assert_eq!(
+        (&refused["test"], &untold["peer"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(untold["data"]["id"], "untold");
+    assert_eq!(end["data"]["warnings"], Value::Array(Vec::new()));
+}
+
+#[test]
 fn rows_that_were_missed_are_counted() {
     let mut stream = DocumentStream::new(occasion(Role::Client, "tcp"));
     let mut out = Output::default();

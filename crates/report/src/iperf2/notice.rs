@@ -147,6 +147,16 @@ fn traffic_sentence(notice: &Notice, page: &Page) -> Option<String> {
             peer.port(),
             tame(reason)
         ),
+        Notice::Untold { count, kind } => {
+            format!("{count} further {kind} were not told one by one")
+        }
+        Notice::Shedding { reason } => reason.clone(),
+        Notice::InternalFault { peer } => format!(
+            "WARN: internal fault in a session of {} port {}",
+            address(peer.ip(), page.style.hide_addresses),
+            peer.port()
+        ),
+        Notice::LimitsKept { fault } => format!("the limits stay as they are: {fault}"),
         Notice::OtherFamily { host, port } => format!(
             "ERROR: the server at {host} port {port} is iperf3's, use: iperf3 -c {host} -p {port}",
             host = tame(host)

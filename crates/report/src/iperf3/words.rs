@@ -23,6 +23,14 @@ pub(super) fn notice(event: &Event) -> Option<String> {
             let peer = peer.ip().to_canonical();
             Some(format!("iperf3: refused {peer}: {}", tame(reason)))
         }
+        Event::Notice(Notice::Untold { count, kind }) => {
+            Some(format!("{count} further {kind} were not told one by one"))
+        }
+        Event::Notice(Notice::Shedding { reason }) => Some(reason.clone()),
+        Event::Notice(Notice::InternalFault { peer }) => {
+            let peer = peer.ip().to_canonical();
+            Some(format!("iperf3: internal fault in a session of {peer}"))
+        }
         _ => None,
     }
 }

@@ -136,6 +136,23 @@ pub enum Notice {
         /// Why, in words.
         reason: String,
     },
+    /// What comes in floods was counted in place of being told one by one.
+    Untold {
+        /// How often.
+        count: u64,
+        /// What, such as `refusals`.
+        kind: &'static str,
+    },
+    /// A server is out of descriptors or memory, for now: new connections give way to those that run.
+    Shedding {
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// A fault of this program's has ended a session of a server, and nothing else.
+    InternalFault {
+        /// Whose session.
+        peer: SocketAddr,
+    },
     /// A client of iperf 2's protocol has reached an iperf3 server.
     OtherFamily {
         /// Host as typed.
@@ -145,6 +162,11 @@ pub enum Notice {
     },
     /// A server has read its limits anew; they hold from now on.
     LimitsReread,
+    /// The limits cannot be read anew, and stay as they are.
+    LimitsKept {
+        /// What is wrong, and where.
+        fault: String,
+    },
     /// The server waits for running tests after the first interrupt.
     WaitingForTests,
     /// The socket buffer is smaller than asked for.
@@ -186,4 +208,21 @@ pub enum Notice {
     Interrupted,
     /// Any other sentence, already whole; goes to standard error.
     Text(String),
+}
+
+impl Notice {
+    /// Whether it concerns a server and none of its tests.
+    #[must_use]
+    pub const fn is_of_server(&self) -> bool {
+        matches!(
+            self,
+            Self::PeerRefused { .. }
+                | Self::Untold { .. }
+                | Self::Shedding { .. }
+                | Self::InternalFault { .. }
+                | Self::LimitsReread
+                | Self::LimitsKept { .. }
+                | Self::WaitingForTests
+        )
+    }
 }

@@ -200,7 +200,12 @@ impl NativeText {
     /// Says a condition at once, and keeps it for the summary when it touches the result.
     /// The same failure is said once.
     fn notice(&mut self, notice: &Notice, out: &mut Output) {
-        self.say(warning::sentence(notice, &self.style), out);
+        let (severity, sentence) = warning::sentence(notice, &self.style);
+        if notice.is_of_server() {
+            out.error_line(&self.warning_line(severity, &sentence));
+        } else {
+            self.say((severity, sentence), out);
+        }
     }
 
     fn say(&mut self, (severity, sentence): (Severity, String), out: &mut Output) {

@@ -23,6 +23,17 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
                 *by as f64 / 1e9
             ),
         ),
+        Notice::LimitsKept { fault } => (
+            Severity::Warning,
+            format!("the limits stay as they are: {fault}"),
+        ),
+        Notice::InternalFault { peer } => (
+            Severity::Error,
+            format!(
+                "internal fault in a session of {}, which has ended: please report it",
+                shown(*peer, style)
+            ),
+        ),
         Notice::LimitsReread => (
             Severity::Note,
             "the limits were read anew and hold from now on".to_owned(),
@@ -242,6 +253,12 @@ fn measurement(notice: &Notice, style: &Style) -> String {
                 shown(*peer, style),
                 crate::iperf2::tame(reason)
             )
+        }
+        Notice::Untold { count, kind } => {
+            format!("{count} further {kind} were not told one by one")
+        }
+        Notice::Shedding { reason } => {
+            format!("{reason}: clients are turned away until there is room again")
         }
         Notice::CpuSaturated { tag, share } => format!(
             "{}this end used {} of a processor: the network may carry more (try -P, or a larger -l)",

@@ -85,6 +85,7 @@ pub(super) fn service(settings: &Settings) -> ServedProtocols {
     ServedProtocols::Both(Iperf3Server {
         interval: settings.told_interval(),
         most_tests: settings.peer.most.unwrap_or(default.most_tests),
+        tells_each: false,
         patience: Iperf3Patience {
             receive: silence,
             stalled: silence,

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use tapeline_base::{ExitCode, Role};
+use tapeline_base::{Clock, ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::document::{DocumentCsv, DocumentStream, Occasion, SeriesCsv, WholeDocument};
 use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
+use tapeline_sys::SystemClock;
 
 #[cfg(feature = "prometheus")]
 use super::metrics::Board;
@@ -161,7 +162,9 @@ fn renderer(
             let occasion = occasion.clone();
             match form {
                 DocumentForm::Json => Box::new(WholeDocument::json(occasion)),
-                DocumentForm::Stream => Box::new(DocumentStream::new(occasion)),
+                DocumentForm::Stream => {
+                    Box::new(DocumentStream::new(occasion).timed(|| SystemClock.wall()))
+                }
                 DocumentForm::Csv => Box::new(DocumentCsv::new(occasion)),
                 DocumentForm::Html => Box::new(WholeDocument::html(occasion)),
                 DocumentForm::SeriesCsv => Box::new(SeriesCsv),

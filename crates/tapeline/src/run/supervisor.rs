@@ -83,7 +83,7 @@ impl Supervisor {
                 limits.replace(fresh);
                 Notice::LimitsReread
             }
-            Err(fault) => Notice::Text(format!("the limits stay as they are: {fault}")),
+            Err(fault) => Notice::LimitsKept { fault },
         };
         reporter.event(Event::Notice(notice));
         let _ = tell_service_manager("READY=1");

@@ -1,20 +1,21 @@
 //! What may come in floods, such as refusals: told one by one while it is little, then as a count.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
 use tapeline_report::{Event, Notice};
 
-use super::client::SharedContext;
+use crate::context::Context;
 
 /// Visits that are told within a second.
 const MOST_VISITS: u64 = 256;
 const SPAN: Duration = Duration::from_secs(1);
 
 /// Tells of things of one kind.
-pub(super) struct Telling {
-    context: SharedContext,
+pub(crate) struct Telling {
+    context: Arc<Context>,
     /// What is summed up.
     kind: &'static str,
     ration: Ration,
@@ -22,25 +23,25 @@ pub(super) struct Telling {
 
 impl Telling {
     /// Of peers that are refused, so many of them within a second.
-    pub(super) fn of_refusals(context: &SharedContext, most: u64) -> Self {
+    pub(crate) fn of_refusals(context: &Arc<Context>, most: u64) -> Self {
         Self {
-            context: SharedContext::clone(context),
+            context: Arc::clone(context),
             kind: "refusals",
             ration: Ration::of(most),
         }
     }
 
     /// Of connections that end without a word.
-    pub(super) fn of_visits(context: &SharedContext) -> Self {
+    pub(crate) fn of_visits(context: &Arc<Context>) -> Self {
         Self {
-            context: SharedContext::clone(context),
+            context: Arc::clone(context),
             kind: "connections without data",
             ration: Ration::of(MOST_VISITS),
         }
     }
 
     /// Tells of another one, or counts it only.
-    pub(super) fn tell(&mut self, event: impl FnOnce() -> Option<Event>) {
+    pub(crate) fn tell(&mut self, event: impl FnOnce() -> Option<Event>) {
         if self.ration.add(self.context.now())
             && let Some(event) = event()
         {
@@ -49,7 +50,7 @@ impl Telling {
     }
 
     /// Tells of a refused peer.
-    pub(super) fn refused(&mut self, peer: SocketAddr, reason: impl Into<String>) {
+    pub(crate) fn refused(&mut self, peer: SocketAddr, reason: impl Into<String>) {
         self.tell(|| {
             Some(Event::Notice(Notice::PeerRefused {
                 peer,
@@ -58,19 +59,24 @@ impl Telling {
         });
     }
 
+    /// Tells of a fault of ours that has cost this peer its session.
+    pub(crate) fn faulted(&mut self, peer: SocketAddr) {
+        self.tell(|| Some(Event::Notice(Notice::InternalFault { peer })));
+    }
+
     /// When [`sum_up`](Self::sum_up) has something to tell.
-    pub(super) fn due(&self) -> Option<MonoTime> {
+    pub(crate) fn due(&self) -> Option<MonoTime> {
         self.ration.due()
     }
 
     /// Tells how many were not told, once their second is over.
-    pub(super) fn sum_up(&mut self) {
+    pub(crate) fn sum_up(&mut self) {
         let untold = self.ration.untold(self.context.now());
         self.tell_count(untold);
     }
 
     /// Tells how many were not told so far: no further ones come.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let untold = self.ration.rest();
         self.tell_count(untold);
     }
@@ -78,9 +84,8 @@ impl Telling {
     fn tell_count(&self, untold: Option<u64>) {
         if let Some(untold) = untold {
             let kind = self.kind;
-            self.context.notice(Notice::Text(format!(
-                "{untold} further {kind} were not told one by one"
-            )));
+            let count = untold;
+            self.context.notice(Notice::Untold { count, kind });
         }
     }
 }
