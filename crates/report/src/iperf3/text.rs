@@ -287,7 +287,7 @@ impl Page<'_> {
             };
             self.line("");
             self.line(title);
-            self.out.line(text.trim_end_matches('\n'));
+            self.out.line(&lines_of_peer(text));
             self.line("");
         }
         match &end.failure {
@@ -494,6 +494,12 @@ fn starting(start: &TestStart) -> String {
         start.omit.as_secs(),
         start.tos
     )
+}
+
+/// What a server printed, as far as it cannot move the cursor here.
+fn lines_of_peer(text: &str) -> String {
+    let moves = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    text.trim_end_matches('\n').replace(moves, "?")
 }
 
 fn cpu(sends: bool, own: CpuUse, peer: CpuUse) -> String {

@@ -5,6 +5,7 @@ use tapeline_base::Role;
 use super::super::{Iperf3Style, Iperf3Text};
 use super::recorded_text::Recording;
 use super::{golden, names, told};
+use crate::model::{Event, PeerOutput};
 
 /// The text with sockets numbered as ours, without the dates of `--timestamps`.
 fn adapted(recording: &Recording<'_>) -> String {
@@ -91,4 +92,21 @@ fn similar(name: &str, ours: &str, theirs: &str) {
         assert_eq!(a, b, "{name}\n{ours}");
     }
     assert_eq!(ours, theirs, "{name}");
+}
+
+#[test]
+fn what_a_server_printed_moves_no_cursor() {
+    let text = golden("text-tcp.txt");
+    let command = golden("text-tcp.cmd");
+    let recording = Recording::new(&text, &command, Role::Client);
+    let mut events = recording.events();
+    for event in &mut events {
+        if let Event::TestEnd(end) = event {
+            let printed = "gone\u{1b}[2J\r\n\tand\u{9b}back\n\n".to_owned();
+            end.peer_output = Some(PeerOutput::Text(printed));
+        }
+    }
+    let out = told(Iperf3Text::new(style(&recording)), &events);
+    let shown = "\nServer output:\ngone?[2J?\n\tand?back\n\n";
+    assert!(out.stdout.contains(shown), "{}", out.stdout);
 }
