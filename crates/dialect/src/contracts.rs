@@ -2,26 +2,33 @@
 //! that a fuzzer makes, or a seed holds, are played to it. Fuzz targets and the replay of their
 //! corpora share them.
 
-use crate::{iperf2, iperf3, native};
+use crate::{iperf2, iperf3, native, policy};
 
 /// A contract panics when an input breaks it.
 pub type Contract = fn(&[u8]);
 
 /// The contracts by the names of their fuzz targets.
-pub const CONTRACTS: [(&str, Contract); 13] = [
+pub const CONTRACTS: [(&str, Contract); 20] = [
     ("iperf2_opening", iperf2::tcp_checks::opening),
     ("iperf2_bursts", iperf2::tcp_checks::bursts),
     ("iperf2_udp_server", iperf2::udp_checks::server),
     ("iperf2_udp_runs", iperf2::udp_checks::runs),
     ("iperf2_udp_closing", iperf2::udp_checks::closing),
+    ("iperf2_other_end", iperf2::udp_checks::report),
     ("iperf2_l4s", iperf2::l4s_checks::both_ends),
     ("iperf3_client", iperf3::control_checks::client),
     ("iperf3_server", iperf3::control_checks::server),
+    ("iperf3_registry", iperf3::registry_checks::connections),
+    ("iperf3_other_end", iperf3::far_side_checks::results),
     ("iperf3_login", iperf3::login_contract),
+    ("iperf3_login_files", iperf3::login_files_contract),
     ("native_client", native::control_checks::client),
     ("native_server", native::control_checks::server),
+    ("native_tests", native::tests_checks::clients),
+    ("native_other_end", native::far_side_checks::results),
     ("native_answer", native::answer_contract),
     ("native_probing", native::probing_checks::probing),
+    ("server_policy", policy::checks::clients),
 ];
 
 /// Plays an input to the state machine of this name.

@@ -209,6 +209,31 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
+/// What must hold for any content of a file: it says options in the order of its lines, or which line is
+/// wrong.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn contract(content: &[u8]) {
+    let Ok(text) = std::str::from_utf8(content) else {
+        return;
+    };
+    let lines = 1 + text.matches('\n').count();
+    let line = |told: &str| -> usize {
+        let digits = told
+            .strip_prefix("f:")
+            .and_then(|rest| rest.split(':').next());
+        let line = digits.and_then(|digits| digits.parse().ok());
+        line.unwrap_or_else(|| panic!("no line in {told:?}"))
+    };
+    match parse("f", text) {
+        Ok(given) => {
+            let lines_told: Vec<usize> = given.iter().map(|one| line(&one.spelled)).collect();
+            assert!(lines_told.is_sorted(), "{lines_told:?}");
+            assert!(lines_told.iter().all(|line| (1..=lines).contains(line)));
+        }
+        Err(fault) => assert!((1..=lines).contains(&line(&fault)), "{fault}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

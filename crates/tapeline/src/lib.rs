@@ -13,6 +13,8 @@
 //! iperf this is 1 too).
 
 mod config_file;
+#[cfg(any(test, fuzzing))]
+pub mod contracts;
 mod environment;
 mod explain;
 mod generate;

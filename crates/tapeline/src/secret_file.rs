@@ -22,13 +22,26 @@ pub(crate) fn read_key(path: &Path) -> io::Result<Vec<u8>> {
     if key.len() as u64 > LONGEST {
         return Err(io::Error::other("longer than 4 KiB"));
     }
-    if key.last() == Some(&b'\n') {
-        key.pop();
-        if key.last() == Some(&b'\r') {
-            key.pop();
-        }
-    }
+    key.truncate(without_line_end(&key).len());
     Ok(key)
+}
+
+fn without_line_end(content: &[u8]) -> &[u8] {
+    match content {
+        [key @ .., b'\r', b'\n'] | [key @ .., b'\n'] => key,
+        key => key,
+    }
+}
+
+/// What must hold for any content of a file.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn contract(content: &[u8]) {
+    let key = without_line_end(content);
+    let rest = content.strip_prefix(key).expect("the rest");
+    assert!(matches!(rest, b"" | b"\n" | b"\r\n"));
+    if let Ok(key) = tapeline_dialect::PermitKey::new(key) {
+        assert!(content.starts_with(key.as_bytes()));
+    }
 }
 
 /// Looks who may read a file with a secret in it. Members of its group may: that is how a service

@@ -1,13 +1,16 @@
 //! The seeds of the fuzz targets, and their replay.
 
+use std::collections::HashSet;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use serde_json::Value;
 use tapeline_wire::iperf2::{DatagramStamp, PeerVersion, ServerAck};
+use tapeline_wire::iperf3::LENGTH_PREFIX;
 use tapeline_wire::native::{ClockReply, Hello, Mark, Message, PREAMBLE, Program, Progress};
 
 use super::*;
 use crate::iperf3::seeds;
+use crate::iperf3::sessions::Session;
 
 /// Captured messages of iperf 2.
 const FILES: [&str; 8] = [
@@ -64,7 +67,11 @@ fn inputs(message: &str, bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         "client_hdr_ack" => vec![("native_answer", bytes.to_vec())],
         "udp_l4s_ack" => vec![("iperf2_l4s", event([9, 40], bytes))],
         message if message.starts_with("udp_server_report") => {
-            vec![("iperf2_udp_closing", event([9, 0], bytes))]
+            let told = [&[2], bytes].concat();
+            vec![
+                ("iperf2_udp_closing", event([9, 0], bytes)),
+                ("iperf2_other_end", told),
+            ]
         }
         message if message.starts_with("udp_") => {
             let first = event([1, 8], &padded(200));
@@ -166,10 +173,132 @@ fn control_connections_of_two_tapelines_are_seeds() {
 }
 
 #[test]
+fn results_of_other_ends_are_seeds() {
+    let mut known = HashSet::new();
+    for session in Session::load_all() {
+        let told = session.messages.iter().enumerate();
+        for (at, message) in told.filter(|(_, message)| message.name == "results") {
+            if known.insert(message.bytes.clone()) {
+                let name = format!("{}-{at}", session.name.trim_start_matches("iperf3-"));
+                let udp = u8::from(!session.name.contains("udp"));
+                let told = [&[udp], &message.bytes[LENGTH_PREFIX..]].concat();
+                seeds::expect("iperf3_other_end", &name, &told);
+            }
+        }
+    }
+    // What every member may be, for flows that this end knows by their tokens.
+    let flow = |token| {
+        format!(
+            r#"{{"token":{token},"direction":"receive","datagrams":true,"bytes":1455300,"seconds":10.0,"packets":990,
+            "lost":10,"duplicates":1,"reordered":2,"reordering_extent":3,"loss_runs":4,"longest_loss_run":5,
+            "longest_outage_ns":6,"longest_outage_start_ns":7,"jitter_ms":0.01,"jitter_mean_ms":0.02,"socket_drops":3,
+            "transit":{{"samples":3,"min_ns":1000,"mean_ns":2000,"max_ns":3000,"deviation_ns":500,"slices":[
+            {{"first_ns":1795215956000000000,"last_ns":1795215966000000000,"min_ns":1000,"max_ns":3000,
+            "delays":[[0,2],[2000,1]]}}]}},"limits":{{"thread_busy":0.5,"expected":1000,"socket_drops":3,
+            "backlog_drops":0,"buffer_depth_us":5000}}}},
+            {{"token":{token},"direction":"send","bytes":1470000,"seconds":10.0,"packets":1000,"limits":{{
+            "thread_busy":1.0,"thread_waiting":0.1,"throttled":0.2,"stolen":0.3,"late_reports":1,"rate_asked":1e6,
+            "rate_reached":9e5,"input_awaited_us":4,"room_awaited_us":5,"window_use":0.9,"buffer_use":0.8,
+            "congested_sends":6,"queue_drops":7,"grouped":true}},"tcp":{{"congestion_control":"cubic",
+            "retransmits":8,"rtt_us":9,"busy_us":9000000,"receive_window_limited_us":5000000,
+            "send_buffer_limited_us":1000000}}}}"#
+        )
+    };
+    let whole = format!(
+        r#"{{"seconds":10.0,"cpu_percent":50.0,"cpu_user_percent":20.0,"clock_adjustment_ns":100,
+        "host":{{"udp_receive_drops":3,"softnet_drops":4}},"flows":[{},{}],
+        "warnings":[{{"id":"a","severity":"warning","text":"b"}}]}}"#,
+        flow(1),
+        flow(2)
+    );
+    let whole: String = whole.lines().map(str::trim_start).collect();
+    for (name, whim) in [
+        ("datagrams", 0),
+        ("streams", 1),
+        ("clocks", 2),
+        ("apart", 4),
+    ] {
+        seeds::expect(
+            "native_other_end",
+            name,
+            &[&[whim], whole.as_bytes()].concat(),
+        );
+    }
+}
+
+#[test]
+fn the_ways_of_clients_of_a_server_are_seeds() {
+    let all = |events: &[([u8; 2], &[u8])]| {
+        let events = events.iter().map(|(head, piece)| event(*head, piece));
+        events.collect::<Vec<_>>().concat()
+    };
+    // Two streams of a test, one of another, a wrong key, answers, and places that come back.
+    let clients = all(&[
+        ([0, 8], &[2, 1]),
+        ([9, 8], &[2, 1]),
+        ([9, 16], &[1, 1]),
+        ([9, 8 | 3], &[]),
+        ([9, 4], &[100]),
+        ([9, 8 | 5], &[50, 10]),
+        ([9, 8 | 6], &[4, 9]),
+        ([9, 2], &[0]),
+        ([9, 24], &[1, 1]),
+    ]);
+    seeds::expect("server_policy", "places", &clients);
+    // A test joins, is claimed with a wrong token and its own, probed and released.
+    let claimed = all(&[
+        ([0, 0], &[7]),
+        ([9, 0], &[7]),
+        ([9, 4], &[7]),
+        ([9, 3], &[7]),
+        ([9, 3], &[7]),
+        ([9, 6], &[255]),
+        ([9, 6], &[255]),
+        ([9, 7], &[7]),
+        ([9, 5], &[7]),
+    ]);
+    seeds::expect("native_tests", "claimed", &claimed);
+    let others = all(&[
+        ([0, 0], &[1]),
+        ([0, 8], &[1]),
+        ([0, 9], &[2]),
+        ([0, 11], &[2]),
+    ]);
+    seeds::expect("native_tests", "others", &others);
+    // Tests over TCP and UDP take their streams, and leave.
+    let registered = all(&[
+        ([0, 1], &[]),
+        ([6, 1], &[]),
+        ([1, 1], &[2]),
+        ([2, 1], &[]),
+        ([2, 1], &[]),
+        ([4, 1], &[]),
+        ([0, 2], &[]),
+        ([7, 2], &[]),
+        ([9, 2], &[1]),
+        ([3, 2], &[]),
+        ([4, 2], &[]),
+        ([15, 2], &[]),
+        ([5, 1], &[]),
+    ]);
+    seeds::expect("iperf3_registry", "streams", &registered);
+    seeds::expect("iperf3_registry", "unknown", &event([2, 3], &[]));
+    let refused = all(&[([0, 8], &[5, 1]), ([0, 0], &[1, 1])]);
+    seeds::expect("server_policy", "refused", &refused);
+}
+
+#[test]
 fn logins_and_acknowledgements_are_seeds() {
     let plain = b"user: mario\npwd:  rossi\nts:   2000000000";
     seeds::expect("iperf3_login", "login", plain);
     seeds::expect("iperf3_login", "base64", b"dXNlcjogbWFyaW8=\n");
+    let users = b"# users\n\n nobody , AB\nmario,5f\r\n";
+    seeds::expect("iperf3_login_files", "users", users);
+    let key = format!(
+        "-----BEGIN KEY-----\n{}\n-----END KEY-----\n",
+        "AAAA".repeat(90)
+    );
+    seeds::expect("iperf3_login_files", "key", key.as_bytes());
     // Acknowledgements that may be true: more received, some marked, some lost.
     let mut acks = vec![];
     for (marked, lost) in [(0, 0), (3, 0), (0, 2), (1, 0xff)] {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_engine::{DatagramCell, DatagramReceiver, Intervals};
+use tapeline_report::Endpoints;
 use tapeline_wire::iperf2::{DatagramStamp, ServerReport, TestMode, limits};
 use tapeline_wire::native::Mark;
 
@@ -15,9 +16,11 @@ use super::order::SendOrder;
 use super::recognition::Recognition;
 use super::start::{MOST_AHEAD, Now, held_back, ordered_start};
 use super::udp_flow::{Announced, FlowReader};
+use super::udp_sending::reported;
 use super::udp_start::{ClockCheck, agreed_start};
 use crate::contracts::Events;
 use crate::policy::Allowance;
+use crate::reporter::Tale;
 
 const START: MonoTime = MonoTime::from_nanos(1_000_000_000_000);
 /// Longer than anything is kept or waited for.
@@ -373,4 +376,24 @@ fn ask(closing: &mut Closing, now: MonoTime, sends: &mut u32, reported: bool) ->
             }
         }
     }
+}
+
+/// A client whose server reports whatever it likes: of an input the first byte says whether both were to
+/// stamp trip times, and in which form that is told; the rest is the report.
+pub(crate) fn report(input: &[u8]) {
+    let Some((whim, datagram)) = input.split_first() else {
+        return;
+    };
+    let Some(report) = ServerReport::accept(datagram) else {
+        return;
+    };
+    let (flow, _) = Tale::FLOWS[0];
+    let [local, peer] = Tale::endpoints(flow);
+    let ends = Endpoints {
+        local,
+        peer,
+        local_sends: true,
+    };
+    let told = reported(&report, flow, ends, whim & 2 != 0, wall(START));
+    Tale::of(whim & !1).tell(Vec::new(), vec![told], datagram.len());
 }

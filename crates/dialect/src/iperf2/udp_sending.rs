@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport};
+use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport, WallTime};
 use tapeline_engine::{
     Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
     Precision, SendCell, SendCounters, SendPublisher, Spacing, Stop, Technique, UdpSendEnd,
@@ -435,28 +435,41 @@ impl UdpSending {
     }
 
     fn tell_report(&self, report: &ServerReport) {
-        let end = report.duration.duration().unwrap_or_default();
-        let row = Row {
-            subject: Subject::Flow(self.tag),
-            phase: Phase::Total,
-            span: Span {
-                start: Duration::ZERO,
-                end,
-            },
-            ended: self.context.wall(),
-            bytes: report.bytes.0,
-            endpoints: Some(Endpoints {
-                local: self.local,
-                peer: self.peer,
-                local_sends: true,
-            }),
-            trip_times: self.trip_times && report.transit_valid,
-            measure: Measure::UdpReceive(report_numbers(report, end)),
+        let ends = Endpoints {
+            local: self.local,
+            peer: self.peer,
+            local_sends: true,
         };
-        self.context.reporter.event(Event::ServerReport {
-            row,
-            enhanced: report.transit_valid,
-        });
+        let told = reported(report, self.tag, ends, self.trip_times, self.context.wall());
+        self.context.reporter.event(told);
+    }
+}
+
+/// A peer's report of a flow as it is told.
+pub(super) fn reported(
+    report: &ServerReport,
+    tag: FlowTag,
+    ends: Endpoints,
+    trip_times: bool,
+    now: WallTime,
+) -> Event {
+    let end = report.duration.duration().unwrap_or_default();
+    let row = Row {
+        subject: Subject::Flow(tag),
+        phase: Phase::Total,
+        span: Span {
+            start: Duration::ZERO,
+            end,
+        },
+        ended: now,
+        bytes: report.bytes.0,
+        endpoints: Some(ends),
+        trip_times: trip_times && report.transit_valid,
+        measure: Measure::UdpReceive(report_numbers(report, end)),
+    };
+    Event::ServerReport {
+        row,
+        enhanced: report.transit_valid,
     }
 }
 

@@ -21,6 +21,8 @@ mod client_streams;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod control_checks;
 mod far_side;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod far_side_checks;
 mod file_intake;
 mod inbox;
 mod login;
@@ -28,6 +30,8 @@ mod meters;
 mod parting;
 mod plan;
 mod registry;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod registry_checks;
 #[cfg(test)]
 mod replay;
 mod sctp;
@@ -39,7 +43,7 @@ mod server_control;
 mod session;
 #[cfg(test)]
 #[path = "../../../wire/tests/sessions/mod.rs"]
-mod sessions;
+pub(crate) mod sessions;
 mod stamp;
 mod stream_end;
 mod stream_set;
@@ -56,4 +60,4 @@ pub use plan::{
 pub(crate) use server::Iperf3Service;
 
 #[cfg(any(test, fuzzing))]
-pub(crate) use login::token_contract as login_contract;
+pub(crate) use login::{files_contract as login_files_contract, token_contract as login_contract};

@@ -22,6 +22,8 @@ mod clock_requests;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod control_checks;
 mod far_side;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod far_side_checks;
 mod inbox;
 mod one_way;
 mod own_flow;
@@ -36,6 +38,8 @@ mod server_control;
 #[cfg(test)]
 mod simulation;
 mod tests;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod tests_checks;
 
 pub(crate) use answer_first::AnswerFirst;
 #[cfg(any(test, fuzzing))]

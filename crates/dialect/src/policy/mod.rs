@@ -8,6 +8,8 @@
 
 mod allowance;
 mod attempts;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod checks;
 mod grant;
 mod outflow;
 mod seats;

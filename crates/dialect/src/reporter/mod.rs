@@ -15,6 +15,8 @@ mod measure;
 mod processor;
 mod state;
 mod sum;
+#[cfg(any(test, fuzzing))]
+mod tale_checks;
 mod tap;
 
 use std::collections::HashMap;
@@ -36,6 +38,8 @@ pub(crate) use evidence::{EndFacts, SocketFacts};
 use following::Followers;
 pub(crate) use following::Following;
 use state::State;
+#[cfg(any(test, fuzzing))]
+pub(crate) use tale_checks::Tale;
 pub(crate) use tap::Tap;
 use tap::Taps;
 

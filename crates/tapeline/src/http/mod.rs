@@ -13,5 +13,7 @@ mod response;
 mod server;
 
 pub(crate) use request::Request;
+#[cfg(any(test, fuzzing))]
+pub(crate) use request::contract;
 pub(crate) use response::{Response, Status};
 pub(crate) use server::{Handler, serve};

@@ -93,9 +93,9 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What must hold for any head: the fuzz target and the replay of its corpus share it.
+/// What must hold for any head.
 #[cfg(any(test, fuzzing))]
-pub(super) fn check(head: &[u8]) {
+pub(crate) fn contract(head: &[u8]) {
     let Ok(request) = Request::read(head) else {
         return;
     };
@@ -110,26 +110,10 @@ pub(super) fn check(head: &[u8]) {
 }
 
 #[cfg(test)]
-#[path = "../../../wire/tests/seeds/mod.rs"]
-mod seeds;
-
-#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn requests_of_scrapers_are_seeds_and_every_seed_keeps_the_contract() {
-        let scrape = "GET /metrics HTTP/1.1\r\nHost: [::1]:9184\r\nAccept-Encoding: gzip\r\n\
-                      X-Prometheus-Scrape-Timeout-Seconds: 10\r\n\r\n";
-        let probe = "HEAD /probe?target=%5B%3A%3A1%5D&port=5201&a+b=&=c HTTP/1.0\r\n\r\n";
-        seeds::expect("http_request", "scrape", scrape.as_bytes());
-        seeds::expect("http_request", "probe", probe.as_bytes());
-        for seed in seeds::all("http_request") {
-            check(&seed);
-        }
-    }
 
     fn read(first: &str, headers: &str) -> Result<Request, Status> {
         Request::read(format!("{first}\r\nHost: x\r\n{headers}\r\n\r\n").as_bytes())

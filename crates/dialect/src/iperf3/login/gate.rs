@@ -45,14 +45,9 @@ impl Gate {
     /// # Errors
     /// A sentence when the key cannot be used.
     pub(in crate::iperf3) fn new(plan: &Iperf3Authentication) -> Result<Self, String> {
-        let lines = plan.users.lines().map(str::trim);
-        let users = lines
-            .filter(|line| !line.starts_with('#'))
-            .filter_map(|line| line.split_once(','))
-            .map(|(user, hash)| (user.trim().to_owned(), hash.trim().to_ascii_lowercase()));
         Ok(Self {
             key: rsa::PrivateKey::read(&plan.private_key)?,
-            users: users.collect(),
+            users: users(&plan.users),
             skew: i64::try_from(plan.skew.as_secs()).unwrap_or(i64::MAX),
             memory: Mutex::default(),
         })
@@ -113,6 +108,16 @@ impl Gate {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Users and the hashes of their passwords, lower case, of a file with a line for each.
+pub(super) fn users(file: &str) -> HashMap<String, String> {
+    let lines = file.lines().map(str::trim);
+    let users = lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(','))
+        .map(|(user, hash)| (user.trim().to_owned(), hash.trim().to_ascii_lowercase()));
+    users.collect()
 }
 
 /// User, password and time of a login.

@@ -7,6 +7,8 @@ mod base64;
 #[cfg(any(test, fuzzing))]
 mod checks;
 mod gate;
+#[cfg(any(feature = "auth", test, fuzzing))]
+mod pem;
 #[cfg(feature = "auth")]
 #[path = "rsa.rs"]
 mod rsa;
@@ -17,7 +19,7 @@ mod rsa;
 use super::plan::Iperf3Credentials;
 
 #[cfg(any(test, fuzzing))]
-pub(crate) use checks::token as token_contract;
+pub(crate) use checks::{files as files_contract, token as token_contract};
 pub(super) use gate::Gate;
 
 /// What makes a client's tokens.

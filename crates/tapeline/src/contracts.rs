@@ -1,0 +1,76 @@
+//! What must hold for any bytes that the program itself reads, one function for each decoder. Fuzz targets
+//! and the replay of their corpora share them.
+
+#[cfg(feature = "prometheus")]
+use crate::http;
+use crate::{config_file, secret_file};
+
+/// A contract panics when an input breaks it.
+pub type Contract = fn(&[u8]);
+
+/// The contracts by the names of their fuzz targets.
+pub const CONTRACTS: &[(&str, Contract)] = &[
+    ("config_file", config_file::contract),
+    ("permit_key_file", secret_file::contract),
+    #[cfg(feature = "prometheus")]
+    ("http_request", http::contract),
+];
+
+/// Gives an input to the decoder of this name.
+///
+/// # Panics
+/// The contract is broken, or has another name.
+pub fn run(name: &str, input: &[u8]) {
+    let known = CONTRACTS.iter().find(|(known, _)| *known == name);
+    let (_, contract) = known.expect("a known contract");
+    contract(input);
+}
+
+#[cfg(test)]
+#[path = "../../wire/tests/seeds/mod.rs"]
+mod seeds;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_scrapers_are_seeds() {
+        let scrape = "GET /metrics HTTP/1.1\r\nHost: [::1]:9184\r\nAccept-Encoding: gzip\r\n\
+                      X-Prometheus-Scrape-Timeout-Seconds: 10\r\n\r\n";
+        let probe = "HEAD /probe?target=%5B%3A%3A1%5D&port=5201&a+b=&=c HTTP/1.0\r\n\r\n";
+        seeds::expect("http_request", "scrape", scrape.as_bytes());
+        seeds::expect("http_request", "probe", probe.as_bytes());
+    }
+
+    #[test]
+    fn files_of_operators_are_seeds() {
+        let good = "port = 5_201\n# a comment\npermit-key = true\nudp = false\n\
+                    trust = ['10.0.0.0/8', \"::1\"]\ninterval = 0.5\none-at-a-time = true\n\
+                    [limits]\ntests = 0x10\nduration = '10m'\n";
+        seeds::expect("config_file", "options-and-limits", good.as_bytes());
+        let inline =
+            "\u{feff}limits = { tests = 1, 'streams' = \"2\" }\r\nmetrics = \"\"\"\n[::]:9\"\"\"";
+        seeds::expect("config_file", "inline", inline.as_bytes());
+        for (name, wrong) in [
+            ("twice", "port = 1\nport = 2"),
+            ("unknown", "prt = 1979-05-27"),
+            ("nested", "[[limits]]\ntests = [[1], {a = nan}]"),
+        ] {
+            seeds::expect("config_file", name, wrong.as_bytes());
+        }
+        seeds::expect("permit_key_file", "line", b"open sesame\r\n");
+        seeds::expect("permit_key_file", "bytes", b"\xff\0\r");
+    }
+
+    #[test]
+    fn every_decoder_keeps_its_contract_on_every_seed() {
+        for (target, contract) in CONTRACTS {
+            let seeds = seeds::all(target);
+            assert!(seeds.len() > 1, "only {} seeds of {target}", seeds.len());
+            for seed in seeds {
+                contract(&seed);
+            }
+        }
+    }
+}

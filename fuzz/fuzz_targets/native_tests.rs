@@ -1,0 +1,5 @@
+#![no_main]
+
+use tapeline_dialect::contracts;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| contracts::run("native_tests", bytes));
