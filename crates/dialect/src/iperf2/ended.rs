@@ -116,6 +116,11 @@ impl Ended {
         self.report.is_none() || now.since(self.asked) >= LAST_CALL
     }
 
+    /// Time since the end, or since it was asked for.
+    pub(super) fn silent_for(&self, now: MonoTime) -> Duration {
+        now.since(self.asked)
+    }
+
     /// A datagram arrived from the flow's source.
     pub(super) fn receive(&mut self, datagram: &[u8], now: MonoTime) -> Afterwards {
         let stamp = DatagramStamp::read_16(datagram, true).unwrap_or_default();

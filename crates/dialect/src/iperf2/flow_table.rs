@@ -1,6 +1,6 @@
 //! The flows of a UDP socket: what is known of each source.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use super::ended::Ended;
 use super::incoming::Incoming;
 use super::recognition::Recognition;
 use super::udp_frames::Watched;
+use super::udp_newcomers::{Newcomers, Room, Sign};
 use crate::context::Part;
 use crate::policy::{Allowance, Grant};
 use crate::reporter::RunningFlow;
@@ -98,8 +99,8 @@ pub(super) struct FlowTable {
     /// Those that have not ended.
     active: usize,
     served: usize,
-    /// Flows of foreign sources in the order of their beginnings, until there are too many.
-    newcomers: VecDeque<FlowKey>,
+    /// Flows of foreign sources.
+    newcomers: Newcomers,
     /// Devices that are watched for faults.
     pub(super) watched: Watched,
     /// Datagrams that the socket had dropped when the last flow ended.
@@ -114,7 +115,7 @@ impl FlowTable {
             by_key: HashMap::new(),
             active: 0,
             served: 0,
-            newcomers: VecDeque::new(),
+            newcomers: Newcomers::default(),
             watched: Watched::default(),
             dropped_idle,
             refusals,
@@ -172,16 +173,21 @@ impl FlowTable {
         self.active += 1;
     }
 
-    /// Notes a flow of a foreign source, of which `most` may be new. Of those that have only begun,
-    /// a flood of forged sources may be: returns the one that is given up.
-    pub(super) fn note_newcomer(&mut self, key: FlowKey, most: usize) -> Option<FlowKey> {
-        self.newcomers.push_back(key);
-        if self.newcomers.len() <= most {
-            return None;
-        }
-        let oldest = self.newcomers.pop_front()?;
-        let lone = |flow: &Flow| matches!(flow, Flow::Receiving(flow) if flow.incoming.is_lone());
-        self.by_key.get(&oldest).is_some_and(lone).then_some(oldest)
+    /// Finds a place for another flow of a foreign source, of which `most` may be known.
+    pub(super) fn make_room(&mut self, most: usize, now: MonoTime) -> Room {
+        let flows = &self.by_key;
+        self.newcomers.make_room(most, |key| match flows.get(&key) {
+            None => Sign::Gone,
+            Some(Flow::Receiving(flow)) if flow.incoming.is_lone() => Sign::Lone,
+            Some(Flow::Receiving(flow)) => Sign::Silent(now.since(flow.incoming.last())),
+            Some(Flow::Sending { .. }) => Sign::Silent(Duration::ZERO),
+            Some(Flow::Ended(ended)) => Sign::Silent(ended.silent_for(now)),
+        })
+    }
+
+    /// Notes a flow of a foreign source.
+    pub(super) fn note_newcomer(&mut self, key: FlowKey) {
+        self.newcomers.add(key);
     }
 
     /// Takes a flow that has not ended; it is not active any more.

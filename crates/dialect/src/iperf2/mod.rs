@@ -54,6 +54,7 @@ mod udp_client;
 mod udp_ending;
 mod udp_flow;
 mod udp_frames;
+mod udp_newcomers;
 mod udp_receive;
 mod udp_sending;
 mod udp_server;

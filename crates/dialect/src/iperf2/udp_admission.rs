@@ -21,6 +21,8 @@ use crate::native::{Joined, OwnFlow};
 
 /// Most flows at a time; further sources wait until one ends.
 const MOST_FLOWS: usize = 4096;
+/// Why a flow of a foreign source does not begin.
+const NO_ROOM: &str = "as many UDP flows of sources that nobody vouches for are busy as may be";
 /// Most flows that are waited for until a time of day.
 const MOST_HELD_BACK: usize = 64;
 
@@ -56,6 +58,10 @@ impl UdpService {
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
         if mode != TestMode::Normal && !self.policy.trusts(key.source.ip()) {
             return refuse_order(flows, key.source);
+        }
+        let foreign = !self.policy.trusts(key.source.ip());
+        if foreign && !self.make_room(flows, now) {
+            return flows.refusals.refused(key.source, NO_ROOM);
         }
         let local = self.local_for(key);
         let (trip_times, start) = self.beginning(announced, datagram);
@@ -124,7 +130,9 @@ impl UdpService {
             }
         };
         flows.begin(key, flow);
-        self.note_newcomer(flows, key, now);
+        if foreign {
+            flows.note_newcomer(key);
+        }
     }
 
     /// Makes the flow one of its test, if the client is tapeline.

@@ -9,6 +9,7 @@ use tapeline_wire::iperf2::DatagramStamp;
 use super::connect_back;
 use super::ended::Ended;
 use super::flow_table::{Flow, FlowKey, FlowTable, Receiving};
+use super::udp_newcomers::Room;
 use super::udp_server::UdpService;
 use crate::policy::Allowance;
 use crate::reporter::{EndFacts, FlowEnd, SocketFacts};
@@ -117,14 +118,17 @@ impl UdpService {
         }
     }
 
-    /// Notes a flow of a foreign source; an older one that has only begun may be given up for it.
-    pub(super) fn note_newcomer(&self, flows: &mut FlowTable, key: FlowKey, now: MonoTime) {
-        if self.policy.trusts(key.source.ip()) {
-            return;
-        }
-        if let Some(oldest) = flows.note_newcomer(key, self.policy.limits().newcomers) {
-            self.end(flows, oldest, now, EndCause::Vanished);
-            flows.forget(oldest);
+    /// Makes room for another flow of a foreign source, another one's where it must be; returns whether
+    /// there is any.
+    pub(super) fn make_room(&self, flows: &mut FlowTable, now: MonoTime) -> bool {
+        match flows.make_room(self.policy.limits().newcomers, now) {
+            Room::Free => true,
+            Room::InPlaceOf(key) => {
+                self.end(flows, key, now, EndCause::Vanished);
+                flows.forget(key);
+                true
+            }
+            Room::None => false,
         }
     }
 

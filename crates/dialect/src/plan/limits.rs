@@ -124,7 +124,7 @@ pub struct Limits {
     pub pending: usize,
     /// Of them, those of one source.
     pub pending_of_source: usize,
-    /// UDP flows of which a first datagram has come and nothing else.
+    /// UDP flows that are known of a socket, ended ones included until they are forgotten.
     pub newcomers: usize,
     /// Tests at the same time, in all.
     pub tests: u32,
