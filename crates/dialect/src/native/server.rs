@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often is looked whether they have.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for the client's last words when the server was told to stop.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_millis(500);
 /// Bytes read at once: one connection does not keep the others waiting.
 const READ: usize = 4096;
 /// Output that waits for a client, bytes; one that reads so little is given up.
