@@ -66,7 +66,8 @@ pub use options::{OptionFailure, SocketOption, SocketOptions, StreamProtocol};
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
     CpuTime, ThreadTime, cpu_time_of, exit_now, is_running, peak_memory, process_cpu_time,
-    raise_descriptor_limit, run_on_processor, share_one_heap, thread_cpu_time, thread_run_delay,
+    raise_descriptor_limit, release_free_memory, run_on_processor, share_one_heap, thread_cpu_time,
+    thread_run_delay,
 };
 pub use quiet_input::QuietInput;
 pub use realtime::Realtime;

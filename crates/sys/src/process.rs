@@ -38,6 +38,14 @@ pub fn share_one_heap() {
     process::share_one_heap();
 }
 
+/// Gives memory that nothing uses back to the system, also from the middle of the heap, which glibc
+/// by itself cuts at its upper end only. Takes tens of microseconds for each mebibyte in use.
+///
+/// Other C libraries are left to themselves.
+pub fn release_free_memory() {
+    process::release_free_memory();
+}
+
 /// Processor time that the calling thread has used.
 #[must_use]
 pub fn thread_cpu_time() -> Duration {
@@ -193,5 +201,31 @@ mod tests {
         if let Some(peak) = peak_memory() {
             assert!(peak.0 > 100_000 && peak.0 < 1 << 40, "{peak:?}");
         }
+    }
+
+    /// Holes between blocks that are in use; glibc alone would keep them.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn free_memory_in_the_middle_of_the_heap_is_given_back() {
+        const BLOCK: usize = 64 << 10;
+        let resident = || {
+            let status = std::fs::read_to_string("/proc/self/status").expect("a state");
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("RssAnon:"));
+            let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+            kib.expect("a size") << 10
+        };
+        let mut blocks: Vec<Vec<u8>> = (0..512).map(|_| vec![1; BLOCK]).collect();
+        let mut odd = false;
+        blocks.retain(|_| {
+            odd = !odd;
+            odd
+        });
+        let before = resident();
+        release_free_memory();
+        let freed = before.saturating_sub(resident());
+        assert!(freed > 128 * BLOCK, "{freed} of {} bytes", 256 * BLOCK);
+        assert_eq!(std::hint::black_box(blocks).len(), 256);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tapeline_base::{Clock, FlowTag, MonoTime, WallTime};
 use tapeline_report::{Event, Notice, Phase, ProbeDelays, Row};
 use tapeline_stats::Moments;
-use tapeline_sys::{HostCounters, set_timer_slack_minimal};
+use tapeline_sys::{HostCounters, release_free_memory, set_timer_slack_minimal};
 
 use super::awaited::AwaitedClients;
 use super::clock_watch::ClockWatch;
@@ -25,6 +25,18 @@ const STRAGGLERS: Duration = Duration::from_secs(1);
 /// Time for which a reading of the host's counters is good enough: reading takes longer than many
 /// a flow's start.
 const HOST_READING: Duration = Duration::from_millis(20);
+/// Time after the end of a flow, or of a connection that became none, until their memory is given
+/// back; once for all that end meanwhile.
+const TIDYING: Duration = Duration::from_secs(1);
+
+/// Whether something ends with it that had memory of its own.
+fn leaves_memory(command: &Command) -> bool {
+    match command {
+        Command::End(..) => true,
+        Command::Event(event) => matches!(**event, Event::Notice(_)),
+        _ => false,
+    }
+}
 
 pub(super) struct State<C> {
     settings: ReporterSettings,
@@ -51,6 +63,8 @@ pub(super) struct State<C> {
     followers: Followers,
     /// Sees when the time of day is set.
     watch: ClockWatch,
+    /// When memory that ended tests have left behind goes back to the system.
+    tidied: Option<MonoTime>,
     clock: C,
 }
 
@@ -75,6 +89,7 @@ impl<C: Clock> State<C> {
             host: None,
             followers: Followers::default(),
             watch: ClockWatch::default(),
+            tidied: None,
             clock,
         }
     }
@@ -110,10 +125,14 @@ impl<C: Clock> State<C> {
             .into_iter()
             .chain(self.waiting.values().copied())
             .chain(awaited)
+            .chain(self.tidied)
             .min()
     }
 
     pub(super) fn obey(&mut self, command: Command) {
+        if leaves_memory(&command) && self.tidied.is_none() {
+            self.tidied = Some(self.clock.now() + TIDYING);
+        }
         match command {
             Command::Event(event) => {
                 let verdicts = self.jury.hear(&event);
@@ -165,6 +184,10 @@ impl<C: Clock> State<C> {
         }
         if self.idle_held {
             self.tell_idle();
+        }
+        if self.tidied.is_some_and(|due| due <= now) {
+            self.tidied = None;
+            release_free_memory();
         }
     }
 

@@ -26,6 +26,14 @@ pub(crate) fn share_one_heap() {
     }
 }
 
+pub(crate) fn release_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the call takes an integer, and gives back only what is free.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// `VmHWM` of this process. Not `ru_maxrss`: that inherits the parent's footprint.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;

@@ -16,6 +16,8 @@ const PEAK_UNIT: u64 = if cfg!(target_vendor = "apple") {
 
 pub(crate) fn share_one_heap() {}
 
+pub(crate) fn release_free_memory() {}
+
 pub(crate) fn peak_memory() -> Option<u64> {
     let peak = u64::try_from(super::usage::usage().ru_maxrss).ok()?;
     Some(peak.saturating_mul(PEAK_UNIT)).filter(|peak| *peak > 0)

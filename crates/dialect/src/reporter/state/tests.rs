@@ -576,3 +576,25 @@ fn a_reporter_that_was_held_up_is_told_where_nothing_else_limits() {
         assert_eq!(out.stdout.contains(words), late.is_some(), "{}", out.stdout);
     }
 }
+
+#[test]
+fn memory_is_given_back_once_after_the_ends_of_a_second() {
+    let mut bench = Bench::new(0.25);
+    let flows = [1, 2].map(|id| bench.start(id, false, 0, &[]));
+    for (flow, millis) in flows.iter().zip([2500, 2900]) {
+        bench.end(flow, millis);
+    }
+    bench.pass(2900);
+    assert_eq!(bench.state.next_due(), Some(at(3500)));
+    bench.pass(3500);
+    // An idle server is not woken.
+    assert_eq!(bench.state.next_due(), None);
+}
+
+#[test]
+fn refused_connections_leave_memory_too() {
+    let mut bench = Bench::new(0.25);
+    let refusal = Event::Notice(Notice::Text("no".to_owned()));
+    bench.state.obey(Command::Event(Box::new(refusal)));
+    assert_eq!(bench.state.next_due(), Some(at(1000)));
+}
