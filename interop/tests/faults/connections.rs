@@ -104,7 +104,7 @@ fn idle_connections() {
 }
 
 /// Closes a connection without a farewell.
-fn reset(stream: TcpStream) {
+pub(crate) fn reset(stream: TcpStream) {
     set_socket_linger(&stream, Some(Duration::ZERO)).expect("linger");
     drop(stream);
 }

@@ -36,7 +36,7 @@ const AT_ONCE: Duration = Duration::from_millis(1);
 const WATCH: Duration = Duration::from_millis(700);
 
 /// A first datagram of `length` bytes.
-fn first(mode: TestMode, length: usize) -> Vec<u8> {
+pub(crate) fn first(mode: TestMode, length: usize) -> Vec<u8> {
     let mut datagram = vec![0; length];
     UdpClientHeader {
         mode,

@@ -12,6 +12,7 @@
 mod clients;
 mod clock;
 mod connections;
+mod crowd;
 mod endings;
 mod hostile;
 mod iperf2_tcp;
@@ -41,13 +42,11 @@ const FAULTS: [&[Fault]; 9] = [
     keys::FAULTS,
     output::FAULTS,
 ];
+/// Faults that need the machine for themselves.
+const ALONE: [&[Fault]; 1] = [crowd::FAULTS];
 
-fn main() -> ExitCode {
-    raise_descriptor_limit();
-    let mut arguments = Arguments::from_args();
-    // Most of a fault is waiting.
-    arguments.test_threads.get_or_insert(6);
-    let trials = FAULTS.into_iter().flatten().map(|(name, fault)| {
+fn trials(faults: &[&'static [Fault]]) -> Vec<Trial> {
+    let trial = |(name, fault): &'static Fault| {
         Trial::test(*name, move || {
             match Program::TapelineAsIperf.missing() {
                 Some(reason) => skip(name, &reason),
@@ -55,6 +54,20 @@ fn main() -> ExitCode {
             }
             Ok(())
         })
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    };
+    faults.iter().copied().flatten().map(trial).collect()
+}
+
+fn main() -> ExitCode {
+    raise_descriptor_limit();
+    let mut arguments = Arguments::from_args();
+    // Most of a fault is waiting.
+    arguments.test_threads.get_or_insert(6);
+    let together = libtest_mimic::run(&arguments, trials(&FAULTS));
+    let alone = libtest_mimic::run(&arguments, trials(&ALONE));
+    if together.has_failed() {
+        together.exit_code()
+    } else {
+        alone.exit_code()
+    }
 }
