@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::Iperf3Json;
 use super::super::json::Json;
-use super::single::{row, style, tag};
+use super::scenario::{row, style, tag};
 use super::{told, values};
 use crate::model::{ClientTest, Connected, Event, Measure, Notice, Phase, TcpReceive};
 use crate::render::{Output, Renderer};

@@ -3,7 +3,10 @@
 mod clients;
 mod documents;
 mod events;
+mod intervals;
+mod over_iperf2;
 mod recorded_text;
+mod scenario;
 mod single;
 mod texts;
 
