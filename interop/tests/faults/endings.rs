@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interop::{Program, Running};
+use interop::{Program, Running, parse_native};
 use rustix::process::Signal;
 
 use crate::Fault;
@@ -104,6 +104,12 @@ fn terminated() {
         let server = server.wait().expect("it ends");
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         assert_eq!(server.code(), Some(0), "{server}");
+        let rows = parse_native(&server.stdout);
+        let totals = rows.iter().filter(|row| row.total).count();
+        assert!(
+            totals >= count,
+            "{totals} results of {count} tests: {server}"
+        );
         drop(clients);
     }
 }

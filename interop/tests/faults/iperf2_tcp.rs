@@ -1,13 +1,13 @@
 //! Faults 10 to 14: orders of iperf 2's clients that are cut, absurd, or not kept.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use tapeline_base::{BitRate, Clock};
 use tapeline_sys::SystemClock;
 use tapeline_wire::iperf2::{
     Amount, Bounceback, ByteRate, CongestionControl, IsochronousSettings, Millionths, PeerVersion,
-    PermitKey, TcpClientHeader, TestMode, Ticks, Workload,
+    PermitKey, TcpClientHeader, TestMode, Ticks, Timestamp, Workload,
 };
 
 use crate::Fault;
@@ -17,6 +17,7 @@ use interop::Program;
 pub(crate) const FAULTS: &[Fault] = &[
     ("10 cut headers of every length", cut_headers),
     ("11 header fields at their extremes", header_extremes),
+    ("11 a start in many years", start_in_many_years),
     (
         "12 keys and bounce-back sizes at their extremes",
         length_extremes,
@@ -47,7 +48,7 @@ pub(crate) const FRAMES: IsochronousSettings = IsochronousSettings {
     burst_gap: Millionths(0),
 };
 
-fn header(mode: TestMode, seconds: u32) -> TcpClientHeader {
+pub(crate) fn header(mode: TestMode, seconds: u32) -> TcpClientHeader {
     TcpClientHeader {
         mode,
         // Nobody listens there: connections back are refused.
@@ -93,7 +94,7 @@ pub(crate) fn order(mode: TestMode, seconds: u32) -> Vec<u8> {
     encoded(&header(mode, seconds))
 }
 
-fn encoded(header: &TcpClientHeader) -> Vec<u8> {
+pub(crate) fn encoded(header: &TcpClientHeader) -> Vec<u8> {
     let mut message = Vec::new();
     header.encode(&mut message);
     message
@@ -155,6 +156,30 @@ fn header_extremes() {
         subject.serves();
     }
     subject.recovers(AFTER_DEADLINE);
+}
+
+/// Who is obeyed in all could keep a place until then: nobody is, and such a test begins at once.
+fn start_in_many_years() {
+    let subject = Subject::new();
+    let message = encoded(&TcpClientHeader {
+        start_time: Some(Timestamp {
+            seconds: u32::MAX,
+            micros: 0,
+        }),
+        epoch_start: true,
+        ..header(TestMode::Reverse, 1)
+    });
+    let mut stream = subject.connect();
+    stream.write_all(&message).expect("an order");
+    stream.set_read_timeout(Some(SOON)).expect("a timeout");
+    let begun = stream.read(&mut [0; 1000]);
+    assert!(
+        begun.is_ok_and(|count| count > 0),
+        "it waits: {}",
+        subject.said()
+    );
+    drop(stream);
+    subject.recovers(SOON);
 }
 
 /// Clients of a server that wants a key.

@@ -180,7 +180,7 @@ fn announced(length: u32) -> Vec<u8> {
 }
 
 /// Sends a byte a second until nobody takes them.
-fn send_slowly(mut stream: &TcpStream, message: &[u8], over: &AtomicBool) {
+pub(crate) fn send_slowly(mut stream: &TcpStream, message: &[u8], over: &AtomicBool) {
     for byte in message {
         if over.load(Ordering::Relaxed) || stream.write_all(&[*byte]).is_err() {
             return;

@@ -12,6 +12,7 @@
 mod clients;
 mod clock;
 mod connections;
+mod control;
 mod crowd;
 mod endings;
 mod hostile;
@@ -31,10 +32,11 @@ use libtest_mimic::{Arguments, Trial};
 /// A fault: its number and name, and what does it.
 type Fault = (&'static str, fn());
 
-const FAULTS: [&[Fault]; 9] = [
+const FAULTS: [&[Fault]; 10] = [
     clients::FAULTS,
     clock::FAULTS,
     connections::FAULTS,
+    control::FAULTS,
     endings::FAULTS,
     iperf2_tcp::FAULTS,
     iperf2_udp::FAULTS,

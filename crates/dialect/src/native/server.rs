@@ -31,6 +31,8 @@ const PROGRESS: Duration = Duration::from_millis(500);
 const LATE_FLOWS: Duration = Duration::from_secs(4);
 /// Time after the end of the test's flows in which a client says Finished: its verdict waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for which a client may keep its connection when its flows have ended.
+const LEFT_OVER: Duration = Duration::from_secs(30);
 /// How often is looked whether they have.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for the client's last words when the server was told to stop.
@@ -280,6 +282,8 @@ struct Connection {
     client: Client,
     /// The client is through; its flows have until then.
     finished: Option<MonoTime>,
+    /// The test's flows were first seen to have ended.
+    alone: Option<MonoTime>,
     next_progress: MonoTime,
     unsent: Vec<u8>,
     closed: bool,
@@ -294,8 +298,6 @@ enum Client {
     Awaited {
         program: Program,
         results: Option<Box<Results>>,
-        /// The test's flows were first seen to have ended.
-        alone: Option<MonoTime>,
     },
     /// It is told, or given up.
     Told,
@@ -341,6 +343,7 @@ impl<'a> Thread<'a> {
             claim: None,
             client: Client::Mute,
             finished: None,
+            alone: None,
             next_progress: now + PROGRESS,
             unsent: Vec::new(),
             closed: false,
@@ -503,7 +506,6 @@ impl ControlService {
             one.client = Client::Awaited {
                 program,
                 results: None,
-                alone: None,
             };
         }
     }
@@ -528,18 +530,22 @@ impl ControlService {
         self.context.reporter.event(event);
     }
 
-    /// Gives up a client whose flows have ended some time ago.
+    /// Gives up a client whose flows have ended some time ago: first what it has counted, then the
+    /// connection.
     fn watch_client(&self, one: &mut Connection, now: MonoTime) {
-        let (Client::Awaited { alone, .. }, Some(claim)) = (&mut one.client, &one.claim) else {
+        let Some(claim) = &one.claim else {
             return;
         };
         if one.finished.is_some() || !claim.following.is_complete() {
-            *alone = None;
+            one.alone = None;
             return;
         }
-        let since = *alone.get_or_insert(now);
-        if now.since(since) >= PATIENCE {
+        let since = now.since(*one.alone.get_or_insert(now));
+        if since >= PATIENCE {
             self.tell_client(one, "the client is silent");
+        }
+        if since >= LEFT_OVER {
+            one.control.outlive();
         }
     }
 

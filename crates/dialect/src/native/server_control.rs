@@ -82,15 +82,25 @@ impl ServerControl {
 
     /// Takes received bytes, which were read at these times.
     pub(super) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
-        self.heard = now;
         self.inbox.push(bytes);
         while !self.is_over() {
             match self.inbox.next() {
                 Ok(Some(_)) if self.is_too_many(now) => self.fail("too many messages"),
-                Ok(Some(message)) => self.take(message, wall),
+                // A part of one does not count: it could come byte by byte for ever.
+                Ok(Some(message)) => {
+                    self.heard = now;
+                    self.take(message, wall);
+                }
                 Ok(None) => return,
                 Err(error) => self.fail(&error.to_string()),
             }
+        }
+    }
+
+    /// The test has been over for long, and the client is not through.
+    pub(super) fn outlive(&mut self) {
+        if self.state != State::Over {
+            self.fail("the test has long been over");
         }
     }
 
