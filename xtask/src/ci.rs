@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
-use crate::{levels, licences, line_limits, portability, readme, schema};
+use crate::{fuzz, levels, licences, line_limits, portability, readme, schema};
 
 /// Runs all checks and all tests, and goes on after a failure.
 pub(crate) fn all() -> Tally {
@@ -30,6 +30,7 @@ pub(crate) fn check() -> Tally {
         one("documentation", document())
     });
     step(&mut tally, "portability", portability::check);
+    step(&mut tally, "fuzz targets", fuzz::check);
     step(&mut tally, "README", || one("README", readme::check()));
     step(&mut tally, "schema", || one("schema", schema::check()));
     tally

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::levels::target_directory;
-use crate::shell::{self, Result};
+use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
 
 /// Compiler that has what libFuzzer needs.
@@ -85,6 +85,36 @@ fn targets(root: &Path) -> Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Sees that the targets compile, with the compiler of everything else. Nothing is linked, so that neither
+/// the nightly compiler nor libFuzzer is needed.
+pub(crate) fn check() -> Tally {
+    let mut tally = Tally::default();
+    let fetch = |how: &[&str]| {
+        let mut fetch = cargo();
+        fetch.args(["fetch", "--quiet", "--manifest-path", MANIFEST]);
+        shell::read(fetch.args(how))
+    };
+    if let Err(error) = fetch(&["--offline"]).or_else(|_| fetch(&[])) {
+        tally.skip(format!(
+            "fuzz targets: their crates cannot be fetched ({error}); NOT CHECKED"
+        ));
+        return tally;
+    }
+    let mut check = cargo();
+    check.args(["check", "--quiet", "--offline", "--manifest-path", MANIFEST]);
+    check
+        .arg("--target-dir")
+        .arg(target_directory().join("fuzz-check"))
+        .env("RUSTFLAGS", "--cfg fuzzing -D warnings")
+        // Any file will do in place of the library, which takes half a minute to build.
+        .env("CUSTOM_LIBFUZZER_PATH", shell::root().join(MANIFEST));
+    match shell::run(&mut check) {
+        Ok(()) => tally.pass(),
+        Err(error) => tally.fail(format!("fuzz targets: {error}")),
+    }
+    tally
 }
 
 /// Builds the targets and runs them one after the other.

@@ -45,7 +45,7 @@ usage: cargo xtask COMMAND
                      LEVEL/PROGRAM is one test program of it (interop/iperf3)
                        --times N      run them N times
   check              formatting, lints, documentation, licences, line limits,
-                     portability, the README's commands, the documents' schema
+                     portability, fuzz targets, the README's commands, the documents' schema
   ci                 check and test: everything that a change must pass
   generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
                      below FOLDER (target/share), as they are installed below
