@@ -42,7 +42,20 @@ pub(crate) struct AccessSettings {
 pub(crate) enum AskedKey {
     /// Without a value: a server makes one up.
     Any,
-    Given(Vec<u8>),
+    Given {
+        key: Vec<u8>,
+        /// Where it was said, for errors.
+        named: String,
+    },
+}
+
+impl AskedKey {
+    fn of(given: &Given, key: Vec<u8>) -> Self {
+        Self::Given {
+            key,
+            named: given.named(),
+        }
+    }
 }
 
 /// Carries out one option of this kind.
@@ -51,10 +64,12 @@ pub(super) fn apply(settings: &mut Settings, given: &Given, log: &mut Log) -> Re
         Id::PermitKey => {
             settings.access.key = Some(match &given.value {
                 None => AskedKey::Any,
-                Some(_) => AskedKey::Given(given.text().into_bytes()),
+                Some(_) => AskedKey::of(given, given.text().into_bytes()),
             });
         }
-        Id::PermitKeyFile => settings.access.key = Some(AskedKey::Given(key_in_file(given, log)?)),
+        Id::PermitKeyFile => {
+            settings.access.key = Some(AskedKey::of(given, key_in_file(given, log)?));
+        }
         Id::User => settings.access.account = Some(account(given, log)?),
         Id::PermitKeyTimeout => settings.access.lifetime = Some(seconds(given, log)?),
         Id::TestExchangeTimeout => {
@@ -128,13 +143,13 @@ pub(super) fn key_has_a_length(settings: &mut Settings, log: &mut Log) {
         return;
     }
     match &settings.access.key {
-        Some(AskedKey::Given(key)) if key.len() < 4 => log.error(
+        Some(AskedKey::Given { key, named }) if key.len() < 4 => log.error(
             "ERROR: value for --permit-key must have at least 4 characters",
-            "option --permit-key: a key has at least 4 bytes",
+            format!("{named}: a key has at least 4 bytes"),
         ),
-        Some(AskedKey::Given(key)) if key.len() > 128 => log.error(
+        Some(AskedKey::Given { key, named }) if key.len() > 128 => log.error(
             "ERROR: value for --permit-key must have at most 128 characters",
-            "option --permit-key: a key has at most 128 bytes",
+            format!("{named}: a key has at most 128 bytes"),
         ),
         _ => {}
     }
@@ -161,7 +176,7 @@ impl Settings {
     /// The key that a client shows.
     pub(super) fn client_key(&self) -> Option<PermitKey> {
         match &self.access.key {
-            Some(AskedKey::Given(key)) => PermitKey::new(key).ok(),
+            Some(AskedKey::Given { key, .. }) => PermitKey::new(key).ok(),
             _ => None,
         }
     }
@@ -170,7 +185,7 @@ impl Settings {
     pub(super) fn server_key(&self) -> Option<ServerKey> {
         debug_assert_eq!(self.mode, Mode::Server);
         let key = match self.access.key.as_ref()? {
-            AskedKey::Given(key) => PermitKey::new(key).ok()?,
+            AskedKey::Given { key, .. } => PermitKey::new(key).ok()?,
             AskedKey::Any => PermitKey::new(generated(self.now).as_bytes()).ok()?,
         };
         let lifetime = self.access.lifetime.unwrap_or(DEFAULT_LIFETIME);

@@ -130,7 +130,6 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
-    use std::path::Path;
 
     use crate::invocation::{Invocation, understand};
     use crate::plan::{Plan, Supervision};
@@ -159,6 +158,18 @@ mod tests {
         let path = folder.path().join("server.toml");
         std::fs::write(&path, text).expect("written");
         let path = path.display().to_string();
+        (folder, path)
+    }
+
+    /// One that may hold a key.
+    fn private_file(text: &str) -> (tempfile::TempDir, String) {
+        let (folder, path) = file(text);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&path, mode).expect("its mode");
+        }
         (folder, path)
     }
 
@@ -334,9 +345,13 @@ mod tests {
             let said = understood(line, None).expect_err(part);
             assert!(said.contains(part), "{line:?}: {said}");
         }
-        let (_folder, path) = file("port = 1\nlimits.tests = 'many'");
-        let said = understood(&["-s", "--config", &path], None).expect_err("many");
-        assert!(said.contains(&format!("{path}:2")), "{said}");
-        assert!(Path::new(&path).exists());
+        for text in [
+            "port = 1\nlimits.tests = 'many'",
+            "port = 1\npermit-key = 'abc'",
+        ] {
+            let (_folder, path) = private_file(text);
+            let said = understood(&["-s", "--config", &path], None).expect_err(text);
+            assert!(said.contains(&format!("{path}:2")), "{said}");
+        }
     }
 }
