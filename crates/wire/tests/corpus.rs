@@ -8,7 +8,7 @@ mod seeds;
 mod sessions;
 
 use std::collections::HashSet;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
 use serde_json::Value;
 use sessions::Session;
@@ -16,7 +16,8 @@ use tapeline_base::Tos;
 use tapeline_wire::iperf3::LENGTH_PREFIX;
 use tapeline_wire::native::{
     ClockReply, FlowResult, Hello, LimitsResult, Mark, Message, ProbeReply, ProbeRequest, Program,
-    Progress, Results, SliceResult, TcpResult, TransitResult, WarningResult, Way,
+    Progress, Refusal, RefusalReason, Results, SliceResult, TcpResult, TransitResult,
+    WarningResult, Way,
 };
 
 const FILES: [&str; 8] = [
@@ -225,6 +226,12 @@ fn every_kind_of_native_message_is_a_seed() {
     let (name, number) = mark.to_words();
     let words = [name.to_be_bytes(), number.to_be_bytes()].concat();
     seeds::expect("native_mark", "version-1", &words);
+    let refusal = Refusal {
+        test: NonZeroU32::MAX,
+        reason: RefusalReason::Tests(64),
+        retry_seconds: NonZeroU16::new(10),
+    };
+    seeds::expect("server_ack", "refusal", &refusal.encode());
     let request = ProbeRequest {
         key: NonZeroU64::MAX,
         number: 1,

@@ -1,12 +1,14 @@
 //! The seeds of the fuzz targets, and their replay.
 
 use std::collections::HashSet;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
 use serde_json::Value;
 use tapeline_wire::iperf2::{DatagramStamp, PeerVersion, ServerAck};
 use tapeline_wire::iperf3::LENGTH_PREFIX;
-use tapeline_wire::native::{ClockReply, Hello, Mark, Message, PREAMBLE, Program, Progress};
+use tapeline_wire::native::{
+    ClockReply, Hello, Mark, Message, PREAMBLE, Program, Progress, Refusal, RefusalReason,
+};
 
 use super::*;
 use crate::iperf3::seeds;
@@ -158,6 +160,12 @@ fn control_connections_of_two_tapelines_are_seeds() {
     }
     .encode(&mut answer);
     seeds::expect("native_answer", "marked", &answer);
+    let refusal = Refusal {
+        test: NonZeroU32::MAX,
+        reason: RefusalReason::Tests(64),
+        retry_seconds: NonZeroU16::new(10),
+    };
+    seeds::expect("native_answer", "refused", &refusal.encode());
     // Traffic, a probe and its reply, the pause, and a row with replies.
     let mut probes = vec![];
     for _ in 0..4 {

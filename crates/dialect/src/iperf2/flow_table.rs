@@ -14,6 +14,7 @@ use super::incoming::Incoming;
 use super::recognition::Recognition;
 use super::udp_frames::Watched;
 use super::udp_newcomers::{Newcomers, Room, Sign};
+use super::udp_refusals::UdpRefusals;
 use crate::context::Part;
 use crate::policy::{Allowance, Grant};
 use crate::reporter::RunningFlow;
@@ -106,6 +107,8 @@ pub(super) struct FlowTable {
     /// Datagrams that the socket had dropped when the last flow ended.
     pub(super) dropped_idle: Option<u64>,
     pub(super) refusals: Telling,
+    /// Clients that were told of theirs.
+    pub(super) told: UdpRefusals,
 }
 
 impl FlowTable {
@@ -119,6 +122,7 @@ impl FlowTable {
             watched: Watched::default(),
             dropped_idle,
             refusals,
+            told: UdpRefusals::default(),
         }
     }
 

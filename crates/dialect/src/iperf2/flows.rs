@@ -394,7 +394,7 @@ impl TcpFlow {
         match answers {
             None => work,
             Some(answers) => {
-                let tell = Box::new(move |mark| answers.answered(mark));
+                let tell = Box::new(move |answer| answers.answered(answer));
                 Box::new(AnswerFirst::new(work, self.stop.clone(), tell))
             }
         }

@@ -47,6 +47,7 @@ mod tcp_parts;
 mod tcp_server;
 mod tcp_session;
 mod traffic;
+mod turned_away;
 mod udp_admission;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod udp_checks;
@@ -56,6 +57,7 @@ mod udp_flow;
 mod udp_frames;
 mod udp_newcomers;
 mod udp_receive;
+mod udp_refusals;
 mod udp_sending;
 mod udp_server;
 mod udp_session;

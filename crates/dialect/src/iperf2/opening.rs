@@ -3,7 +3,7 @@
 
 use tapeline_wire::iperf2::{Bounceback, FirstWord, PermitKey, TcpClientHeader, TestMode, limits};
 use tapeline_wire::iperf3::Cookie;
-use tapeline_wire::native::PREAMBLE;
+use tapeline_wire::native::{Mark, PREAMBLE};
 
 use crate::plan::ServedProtocols;
 use crate::policy::Ordered;
@@ -44,6 +44,16 @@ impl Request {
         match self {
             Self::Test { header, .. } => header.threads,
             Self::Headerless { .. } | Self::Exchange { .. } | Self::Iperf3(_) | Self::Control => 1,
+        }
+    }
+
+    /// Whose test it is, where its client is tapeline.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        match self {
+            Self::Test { header, .. } => header.mark,
+            Self::Headerless { .. } | Self::Exchange { .. } | Self::Iperf3(_) | Self::Control => {
+                None
+            }
         }
     }
 

@@ -114,7 +114,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let failed = watch.wait(plan, context, &tally);
     let failed = load.is_some_and(RunningLoad::end) || failed;
-    // Nobody connects back from a server of another family.
+    let failed = control.as_ref().is_some_and(ClientTest::is_refused) || failed;
+    // Nobody connects back from a server of another family, or one that refuses the test.
     let given_up = starter.stop.is_raised() && !context.stop().is_raised();
     let failed = match listener {
         Some(listener) if !given_up => listener.wait() || failed,

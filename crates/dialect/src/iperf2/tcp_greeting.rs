@@ -123,12 +123,12 @@ impl Starter<'_> {
             message[..8].copy_from_slice(&front);
             self.receive(flow, &mut message[8..], until)?;
             let arrived = self.context.wall();
+            if answers.is_some_and(|answers| answers.heard(&message) && answers.is_refused()) {
+                return Ok(None);
+            }
             let Ok(ack) = ServerAck::parse(&message) else {
                 return Ok(None);
             };
-            if let (Some(answers), Some(mark)) = (answers, ack.mark) {
-                answers.answered(mark);
-            }
             self.check_clocks(flow.tag, &ack, arrived);
             Ok(ack.version)
         };

@@ -12,6 +12,7 @@ use tapeline_report::{Event, Notice};
 use tapeline_sys::{Events, TcpConn, TcpListener, Wait, Waker};
 use tapeline_wire::iperf2::TcpClientHeader;
 use tapeline_wire::iperf3::Cookie;
+use tapeline_wire::native::Mark;
 
 use super::admission::Admission;
 use super::client::SharedContext;
@@ -22,9 +23,10 @@ use super::order::{EXCHANGE_LIMIT, FIRST_MESSAGE};
 use super::reserve::Reserve;
 use super::start::{Now, Start, barrier_start, ordered_start};
 use super::tcp_session::Session;
+use super::turned_away::TurnedAway;
 use crate::context::Tally;
 use crate::iperf3::Iperf3Service;
-use crate::native::ControlService;
+use crate::native::{self, ControlService};
 use crate::plan::{Personality, ServerPlan};
 use crate::policy::{Policy, Refusal, Seat};
 use crate::telling::Telling;
@@ -46,6 +48,14 @@ struct Asked {
     peer: SocketAddr,
     accepted: MonoTime,
     request: Request,
+}
+
+/// A connection whose test does not begin.
+struct Turned {
+    conn: TcpConn,
+    /// Whose test it was, where the client is tapeline.
+    mark: Option<Mark>,
+    refusal: Refusal,
 }
 
 /// One listening socket and everything that begins on it.
@@ -80,6 +90,8 @@ struct Reception {
     /// What waits for its turn.
     asked: VecDeque<Asked>,
     served: usize,
+    /// What was refused with a reason.
+    turned_away: TurnedAway<TcpConn>,
     reserve: Reserve,
     visits: Telling,
     refusals: Telling,
@@ -102,6 +114,7 @@ impl TcpService {
             door,
             asked: VecDeque::new(),
             served: 0,
+            turned_away: TurnedAway::new(),
             reserve: Reserve::new(),
             visits: Telling::of_visits(&self.context),
             refusals: Telling::of_refusals(&self.context, self.refusals_told()),
@@ -132,6 +145,7 @@ impl TcpService {
                 }
             }
             self.drop_slow(&mut reception);
+            reception.turned_away.close_old(self.context.now());
             reception.visits.sum_up();
             reception.refusals.sum_up();
             if let Some(service) = &self.iperf3 {
@@ -212,7 +226,7 @@ impl TcpService {
             .chain(self.iperf3.as_ref().and_then(|it| it.refusals().due()));
         let control = self.control_expected().filter(|until| *until > now);
         let due = slow.into_iter().chain(self.until).chain(idle).chain(visits);
-        let due = due.chain(control);
+        let due = due.chain(control).chain(reception.turned_away.due());
         match due.min() {
             Some(due) => Wait::AtMost(due.since(now)),
             None => Wait::Forever,
@@ -242,7 +256,8 @@ impl TcpService {
                         let reason = error.to_string();
                         self.context.notice(Notice::Shedding { reason });
                     }
-                    if reception.door.take_oldest().is_none() {
+                    let given_up = reception.turned_away.give_up_oldest();
+                    if !given_up && reception.door.take_oldest().is_none() {
                         reception.reserve.shed(&self.listener);
                     }
                     return;
@@ -350,9 +365,25 @@ impl TcpService {
             let peer = one.peer;
             match panic::catch_unwind(AssertUnwindSafe(|| self.begin(one))) {
                 Ok(Ok(began)) => reception.served += usize::from(began),
-                Ok(Err(reason)) => reception.refusals.refused(peer, reason),
+                Ok(Err(turned)) => self.turn_away(reception, peer, turned),
                 Err(_) => reception.refusals.faulted(peer),
             }
+        }
+    }
+
+    /// Tells of a test that was refused; its client hears the reason, where that is tapeline.
+    fn turn_away(&self, reception: &mut Reception, peer: SocketAddr, turned: Turned) {
+        let Turned {
+            refusal,
+            conn,
+            mark,
+        } = turned;
+        reception.refusals.refused(peer, refusal.to_string());
+        if let Some(mark) = mark.filter(|_| self.control.is_some()) {
+            let told = native::refusal(mark, refusal.into()).encode();
+            // So few bytes always fit into an empty send buffer.
+            let _ = conn.send_nonblocking(&told);
+            reception.turned_away.keep(conn, self.context.now());
         }
     }
 
@@ -427,15 +458,22 @@ impl TcpService {
     ///
     /// # Errors
     /// Why this server does not run it.
-    fn begin(&self, one: Asked) -> Result<bool, String> {
+    fn begin(&self, one: Asked) -> Result<bool, Turned> {
         let request = one.request;
         let Ok(local) = one.conn.local_addr() else {
             return Ok(false);
         };
         let peer = one.peer.ip();
-        let seat = self
-            .seat(peer, &request)
-            .map_err(|refusal| refusal.to_string())?;
+        let seat = match self.seat(peer, &request) {
+            Ok(seat) => seat,
+            Err(refusal) => {
+                return Err(Turned {
+                    conn: one.conn,
+                    mark: request.mark(),
+                    refusal,
+                });
+            }
+        };
         if let (Request::Iperf3(cookie), Some(service)) = (&request, &self.iperf3) {
             return Ok(service.take(one.conn, one.peer, one.accepted, *cookie));
         }

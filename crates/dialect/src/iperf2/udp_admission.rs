@@ -7,6 +7,7 @@ use tapeline_base::{FlowTag, MonoTime};
 use tapeline_report::Notice;
 use tapeline_sys::UdpSocket;
 use tapeline_wire::iperf2::{TestMode, UdpClientHeader};
+use tapeline_wire::native::RefusalReason;
 
 use super::admission::Admission;
 use super::flow_table::{Flow, FlowKey, FlowTable};
@@ -17,12 +18,15 @@ use super::udp_flow::{Announced, FlowReader};
 use super::udp_server::{Arrived, UdpService};
 use super::udp_session::Opening;
 use super::udp_start::{ClockCheck, agreed_start};
-use crate::native::{Joined, OwnFlow};
+use crate::native::{self, Joined, OwnFlow};
 
 /// Most flows at a time; further sources wait until one ends.
 const MOST_FLOWS: usize = 4096;
 /// Why a flow of a foreign source does not begin.
 const NO_ROOM: &str = "as many UDP flows of sources that nobody vouches for are busy as may be";
+/// Why an order to send is not obeyed.
+const NOT_VOUCHED_FOR: &str = "nobody vouches for the address that its order names as the target of \
+                               this server's datagrams (--trust NETWORK does)";
 /// Most flows that are waited for until a time of day.
 const MOST_HELD_BACK: usize = 64;
 
@@ -57,10 +61,12 @@ impl UdpService {
         let header = announced.header();
         let mode = header.map_or(TestMode::Normal, |header| header.mode);
         if mode != TestMode::Normal && !self.policy.trusts(key.source.ip()) {
-            return refuse_order(flows, key.source);
+            self.refuse(flows, datagram, header, RefusalReason::Unverified);
+            return flows.refusals.refused(key.source, NOT_VOUCHED_FOR);
         }
         let foreign = !self.policy.trusts(key.source.ip());
         if foreign && !self.make_room(flows, now) {
+            self.refuse(flows, datagram, header, RefusalReason::Busy);
             return flows.refusals.refused(key.source, NO_ROOM);
         }
         let local = self.local_for(key);
@@ -132,6 +138,24 @@ impl UdpService {
         flows.begin(key, flow);
         if foreign {
             flows.note_newcomer(key);
+        }
+    }
+
+    /// Tells a client that is tapeline why its flow does not begin.
+    fn refuse(
+        &self,
+        flows: &mut FlowTable,
+        datagram: &Arrived<'_>,
+        header: Option<UdpClientHeader>,
+        reason: RefusalReason,
+    ) {
+        let key = datagram.key;
+        let mark = header.and_then(|header| header.mark);
+        if let Some(mark) = mark.filter(|_| self.control.is_some() && !self.is_group(key))
+            && flows.told.tell(key, datagram.content.payload.len())
+        {
+            let told = native::refusal(mark, reason).encode();
+            self.answer_beside(self.policy.allowance(key.source.ip()), &told, key);
         }
     }
 
@@ -261,11 +285,4 @@ impl UdpService {
         local.set_port(own.port());
         local
     }
-}
-
-/// An order to send, of a source that may be forged.
-fn refuse_order(flows: &mut FlowTable, peer: SocketAddr) {
-    let reason = "nobody vouches for the address that its order names as the target of \
-                  this server's datagrams (--trust NETWORK does)";
-    flows.refusals.refused(peer, reason);
 }

@@ -128,7 +128,12 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
     }
     let failed = tally.wait();
     let failed = load.is_some_and(RunningLoad::end) || failed;
-    let failed = listener.map_or(failed, |listener| listener.wait() || failed);
+    let failed = match (&control, listener) {
+        // Nobody connects back.
+        (Some(control), _) if control.is_refused() => true,
+        (_, Some(listener)) => listener.wait() || failed,
+        (_, None) => failed,
+    };
     if let Some(control) = control {
         control.finish(TrafficEnd::of(failed, context));
     }

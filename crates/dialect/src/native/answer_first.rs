@@ -6,7 +6,8 @@ use tapeline_base::MonoTime;
 use tapeline_engine::{Call, RECEIVE_LIMIT, Step, Stop, TcpWork};
 use tapeline_sys::{Interest, TcpConn, Wait};
 use tapeline_wire::iperf2::{ServerAck, limits};
-use tapeline_wire::native::Mark;
+
+use super::answer::Answer;
 
 /// Pause before another look at an answer of which a part is here.
 const PART: Duration = Duration::from_millis(1);
@@ -16,7 +17,7 @@ pub(crate) struct AnswerFirst {
     /// What receives the data.
     work: Box<dyn TcpWork>,
     /// Told of the answer; gone when the first bytes are known.
-    tell: Option<Box<dyn FnOnce(Mark) + Send>>,
+    tell: Option<Box<dyn FnOnce(Answer) + Send>>,
     stop: Stop,
 }
 
@@ -24,7 +25,7 @@ pub(crate) struct AnswerFirst {
 #[derive(Debug, PartialEq, Eq)]
 enum First {
     /// An answer of so many bytes.
-    Answer(Mark, usize),
+    Answer(Answer, usize),
     /// The beginning of one, perhaps.
     Part,
     Data,
@@ -35,7 +36,7 @@ impl AnswerFirst {
     pub(crate) fn new(
         work: Box<dyn TcpWork>,
         stop: Stop,
-        tell: Box<dyn FnOnce(Mark) + Send>,
+        tell: Box<dyn FnOnce(Answer) + Send>,
     ) -> Self {
         Self {
             work,
@@ -73,9 +74,9 @@ fn inspect(front: &[u8]) -> First {
     };
     match ServerAck::announced_length(head) {
         Ok(length) if front.len() < length => First::Part,
-        Ok(length) => match ServerAck::parse(front).map(|ack| ack.mark) {
-            Ok(Some(mark)) => First::Answer(mark, length),
-            _ => First::Data,
+        Ok(length) => match Answer::parse(front) {
+            Some(answer) => First::Answer(answer, length),
+            None => First::Data,
         },
         Err(_) => First::Data,
     }
@@ -87,13 +88,13 @@ impl TcpWork for AnswerFirst {
             return self.work.step(now, call, scratch);
         }
         match self.look(call) {
-            Some(First::Answer(mark, length)) => {
+            Some(First::Answer(answer, length)) => {
                 let taken = self
                     .work
                     .conn()
                     .recv_exact(&mut [0; limits::ACK_TRIP_TIMES][..length]);
                 if let (Some(tell), Ok(())) = (self.tell.take(), taken) {
-                    tell(mark);
+                    tell(answer);
                 }
                 Step::Progress
             }
@@ -148,6 +149,9 @@ pub(crate) fn check(bytes: &[u8]) {
 mod tests {
     use std::num::NonZeroU32;
 
+    use tapeline_wire::native::{Mark, RefusalReason};
+
+    use super::super::answer::refusal;
     use super::*;
 
     #[test]
@@ -166,7 +170,11 @@ mod tests {
             assert_eq!(inspect(&bytes[..count]), First::Part, "{count}");
         }
         bytes.extend_from_slice(b"0123");
-        assert_eq!(inspect(&bytes), First::Answer(mark, 28));
+        assert_eq!(inspect(&bytes), First::Answer(Answer::Taken(mark), 28));
+        let refused = refusal(mark, RefusalReason::Tests(1));
+        let bytes = refused.encode();
+        assert_eq!(inspect(&bytes[..27]), First::Part);
+        assert_eq!(inspect(&bytes), First::Answer(Answer::Refused(refused), 28));
         let mut unmarked = Vec::new();
         ServerAck::default().encode(&mut unmarked);
         for data in [

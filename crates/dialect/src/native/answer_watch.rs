@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tapeline_base::FlowId;
 use tapeline_sys::{Interest, Poller, TcpConn, UdpSocket};
-use tapeline_wire::iperf2::{ServerAck, limits};
-use tapeline_wire::native::Mark;
+use tapeline_wire::iperf2::limits;
+
+use super::answer::Answer;
 
 /// A socket on which the server may answer and nobody else reads yet.
 #[derive(Debug)]
@@ -62,14 +63,14 @@ impl AnswerWatch {
         poller: &mut Poller,
         token: u64,
         failed: bool,
-    ) -> Option<(FlowId, Mark)> {
+    ) -> Option<(FlowId, Answer)> {
         let (id, slot) = self.watched.get_mut(usize::try_from(token).ok()?)?;
-        let mark = match slot.take()? {
+        let answer = match slot.take()? {
             Watched::Tcp(conn) => {
                 let _ = poller.deregister(&conn);
                 let mut front = [0; limits::ACK_TRIP_TIMES];
                 let count = conn.peek(&mut front).unwrap_or(0);
-                answer(&front[..count])
+                Answer::parse(&front[..count])
             }
             Watched::Udp(lent) => {
                 let mut place = lent.lock();
@@ -79,18 +80,9 @@ impl AnswerWatch {
                 let mut datagram = [0; 256];
                 let read = (!failed).then(|| socket.recv_nonblocking(&mut datagram));
                 let count = read.and_then(Result::ok)?;
-                answer(&datagram[..count])
+                Answer::parse(&datagram[..count])
             }
         };
-        Some((*id, mark?))
+        Some((*id, answer?))
     }
-}
-
-/// The mark in a server's answer.
-pub(super) fn answer(bytes: &[u8]) -> Option<Mark> {
-    // Most bytes are data: these four words come first in an answer.
-    if bytes.len() < limits::ACK || bytes[..4] != [0, 0, 0, 2] {
-        return None;
-    }
-    ServerAck::parse(bytes).ok()?.mark
 }

@@ -9,9 +9,10 @@ use std::thread::JoinHandle;
 use tapeline_base::{FlowId, FlowTag, Tos};
 use tapeline_engine::Stop;
 use tapeline_sys::{SocketOptions, TcpConn, UdpSocket, Waker};
-use tapeline_wire::native::{Mark, VERSIONS};
+use tapeline_wire::native::{Mark, Refusal, VERSIONS};
 
-use super::answer_watch::{self, LentSocket, Watched};
+use super::answer::Answer;
+use super::answer_watch::{LentSocket, Watched};
 use super::client_session::Session;
 use super::own_flow::OwnFlow;
 use crate::context::Context;
@@ -46,6 +47,8 @@ pub(super) struct State {
     pub(super) watched: Vec<(FlowId, Watched)>,
     /// How the traffic has ended.
     pub(super) ended: Option<TrafficEnd>,
+    /// The server that has refused the test.
+    pub(super) refused: Option<(SocketAddr, Refusal)>,
 }
 
 impl State {
@@ -80,15 +83,28 @@ impl Shared {
     }
 
     /// The server has answered on a flow.
-    pub(super) fn answered(&self, id: FlowId, mark: Mark) {
+    pub(super) fn answered(&self, id: FlowId, answer: Answer) {
         let mut state = self.lock();
+        let State { flows, refused, .. } = &mut *state;
         let own = |flow: &&mut OwnFlow| flow.tags().any(|tag| tag.id == id);
-        let flow = state.flows.iter_mut().find(own);
-        if let Some(flow) = flow.filter(|flow| flow.token.is_none()) {
-            flow.token = Some(mark.number);
-            drop(state);
-            self.waker.wake();
+        let Some(flow) = flows.iter_mut().find(own) else {
+            return;
+        };
+        match answer {
+            Answer::Taken(mark) if flow.token.is_none() => flow.token = Some(mark.number),
+            // Without a part of its flows a test is another one. Nobody else knows its number.
+            Answer::Refused(refusal) if refusal.test == self.number => {
+                refused.get_or_insert((flow.peer, refusal));
+                self.stop.raise();
+            }
+            Answer::Taken(_) | Answer::Refused(_) => return,
         }
+        drop(state);
+        self.waker.wake();
+    }
+
+    fn is_refused(&self) -> bool {
+        self.lock().refused.is_some()
     }
 }
 
@@ -131,16 +147,21 @@ pub(crate) struct FlowAnswers {
 impl FlowAnswers {
     /// Takes bytes from the server; returns whether they are its answer, and so no data.
     pub(crate) fn heard(&self, bytes: &[u8]) -> bool {
-        let mark = answer_watch::answer(bytes);
-        if let Some(mark) = mark {
-            self.shared.answered(self.id, mark);
+        let answer = Answer::parse(bytes);
+        if let Some(answer) = answer {
+            self.shared.answered(self.id, answer);
         }
-        mark.is_some()
+        answer.is_some()
     }
 
-    /// The mark of an answer that was read already.
-    pub(crate) fn answered(&self, mark: Mark) {
-        self.shared.answered(self.id, mark);
+    /// An answer that was read already.
+    pub(crate) fn answered(&self, answer: Answer) {
+        self.shared.answered(self.id, answer);
+    }
+
+    /// Whether the server does not run the test.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.shared.is_refused()
     }
 
     /// From now on the flow reads its socket itself.
@@ -196,6 +217,11 @@ impl ClientTest {
             id,
             socket: None,
         }
+    }
+
+    /// Whether the server does not run the test.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.shared.is_refused()
     }
 
     /// Takes flows that the server opens.

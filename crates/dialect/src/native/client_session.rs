@@ -68,6 +68,8 @@ pub(super) struct Session {
     ended: Option<WallTime>,
     /// The server was told that the test ends early.
     stopped: bool,
+    /// It was told that the server refuses the test.
+    refused: bool,
 }
 
 impl Session {
@@ -92,6 +94,7 @@ impl Session {
             began: context.wall(),
             ended: None,
             stopped: false,
+            refused: false,
             shared,
             context,
             options,
@@ -112,6 +115,7 @@ impl Session {
             let new = std::mem::take(&mut self.shared.lock().watched);
             self.answers.take_over(&mut self.poller, new);
             self.follow_test();
+            self.tell_refusal();
             self.drive();
             self.probe();
             if self.is_over() {
@@ -129,8 +133,8 @@ impl Session {
                     PROBES => self.receive_replies(),
                     token => {
                         let heard = self.answers.look(&mut self.poller, token, event.error);
-                        if let Some((id, mark)) = heard {
-                            self.shared.answered(id, mark);
+                        if let Some((id, answer)) = heard {
+                            self.shared.answered(id, answer);
                         }
                     }
                 }
@@ -192,6 +196,20 @@ impl Session {
                 let own = own_results::results(&flows, following, &around, Detail::ForServer);
                 control.finish(end == TrafficEnd::Interrupted, &own, now);
             }
+        }
+    }
+
+    /// Tells that the server does not run the test, once.
+    fn tell_refusal(&mut self) {
+        let refused = self.shared.lock().refused;
+        if let Some((peer, refusal)) = refused.filter(|_| !self.refused) {
+            self.refused = true;
+            let seconds = refusal.retry_seconds.map(|seconds| seconds.get().into());
+            self.context.notice(Notice::TestRefused {
+                peer,
+                reason: refusal.reason.to_string(),
+                retry_after: seconds.map(Duration::from_secs),
+            });
         }
     }
 
@@ -349,7 +367,9 @@ impl Session {
     }
 
     /// Tells what the other end said.
-    fn tell(self) {
+    fn tell(mut self) {
+        // It may have come with the last bytes.
+        self.tell_refusal();
         // The totals come first, and some of this rests on them.
         self.context.reporter.flush();
         let flows = std::mem::take(&mut self.shared.lock().flows);

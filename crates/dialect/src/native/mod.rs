@@ -9,10 +9,11 @@
 //!         ClockLine, far_side                          own_results ◄─ Following (reporter)
 //! ```
 //!
-//! `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results`, `far_side`, `one_way` and
+//! `answer`, `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results`, `far_side`, `one_way` and
 //! `probing` do no IO; `client`, `answer_first`, `probe_flow` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
 //! name it, `reading` what a process and its host came to.
 
+mod answer;
 mod answer_first;
 mod answer_watch;
 mod client;
@@ -41,6 +42,7 @@ mod tests;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod tests_checks;
 
+pub(crate) use answer::refusal;
 pub(crate) use answer_first::AnswerFirst;
 #[cfg(any(test, fuzzing))]
 pub(crate) use answer_first::check as answer_contract;

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tapeline_wire::native::RefusalReason;
+
 use super::Source;
 use crate::plan::Limits;
 
@@ -54,6 +56,20 @@ pub(crate) enum Refusal {
         /// The lowest that may be.
         lowest: u16,
     },
+}
+
+impl From<Refusal> for RefusalReason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::StreamsOfTest { most, .. } => Self::StreamsOfTest(most),
+            Refusal::TestsOfSource(most) => Self::TestsOfAddress(most),
+            Refusal::Tests(most) => Self::Tests(most),
+            Refusal::Streams(most) => Self::Streams(most),
+            Refusal::Block { most, .. } => Self::Block(most),
+            Refusal::Bytes { .. } => Self::Bytes,
+            Refusal::Port { lowest, .. } => Self::Port(lowest.into()),
+        }
+    }
 }
 
 /// Places that are taken.

@@ -148,7 +148,10 @@ impl Tale {
         self.interrupted |= *notice == Notice::Interrupted;
         self.vanished |= matches!(notice, Notice::PeerVanished { .. });
         // What explains the others counts.
-        let explains = matches!(notice, Notice::OtherFamily { .. });
+        let explains = matches!(
+            notice,
+            Notice::OtherFamily { .. } | Notice::TestRefused { .. }
+        );
         if warning.severity == Severity::Error && (explains || self.failure.is_none()) {
             self.failure = Some(Failure {
                 id: warning.id.clone(),

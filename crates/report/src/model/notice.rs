@@ -153,6 +153,15 @@ pub enum Notice {
         /// Whose session.
         peer: SocketAddr,
     },
+    /// The server does not run this client's test, and says why.
+    TestRefused {
+        /// The server.
+        peer: SocketAddr,
+        /// Why, in words.
+        reason: String,
+        /// Time after which another try makes sense; `None` where none does.
+        retry_after: Option<Duration>,
+    },
     /// A client of iperf 2's protocol has reached an iperf3 server.
     OtherFamily {
         /// Host as typed.

@@ -44,6 +44,7 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
         ),
         Notice::ConnectFailed { .. }
         | Notice::ConnectTimedOut { .. }
+        | Notice::TestRefused { .. }
         | Notice::OtherFamily { .. }
         | Notice::ListenFailed { .. }
         | Notice::BindFailed { .. }
@@ -130,6 +131,23 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
             Severity::Error,
             format!("{}gave up connecting: the time for it is over", flow(*tag)),
         ),
+        Notice::TestRefused {
+            peer,
+            reason,
+            retry_after,
+        } => {
+            let retry = retry_after.map_or_else(String::new, |time| {
+                format!("; try again in {} s", time.as_secs())
+            });
+            (
+                Severity::Error,
+                format!(
+                    "{} refuses the test: {}{retry}",
+                    shown(*peer, style),
+                    crate::iperf2::tame(reason)
+                ),
+            )
+        }
         Notice::OtherFamily { host, port } => (
             Severity::Error,
             format!(

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  client ── header with a Mark ─► server     on a flow of the test
-//!         ◄── answer with a Mark ──
+//!         ◄── answer with a Mark ──            or a Refusal
 //!         ── PREAMBLE, Hello ────►            on the control connection
 //!         ◄────────── Welcome ──
 //!         ── ClockRequest ───────►            and so on, each a Message
@@ -12,6 +12,7 @@ mod error;
 mod mark;
 mod message;
 mod probe;
+mod refusal;
 mod results;
 
 pub use error::DecodeError;
@@ -21,6 +22,7 @@ pub use message::{
     Progress,
 };
 pub use probe::{ProbeReply, ProbeRequest};
+pub use refusal::{Refusal, RefusalReason};
 pub use results::{
     FlowResult, HostResult, LimitsResult, MOST_DELAYS, Results, SliceResult, TcpResult,
     TransitResult, WarningResult, Way,

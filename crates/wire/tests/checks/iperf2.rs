@@ -50,6 +50,7 @@ pub(super) fn server_ack(bytes: &[u8]) {
     if let Some(Ok(length)) = bytes.first_chunk().map(ServerAck::announced_length) {
         assert!(matches!(length, limits::ACK | limits::ACK_TRIP_TIMES));
     }
+    super::native::refusal(bytes);
     let Ok(ack) = ServerAck::parse(bytes) else {
         return assert!(!whole);
     };

@@ -24,6 +24,15 @@ pub(super) fn mark(bytes: &[u8]) {
     }
 }
 
+/// What stands in the place of an acknowledgement.
+pub(super) fn refusal(bytes: &[u8]) {
+    let Some(read) = Refusal::parse(bytes) else {
+        return;
+    };
+    tame(&read.reason.to_string());
+    assert_eq!(Refusal::parse(&read.encode()), Some(read));
+}
+
 pub(super) fn message(bytes: &[u8]) {
     let announced = Message::announced_length(bytes);
     let read = Message::parse(bytes);
