@@ -19,6 +19,30 @@ pub struct TcpListener {
     socket: Socket,
 }
 
+/// Whether a failure to accept is that of the connection in the queue, not the listener's: network
+/// errors that were pending on it are told so (accept(2), "Error handling").
+fn is_of_one_connection(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    const PROTOCOL: [i32; 4] = [
+        libc::EPROTO,
+        libc::ENOPROTOOPT,
+        libc::EHOSTDOWN,
+        libc::EOPNOTSUPP,
+    ];
+    #[cfg(not(unix))]
+    const PROTOCOL: [i32; 0] = [];
+    match error.kind() {
+        io::ErrorKind::Interrupted
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable
+        | io::ErrorKind::NetworkDown => true,
+        _ => error
+            .raw_os_error()
+            .is_some_and(|code| PROTOCOL.contains(&code)),
+    }
+}
+
 impl TcpListener {
     /// The longest queue of connections that the system permits.
     pub const MAX_BACKLOG: i32 = i32::MAX;
@@ -81,16 +105,9 @@ impl TcpListener {
                     let conn = TcpConn::from_accepted(socket).map_err(fail)?;
                     return Ok(Some((conn, peer)));
                 }
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return Ok(None),
-                    // That connection's own affair, as accept(2) explains.
-                    io::ErrorKind::Interrupted
-                    | io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::HostUnreachable
-                    | io::ErrorKind::NetworkUnreachable
-                    | io::ErrorKind::NetworkDown => {}
-                    _ => return Err(fail(error)),
-                },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) => return Err(fail(error)),
             }
         }
     }
@@ -135,5 +152,30 @@ impl TcpListener {
 impl Pollable for TcpListener {
     fn handle(&self) -> Handle<'_> {
         Handle::of(&self.socket)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_failed_in_the_queue_is_not_the_listeners_failure() {
+        let is_of_one = |code| is_of_one_connection(&io::Error::from_raw_os_error(code));
+        let of_one = [
+            libc::ECONNABORTED,
+            libc::EINTR,
+            libc::EPROTO,
+            libc::ENOPROTOOPT,
+            libc::ENETDOWN,
+            libc::EHOSTDOWN,
+            libc::EHOSTUNREACH,
+            libc::ENETUNREACH,
+        ];
+        assert!(of_one.into_iter().all(is_of_one));
+        let short = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+        assert!(!short.into_iter().any(is_of_one));
+        // Taken for a connection's, these would be tried again without end.
+        assert!(![libc::EBADF, libc::EINVAL].into_iter().any(is_of_one));
     }
 }
