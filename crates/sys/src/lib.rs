@@ -80,6 +80,6 @@ pub use tcp_conn::{Connected, TcpConn};
 pub use tcp_info::TcpInfo;
 pub use tcp_listener::TcpListener;
 pub use tcp_probe::TcpProbe;
-pub use udp_socket::{Marks, Opened, ReceiveFeatures, UdpSocket};
+pub use udp_socket::{Marks, Opened, ReceiveFeatures, Returned, UdpSocket};
 pub use waker::Waker;
 pub use zeroed::zeroed_counters;

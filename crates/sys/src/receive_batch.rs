@@ -26,6 +26,8 @@ pub struct ReceiveBatch {
     rests: bool,
     /// What came last was joined.
     joined: bool,
+    /// A receive told of what came back for a datagram.
+    returned: bool,
 }
 
 impl ReceiveBatch {
@@ -42,6 +44,7 @@ impl ReceiveBatch {
             most: slots,
             rests: true,
             joined: false,
+            returned: false,
         }
     }
 
@@ -92,6 +95,7 @@ impl ReceiveBatch {
 
     fn fill(&mut self, socket: &UdpSocket, blocking: bool) -> io::Result<usize> {
         self.slots.clear();
+        let mut failures = 0;
         loop {
             match self.slots.fill(socket.inner(), blocking, self.most) {
                 Ok(count) => {
@@ -102,6 +106,10 @@ impl ReceiveBatch {
                     io::ErrorKind::WouldBlock => return Ok(0),
                     io::ErrorKind::Interrupted => {}
                     _ if crate::platform::stream::is_timeout(&error) => return Ok(0),
+                    _ if socket.receives_again(&error, failures) => {
+                        self.returned = true;
+                        failures += 1;
+                    }
                     _ => return Err(error),
                 },
             }
@@ -117,6 +125,12 @@ impl ReceiveBatch {
         let last = self.slots.datagram(last);
         self.joined = last.segment_size.is_some();
         self.most = NEAR / last.payload.len().max(1);
+    }
+
+    /// Whether, since it was asked last, a receive has told of what came back for a datagram: see
+    /// [`UdpSocket::hear_refusals`]. When nothing at all came, something may have come back, too.
+    pub fn take_returned(&mut self) -> bool {
+        std::mem::take(&mut self.returned)
     }
 
     /// Filled slots of the last [`ReceiveBatch::receive`].

@@ -1,5 +1,7 @@
 //! A UDP socket.
 
+mod returned;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +17,8 @@ use crate::options::{self, OptionFailure, SocketOptions};
 use crate::platform::{datagrams, segments, stream};
 use crate::poller::{self, Handle, Interest, Pollable, Wait};
 use crate::socket_call::{as_uninit, at_least_a_microsecond, retry};
+
+pub use returned::Returned;
 
 /// A socket, and the options that the system refused on it.
 #[derive(Debug)]
@@ -90,6 +94,7 @@ pub struct UdpSocket {
     socket: Socket,
     is_v6: bool,
     segmentation: AtomicBool,
+    hears_refusals: AtomicBool,
 }
 
 impl UdpSocket {
@@ -116,6 +121,7 @@ impl UdpSocket {
                 socket,
                 is_v6,
                 segmentation,
+                hears_refusals: AtomicBool::new(false),
             },
             refused,
         })
@@ -133,6 +139,7 @@ impl UdpSocket {
             socket,
             is_v6,
             segmentation,
+            hears_refusals: AtomicBool::new(false),
         })
     }
 
@@ -240,7 +247,7 @@ impl UdpSocket {
     #[inline]
     pub fn send_to(&self, data: &[u8], peer: SocketAddr) -> io::Result<usize> {
         let peer = self.system_address(peer);
-        retry(|| {
+        self.dispatch(data.len(), || {
             self.socket
                 .send_to_with_flags(data, &peer, stream::SEND_FLAGS)
         })
@@ -270,11 +277,14 @@ impl UdpSocket {
             self.socket
                 .send_to_with_flags(data, &to.peer, stream::SEND_FLAGS)
         };
+        let length = data.len();
         if to.marks == Marks::default() {
-            return retry(plain);
+            return self.dispatch(length, plain);
         }
-        match retry(|| segments::send_marked(&self.socket, data, to)) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => retry(plain),
+        match self.dispatch(length, || segments::send_marked(&self.socket, data, to)) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                self.dispatch(length, plain)
+            }
             other => other,
         }
     }
@@ -348,7 +358,8 @@ impl UdpSocket {
         to: Option<&Addressee>,
     ) -> io::Result<usize> {
         if data.len() > segment_size && self.supports_segmentation() {
-            match retry(|| segments::send(&self.socket, data, segment_size, to)) {
+            let send = || segments::send(&self.socket, data, segment_size, to);
+            match self.dispatch(data.len(), send) {
                 Err(error) if segments::is_refusal(&error) => {
                     self.segmentation.store(false, Ordering::Relaxed);
                 }

@@ -11,6 +11,10 @@ use crate::subject::{AFTER_DEADLINE, Honest, SOON, Subject};
 pub(crate) const FAULTS: &[Fault] = &[
     ("7 clients killed over TCP", killed_over_tcp),
     ("7 clients killed over UDP", killed_over_udp),
+    (
+        "7 clients killed that are sent datagrams",
+        killed_takers_of_datagrams,
+    ),
     ("8 clients frozen", frozen),
     ("27 SIGTERM", terminated),
 ];
@@ -66,10 +70,33 @@ fn killed_over_tcp() {
 }
 
 fn killed_over_udp() {
-    // A server of iperf 2's reverse tests does not hear that nobody takes its datagrams.
-    let heard = |client: &Honest| *client != OVER_UDP[1];
-    let clients: Vec<Honest> = OVER_UDP.into_iter().filter(heard).collect();
-    killed(&clients, AFTER_DEADLINE);
+    killed(&OVER_UDP, AFTER_DEADLINE);
+}
+
+/// Whose port is closed is sent nothing more, long before silence says that he is gone; who is
+/// there loses nothing by it.
+fn killed_takers_of_datagrams() {
+    let subject = Subject::new();
+    let orders = OVER_UDP.into_iter().filter(|(program, options)| {
+        let sent = options.contains("-R") || options.contains("--full-duplex");
+        *program == Program::TapelineAsIperf && sent
+    });
+    let orders: Vec<Honest> = orders.cycle().take(8).collect();
+    let victims = running(&subject, &orders);
+    let beside = subject.client((Program::TapelineAsIperf, "-u -t 3 -b 2m -R"));
+    let beside = beside.deadline(AFTER_DEADLINE).spawn().expect("a client");
+    let begun = beside.wait_for(SOON, |out| out.contains("connected with"));
+    assert!(begun, "{}{}", beside.stdout(), beside.stderr());
+    for victim in victims {
+        victim.kill().expect("it dies");
+    }
+    let run = beside.wait().expect("it ends");
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert!(run.stdout.contains(" (0%)"), "it lost datagrams: {run}");
+    subject.recovers(SOON);
+    let said = subject.process().stderr();
+    let told = said.matches("nobody takes its datagrams any more").count();
+    assert_eq!(told, orders.len(), "{said}");
 }
 
 fn frozen() {

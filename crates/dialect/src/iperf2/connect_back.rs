@@ -293,6 +293,7 @@ impl ConnectBack {
             local,
             peer: self.peer,
             stop,
+            gone: Stop::new(),
             answers: None,
             fin: Fin::Exchange,
         }

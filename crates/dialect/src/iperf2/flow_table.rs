@@ -20,6 +20,9 @@ use crate::policy::{Allowance, Grant};
 use crate::reporter::RunningFlow;
 use crate::telling::Telling;
 
+/// Time before a sender's end in which its client may be done already, by its own clock.
+const LAST_MOMENTS: Duration = Duration::from_secs(1);
+
 /// Which flow a datagram belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FlowKey {
@@ -63,7 +66,7 @@ pub(super) struct Receiving {
     /// Begins when this flow has ended (`-r`).
     pub(super) afterwards: Option<(ConnectBack, Part)>,
     /// The sender of a full-duplex test, which ends with this flow.
-    pub(super) sender: Option<Stop>,
+    pub(super) sender: Option<Sender>,
     /// What may be sent to the client in answer.
     pub(super) allowance: Allowance,
     pub(super) running: RunningFlow,
@@ -79,15 +82,33 @@ impl Receiving {
     }
 }
 
+/// The thread that sends to a source.
+pub(super) struct Sender {
+    /// Ends it.
+    pub(super) stop: Stop,
+    /// Raised before that when the source is gone: the sender tells so.
+    pub(super) gone: Stop,
+    /// Raised by the sender when it has ended.
+    pub(super) finished: Stop,
+    /// When it ends by itself, at the latest.
+    pub(super) deadline: Option<MonoTime>,
+}
+
+impl Sender {
+    /// Whether it has still much to send.
+    pub(super) fn goes_on(&self, now: MonoTime) -> bool {
+        let ends_soon = |deadline| now + LAST_MOMENTS >= deadline;
+        !self.finished.is_raised() && !self.deadline.is_some_and(ends_soon)
+    }
+}
+
 /// What is known of a source.
 pub(super) enum Flow {
     Receiving(Box<Receiving>),
     /// We send to it; its repeated orders are ignored until then.
     Sending {
-        stop: Stop,
+        sender: Sender,
         recognition: Recognition,
-        /// Raised by the sender when it has ended.
-        finished: Stop,
         until: MonoTime,
     },
     /// Over, but not forgotten.

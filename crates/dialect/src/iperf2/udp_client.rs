@@ -333,6 +333,7 @@ impl Starter<'_> {
                 local: flow.local,
                 peer: flow.peer,
                 stop: self.stop.clone(),
+                gone: Stop::new(),
                 answers,
                 fin: if no_fin || flow.peer.ip().is_multicast() {
                     Fin::Once

@@ -4,6 +4,7 @@
 use tapeline_base::MonoTime;
 use tapeline_engine::ThreadUse;
 use tapeline_report::Notice;
+use tapeline_sys::Returned;
 use tapeline_wire::iperf2::DatagramStamp;
 
 use super::connect_back;
@@ -13,6 +14,9 @@ use super::udp_newcomers::Room;
 use super::udp_server::UdpService;
 use crate::policy::Allowance;
 use crate::reporter::{EndFacts, FlowEnd, SocketFacts};
+
+/// Most messages about datagrams that came back which are looked at between two reads.
+const MOST_RETURNED: usize = 16;
 
 /// Why a flow that was received ends.
 #[derive(Clone, Copy)]
@@ -25,7 +29,7 @@ pub(super) enum EndCause {
     Cut,
     /// The server was told to stop: the client learns what has arrived, unasked.
     Interrupted,
-    /// Silence.
+    /// Silence, or a closed port.
     Vanished,
 }
 
@@ -41,8 +45,8 @@ impl UdpService {
                 }
                 ended
             }
-            Some(Flow::Sending { stop, .. }) => {
-                stop.raise();
+            Some(Flow::Sending { sender, .. }) => {
+                sender.stop.raise();
                 Ended::sent(now)
             }
             Some(Flow::Ended(_)) | None => return,
@@ -98,7 +102,7 @@ impl UdpService {
         });
         match (&flow.sender, cause) {
             (None, _) | (_, EndCause::Final(_)) => {}
-            (Some(stop), _) => stop.raise(),
+            (Some(sender), _) => sender.stop.raise(),
         }
         if let Some((back, part)) = flow.afterwards.take() {
             connect_back::spawn(back, part);
@@ -132,6 +136,42 @@ impl UdpService {
         }
     }
 
+    /// Looks at what has come back for datagrams that were sent, as far as a turn goes: whose port
+    /// is closed is gone, and is sent nothing more.
+    ///
+    /// At worst, whoever can forge such messages (see [`Returned`]) ends a test early, and is not
+    /// answered. Refused answers of a forward test say nothing new: its client may be done.
+    pub(super) fn take_returned(&self, flows: &mut FlowTable) {
+        for _ in 0..MOST_RETURNED {
+            let Some(returned) = self.socket.next_returned() else {
+                return;
+            };
+            if let Returned::Refused { peer, source } = returned {
+                let key = FlowKey {
+                    source: peer,
+                    at: source,
+                };
+                self.take_refusal(flows, key);
+            }
+        }
+    }
+
+    fn take_refusal(&self, flows: &mut FlowTable, key: FlowKey) {
+        let now = self.context.now();
+        let sender = match flows.get_mut(key) {
+            Some(Flow::Sending { sender, .. }) => sender,
+            Some(Flow::Receiving(flow)) => match &flow.sender {
+                Some(sender) => sender,
+                None => return,
+            },
+            Some(Flow::Ended(_)) | None => return,
+        };
+        if sender.goes_on(now) {
+            sender.gone.raise();
+            self.end(flows, key, now, EndCause::Vanished);
+        }
+    }
+
     /// Ends what is silent or over, and forgets what nobody asks for any more.
     pub(super) fn sweep(&self, flows: &mut FlowTable, now: MonoTime) {
         let mut over = Vec::new();
@@ -153,10 +193,8 @@ impl UdpService {
                         over.push((key, EndCause::Vanished));
                     }
                 }
-                Flow::Sending {
-                    finished, until, ..
-                } => {
-                    if finished.is_raised() || now >= *until {
+                Flow::Sending { sender, until, .. } => {
+                    if sender.finished.is_raised() || now >= *until {
                         over.push((key, EndCause::Over));
                     }
                 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport, WallTime};
 use tapeline_engine::{
-    Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
+    Cause, Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
     Precision, SendCell, SendCounters, SendPublisher, Spacing, Stop, Technique, UdpSendEnd,
     UdpSendPlan, run_l4s_sender, run_udp_sender,
 };
@@ -128,6 +128,8 @@ pub(super) struct UdpSending {
     pub(super) local: SocketAddr,
     pub(super) peer: SocketAddr,
     pub(super) stop: Stop,
+    /// Raised before the stop flag by whoever finds out that the peer is gone.
+    pub(super) gone: Stop,
     pub(super) fin: Fin,
     /// Told of the server's answers.
     pub(super) answers: Option<FlowAnswers>,
@@ -175,6 +177,10 @@ impl UdpSending {
             self.start,
             &end.ending,
         );
+        if self.gone.is_raised() && matches!(end.ending.cause, Cause::Stopped) {
+            self.context.notice(Notice::PeerGone { tag: self.tag });
+            failed = true;
+        }
 
         if end.counters.writes == 0 && self.fin == Fin::Exchange {
             // Nothing has left: nobody knows of the flow.

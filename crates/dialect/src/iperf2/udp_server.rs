@@ -70,6 +70,7 @@ impl UdpService {
         let most_told = self.policy.limits().refusals_told;
         let refusals = Telling::of_refusals(&self.context, most_told);
         let mut flows = FlowTable::new(self.socket.dropped(), refusals);
+        self.socket.hear_refusals();
         let mut failing = false;
         let mut swept = self.context.now();
         let mut poller = match self.poller(tap.as_ref()) {
@@ -102,8 +103,14 @@ impl UdpService {
                     failing &= count == 0;
                     self.take_batch(&batch, &mut flows);
                     self.look_for_faults(&mut flows);
+                    // With nothing to read, it may be what has woken us.
+                    if batch.take_returned() || count == 0 {
+                        self.take_returned(&mut flows);
+                    }
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                    self.take_returned(&mut flows);
+                }
                 Err(error) => {
                     self.pause(failing, &error);
                     failing = true;
@@ -112,6 +119,7 @@ impl UdpService {
             let now = self.context.now();
             if now.since(swept) >= LOOK {
                 swept = now;
+                self.take_returned(&mut flows);
                 self.sweep(&mut flows, now);
             }
         }

@@ -13,7 +13,7 @@ use tapeline_wire::iperf2::{PeerVersion, TestMode, Timestamp, UdpForm, Workload}
 use super::admission::Admission;
 use super::banner;
 use super::connect_back::{self, ConnectBack};
-use super::flow_table::{Flow, FlowKey, Receiving};
+use super::flow_table::{Flow, FlowKey, Receiving, Sender};
 use super::groups::TestSums;
 use super::incoming::Incoming;
 use super::order::{SLACK, SendOrder, patience};
@@ -103,14 +103,12 @@ impl Opening<'_> {
     /// The server sends.
     pub(super) fn reverse(self) -> Flow {
         self.show(ConnectionFlavour::Reverse, true);
-        let stop = self.stop.child();
         let order = self.order();
-        let finished = self.spawn_sender(self.tag, vec![self.sums.opened], &order, &stop);
+        let sender = self.spawn_sender(self.tag, vec![self.sums.opened], &order);
         let time = order.time.unwrap_or(Duration::from_secs(3600));
         Flow::Sending {
-            stop,
+            sender,
             recognition: self.recognition,
-            finished,
             until: self.now + time + SLACK,
         }
     }
@@ -136,13 +134,11 @@ impl Opening<'_> {
                 0,
                 context.reporter.open_group(GroupKind::Duplex(self.tag), 2),
             );
-            let stop = self.stop.child();
             let reversed = FlowTag {
                 reversed: true,
                 ..self.tag
             };
-            self.spawn_sender(reversed, groups.clone(), &order, &stop);
-            sender = Some(stop);
+            sender = Some(self.spawn_sender(reversed, groups.clone(), &order));
         }
         let afterwards = match mode {
             TestMode::Dual => {
@@ -276,17 +272,17 @@ impl Opening<'_> {
         }
     }
 
-    /// Sends from the service's own socket to the source, on a thread of its own. Returns
-    /// a flag that is raised when it has ended.
-    fn spawn_sender(
-        &self,
-        tag: FlowTag,
-        groups: Vec<GroupKey>,
-        order: &SendOrder,
-        stop: &Stop,
-    ) -> Stop {
+    /// Sends from the service's own socket to the source, on a thread of its own.
+    fn spawn_sender(&self, tag: FlowTag, groups: Vec<GroupKey>, order: &SendOrder) -> Sender {
         let service = self.service;
         let time = order.time.into_iter().chain(service.plan.time).min();
+        let finished = Finished(Stop::new());
+        let sender = Sender {
+            stop: self.stop.child(),
+            gone: Stop::new(),
+            finished: finished.0.clone(),
+            deadline: time.map(|time| self.now + time),
+        };
         let sending = UdpSending {
             context: Arc::clone(&service.context),
             tag,
@@ -296,7 +292,7 @@ impl Opening<'_> {
             settings: self.answer(),
             length: order.length,
             start: self.now,
-            deadline: time.map(|time| self.now + time),
+            deadline: sender.deadline,
             bytes: order.bytes,
             traffic: order.traffic(),
             precision: Precision::Precise,
@@ -312,12 +308,11 @@ impl Opening<'_> {
             groups,
             local: self.local,
             peer: self.key.source,
-            stop: stop.clone(),
+            stop: sender.stop.clone(),
+            gone: sender.gone.clone(),
             answers: None,
             fin: Fin::Once,
         };
-        let finished = Finished(Stop::new());
-        let flag = finished.0.clone();
         let part = service.tally.begin();
         let spawned = std::thread::Builder::new()
             .name("udp".into())
@@ -330,7 +325,7 @@ impl Opening<'_> {
                 .context
                 .notice(Notice::Text(format!("no thread for a flow: {error}")));
         }
-        flag
+        sender
     }
 }
 

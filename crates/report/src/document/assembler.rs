@@ -499,6 +499,7 @@ impl Assembler {
             | Notice::NoServerReport { tag, .. }
             | Notice::ReportUnacknowledged { tag }
             | Notice::PeerVanished { tag, .. }
+            | Notice::PeerGone { tag }
             | Notice::CpuSaturated { tag, .. }
             | Notice::PacingMissed { tag, .. } => Some(*tag),
             Notice::ReceiveBufferDrops { tag, .. } => *tag,

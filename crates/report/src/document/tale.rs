@@ -146,7 +146,10 @@ impl Tale {
     pub(super) fn notice(&mut self, notice: &Notice, warning: &Warning) {
         self.warn(warning.clone());
         self.interrupted |= *notice == Notice::Interrupted;
-        self.vanished |= matches!(notice, Notice::PeerVanished { .. });
+        self.vanished |= matches!(
+            notice,
+            Notice::PeerVanished { .. } | Notice::PeerGone { .. }
+        );
         // What explains the others counts.
         let explains = matches!(
             notice,

@@ -96,7 +96,7 @@ fn id(notice: &Notice) -> WarningId {
         Notice::TrafficFailed { .. } => WarningId::TrafficFailed,
         Notice::NoServerReport { .. } => WarningId::NoReceiverReport,
         Notice::ReportUnacknowledged { .. } => WarningId::ReportUnacknowledged,
-        Notice::PeerVanished { .. } => WarningId::PeerVanished,
+        Notice::PeerVanished { .. } | Notice::PeerGone { .. } => WarningId::PeerVanished,
         Notice::PeerRefused { .. } => WarningId::PeerRefused,
         Notice::Untold { .. } => WarningId::Untold,
         Notice::Shedding { .. } => WarningId::Shedding,

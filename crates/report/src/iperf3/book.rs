@@ -152,7 +152,9 @@ impl Book {
     /// that are announced tell their own failures.
     fn condition(&mut self, notice: &Notice) {
         let flow = match notice {
-            Notice::TrafficFailed { tag, .. } | Notice::PeerVanished { tag, .. } => Some(tag),
+            Notice::TrafficFailed { tag, .. }
+            | Notice::PeerVanished { tag, .. }
+            | Notice::PeerGone { tag } => Some(tag),
             _ => None,
         };
         let owner = flow.and_then(|tag| self.owners.get(tag));
@@ -486,7 +488,9 @@ fn failure(notice: &Notice) -> Option<String> {
         Notice::OtherFamily { host, port } => {
             format!("the server at {host} port {port} is iperf3's: use --peer iperf3")
         }
-        Notice::PeerVanished { .. } => "idle timeout for receiving data".to_owned(),
+        Notice::PeerVanished { .. } | Notice::PeerGone { .. } => {
+            "idle timeout for receiving data".to_owned()
+        }
         Notice::Interrupted => "interrupt - the client has terminated".to_owned(),
         _ => return None,
     })

@@ -129,6 +129,11 @@ pub enum Notice {
         /// Time without data.
         silent_for: Duration,
     },
+    /// The peer's host says that nobody takes the flow's datagrams any more, so it was ended.
+    PeerGone {
+        /// The flow.
+        tag: FlowTag,
+    },
     /// A peer's first message was no test of ours, or broke a rule.
     PeerRefused {
         /// Who.

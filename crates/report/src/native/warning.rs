@@ -265,6 +265,10 @@ fn measurement(notice: &Notice, style: &Style) -> String {
             flow(*tag),
             silent_for.as_secs_f64()
         ),
+        Notice::PeerGone { tag } => format!(
+            "{}nobody takes its datagrams any more: the peer is gone, the test was ended",
+            flow(*tag)
+        ),
         Notice::PeerRefused { peer, reason } => {
             format!(
                 "refused {}: {}",

@@ -42,6 +42,7 @@ pub(crate) mod receive_batch;
 mod receive_one;
 #[path = "../posix/resolver.rs"]
 pub(crate) mod resolver;
+pub(crate) mod returned;
 #[path = "../posix/secret.rs"]
 pub(crate) mod secret;
 pub(crate) mod segments;

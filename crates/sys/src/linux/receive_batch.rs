@@ -201,7 +201,7 @@ fn rearm(header: &mut libc::mmsghdr) {
 
 /// The sender's address; unspecified for a family that a UDP socket cannot have.
 #[inline]
-fn source(storage: &libc::sockaddr_storage) -> SocketAddr {
+pub(super) fn source(storage: &libc::sockaddr_storage) -> SocketAddr {
     let address: *const libc::sockaddr_storage = storage;
     match i32::from(storage.ss_family) {
         libc::AF_INET => {

@@ -35,6 +35,8 @@ pub(crate) mod receive_batch;
 pub(crate) mod receive_one;
 #[path = "../posix/resolver.rs"]
 pub(crate) mod resolver;
+#[path = "../portable/returned.rs"]
+pub(crate) mod returned;
 #[path = "../posix/secret.rs"]
 pub(crate) mod secret;
 #[path = "../portable/segments.rs"]

@@ -24,6 +24,8 @@ pub(crate) mod realtime;
 pub(crate) mod receive_batch;
 pub(crate) mod receive_one;
 pub(crate) mod resolver;
+#[path = "../portable/returned.rs"]
+pub(crate) mod returned;
 pub(crate) mod secret;
 #[path = "../portable/segments.rs"]
 pub(crate) mod segments;
