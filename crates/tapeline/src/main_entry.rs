@@ -57,7 +57,10 @@ fn limits_now() -> Result<Limits, String> {
     match resolution.outcome {
         Ok(Plan::Server(plan, ..)) => Ok(plan.limits),
         _ => {
-            let said = resolution.messages.into_iter().map(|message| message.text);
+            let said = resolution.messages.iter().map(|message| {
+                let text = message.text.as_str();
+                text.strip_prefix("tapeline: ").unwrap_or(text)
+            });
             Err(said.collect::<Vec<_>>().join("; "))
         }
     }

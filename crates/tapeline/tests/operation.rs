@@ -85,7 +85,7 @@ fn a_running_server_takes_other_limits_and_tells_its_manager() {
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     for part in [
         "read anew",
-        "stay as they are",
+        "stay as they are: /",
         "did you mean deny?",
         "is not served",
     ] {

@@ -172,15 +172,25 @@ impl Traffic {
         }
     }
 
-    /// The same for a sender of blocks. One that the other end stops sends whole ones: a reference
+    /// The same for a sender. One that the other end stops sends whole blocks: a reference
     /// client takes what it receives by the block, and would wait for the rest of one for ever.
     pub(super) fn bytes_to_send(&self) -> Option<u64> {
-        let bytes = self.bytes()?;
-        Some(if self.decides {
-            bytes
-        } else {
-            whole_blocks(bytes, self.length)
-        })
+        let agreed = self.bytes().map(|bytes| {
+            if self.decides {
+                bytes
+            } else {
+                whole_blocks(bytes, self.length)
+            }
+        });
+        agreed.into_iter().chain(self.granted_bytes()).min()
+    }
+
+    /// Bytes at which a stream stands still because it has had its share: so many more that the
+    /// test, from which a block of each stream is deducted, has had more than it is granted.
+    pub(super) fn granted_bytes(&self) -> Option<u64> {
+        let beyond = u64::from(self.length) * 2;
+        let share = self.share.bytes?;
+        Some(whole_blocks(share, self.length).saturating_add(beyond))
     }
 
     pub(super) fn flow(&self, stream: &Stream, cell: CounterCell) -> FlowStart {

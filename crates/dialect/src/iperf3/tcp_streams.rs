@@ -107,6 +107,7 @@ impl Traffic {
         let plan = TcpReceivePlan {
             deadline: self.deadline(),
             bytes: self.own_amount(),
+            most: self.granted_bytes(),
             schedule: granted.and_then(|rate| Schedule::at_bit_rate(self.start, 8, rate.0)),
             discard: self.parameters.skip_receive_copy,
             gathers: self.file.is_none() && self.context.techniques.uses(Technique::LowWaterMark),

@@ -51,7 +51,9 @@ impl Traffic {
             start: self.start,
             deadline: self.deadline(),
             // Every datagram has the agreed length: readers take no other.
-            bytes: self.bytes().map(|bytes| bytes.div_ceil(length) * length),
+            bytes: self
+                .bytes_to_send()
+                .map(|bytes| bytes.div_ceil(length) * length),
             bytes_from: self.counted_from(),
             traffic,
             content: None,

@@ -315,7 +315,17 @@ fn an_iperf3_test_that_goes_beyond_its_grant_is_ended_with_a_reason() {
         rate: 10_000_000,
         ..udp(of_seconds(20))
     };
-    for parameters in [of_seconds(20), fast] {
+    let reverse = |parameters| Parameters {
+        direction: tapeline_wire::iperf3::Direction::Reverse,
+        ..parameters
+    };
+    let orders = [
+        of_seconds(20),
+        reverse(of_seconds(20)),
+        reverse(fast.clone()),
+        fast,
+    ];
+    for parameters in orders {
         let parameters = Parameters {
             length: Some(1000),
             ..parameters
@@ -324,7 +334,12 @@ fn an_iperf3_test_that_goes_beyond_its_grant_is_ended_with_a_reason() {
         let told = (failure.code, failure.by_peer);
         assert_eq!(told, (ErrorCode::TEST_EXPIRED.0, true));
     }
-    server.stop();
+    // What comes over UDP is counted when it is there; all else stops at once.
+    let all = totals(&server.stop());
+    assert_eq!(all.len(), 4, "{all:?}");
+    for row in &all[..3] {
+        assert!((100_000..=103_000).contains(&row.bytes), "{row:?}");
+    }
 }
 
 #[test]
