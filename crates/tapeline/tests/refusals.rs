@@ -131,3 +131,37 @@ fn who_is_not_known_as_tapeline_is_told_nothing() {
     let ended = client(&server, "-R");
     assert!(!ended.stderr.contains("refuses"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_test_that_is_cut_ends_with_the_reason() {
+    for (limit, options, reason) in [
+        ("bytes=1M", "", "a test may have 1048576 bytes there"),
+        ("bytes=1M", "-R -P 2", "a test may have 1048576 bytes there"),
+        ("duration=1", "-b 10m", "a test may take 1 s there"),
+        ("duration=1", "-R -b 10m", "a test may take 1 s there"),
+        (
+            "bytes=100K",
+            "-u -b 2m -t 1",
+            "a test may have 102400 bytes there",
+        ),
+        (
+            "rate=1m",
+            "-u -b 10m -t 2",
+            "a test may have 1000000 bit/s there",
+        ),
+    ] {
+        let server = Server::native(&format!("--trust none --limit {limit}"));
+        let ended = client(&server, &format!("{options} --json"));
+        assert_eq!(ended.code(), Some(1), "{options}: {}", ended.stdout);
+        let document: Value = serde_json::from_str(&ended.stdout).expect("a document");
+        let text = format!("127.0.0.1:{} has cut the test: {reason}", server.port);
+        assert_eq!(document["error"]["id"], "test-cut", "{limit} {options}");
+        assert_eq!(document["error"]["text"], *text, "{limit} {options}");
+    }
+    // What ends by itself was not cut.
+    let server = Server::native("--trust none --limit bytes=10M --limit duration=60");
+    for options in ["-n 1M", "-n 1M -R", "-u -b 1m -t 1"] {
+        let ended = client(&server, options);
+        assert_eq!(ended.code(), Some(0), "{options}: {}", ended.stderr);
+    }
+}

@@ -15,8 +15,8 @@ use sessions::Session;
 use tapeline_base::Tos;
 use tapeline_wire::iperf3::LENGTH_PREFIX;
 use tapeline_wire::native::{
-    ClockReply, FlowResult, Hello, LimitsResult, Mark, Message, ProbeReply, ProbeRequest, Program,
-    Progress, Refusal, RefusalReason, Results, SliceResult, TcpResult, TransitResult,
+    ClockReply, FlowResult, Granted, Hello, LimitsResult, Mark, Message, ProbeReply, ProbeRequest,
+    Program, Progress, Refusal, RefusalReason, Results, SliceResult, TcpResult, TransitResult,
     WarningResult, Way,
 };
 
@@ -97,7 +97,7 @@ fn every_kind_of_captured_message_of_iperf3_is_a_seed() {
 }
 
 /// One of each kind, as two tapelines send them.
-fn native_messages() -> [(&'static str, Message); 12] {
+fn native_messages() -> [(&'static str, Message); 13] {
     let program = || Program {
         program: "tapeline".to_owned(),
         version: "0.1.0".to_owned(),
@@ -131,6 +131,14 @@ fn native_messages() -> [(&'static str, Message); 12] {
                 server: program(),
                 probe_key: Some(NonZeroU64::MAX),
             },
+        ),
+        (
+            "granted",
+            Message::Granted(Granted {
+                nanoseconds: NonZeroU64::new(3_600_000_000_000),
+                bytes: None,
+                rate: Some(NonZeroU64::MAX),
+            }),
         ),
         ("refused", Message::Refused("too many tests".to_owned())),
         (

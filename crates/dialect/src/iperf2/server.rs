@@ -98,7 +98,9 @@ impl Server {
         if plan.control {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
             let probes = plan.transports != ServedTransports::Tcp && plan.permit_key.is_none();
-            server.control = ControlService::new(context, tally, probes).ok();
+            let policy = Arc::clone(&server.policy);
+            let service = ControlService::new(context, tally, probes, policy, plan.time);
+            server.control = service.ok();
         }
         if let Some(plan) = plan.protocols.iperf3().cloned() {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));

@@ -121,10 +121,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         Some(listener) if !given_up => listener.wait() || failed,
         _ => failed,
     };
-    if let Some(control) = control {
-        control.finish(TrafficEnd::of(failed, context));
-    }
-    failed
+    let cut = control.is_some_and(|control| control.finish(TrafficEnd::of(failed, context)));
+    failed || cut
 }
 
 /// Shows the banner; returns the plan as the system lets it be carried out, `None` when the

@@ -134,10 +134,8 @@ pub(super) fn run(plan: &ClientPlan, target: &Target, context: &SharedContext) -
         (_, Some(listener)) => listener.wait() || failed,
         (_, None) => failed,
     };
-    if let Some(control) = control {
-        control.finish(TrafficEnd::of(failed, context));
-    }
-    failed
+    let cut = control.is_some_and(|control| control.finish(TrafficEnd::of(failed, context)));
+    failed || cut
 }
 
 /// Opens a flow's socket; tells why when there is none. As iperf 2, its dialect goes on from

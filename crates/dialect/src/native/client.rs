@@ -112,7 +112,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct ClientTest {
     shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<bool>,
 }
 
 /// Takes flows of a test that the server opens.
@@ -193,9 +193,8 @@ impl ClientTest {
         let thread = std::thread::Builder::new()
             .name("control".into())
             .spawn(move || {
-                if let Some(session) = Session::new(own, context, options, probes) {
-                    session.run();
-                }
+                let session = Session::new(own, context, options, probes);
+                session.is_some_and(Session::run)
             })
             .ok()?;
         Some(Self { shared, thread })
@@ -248,10 +247,11 @@ impl ClientTest {
         self.shared.waker.wake();
     }
 
-    /// The traffic has ended and was told: what the other end has to say is told too.
-    pub(crate) fn finish(self, end: TrafficEnd) {
+    /// The traffic has ended and was told: what the other end has to say is told too. Returns whether
+    /// it has cut the test.
+    pub(crate) fn finish(self, end: TrafficEnd) -> bool {
         self.shared.lock().ended = Some(end);
         self.shared.waker.wake();
-        let _ = self.thread.join();
+        self.thread.join().unwrap_or(false)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::ClockExchange;
 use tapeline_wire::native::{
-    Hello, MOST_FROM_CLIENT, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
+    Granted, Hello, MOST_FROM_CLIENT, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
 };
 
 use super::clock_requests::ClockRequests;
@@ -29,6 +29,8 @@ const SILENCE: Duration = Duration::from_secs(20);
 pub(super) enum ClientStep {
     /// The server takes part, and answers probes that carry this key, if any.
     Found(Program, Option<NonZeroU64>),
+    /// What it lets the test have.
+    Granted(Granted),
     /// Its running counters.
     Progress(Progress),
     /// An exchange of clock readings.
@@ -236,6 +238,9 @@ impl ClientControl {
             ) => {
                 let exchange = self.requests.answered(&reply, wall);
                 self.steps.extend(exchange.map(ClientStep::Exchange));
+            }
+            (Message::Granted(granted), State::Running | State::Finishing(_)) => {
+                self.steps.push_back(ClientStep::Granted(granted));
             }
             (Message::Progress(progress), State::Running | State::Finishing(_)) => {
                 self.steps.push_back(ClientStep::Progress(progress));

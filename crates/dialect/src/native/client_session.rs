@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{Tos, WallTime};
-use tapeline_report::{ClockEstimate, Event, NoOtherEnd, Notice, OtherProgress};
+use tapeline_report::{ClockEstimate, Event, NoOtherEnd, Notice, OtherProgress, Subject};
 use tapeline_stats::ClockLine;
 use tapeline_sys::{Events, Interest, Poller, SocketOptions, TcpConn, Wait, reason};
-use tapeline_wire::native::{Program, Progress, Results};
+use tapeline_wire::native::{Granted, Program, Progress, Results};
 
 use super::answer_watch::AnswerWatch;
 use super::client::{Shared, TrafficEnd};
 use super::client_control::{ClientControl, ClientStep};
+use super::cut;
 use super::far_side;
 use super::one_way;
 use super::own_flow::OwnFlow;
@@ -60,6 +61,8 @@ pub(super) struct Session {
     clocks: ClockLine,
     /// The server, when it has welcomed this client.
     server: Option<Program>,
+    /// What it lets the test have.
+    granted: Granted,
     /// Its last counters.
     progress: Progress,
     results: Option<Box<Results>>,
@@ -88,6 +91,7 @@ impl Session {
             probes: None,
             clocks: ClockLine::new(),
             server: None,
+            granted: Granted::default(),
             progress: Progress::default(),
             results: None,
             before: Reading::now(&context),
@@ -101,7 +105,8 @@ impl Session {
         })
     }
 
-    pub(super) fn run(mut self) {
+    /// Returns whether the server has cut the test.
+    pub(super) fn run(mut self) -> bool {
         let mut events = Events::with_capacity(16);
         let shared = Arc::clone(&self.shared);
         if self
@@ -109,7 +114,7 @@ impl Session {
             .register(&shared.waker, WAKER, Interest::READ)
             .is_err()
         {
-            return;
+            return false;
         }
         loop {
             let new = std::mem::take(&mut self.shared.lock().watched);
@@ -140,7 +145,7 @@ impl Session {
                 }
             }
         }
-        self.tell();
+        self.tell()
     }
 
     fn is_over(&self) -> bool {
@@ -340,6 +345,7 @@ impl Session {
                     let found = Event::OtherEndFound(far_side::shown(program));
                     self.context.reporter.event(found);
                 }
+                ClientStep::Granted(granted) => self.granted = granted,
                 ClientStep::Progress(progress) => {
                     let told = so_far(&self.progress, &progress);
                     self.progress = progress;
@@ -366,8 +372,31 @@ impl Session {
         }
     }
 
-    /// Tells what the other end said.
-    fn tell(mut self) {
+    /// Tells that the server has cut the test, if it has.
+    fn tell_cut(&self, flows: &[OwnFlow], failed: bool) -> bool {
+        let totals = self.shared.following.totals();
+        let cut = totals.iter().find_map(|total| {
+            let Subject::Flow(tag) = total.subject else {
+                return None;
+            };
+            let flow = flows
+                .iter()
+                .find(|flow| flow.tags().any(|own| own == tag))?;
+            let sends = flow.sends == Some(tag);
+            let same = |other: &&OwnFlow| other.sends.is_some() == sends;
+            let streams = flows.iter().filter(same).count() as u64;
+            let reason = cut::exceeded(self.granted, total, streams, failed)?;
+            Some((flow.peer, reason))
+        });
+        let is_cut = cut.is_some();
+        if let Some((peer, reason)) = cut {
+            self.context.notice(Notice::TestCut { peer, reason });
+        }
+        is_cut
+    }
+
+    /// Tells what the other end said; returns whether it has cut the test.
+    fn tell(mut self) -> bool {
         // It may have come with the last bytes.
         self.tell_refusal();
         // The totals come first, and some of this rests on them.
@@ -390,8 +419,9 @@ impl Session {
         if let Some(latency) = probes.and_then(|probes| probes.probing.result(fit.as_ref())) {
             reporter.event(Event::LoadedLatency(Box::new(latency)));
         }
+        let is_cut = self.tell_cut(&flows, ended == Some(TrafficEnd::Failed));
         let Some(results) = &self.results else {
-            return;
+            return is_cut;
         };
         let program = self.server.clone().map(far_side::shown);
         let other = far_side::other_end(results, &flows, program);
@@ -402,6 +432,7 @@ impl Session {
         for delay in delays {
             reporter.event(Event::OneWayDelay(delay));
         }
+        is_cut
     }
 
     fn estimate(&self) -> Option<ClockEstimate> {

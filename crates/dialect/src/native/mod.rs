@@ -9,7 +9,7 @@
 //!         ClockLine, far_side                          own_results ◄─ Following (reporter)
 //! ```
 //!
-//! `answer`, `inbox`, `client_control`, `server_control`, `clock_requests`, `tests`, `own_results`, `far_side`, `one_way` and
+//! `answer`, `inbox`, `client_control`, `server_control`, `clock_requests`, `cut`, `tests`, `own_results`, `far_side`, `one_way` and
 //! `probing` do no IO; `client`, `answer_first`, `probe_flow` and `server` bind them to sockets and threads. `own_flow` is a flow as both ends
 //! name it, `reading` what a process and its host came to.
 
@@ -22,6 +22,7 @@ mod client_session;
 mod clock_requests;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod control_checks;
+mod cut;
 mod far_side;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod far_side_checks;

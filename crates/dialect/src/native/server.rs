@@ -19,7 +19,7 @@ use super::reading::{Reading, Surroundings};
 use super::server_control::{ServerControl, ServerStep};
 use super::tests::{Claim, TestName, Tests};
 use crate::context::{Context, Part, Tally};
-use crate::policy::displaced;
+use crate::policy::{Grant, Policy, displaced};
 
 const WAKER: u64 = u64::MAX;
 const INTERRUPTION: u64 = u64::MAX - 1;
@@ -91,6 +91,10 @@ pub(crate) struct ControlService {
     waker: Arc<Waker>,
     /// Probes can reach this server.
     probes: bool,
+    /// What clients may have.
+    policy: Arc<Policy>,
+    /// Longest test of anybody.
+    longest: Option<Duration>,
     state: Mutex<State>,
 }
 
@@ -121,12 +125,16 @@ impl ControlService {
         context: Arc<Context>,
         tally: Arc<Tally>,
         probes: bool,
+        policy: Arc<Policy>,
+        longest: Option<Duration>,
     ) -> std::io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             context,
             tally,
             waker: Arc::new(Waker::new()?),
             probes,
+            policy,
+            longest,
             state: Mutex::default(),
         }))
     }
@@ -493,6 +501,10 @@ impl ControlService {
                 let probe_key = self.probes.then_some(claim.probe_key);
                 one.claim = Some(claim);
                 one.control.welcome(super::own_program(), probe_key);
+                let granted = self.policy.grant(one.peer.ip()).within(self.longest);
+                if granted != Grant::default() {
+                    one.control.grant(granted.into());
+                }
             }
             Err(why) => one.control.refuse(why),
         }

@@ -5,7 +5,9 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
-use tapeline_wire::native::{ClockReply, Hello, Message, Program, Progress, Results, VERSIONS};
+use tapeline_wire::native::{
+    ClockReply, Granted, Hello, Message, Program, Progress, Results, VERSIONS,
+};
 
 use super::clock_requests::nanos;
 use super::inbox::Inbox;
@@ -116,6 +118,13 @@ impl ServerControl {
             .encode(&mut self.out);
             self.state = State::Open;
             self.inbox.welcomed();
+        }
+    }
+
+    /// What the client's test may have, right behind the welcome.
+    pub(super) fn grant(&mut self, granted: Granted) {
+        if self.state == State::Open {
+            Message::Granted(granted).encode(&mut self.out);
         }
     }
 

@@ -1,8 +1,11 @@
 //! How long, how much and how fast a client's test may be.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, Bytes};
+use tapeline_base::{BitRate, Bytes, whole_nanos};
+
+use tapeline_wire::native::Granted;
 
 use crate::plan::Limits;
 
@@ -22,6 +25,16 @@ const BURST: Duration = Duration::from_secs(1);
 const BLOCKS_PER_SECOND: u64 = 10;
 /// They are not shorter for it than this, bytes.
 const SHORTEST_BLOCK: u32 = 1460;
+
+impl From<Grant> for Granted {
+    fn from(grant: Grant) -> Self {
+        Self {
+            nanoseconds: grant.time.map(whole_nanos).and_then(NonZeroU64::new),
+            bytes: grant.bytes.and_then(NonZeroU64::new),
+            rate: grant.rate.and_then(|rate| NonZeroU64::new(rate.0)),
+        }
+    }
+}
 
 impl Grant {
     /// What a foreign client's test is granted.

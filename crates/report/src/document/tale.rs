@@ -153,7 +153,7 @@ impl Tale {
         // What explains the others counts.
         let explains = matches!(
             notice,
-            Notice::OtherFamily { .. } | Notice::TestRefused { .. }
+            Notice::OtherFamily { .. } | Notice::TestRefused { .. } | Notice::TestCut { .. }
         );
         if warning.severity == Severity::Error && (explains || self.failure.is_none()) {
             self.failure = Some(Failure {

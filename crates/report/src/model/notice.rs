@@ -167,6 +167,13 @@ pub enum Notice {
         /// Time after which another try makes sense; `None` where none does.
         retry_after: Option<Duration>,
     },
+    /// The server has ended this client's test before its end, and why.
+    TestCut {
+        /// The server.
+        peer: SocketAddr,
+        /// Why, in words.
+        reason: String,
+    },
     /// A client of iperf 2's protocol has reached an iperf3 server.
     OtherFamily {
         /// Host as typed.

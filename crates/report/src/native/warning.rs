@@ -45,6 +45,7 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
         Notice::ConnectFailed { .. }
         | Notice::ConnectTimedOut { .. }
         | Notice::TestRefused { .. }
+        | Notice::TestCut { .. }
         | Notice::OtherFamily { .. }
         | Notice::ListenFailed { .. }
         | Notice::BindFailed { .. }
@@ -148,6 +149,14 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
                 ),
             )
         }
+        Notice::TestCut { peer, reason } => (
+            Severity::Error,
+            format!(
+                "{} has cut the test: {}",
+                shown(*peer, style),
+                crate::iperf2::tame(reason)
+            ),
+        ),
         Notice::OtherFamily { host, port } => (
             Severity::Error,
             format!(

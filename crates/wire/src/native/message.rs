@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 
-use super::DecodeError;
+use super::{DecodeError, Granted};
 
 /// What the client's side of a control connection begins with: no iperf 2 header, no iperf3 cookie.
 pub const PREAMBLE: [u8; 8] = *b"TAPELINE";
@@ -26,6 +26,9 @@ const FIRST_OPTIONAL_KIND: u8 = 64;
 
 /// Kind of [`Message::About`].
 const ABOUT: u8 = FIRST_OPTIONAL_KIND;
+
+/// Kind of [`Message::Granted`].
+const GRANTED: u8 = 65;
 
 /// The program at one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,6 +143,8 @@ pub enum Message {
     Goodbye,
     /// The client, which will send its results too.
     About(Program),
+    /// What the server lets the test have.
+    Granted(Granted),
 }
 
 impl Message {
@@ -163,6 +168,7 @@ impl Message {
             3 | 9 | 10 => length <= MAX_SENTENCE,
             8 => length <= MAX_BODY,
             ABOUT if length > MAX_SENTENCE => false,
+            GRANTED => length == Granted::LENGTH,
             FIRST_OPTIONAL_KIND.. => length <= MAX_BODY,
             _ => return Err(DecodeError::Kind(kind)),
         };
@@ -229,6 +235,7 @@ impl Message {
             10 => Self::Error(sentence()?),
             11 => Self::Goodbye,
             ABOUT => Self::About(program(body).map_err(|why| unreadable(&why))?),
+            GRANTED => Self::Granted(Granted::read([0, 8, 16].map(|at| long(body, at)))),
             _ => return Ok(None),
         }))
     }
@@ -273,6 +280,7 @@ impl Message {
             Self::About(client) => {
                 let _ = serde_json::to_writer(&mut *out, client);
             }
+            Self::Granted(granted) => granted.write(out),
             Self::Results(object) if object.len() > MAX_BODY => out.extend_from_slice(b"{}"),
             Self::Results(object) => out.extend_from_slice(object.as_bytes()),
             Self::Refused(words) | Self::Stop(words) | Self::Error(words) => {
@@ -298,6 +306,7 @@ impl Message {
             Self::Error(_) => 10,
             Self::Goodbye => 11,
             Self::About(_) => ABOUT,
+            Self::Granted(_) => GRANTED,
         }
     }
 }

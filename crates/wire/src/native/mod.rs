@@ -9,6 +9,7 @@
 //! ```
 
 mod error;
+mod granted;
 mod mark;
 mod message;
 mod probe;
@@ -16,6 +17,7 @@ mod refusal;
 mod results;
 
 pub use error::DecodeError;
+pub use granted::Granted;
 pub use mark::{Mark, VERSIONS};
 pub use message::{
     ClockReply, FRAME_HEADER, Hello, MAX_BODY, MOST_FROM_CLIENT, Message, PREAMBLE, Program,

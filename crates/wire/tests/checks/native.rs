@@ -65,6 +65,7 @@ fn shown(message: &Message) {
         Message::About(client) => program(client),
         Message::Refused(words) | Message::Stop(words) | Message::Error(words) => tame(words),
         Message::Hello(_)
+        | Message::Granted(_)
         | Message::ClockRequest { .. }
         | Message::ClockReply(_)
         | Message::Progress(_)

@@ -135,6 +135,7 @@ fn any_message() -> impl Strategy<Value = Message> {
                 probe_key: NonZeroU64::new(key),
             }
         }),
+        any::<[u64; 3]>().prop_map(|limits| Message::Granted(Granted::read(limits))),
         "[a-z ]{0,40}".prop_map(Message::Refused),
         (any::<u32>(), any::<u64>())
             .prop_map(|(number, sent)| Message::ClockRequest { number, sent }),
