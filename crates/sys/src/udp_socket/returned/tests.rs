@@ -74,7 +74,8 @@ fn what_comes_back_fails_no_call_for_others() {
     let gone = closed(any_port());
     let datagrams = [7; 400];
     let mut expected = 0;
-    for round in 0..100 {
+    // No more than any receive buffer holds.
+    for round in 0..30 {
         socket.send_to(b"anyone?", gone).expect("it leaves");
         // Over loopback the answer is there when the send returns.
         let sent = match round % 3 {
