@@ -146,10 +146,15 @@ pub(super) fn address(address: IpAddr, hide: bool) -> String {
     }
 }
 
-/// Text that came from a peer, without characters that could move a cursor.
+/// What is shown of a peer's word, bytes.
+const WORD: usize = 256;
+
+/// Text that came from a peer, without characters that could move a cursor, and cut where nobody
+/// would read on.
 pub(crate) fn tame(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { '?' } else { letter })
+    text.char_indices()
+        .take_while(|(at, letter)| at + letter.len_utf8() <= WORD)
+        .map(|(_, letter)| if letter.is_control() { '?' } else { letter })
         .collect()
 }
 
@@ -211,5 +216,13 @@ mod tests {
     #[test]
     fn text_of_a_peer_cannot_move_the_cursor() {
         assert_eq!(tame("2.2.1\u{1b}[2J\n"), "2.2.1?[2J?");
+    }
+
+    #[test]
+    fn a_peers_word_is_tamed_and_cut() {
+        assert_eq!(tame("tape\u{1b}[2Jline\n"), "tape?[2Jline?");
+        assert_eq!(tame(&"a".repeat(300)).len(), 256);
+        // No letter is cut in two.
+        assert_eq!(tame(&"\u{20ac}".repeat(100)).len(), 255);
     }
 }
