@@ -82,7 +82,7 @@ fn connections_that_are_not_told_are_counted_and_keep_no_port() {
     let served = server.stop();
     // Each was a visit without a fault: told, or summed up.
     let summed_up = |notice: &Notice| match notice {
-        Notice::Text(text) => text.split(' ').next()?.parse::<usize>().ok(),
+        Notice::Untold { count, .. } => usize::try_from(*count).ok(),
         _ => None,
     };
     let summed_up: usize = notices(&served).iter().filter_map(summed_up).sum();
