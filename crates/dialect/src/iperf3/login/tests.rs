@@ -146,7 +146,7 @@ fn keys_that_cannot_be_used_are_told() {
     let why = rsa::PrivateKey::read(&locked).expect_err("locked");
     assert!(why.contains("password"), "{why}");
     // The older form is the same key without its envelope.
-    let (_, der) = rsa::pem(&private).expect("pem");
+    let (_, der) = pem::pem(&private).expect("pem");
     let bare = base64::encode(&der[26..]);
     let older = format!("-----BEGIN RSA PRIVATE KEY-----\n{bare}\n-----END RSA PRIVATE KEY-----");
     assert!(rsa::PrivateKey::read(&older).is_ok());
