@@ -1,6 +1,6 @@
 //! UDP flows of sources that nobody vouches for: who makes room when there are too many. Pure.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use super::flow_table::FlowKey;
@@ -35,6 +35,8 @@ pub(super) enum Room {
 #[derive(Debug, Default)]
 pub(super) struct Newcomers {
     queue: VecDeque<FlowKey>,
+    /// The same ones: a flood must not cost a look at each.
+    known: HashSet<FlowKey>,
 }
 
 impl Newcomers {
@@ -44,6 +46,15 @@ impl Newcomers {
         if self.queue.len() < most {
             return Room::Free;
         }
+        let Some((key, room)) = self.displace(sign) else {
+            return Room::None;
+        };
+        self.known.remove(&key);
+        room
+    }
+
+    /// Takes one out of the queue.
+    fn displace(&mut self, sign: impl Fn(FlowKey) -> Sign) -> Option<(FlowKey, Room)> {
         let looks = LOOKS.min(self.queue.len());
         let mut longest: Option<(usize, Duration)> = None;
         for look in 0..looks {
@@ -51,8 +62,8 @@ impl Newcomers {
                 break;
             };
             match sign(key) {
-                Sign::Gone => return Room::Free,
-                Sign::Lone => return Room::InPlaceOf(key),
+                Sign::Gone => return Some((key, Room::Free)),
+                Sign::Lone => return Some((key, Room::InPlaceOf(key))),
                 Sign::Silent(silence) => {
                     self.queue.push_back(key);
                     if silence >= SILENCE && longest.is_none_or(|(_, most)| silence > most) {
@@ -61,17 +72,16 @@ impl Newcomers {
                 }
             }
         }
-        let place = longest.and_then(|(behind, _)| self.queue.len().checked_sub(behind));
-        match place.and_then(|place| self.queue.remove(place)) {
-            Some(key) => Room::InPlaceOf(key),
-            None => Room::None,
-        }
+        let (behind, _) = longest?;
+        let place = self.queue.len().checked_sub(behind)?;
+        let key = self.queue.remove(place)?;
+        Some((key, Room::InPlaceOf(key)))
     }
 
     /// A flow begins.
     pub(super) fn add(&mut self, key: FlowKey) {
         // One that began anew is here already.
-        if !self.queue.contains(&key) {
+        if self.known.insert(key) {
             self.queue.push_back(key);
         }
     }
