@@ -204,7 +204,12 @@ fn many_sources() {
     // Behind the others, so that they have been read by then.
     assert!(is_known(newest), "the newest source is not known");
     let known = old.iter().filter(|socket| is_answered(socket, AT_ONCE));
-    assert_eq!(known.count(), 0, "sources are known that are too many");
+    let known = known.count();
+    // Datagrams that two processors deliver may change places.
+    assert!(
+        known <= NEWCOMERS / 100,
+        "{known} sources are known that are too many"
+    );
     // Those are forgotten, too. Asking ends a flow: each is asked once.
     let end = Instant::now() + AFTER_DEADLINE;
     let forgotten = new.iter().rev().any(|socket| {
