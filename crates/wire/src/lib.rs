@@ -8,12 +8,16 @@
 //!
 //! - [`iperf2`]: iperf 1.7, 2.0.x, 2.1.x and 2.2.x over TCP and UDP.
 //! - [`iperf3`]: iperf3 3.1 to 3.22, control connection and data.
-//! - [`native`]: what two tapelines say to each other beside them.
+//! - [`native`]: what two tapelines say to each other in addition to them.
 //! - [`UdpPacket`]: what carries a datagram, for receivers below the sockets.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod iperf2;
 pub mod iperf3;
 pub mod native;
+#[cfg(test)]
+mod tests;
 mod udp_packet;
 
 pub use udp_packet::{PacketFault, UdpPacket};

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn faults_are_distinguished() {
         let fault = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut frame = frame_v4();
             change(&mut frame);

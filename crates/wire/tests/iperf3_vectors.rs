@@ -1,19 +1,17 @@
 //! Recorded iperf3 sessions: every message is understood, and written again as it was.
 
-mod sessions;
-
 use serde_json::Value;
-use sessions::Session;
+use tapeline_testkit::captures::Session;
 use tapeline_wire::iperf3::{
     Cookie, CounterWidth, DatagramHeader, LENGTH_PREFIX, Parameters, Results, ServerError, State,
     announced_length, is_connect, is_connect_reply, limits,
 };
 
-fn body(bytes: &[u8], most: usize) -> &[u8] {
+fn body(bytes: &[u8], max: usize) -> &[u8] {
     let (prefix, body) = bytes
         .split_first_chunk::<LENGTH_PREFIX>()
         .expect("a length");
-    assert_eq!(announced_length(*prefix, most), Ok(body.len()));
+    assert_eq!(announced_length(*prefix, max), Ok(body.len()));
     body
 }
 

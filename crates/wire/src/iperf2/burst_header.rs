@@ -39,7 +39,7 @@ impl BurstHeader {
     /// Bytes of the header.
     pub const LENGTH: usize = BURST_HEADER;
 
-    /// Decodes a header. `with_period` tells whether the stream is isochronous or periodic;
+    /// Decodes a header. `with_period` says whether the stream is isochronous or periodic;
     /// otherwise the period's bytes are fill.
     ///
     /// # Errors

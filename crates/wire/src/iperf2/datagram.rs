@@ -43,7 +43,7 @@ impl DatagramStamp {
         write_front(datagram, &self.front());
     }
 
-    /// Reads the 16-byte layout. `wide` tells whether the flow has 64-bit ids, which its first
+    /// Reads the 16-byte layout. `wide` says whether the flow has 64-bit ids, which its first
     /// datagram decides. A datagram without the upper half has a 32-bit id, one without
     /// time was sent at zero; below four bytes there is no id, hence `None`.
     #[inline]

@@ -42,7 +42,7 @@ pub enum DecodeError {
 
 impl DecodeError {
     /// [`DecodeError::Truncated`] unless `bytes` holds `needed` bytes.
-    pub(super) fn unless_length(bytes: &[u8], needed: usize) -> Result<(), Self> {
+    pub(crate) fn unless_length(bytes: &[u8], needed: usize) -> Result<(), Self> {
         let found = bytes.len();
         if found < needed {
             Err(Self::Truncated { needed, found })

@@ -1,12 +1,12 @@
 //! Big-endian fields at fixed offsets of a buffer that may be too short.
 
 /// The 32-bit word at `at`; zero when the buffer ends before the word does.
-pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     checked_word(bytes, at).unwrap_or(0)
 }
 
 /// The 32-bit word at `at`; `None` when the buffer ends before the word does.
-pub(super) fn checked_word(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn checked_word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes
         .get(at..)?
         .first_chunk()
@@ -15,7 +15,7 @@ pub(super) fn checked_word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// The 16-bit half word at `at`; zero when the buffer ends before it does.
-pub(super) fn half(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn half(bytes: &[u8], at: usize) -> u16 {
     bytes
         .get(at..)
         .and_then(|rest| rest.first_chunk().copied())
@@ -23,17 +23,17 @@ pub(super) fn half(bytes: &[u8], at: usize) -> u16 {
 }
 
 /// Writes a 32-bit word, or as much of it as the buffer holds.
-pub(super) fn put_word(bytes: &mut [u8], at: usize, value: u32) {
+pub(crate) fn put_word(bytes: &mut [u8], at: usize, value: u32) {
     put(bytes, at, &value.to_be_bytes());
 }
 
 /// Writes a 16-bit half word, or as much of it as the buffer holds.
-pub(super) fn put_half(bytes: &mut [u8], at: usize, value: u16) {
+pub(crate) fn put_half(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, &value.to_be_bytes());
 }
 
 /// Writes bytes at an offset, or as many of them as the buffer holds.
-pub(super) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     if let Some(room) = bytes.get_mut(at..) {
         let count = room.len().min(value.len());
         room[..count].copy_from_slice(&value[..count]);

@@ -46,7 +46,7 @@ impl FirstWord {
 ///
 /// Without a length in the word, `VERSION1` alone is the base header of 2.0.5. An
 /// extended header without length comes from 2.0.13, whose headers have 60 bytes.
-pub(super) fn header_length(flags: Flags) -> Option<usize> {
+pub(crate) fn header_length(flags: Flags) -> Option<usize> {
     let openers = Flags::VERSION1 | Flags::VERSION2 | Flags::EXTEND;
     if !flags.intersects(openers) {
         return None;

@@ -69,7 +69,7 @@ flag_set! {
         PEER_DETECT = 0x0200_0000;
         /// The connection is a bounce-back session.
         BOUNCEBACK = 0x0080_0000;
-        /// UDP: the short trip-times header; no other flag stands beside it.
+        /// UDP: the short trip-times header; no other flag stands next to it.
         SMALL_TRIP_TIMES = 0x0002_0000;
         /// Bits 1 to 8 hold the header length.
         LENGTH = 0x0001_0000;

@@ -12,8 +12,6 @@ pub const DEFAULT_TCP_LENGTH: u32 = 131_072;
 pub const DEFAULT_UDP_LENGTH: u32 = 1470;
 /// Datagram size of a client over IPv6 when none is given.
 pub const DEFAULT_UDP_LENGTH_IPV6: u32 = 1450;
-/// Size of bounce-back requests when none is given.
-pub const DEFAULT_BOUNCEBACK_LENGTH: u32 = 100;
 /// Rate of a UDP client when none is given, in bits per second.
 pub const DEFAULT_UDP_RATE: u64 = 1_048_576;
 
@@ -30,10 +28,8 @@ pub const UDP_HEADER_ROOM: usize = 160;
 /// Smallest datagram that carries the whole 16-byte datagram header.
 pub const MIN_UDP_LENGTH: usize = 16;
 /// Smallest datagram with trip-times that has room for all settings; smaller ones, from
-/// [`MIN_UDP_SHORT_TRIP_TIMES`] on, carry the short header.
+/// 92 bytes on, carry the short header.
 pub const MIN_UDP_TRIP_TIMES: u32 = 128;
-/// Smallest datagram with trip-times.
-pub const MIN_UDP_SHORT_TRIP_TIMES: u32 = 92;
 /// Bytes of the acknowledgement without trip-times.
 pub const ACK: usize = 28;
 /// Bytes of the acknowledgement with trip-times.
@@ -89,12 +85,10 @@ pub const MIN_PERMIT_KEY: usize = 4;
 pub const MAX_PERMIT_KEY: usize = 128;
 /// Largest transfer id (11 bits).
 pub const MAX_TRANSFER_ID: u16 = 0x7ff;
-/// Largest number of threads beside a transfer id (20 bits).
+/// Largest number of threads next to a transfer id (20 bits).
 pub const MAX_THREADS_WITH_ID: u32 = 0x000f_ffff;
 
 /// Largest clock difference in seconds at which a server still accepts trip-times.
 pub const MAX_TRIP_TIMES_GAP_SECONDS: u32 = 601;
-/// Largest distance in seconds of an absolute start time.
-pub const MAX_START_GAP_SECONDS: u32 = 3601;
 /// Jump of a UDP datagram id above which it is garbage or a restart, not a loss.
 pub const MAX_ID_JUMP: u64 = 1 << 31;

@@ -18,21 +18,16 @@
 //! All numbers are big-endian. Blocks sit at fixed offsets: the length in the flag
 //! word only says how many bytes were sent, absent bytes read as zero.
 
-mod base_header;
 mod bounceback;
 mod burst_header;
-mod congestion_control;
 mod datagram;
 mod error;
-mod extended_header;
 mod field;
 mod first_word;
 mod flags;
-mod isochronous;
 mod l4s;
 pub mod limits;
 mod pattern;
-mod permit_key;
 mod server_ack;
 mod server_report;
 mod settings;
@@ -43,22 +38,19 @@ mod version;
 
 pub use bounceback::Bounceback;
 pub use burst_header::BurstHeader;
-pub use congestion_control::CongestionControl;
 pub use datagram::DatagramStamp;
 pub use error::DecodeError;
 pub use first_word::FirstWord;
 pub use flags::{BouncebackFlags, Flags, LowerFlags, UpperFlags};
-pub use isochronous::{IsochronousFrame, IsochronousSettings};
 pub use l4s::{L4sAck, L4sStamp};
 pub use pattern::{TRIP_TIMES_FILL, fill_pattern};
-pub use permit_key::PermitKey;
 pub use server_ack::{AckTimes, ServerAck};
 pub use server_report::{ReportLayout, ServerReport, TransitTimes};
 pub use settings::{
-    Amount, ByteRate, HeaderForm, Micros, Millionths, Rate, TestMode, Ticks, Timestamp, TransferId,
-    Workload,
+    Amount, ByteRate, HeaderForm, IsochronousFrame, IsochronousSettings, Micros, Millionths, Rate,
+    TestMode, Ticks, Timestamp, TransferId, Workload,
 };
-pub use tcp_header::TcpClientHeader;
+pub use tcp_header::{CongestionControl, PermitKey, TcpClientHeader};
 pub use udp_header::{ShortTripTimes, UdpClientHeader, UdpForm};
 pub use udp_layout::UdpLayout;
 pub use version::{PeerVersion, ReleaseState};

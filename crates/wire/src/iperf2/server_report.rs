@@ -94,7 +94,7 @@ pub struct ServerReport {
 impl ServerReport {
     const FLAGS_AT: usize = 16;
     const LEGACY_FLAGS_AT: usize = 12;
-    /// Largest value of a microsecond word beside a second word.
+    /// Largest value of a microsecond word next to a second word.
     const MICROS_BELOW: u32 = 1_000_000;
 
     /// Takes a datagram that came from the server after the end of the data for its report, if it
@@ -225,14 +225,14 @@ fn is_report(flags: Flags) -> bool {
 /// word of a 2.0.5 client's datagrams.
 fn legacy_is_plausible(datagram: &[u8]) -> bool {
     let report = ServerReport::read_front(datagram, ServerReport::LEGACY_FLAGS_AT);
-    let most = report
+    let limit = report
         .datagrams
         .saturating_add(1)
         .saturating_mul(u64::from(MAX_UDP_LENGTH));
     let micros_fit = |at| word(datagram, at) < ServerReport::MICROS_BELOW;
     report.lost <= report.datagrams
         && report.out_of_order <= report.datagrams
-        && report.bytes.0 <= most
+        && report.bytes.0 <= limit
         && report.duration >= Micros(0)
         && report.jitter >= Micros(0)
         && micros_fit(28)

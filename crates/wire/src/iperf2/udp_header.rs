@@ -4,14 +4,14 @@ use tapeline_base::{BitRate, PacketRate, Tos};
 
 use crate::native::Mark;
 
-use super::base_header::BaseHeader;
 use super::error::DecodeError;
-use super::extended_header::ExtendedHeader;
 use super::field::{put_word, word};
 use super::flags::{Flags, UpperFlags};
-use super::isochronous::IsochronousSettings;
 use super::limits;
+use super::settings::IsochronousSettings;
 use super::settings::{Amount, ByteRate, Rate, TestMode, Timestamp, TransferId, Workload};
+use super::tcp_header::BaseHeader;
+use super::tcp_header::ExtendedHeader;
 use super::udp_layout::UdpLayout;
 use super::version::PeerVersion;
 
@@ -75,7 +75,7 @@ pub struct UdpClientHeader {
     pub start_time: Option<Timestamp>,
     /// The start time is absolute: traffic begins then.
     pub epoch_start: bool,
-    /// One-way delays are wanted; the client vouches for its clock.
+    /// One-way delays are wanted; the client says that its clock is synchronised.
     pub trip_times: bool,
     /// Fair-queue pacing rate.
     pub fq_rate: Option<ByteRate>,

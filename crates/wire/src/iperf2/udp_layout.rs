@@ -3,7 +3,7 @@
 use super::field::word;
 use super::flags::Flags;
 
-/// The layout of a client's datagrams, told from the first one.
+/// The layout of a client's datagrams, recognised by the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpLayout {
     /// 16-byte datagram header, settings at 16 (2.1 and later). Answer with the 128-byte report.
@@ -20,7 +20,7 @@ pub enum UdpLayout {
 }
 
 impl UdpLayout {
-    /// Tells the layout from a datagram.
+    /// Recognises the layout from a datagram.
     #[must_use]
     pub fn detect(datagram: &[u8]) -> Self {
         if datagram.len() < 16 {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_is_told() {
+    fn every_layout_is_recognised() {
         assert_eq!(detect(&[1, 2, 3, 0, 0x4801_00a0]), UdpLayout::Extended16);
         assert_eq!(
             detect(&[1, 2, 3, 0, 0x0002_0000]),

@@ -129,7 +129,7 @@ impl fmt::Display for PeerVersion {
 }
 
 /// The words of a version that may be unknown.
-pub(super) fn version_words(version: Option<PeerVersion>) -> (u32, u32) {
+pub(crate) fn version_words(version: Option<PeerVersion>) -> (u32, u32) {
     version.map_or((0, 0), PeerVersion::to_words)
 }
 

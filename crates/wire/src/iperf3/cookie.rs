@@ -1,6 +1,6 @@
 //! The cookie: what ties a test's connections together.
 
-use super::DecodeError;
+use super::error::DecodeError;
 
 /// Names a test; the first bytes on its control connection and on each TCP data connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

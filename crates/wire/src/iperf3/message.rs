@@ -1,24 +1,24 @@
 //! JSON messages behind their length.
 
-use super::DecodeError;
+use super::error::DecodeError;
 
 /// Bytes of the length in front of a message.
 pub const LENGTH_PREFIX: usize = 4;
 
-/// Reads the length in front of a message of at most `most` bytes.
+/// Reads the length in front of a message of at most `max` bytes.
 ///
 /// # Errors
-/// [`DecodeError::Length`] for zero and for more than `most`.
-pub fn announced_length(prefix: [u8; LENGTH_PREFIX], most: usize) -> Result<usize, DecodeError> {
+/// [`DecodeError::Length`] for zero and for more than `max`.
+pub fn announced_length(prefix: [u8; LENGTH_PREFIX], max: usize) -> Result<usize, DecodeError> {
     let length = u32::from_be_bytes(prefix);
     match usize::try_from(length) {
-        Ok(bytes @ 1..) if bytes <= most => Ok(bytes),
-        _ => Err(DecodeError::Length { length, most }),
+        Ok(bytes @ 1..) if bytes <= max => Ok(bytes),
+        _ => Err(DecodeError::Length { length, max }),
     }
 }
 
 /// Appends a message with its length.
-pub(super) fn write(message: &impl serde::Serialize, out: &mut Vec<u8>) {
+pub(crate) fn write(message: &impl serde::Serialize, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_PREFIX]);
     // Structures with string keys, written to memory, cannot fail.

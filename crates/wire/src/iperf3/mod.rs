@@ -1,6 +1,6 @@
 //! iperf3, versions 3.1 to 3.22.
 //!
-//! A test has one control connection and data connections beside it, all opened by the client:
+//! A test has one control connection and data connections next to it, all opened by the client:
 //!
 //! ```text
 //!  client ── Cookie ─────────────► server     the same cookie begins each TCP data connection
@@ -17,7 +17,6 @@
 mod cookie;
 mod datagram;
 mod error;
-mod error_code;
 pub mod limits;
 mod message;
 mod parameters;
@@ -29,9 +28,8 @@ pub use datagram::{
     CONNECT, CONNECT_REPLY, CounterWidth, DatagramHeader, LEGACY_CONNECT, LEGACY_REPLY, is_connect,
     is_connect_reply,
 };
-pub use error::DecodeError;
-pub use error_code::{ErrorCode, ServerError};
+pub use error::{DecodeError, ErrorCode};
 pub use message::{LENGTH_PREFIX, announced_length};
 pub use parameters::{Direction, Offload, Parameters, Protocol};
 pub use results::{Results, RetransmitKnowledge, ServerOutput, StreamResults, stream_id};
-pub use state::State;
+pub use state::{ServerError, State};

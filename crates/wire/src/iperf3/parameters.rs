@@ -5,7 +5,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use super::datagram::CounterWidth;
-use super::{DecodeError, ErrorCode, limits, message};
+use super::error::{DecodeError, ErrorCode};
+use super::{limits, message};
 
 /// What carries the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,26 @@ pub struct Offload {
     pub receive: bool,
     /// Bytes of a receive call.
     pub receive_buffer: u32,
+}
+
+/// Most datagrams of a send call.
+const MAX_SEGMENTS: u32 = 128;
+
+impl Offload {
+    /// With the sizes that 3.22's client sends for datagrams of `length` bytes, where they are to be
+    /// handed over together: as many whole ones as a call takes.
+    #[must_use]
+    pub fn of_datagrams(self, length: u32) -> Self {
+        if !self.send || length == 0 {
+            return self;
+        }
+        let segments = (limits::MAX_UDP_LENGTH / length).min(MAX_SEGMENTS);
+        Self {
+            segment: length,
+            send_buffer: segments * length,
+            ..self
+        }
+    }
 }
 
 impl Default for Offload {
@@ -123,6 +144,8 @@ pub struct Parameters {
     pub skip_receive_copy: bool,
     /// The client's version, for information.
     pub client_version: Option<String>,
+    /// Version of a client that is tapeline; other servers do not look at it.
+    pub tapeline: Option<String>,
 }
 
 impl Default for Parameters {
@@ -159,6 +182,7 @@ impl Default for Parameters {
             auth_token: None,
             skip_receive_copy: false,
             client_version: None,
+            tapeline: None,
         }
     }
 }
@@ -235,13 +259,8 @@ impl Keys<'_> {
     }
 
     /// The same for 32-bit fields, where the range says that it fits.
-    fn small(
-        &self,
-        key: &str,
-        most: u32,
-        otherwise: ErrorCode,
-    ) -> Result<Option<u32>, DecodeError> {
-        let number = self.number(key, 0..=u64::from(most), otherwise)?;
+    fn small(&self, key: &str, max: u32, otherwise: ErrorCode) -> Result<Option<u32>, DecodeError> {
+        let number = self.number(key, 0..=u64::from(max), otherwise)?;
         Ok(number.and_then(|value| u32::try_from(value).ok()))
     }
 
@@ -320,11 +339,12 @@ fn read(keys: &Keys<'_>) -> Result<Parameters, DecodeError> {
         auth_token: keys.text("authtoken"),
         skip_receive_copy: keys.flag("skip_rx_copy")?,
         client_version: keys.text("client_version"),
+        tapeline: keys.text("tapeline"),
     })
 }
 
 fn length(keys: &Keys<'_>, protocol: Protocol) -> Result<Option<u32>, DecodeError> {
-    let (most, least, code) = match protocol {
+    let (max, least, code) = match protocol {
         Protocol::Udp => (
             limits::MAX_UDP_LENGTH,
             limits::MIN_UDP_LENGTH,
@@ -332,7 +352,7 @@ fn length(keys: &Keys<'_>, protocol: Protocol) -> Result<Option<u32>, DecodeErro
         ),
         Protocol::Tcp | Protocol::Sctp => (limits::MAX_TCP_LENGTH, 1, ErrorCode::LENGTH),
     };
-    match keys.small("len", most, code)? {
+    match keys.small("len", max, code)? {
         None | Some(0) => Ok(None),
         Some(length) if length < least => Err(DecodeError::Refused(code)),
         length => Ok(length),
@@ -407,6 +427,7 @@ impl Serialize for Parameters {
         map.some("authtoken", self.auth_token.as_ref())?;
         map.switch("skip_rx_copy", self.skip_receive_copy, &1)?;
         map.some("client_version", self.client_version.as_ref())?;
+        map.some("tapeline", self.tapeline.as_ref())?;
         map.0.end()
     }
 }

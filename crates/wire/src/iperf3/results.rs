@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{DecodeError, message};
+use super::error::DecodeError;
+use super::message;
 
 /// What an end knows of retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetransmitKnowledge {
     /// It only receives.
     Receiver,
-    /// It sends and cannot tell (UDP).
+    /// It sends and cannot know (UDP).
     Unknown,
     /// It sends and counts them.
     Counted,
@@ -53,6 +54,8 @@ pub struct Results {
     pub congestion: Option<String>,
     /// What a server printed.
     pub server_output: Option<ServerOutput>,
+    /// Version of a server that is tapeline, for a client that said so of itself.
+    pub tapeline: Option<String>,
     /// Streams in the order of their numbers.
     pub streams: Vec<StreamResults>,
 }
@@ -128,6 +131,10 @@ impl Results {
                 .and_then(Value::as_str)
                 .map(str::to_owned),
             server_output: output,
+            tapeline: object
+                .get("tapeline")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             streams: streams
                 .iter()
                 .map(|stream| {
@@ -206,6 +213,9 @@ impl Serialize for Results {
                 Err(_) => map.serialize_entry("server_output_text", json)?,
             },
             None => {}
+        }
+        if let Some(version) = &self.tapeline {
+            map.serialize_entry("tapeline", version)?;
         }
         map.serialize_entry("streams", &self.streams)?;
         map.end()

@@ -1,6 +1,6 @@
-//! State bytes: who tells whom, on the control connection, how far the test is.
+//! State bytes: who sends whom, on the control connection, how far the test is; the error that may follow.
 
-use super::DecodeError;
+use super::error::{DecodeError, ErrorCode};
 
 /// One byte of the control connection. Values that no version sends are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +68,39 @@ impl State {
     }
 }
 
+/// What follows [`State::ServerError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerError {
+    /// What went wrong.
+    pub code: ErrorCode,
+    /// The server's `errno`, 0 for none. Servers up to 3.20 leave it out when a login fails.
+    pub errno: u32,
+}
+
+impl ServerError {
+    /// Bytes behind the state.
+    pub const LENGTH: usize = 8;
+
+    /// Appends the state and the error.
+    pub fn encode(self, out: &mut Vec<u8>) {
+        out.push(State::ServerError.byte());
+        out.extend_from_slice(&self.code.0.to_be_bytes());
+        out.extend_from_slice(&self.errno.to_be_bytes());
+    }
+
+    /// Reads what came behind the state before the connection was closed; `None` when not even
+    /// the code did.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (code, rest) = bytes.split_first_chunk()?;
+        let errno = rest.first_chunk().copied().map_or(0, u32::from_be_bytes);
+        Some(Self {
+            code: ErrorCode(u32::from_be_bytes(*code)),
+            errno,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +115,26 @@ mod tests {
         for unused in [0, 3, 5, 6, 7, 8, 15, 17, 0x80] {
             assert_eq!(State::parse(unused), Err(DecodeError::State(unused)));
         }
+    }
+
+    #[test]
+    fn an_error_may_lack_its_second_half() {
+        let mut bytes = Vec::new();
+        let error = ServerError {
+            code: ErrorCode::AUTHENTICATION,
+            errno: 13,
+        };
+        error.encode(&mut bytes);
+        assert_eq!(bytes, [0xfe, 0, 0, 0, 142, 0, 0, 0, 13]);
+        assert_eq!(ServerError::parse(&bytes[1..]), Some(error));
+        let short = ServerError::parse(&bytes[1..7]);
+        assert_eq!(
+            short,
+            Some(ServerError {
+                code: ErrorCode::AUTHENTICATION,
+                errno: 0
+            })
+        );
+        assert_eq!(ServerError::parse(&bytes[1..4]), None);
     }
 }

@@ -8,7 +8,7 @@ pub const VERSIONS: std::ops::RangeInclusive<u8> = 1..=1;
 const NAME: u32 = u32::from_be_bytes(*b"\0TPL") << 8;
 
 /// Two words that every iperf leaves 0 and ignores: in a client's extended header, and in
-/// a server's acknowledgement (`docs/protocol.md`, section 1).
+/// a server's acknowledgement (`docs/dev/protocol.md`, section 1).
 ///
 /// | Offset | Size | Field |
 /// |---|---|---|

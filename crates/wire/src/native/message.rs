@@ -1,10 +1,8 @@
-//! The messages of a control connection.
+//! The messages of a control connection, and why bytes of one are no message.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
-
-use super::{DecodeError, Granted};
 
 /// What the client's side of a control connection begins with: no iperf 2 header, no iperf3 cookie.
 pub const PREAMBLE: [u8; 8] = *b"TAPELINE";
@@ -16,7 +14,7 @@ pub const FRAME_HEADER: usize = 4;
 pub const MAX_BODY: usize = 1 << 20;
 
 /// Largest body that a server takes of a client that it has welcomed, bytes.
-pub const MOST_FROM_CLIENT: usize = 256 << 10;
+pub const MAX_FROM_CLIENT: usize = 256 << 10;
 
 /// Longest sentence taken from a peer, bytes.
 const MAX_SENTENCE: usize = 1024;
@@ -104,7 +102,7 @@ pub struct Progress {
     pub processor: u64,
 }
 
-/// One message of a control connection (`docs/protocol.md`, section 2.1).
+/// One message of a control connection (`docs/dev/protocol.md`, section 2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Which test the connection is for.
@@ -341,7 +339,7 @@ fn readable(body: &[u8]) -> Option<String> {
 }
 
 /// A peer's text without control characters, and not longer than a sentence.
-pub(super) fn tame(words: &str) -> String {
+pub(crate) fn tame(words: &str) -> String {
     beginning(words)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -367,6 +365,66 @@ fn long(body: &[u8], at: usize) -> u64 {
         .first_chunk()
         .copied()
         .map_or(0, u64::from_be_bytes)
+}
+
+/// What a test may have before it is cut, in each direction and shared alike by its streams;
+/// `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Time, nanoseconds.
+    pub nanoseconds: Option<NonZeroU64>,
+    /// Payload, bytes.
+    pub bytes: Option<NonZeroU64>,
+    /// Rate, bits per second. TCP is slowed down to it, not cut.
+    pub rate: Option<NonZeroU64>,
+}
+
+impl Granted {
+    pub(crate) const LENGTH: usize = 24;
+
+    /// Three numbers, 0 where there is no limit.
+    pub(crate) fn read([nanoseconds, bytes, rate]: [u64; 3]) -> Self {
+        Self {
+            nanoseconds: NonZeroU64::new(nanoseconds),
+            bytes: NonZeroU64::new(bytes),
+            rate: NonZeroU64::new(rate),
+        }
+    }
+
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        for limit in [self.nanoseconds, self.bytes, self.rate] {
+            let number = limit.map_or(0, NonZeroU64::get);
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+    }
+}
+
+/// A control connection that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The connection does not begin as a control connection.
+    #[error("not a control connection")]
+    Preamble,
+    /// A kind below 64 that no version knows.
+    #[error("unknown control message {0}")]
+    Kind(u8),
+    /// A body of a length that its kind cannot have.
+    #[error("a control message {kind} cannot have {length} bytes")]
+    Length {
+        /// Kind of the message.
+        kind: u8,
+        /// Announced length of its body, bytes.
+        length: usize,
+    },
+    /// A body that does not hold what its kind must hold.
+    #[error("a control message {kind} cannot be read: {why}")]
+    Body {
+        /// Kind of the message.
+        kind: u8,
+        /// What is wrong, in words.
+        why: String,
+    },
 }
 
 #[cfg(test)]

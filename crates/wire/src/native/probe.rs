@@ -1,4 +1,4 @@
-//! The datagrams of a probe flow: round trips beside a test's traffic (`docs/protocol.md`, section 2.4).
+//! The datagrams of a probe flow: round trips next to a test's traffic (`docs/dev/protocol.md`, section 2.4).
 
 use std::num::NonZeroU64;
 
@@ -18,7 +18,7 @@ pub struct ProbeRequest {
     pub key: NonZeroU64,
     /// Counted up by the client.
     pub number: u32,
-    /// Type of service of the flows beside it, which the reply is to have too; without congestion bits.
+    /// Type of service of the flows next to it, which the reply is to have too; without congestion bits.
     pub class: Tos,
     /// T1: the client sent it, nanoseconds since 1970.
     pub sent: u64,

@@ -26,7 +26,7 @@ pub enum RefusalReason {
     Bytes,
     /// The client's address is not served.
     Address,
-    /// Nobody vouches for the address to which the server was told to send datagrams.
+    /// The address is not verified to which the server was asked to send datagrams.
     Unverified,
     /// As many flows of datagrams are busy as may be.
     Busy,
@@ -95,7 +95,7 @@ impl fmt::Display for RefusalReason {
 }
 
 /// A server's answer to a marked first message or datagram of a test that it does not run, in
-/// place of an acknowledgement (`docs/protocol.md`, section 1.3).
+/// place of an acknowledgement (`docs/dev/protocol.md`, section 1.3).
 ///
 /// | Offset | Size | Field |
 /// |---|---|---|
@@ -182,8 +182,8 @@ mod tests {
     fn every_reason_comes_back() {
         for code in 0..=255 {
             let reason = RefusalReason::from_code(code, 7);
-            let told = refusal(reason);
-            assert_eq!(Refusal::parse(&told.encode()), Some(told), "{code}");
+            let refused = refusal(reason);
+            assert_eq!(Refusal::parse(&refused.encode()), Some(refused), "{code}");
             assert!(!reason.to_string().chars().any(char::is_control));
         }
     }

@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 /// Flows that are listed, at most.
-const MOST_FLOWS: usize = 64;
+const MAX_FLOWS: usize = 64;
 /// Warnings that are listed, at most.
-const MOST_WARNINGS: usize = 64;
-/// Delays that are told apart of a flow, at most.
-pub const MOST_DELAYS: usize = 16_384;
+const MAX_WARNINGS: usize = 64;
+/// Delays that are distinguished of a flow, at most.
+pub const MAX_DELAYS: usize = 16_384;
 /// Slices of a flow's time, at most.
-const MOST_SLICES: usize = 64;
+const MAX_SLICES: usize = 64;
+/// Round trips that are sent one by one of all flows, at most.
+pub const MAX_ROUND_TRIPS: usize = 4096;
 
 /// Results of one end of a test. What an end does not know is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +50,7 @@ pub struct HostResult {
     pub softnet_drops: Option<u64>,
 }
 
-/// What the end that tells it does with a flow.
+/// What the end that sends it does with a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -67,7 +69,7 @@ pub struct FlowResult {
     pub token: u32,
     /// Own port.
     pub local_port: u16,
-    /// The other end's port, as this end sees it.
+    /// The peer's port, as this end sees it.
     pub remote_port: u16,
     /// Which way.
     pub direction: Way,
@@ -98,7 +100,7 @@ pub struct FlowResult {
     /// Datagrams of the longest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_loss_run: Option<u64>,
-    /// Longest time without an arrival, less their mean distance.
+    /// Longest time without an arrival that neither the sender nor the mean distance accounts for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_outage_ns: Option<u64>,
     /// When it began, after the first arrival.
@@ -171,21 +173,54 @@ pub struct LimitsResult {
     /// Time in which that thread waited for a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_waiting: Option<f64>,
-    /// Time in which a quota held the process back.
+    /// Time in which a quota of processor time held the process back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
     /// The host's processor time that its hypervisor gave to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen: Option<f64>,
-    /// Intervals that were told late.
+    /// Intervals that were reported late.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_reports: Option<u64>,
-    /// Bits per second that a sender was to send.
+    /// Bits per second that were to be sent, or received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_asked: Option<f64>,
     /// Bits per second that it reached of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_reached: Option<f64>,
+    /// Bits per second at which the system was to pace a TCP sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paced_asked: Option<f64>,
+    /// Bits per second that it reached of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paced_reached: Option<f64>,
+    /// Frames that left on a schedule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_sent: Option<u64>,
+    /// Frames that missed their period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_missed: Option<u64>,
+    /// Time until the last of them was written, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_us: Option<u64>,
+    /// Blocks or datagrams that a sender has written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<u64>,
+    /// Segments with data that a TCP sender has sent, repeated ones too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u64>,
+    /// Repeated segments that the receiver had already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spurious: Option<u64>,
+    /// Data was delivered as fast as a TCP sender wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_limited: Option<bool>,
+    /// Smallest round-trip time of a TCP sender, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_rtt_us: Option<u32>,
+    /// Its smoothed one at the end, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoothed_rtt_us: Option<u32>,
     /// Time in which a sender waited for input, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_awaited_us: Option<u64>,
@@ -201,6 +236,9 @@ pub struct LimitsResult {
     /// Sends of datagrams that found the host's queues full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congested_sends: Option<u64>,
+    /// Sends of datagrams that were refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
     /// Datagrams or groups of them that the host's queues had no room for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_drops: Option<u64>,
@@ -237,6 +275,15 @@ pub struct TcpResult {
     /// Smoothed round-trip time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<u64>,
+    /// The same at the end of each interval; none where there were too many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interval_rtts_us: Vec<u32>,
+    /// Congestion window, segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_segments: Option<u32>,
+    /// Payload of a segment, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment_bytes: Option<u32>,
     /// Time with something to send, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_us: Option<u64>,
@@ -260,33 +307,41 @@ pub struct WarningResult {
     pub text: String,
 }
 
+impl FlowResult {
+    /// Leaves single delays and round trips out; returns how many slices and round trips there were.
+    fn leave_singles_out(&mut self) -> usize {
+        let transit = self.transit.as_mut();
+        let slices = transit.map(|transit| std::mem::take(&mut transit.slices).len());
+        let tcp = self.tcp.as_mut();
+        let round_trips = tcp.map(|tcp| std::mem::take(&mut tcp.interval_rtts_us).len());
+        slices.unwrap_or(0) + round_trips.unwrap_or(0)
+    }
+}
+
 impl Results {
     /// The object as it is sent; flows and warnings beyond 64 are left out.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut cut = self.clone();
-        cut.flows.truncate(MOST_FLOWS);
-        cut.warnings.truncate(MOST_WARNINGS);
+        cut.flows.truncate(MAX_FLOWS);
+        cut.warnings.truncate(MAX_WARNINGS);
         // A structure of numbers and texts, written to memory, cannot fail.
         serde_json::to_string(&cut).unwrap_or_default()
     }
 
-    /// The same in `most` bytes: single delays, and then flows at the end are left out until it fits.
+    /// The same in `max` bytes: single delays and round trips, and then flows at the end are left out
+    /// until it fits.
     #[must_use]
-    pub fn to_json_within(&self, most: usize) -> String {
+    pub fn to_json_within(&self, max: usize) -> String {
         let mut cut = self.clone();
-        cut.flows.truncate(MOST_FLOWS);
+        cut.flows.truncate(MAX_FLOWS);
         loop {
             let object = cut.to_json();
-            if object.len() <= most {
+            if object.len() <= max {
                 return object;
             }
-            let transits = cut
-                .flows
-                .iter_mut()
-                .filter_map(|flow| flow.transit.as_mut());
-            let slices = transits.map(|transit| std::mem::take(&mut transit.slices).len());
-            if slices.sum::<usize>() == 0 && cut.flows.pop().is_none() {
+            let singles = cut.flows.iter_mut().map(FlowResult::leave_singles_out);
+            if singles.sum::<usize>() == 0 && cut.flows.pop().is_none() {
                 return object;
             }
         }
@@ -298,8 +353,8 @@ impl Results {
     /// The reason, when it is no such object.
     pub fn parse(object: &str) -> Result<Self, String> {
         let mut results: Self = serde_json::from_str(object).map_err(|error| error.to_string())?;
-        results.flows.truncate(MOST_FLOWS);
-        results.warnings.truncate(MOST_WARNINGS);
+        results.flows.truncate(MAX_FLOWS);
+        results.warnings.truncate(MAX_WARNINGS);
         for warning in &mut results.warnings {
             for text in [&mut warning.id, &mut warning.severity, &mut warning.text] {
                 *text = super::message::tame(text);
@@ -307,19 +362,18 @@ impl Results {
         }
         for flow in &mut results.flows {
             if let Some(transit) = &mut flow.transit {
-                transit.slices.truncate(MOST_SLICES);
-                let mut left = MOST_DELAYS;
+                transit.slices.truncate(MAX_SLICES);
+                let mut left = MAX_DELAYS;
                 for slice in &mut transit.slices {
                     slice.delays.truncate(left);
                     left -= slice.delays.len();
                 }
             }
-            if let Some(name) = flow
-                .tcp
-                .as_mut()
-                .and_then(|tcp| tcp.congestion_control.as_mut())
-            {
-                *name = super::message::tame(name);
+            if let Some(tcp) = &mut flow.tcp {
+                tcp.interval_rtts_us.truncate(MAX_ROUND_TRIPS);
+                if let Some(name) = &mut tcp.congestion_control {
+                    *name = super::message::tame(name);
+                }
             }
         }
         Ok(results)
@@ -359,6 +413,16 @@ mod tests {
         };
         let all = results.to_json();
         assert_eq!(results.to_json_within(all.len()), all);
+        let mut long = results.clone();
+        long.flows[0].tcp = Some(TcpResult {
+            interval_rtts_us: vec![7; 2 * MAX_ROUND_TRIPS],
+            ..TcpResult::default()
+        });
+        let read = Results::parse(&long.to_json()).expect("results");
+        let tcp = read.flows[0].tcp.as_ref().expect("TCP");
+        assert_eq!(tcp.interval_rtts_us.len(), MAX_ROUND_TRIPS);
+        let short = long.to_json_within(2 * all.len());
+        assert_eq!(Results::parse(&short).expect("results").flows.len(), 10);
         let cut = results.to_json_within(all.len() / 2);
         assert!(cut.len() <= all.len() / 2);
         let left = Results::parse(&cut).expect("results").flows.len();
@@ -372,12 +436,12 @@ mod tests {
             ..WarningResult::default()
         };
         let slice = SliceResult {
-            delays: vec![(1, 1); MOST_DELAYS / 2 + 1],
+            delays: vec![(1, 1); MAX_DELAYS / 2 + 1],
             ..SliceResult::default()
         };
-        let mut flows = vec![FlowResult::default(); MOST_FLOWS + 1];
+        let mut flows = vec![FlowResult::default(); MAX_FLOWS + 1];
         flows[0].transit = Some(TransitResult {
-            slices: vec![slice; MOST_SLICES + 1],
+            slices: vec![slice; MAX_SLICES + 1],
             ..TransitResult::default()
         });
         let results = Results {
@@ -387,15 +451,15 @@ mod tests {
         };
         let sent = serde_json::to_string(&results).expect("JSON");
         let read = Results::parse(&sent).expect("results");
-        assert_eq!(read.flows.len(), MOST_FLOWS);
+        assert_eq!(read.flows.len(), MAX_FLOWS);
         let transit = read.flows[0].transit.as_ref().expect("a transit");
         let lengths: Vec<usize> = transit
             .slices
             .iter()
             .map(|slice| slice.delays.len())
             .collect();
-        assert_eq!(lengths.len(), MOST_SLICES);
-        assert_eq!(lengths[..3], [MOST_DELAYS / 2 + 1, MOST_DELAYS / 2 - 1, 0]);
+        assert_eq!(lengths.len(), MAX_SLICES);
+        assert_eq!(lengths[..3], [MAX_DELAYS / 2 + 1, MAX_DELAYS / 2 - 1, 0]);
         assert_eq!(read.warnings[0].text, " [2Jgone");
     }
 }

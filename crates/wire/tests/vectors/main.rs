@@ -1,6 +1,6 @@
 //! Every captured message decodes to the recorded fields and encodes back to the recorded bytes.
 //!
-//! The files in this folder hold messages that the reference programs sent, with the fields that
+//! The recordings hold messages that the reference programs sent, with the fields that
 //! another decoder read from them. Long datagrams are cut in the files. What a sender leaves to
 //! its buffer is no part of a message: the test lays down the same fill first and writes the
 //! decoded message over it. Not reproduced in full, because their fill is stale memory:
@@ -11,6 +11,7 @@ mod udp;
 mod vector;
 
 use serde_json::Value;
+use tapeline_testkit::captures::vectors as recorded;
 use tapeline_wire::iperf2::*;
 use vector::Vector;
 
@@ -52,10 +53,10 @@ fn find<'a>(vectors: &'a [Vector], name: &str) -> &'a [u8] {
 }
 
 macro_rules! vector_tests {
-    ($($test:ident: $file:literal holds $count:literal;)*) => {
+    ($($test:ident: $file:ident holds $count:literal;)*) => {
         $(#[test]
         fn $test() {
-            let vectors = vectors(include_str!($file));
+            let vectors = vectors(recorded::$file);
             assert_eq!(vectors.len(), $count);
             vectors.iter().for_each(Vector::check);
         })*
@@ -63,19 +64,19 @@ macro_rules! vector_tests {
 }
 
 vector_tests! {
-    tcp_client_headers: "iperf2-tcp-client-header.json" holds 38;
-    server_acknowledgements: "iperf2-tcp-server-ack.json" holds 12;
-    burst_headers: "iperf2-tcp-burst-header.json" holds 17;
-    bounceback_messages: "iperf2-bounceback.json" holds 8;
-    udp_datagrams: "iperf2-udp-datagram.json" holds 33;
-    ends_and_reports: "iperf2-udp-fin-report.json" holds 39;
-    older_peers: "iperf2-legacy.json" holds 28;
-    l4s_messages: "iperf2-udp-l4s.json" holds 5;
+    tcp_client_headers: TCP_CLIENT_HEADER holds 38;
+    server_acknowledgements: TCP_SERVER_ACK holds 12;
+    burst_headers: TCP_BURST_HEADER holds 17;
+    bounceback_messages: BOUNCEBACK holds 8;
+    udp_datagrams: UDP_DATAGRAM holds 33;
+    ends_and_reports: UDP_FIN_REPORT holds 39;
+    older_peers: LEGACY holds 28;
+    l4s_messages: UDP_L4S holds 5;
 }
 
 #[test]
 fn a_tcp_server_answers_with_the_captured_header() {
-    let vectors = vectors(include_str!("iperf2-tcp-client-header.json"));
+    let vectors = vectors(recorded::TCP_CLIENT_HEADER);
     for (request, answer) in [
         ("tcp_rev_tt", "tcp_rev_tt_rev"),
         ("tcp_fd_tt", "tcp_fd_tt_rev"),
@@ -113,7 +114,7 @@ fn a_tcp_server_answers_with_the_captured_header() {
 
 #[test]
 fn a_reverse_isochronous_stream_begins_with_a_plain_header_for_2_2() {
-    let vectors = vectors(include_str!("iperf2-tcp-client-header.json"));
+    let vectors = vectors(recorded::TCP_CLIENT_HEADER);
     let mut request = TcpClientHeader::parse(find(&vectors, "tcp_isoch2_R")).unwrap();
     let mut encoded = Vec::new();
     let answer = request
@@ -132,7 +133,7 @@ fn a_reverse_isochronous_stream_begins_with_a_plain_header_for_2_2() {
 
 #[test]
 fn a_udp_server_answers_with_the_captured_header() {
-    let vectors = vectors(include_str!("iperf2-udp-datagram.json"));
+    let vectors = vectors(recorded::UDP_DATAGRAM);
     for (request, answer) in [
         ("udp_R_tt_c1", "udp_R_tt_s1"),
         ("udp_fd_tt_c1", "udp_fd_tt_s1"),
@@ -165,7 +166,7 @@ fn a_udp_server_answers_with_the_captured_header() {
 
 #[test]
 fn a_server_turns_a_captured_request_into_the_captured_reply() {
-    let vectors = vectors(include_str!("iperf2-bounceback.json"));
+    let vectors = vectors(recorded::BOUNCEBACK);
     for number in ["1", "2"] {
         let mut message = find(&vectors, &format!("tcp_bb_req{number}")).to_vec();
         let captured = find(&vectors, &format!("tcp_bb_rep{number}"));

@@ -6,7 +6,7 @@ use tapeline_wire::iperf2::*;
 use super::vector::{Base, Vector};
 
 impl Vector {
-    pub(super) fn check_tcp_header(&self) {
+    pub(crate) fn check_tcp_header(&self) {
         let flags = self.word("/flags");
         if flags == 0 {
             return self.check_plain_legacy_header();
@@ -71,7 +71,7 @@ impl Vector {
     }
 
     /// A 2.0.5 client's plain header has an empty flag word, so it is payload.
-    pub(super) fn check_plain_legacy_header(&self) {
+    pub(crate) fn check_plain_legacy_header(&self) {
         let front = self.bytes.first_chunk().unwrap();
         assert_eq!(
             FirstWord::inspect(front),
@@ -90,7 +90,7 @@ impl Vector {
         assert_eq!(encoded, self.bytes, "{}", self.name);
     }
 
-    pub(super) fn check_base(&self, header: &TcpClientHeader) {
+    pub(crate) fn check_base(&self, header: &TcpClientHeader) {
         let base = Base {
             threads: header.threads,
             transfer_id: header.transfer_id,
@@ -102,7 +102,7 @@ impl Vector {
         base.check(self, "");
     }
 
-    pub(super) fn check_extended(&self, header: &TcpClientHeader) {
+    pub(crate) fn check_extended(&self, header: &TcpClientHeader) {
         let name = &self.name;
         assert_eq!(header.version, self.version(""), "{name}");
         assert_eq!(header.tos, Tos(self.word("/tos") as u8), "{name}");
@@ -147,7 +147,7 @@ impl Vector {
         );
     }
 
-    pub(super) fn check_tcp_blocks(&self, header: &TcpClientHeader) {
+    pub(crate) fn check_tcp_blocks(&self, header: &TcpClientHeader) {
         let name = &self.name;
         if self.has("/start_sec") {
             let start = self.stamp("", "start_sec", "start_usec");
@@ -183,7 +183,7 @@ impl Vector {
         }
     }
 
-    pub(super) fn check_headerless_tcp(&self) {
+    pub(crate) fn check_headerless_tcp(&self) {
         let front = self.bytes.first_chunk().unwrap();
         assert_eq!(
             FirstWord::inspect(front),
@@ -204,7 +204,7 @@ impl Vector {
         );
     }
 
-    pub(super) fn check_server_ack(&self) {
+    pub(crate) fn check_server_ack(&self) {
         let ack = ServerAck::parse(&self.bytes).unwrap();
         assert!(ServerAck::is_ack(&self.bytes), "{}", self.name);
         assert_eq!(ServerReport::accept(&self.bytes), None, "{}", self.name);
@@ -222,7 +222,7 @@ impl Vector {
         assert_eq!(encoded, self.bytes, "{}", self.name);
     }
 
-    pub(super) fn check_burst_header(&self) {
+    pub(crate) fn check_burst_header(&self) {
         let with_period = self.has("/burst_period_us");
         let burst = BurstHeader::read(self.bytes.first_chunk().unwrap(), with_period).unwrap();
         let sequence = u64::from(self.word("/seqno_upper")) << 32;
@@ -243,7 +243,7 @@ impl Vector {
         assert_eq!(encoded[..], self.bytes, "{}", self.name);
     }
 
-    pub(super) fn check_bounceback(&self) {
+    pub(crate) fn check_bounceback(&self) {
         let message = Bounceback::parse(self.bytes.first_chunk().unwrap()).unwrap();
         let flags = BouncebackFlags(self.word("/bbflags") as u16);
         let wanted = |flag, pointer: &str| flags.contains(flag).then(|| self.word(pointer));

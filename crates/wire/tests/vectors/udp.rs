@@ -6,7 +6,7 @@ use tapeline_wire::iperf2::*;
 use super::vector::{Base, Vector};
 
 impl Vector {
-    pub(super) fn check_datagram(&self) {
+    pub(crate) fn check_datagram(&self) {
         let layout = UdpLayout::detect(&self.bytes);
         let legacy = self.message == "udp_v1_datagram_12byte";
         assert_eq!(layout, self.recorded_layout(), "{}", self.name);
@@ -45,7 +45,7 @@ impl Vector {
         assert_eq!(encoded, self.bytes, "{}", self.name);
     }
 
-    pub(super) fn recorded_layout(&self) -> UdpLayout {
+    pub(crate) fn recorded_layout(&self) -> UdpLayout {
         let by_pattern = self.has("/base/flags") && self.word("/base/flags") == 0x3637_3839;
         if self.has("/base_at_12") {
             UdpLayout::Legacy12
@@ -60,7 +60,7 @@ impl Vector {
         }
     }
 
-    pub(super) fn check_stamp(&self, legacy: bool) -> DatagramStamp {
+    pub(crate) fn check_stamp(&self, legacy: bool) -> DatagramStamp {
         let headerless = self.name.starts_with("x2013c");
         let stamp = if legacy {
             DatagramStamp::read_12(&self.bytes)
@@ -88,7 +88,7 @@ impl Vector {
         stamp
     }
 
-    pub(super) fn check_udp_header(&self, header: &UdpClientHeader) {
+    pub(crate) fn check_udp_header(&self, header: &UdpClientHeader) {
         let name = &self.name;
         let legacy = header.form == UdpForm::Legacy12;
         let rate = header.rate.bits(1);
@@ -133,7 +133,7 @@ impl Vector {
     }
 
     /// The frame of an isochronous datagram; the block of any other is zero or fill.
-    pub(super) fn check_frame(&self) -> Option<IsochronousFrame> {
+    pub(crate) fn check_frame(&self) -> Option<IsochronousFrame> {
         if !self.name.contains("isoch") || self.word("/isoch/burst_size") == 0 {
             return None;
         }
@@ -150,7 +150,7 @@ impl Vector {
         Some(frame)
     }
 
-    pub(super) fn check_report_front(&self, report: &ServerReport) {
+    pub(crate) fn check_report_front(&self, report: &ServerReport) {
         let name = &self.name;
         let micros = |seconds: &str, micros: &str| {
             Micros(self.number(seconds) * 1_000_000 + self.number(micros))
@@ -176,7 +176,7 @@ impl Vector {
         assert_eq!(report.datagrams, count("datagrams"), "{name}");
     }
 
-    pub(super) fn check_report(&self) {
+    pub(crate) fn check_report(&self) {
         let name = &self.name;
         let report = ServerReport::accept(&self.bytes).unwrap();
         let flags = Flags(self.word("/flags"));
@@ -216,7 +216,7 @@ impl Vector {
         assert_eq!(encoded[..], self.bytes[..encoded.len()], "{name}");
     }
 
-    pub(super) fn check_legacy_report(&self) {
+    pub(crate) fn check_legacy_report(&self) {
         let report = ServerReport::accept(&self.bytes).unwrap();
         assert_eq!(report.layout, ReportLayout::Legacy12, "{}", self.name);
         assert!(!report.transit_valid, "{}", self.name);
@@ -232,7 +232,7 @@ impl Vector {
     }
 
     /// 2.1 and 2.2 servers repeat a report as an echo of the client's datagram.
-    pub(super) fn check_echoed_report(&self) {
+    pub(crate) fn check_echoed_report(&self) {
         assert_eq!(ServerReport::accept(&self.bytes), None, "{}", self.name);
         assert_eq!(
             UdpLayout::detect(&self.bytes),
@@ -242,7 +242,7 @@ impl Vector {
         );
     }
 
-    pub(super) fn check_l4s_data(&self) {
+    pub(crate) fn check_l4s_data(&self) {
         let header = UdpClientHeader::parse(&self.bytes).unwrap();
         assert!(header.l4s, "{}", self.name);
         self.check_udp_header(&header);
@@ -260,7 +260,7 @@ impl Vector {
         assert_eq!(encoded, self.bytes, "{}", self.name);
     }
 
-    pub(super) fn check_l4s_ack(&self) {
+    pub(crate) fn check_l4s_ack(&self) {
         let ack = L4sAck::parse(&self.bytes).unwrap();
         let recorded = L4sAck {
             ecn_error: self.word("/flags") == 1,

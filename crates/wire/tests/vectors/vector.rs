@@ -4,15 +4,15 @@ use serde_json::Value;
 use tapeline_wire::iperf2::*;
 
 /// One captured message.
-pub(super) struct Vector {
-    pub(super) name: String,
-    pub(super) message: String,
-    pub(super) bytes: Vec<u8>,
-    pub(super) decoded: Value,
+pub(crate) struct Vector {
+    pub(crate) name: String,
+    pub(crate) message: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) decoded: Value,
 }
 
 impl Vector {
-    pub(super) fn from_json(value: &Value) -> Self {
+    pub(crate) fn from_json(value: &Value) -> Self {
         let text = |key: &str| value[key].as_str().unwrap().to_owned();
         let hex = text("hex");
         let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
@@ -24,12 +24,12 @@ impl Vector {
         }
     }
 
-    pub(super) fn has(&self, pointer: &str) -> bool {
+    pub(crate) fn has(&self, pointer: &str) -> bool {
         self.decoded.pointer(pointer).is_some()
     }
 
     /// A recorded number, written in decimal or as hexadecimal text.
-    pub(super) fn number(&self, pointer: &str) -> i64 {
+    pub(crate) fn number(&self, pointer: &str) -> i64 {
         let value = self.decoded.pointer(pointer);
         let value = value.unwrap_or_else(|| panic!("{} has no {pointer}", self.name));
         match value.as_str() {
@@ -38,30 +38,30 @@ impl Vector {
         }
     }
 
-    pub(super) fn word(&self, pointer: &str) -> u32 {
+    pub(crate) fn word(&self, pointer: &str) -> u32 {
         u32::try_from(self.number(pointer)).unwrap()
     }
 
-    pub(super) fn stamp(&self, prefix: &str, seconds: &str, micros: &str) -> Timestamp {
+    pub(crate) fn stamp(&self, prefix: &str, seconds: &str, micros: &str) -> Timestamp {
         Timestamp {
             seconds: self.word(&format!("{prefix}/{seconds}")),
             micros: self.word(&format!("{prefix}/{micros}")),
         }
     }
 
-    pub(super) fn pair(&self, pointer: &str) -> (i64, i64) {
+    pub(crate) fn pair(&self, pointer: &str) -> (i64, i64) {
         (
             self.number(&format!("{pointer}/0")),
             self.number(&format!("{pointer}/1")),
         )
     }
 
-    pub(super) fn version(&self, prefix: &str) -> Option<PeerVersion> {
+    pub(crate) fn version(&self, prefix: &str) -> Option<PeerVersion> {
         let word = |name: &str| self.word(&format!("{prefix}/{name}"));
         PeerVersion::from_words(word("version_u"), word("version_l"))
     }
 
-    pub(super) fn check_mode(&self, mode: TestMode, prefix: &str) {
+    pub(crate) fn check_mode(&self, mode: TestMode, prefix: &str) {
         let upper = UpperFlags(self.word(&format!("{prefix}/upper_flags")) as u16);
         assert_eq!(
             mode == TestMode::Reverse,
@@ -78,7 +78,7 @@ impl Vector {
     }
 
     /// Compares the settings; in TCP headers the last ones may be cut off.
-    pub(super) fn check_isochronous_settings(
+    pub(crate) fn check_isochronous_settings(
         &self,
         settings: &IsochronousSettings,
         prefix: &str,
@@ -104,17 +104,17 @@ impl Vector {
 }
 
 /// The fields of a base header, of either transport.
-pub(super) struct Base {
-    pub(super) threads: u32,
-    pub(super) transfer_id: Option<TransferId>,
-    pub(super) port: u16,
-    pub(super) buffer_length: Option<u32>,
-    pub(super) window_or_rate: u64,
-    pub(super) amount: Amount,
+pub(crate) struct Base {
+    pub(crate) threads: u32,
+    pub(crate) transfer_id: Option<TransferId>,
+    pub(crate) port: u16,
+    pub(crate) buffer_length: Option<u32>,
+    pub(crate) window_or_rate: u64,
+    pub(crate) amount: Amount,
 }
 
 impl Base {
-    pub(super) fn check(&self, vector: &Vector, prefix: &str) {
+    pub(crate) fn check(&self, vector: &Vector, prefix: &str) {
         let name = &vector.name;
         let word = |field: &str| vector.word(&format!("{prefix}/{field}"));
         let id = format!("{prefix}/transfer_id");

@@ -1,0 +1,4 @@
+//! Tests of all decoders together.
+
+mod arbitrary_bytes;
+mod corpus;
