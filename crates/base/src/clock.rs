@@ -1,12 +1,27 @@
 //! Two kinds of time, and the clock that reads them.
 
 use std::ops::{Add, AddAssign, Sub};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A reading of the monotonic clock in nanoseconds (`CLOCK_MONOTONIC` on Unix).
 /// Only differences have a meaning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+)]
+#[repr(transparent)]
 pub struct MonoTime(u64);
 
 impl MonoTime {
@@ -116,41 +131,6 @@ pub trait Clock {
     fn wall(&self) -> WallTime;
 }
 
-/// A clock that a test moves by hand. Both readings advance together.
-#[derive(Debug, Default)]
-pub struct ManualClock {
-    mono: AtomicU64,
-    wall_origin: i64,
-}
-
-impl ManualClock {
-    /// A clock at monotonic zero whose wall time starts at `wall`.
-    #[must_use]
-    pub fn starting_at(wall: WallTime) -> Self {
-        Self {
-            mono: AtomicU64::new(0),
-            wall_origin: wall.as_nanos(),
-        }
-    }
-
-    /// Moves both readings forward.
-    pub fn advance(&self, by: Duration) {
-        let nanos = whole_nanos(by);
-        self.mono.fetch_add(nanos, Ordering::SeqCst);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> MonoTime {
-        MonoTime(self.mono.load(Ordering::SeqCst))
-    }
-
-    fn wall(&self) -> WallTime {
-        let since_origin = i64::try_from(self.now().0).unwrap_or(i64::MAX);
-        WallTime(self.wall_origin.saturating_add(since_origin))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,13 +150,5 @@ mod tests {
         assert_eq!(MonoTime::FAR + Duration::from_secs(1), MonoTime::FAR);
         assert_eq!(MonoTime::ZERO - Duration::from_secs(1), MonoTime::ZERO);
         assert_eq!(MonoTime::ZERO.since(MonoTime::FAR), Duration::ZERO);
-    }
-
-    #[test]
-    fn a_manual_clock_moves_both_readings() {
-        let clock = ManualClock::starting_at(WallTime::from_wire(10, 0));
-        clock.advance(Duration::from_millis(1500));
-        assert_eq!(clock.now(), MonoTime::from_nanos(1_500_000_000));
-        assert_eq!(clock.wall().to_wire(), (11, 500_000));
     }
 }

@@ -1,6 +1,6 @@
 //! Exit codes: a documented interface.
 
-/// What the process tells its caller.
+/// What the process reports to its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExitCode {
     /// The test ran to its end.
@@ -11,7 +11,7 @@ pub enum ExitCode {
     /// The command line cannot be carried out.
     Usage,
     /// The test ran to its end, but a host limited it rather than the network
-    /// (`--fail-if-limited`).
+    /// (`--fail-if-host-limited`).
     Limited,
 }
 

@@ -2,23 +2,25 @@
 //!
 //! Nothing here does IO. Time is a value that is passed in: [`MonoTime`] for
 //! durations, deadlines and pacing, [`WallTime`] only for stamps that cross hosts
-//! or are shown to people. A [`Clock`] reads both; tests use [`ManualClock`].
+//! or are shown to people. A [`Clock`] reads both.
 
 mod clock;
 mod exit;
 mod flow;
 mod number;
+mod random;
+mod sync;
 mod tos;
-mod transport;
 mod units;
 
-pub use clock::{Clock, ManualClock, MonoTime, WallTime, whole_nanos};
+pub use clock::{Clock, MonoTime, WallTime, whole_nanos};
 pub use exit::ExitCode;
-pub use flow::{FlowId, FlowTag};
+pub use flow::{Direction, Family, FlowId, FlowTag, Role, Transport};
 pub use number::{
     Amount, FormatLetter, NumberError, Pace, format_quantity, parse_amount, parse_bit_or_byte_rate,
-    parse_pace, parse_seconds,
+    parse_decimal, parse_pace, parse_rate, parse_seconds,
 };
+pub use random::SplitMix64;
+pub use sync::MutexExt;
 pub use tos::{Tos, TosError};
-pub use transport::{Direction, Family, Role, Transport};
 pub use units::{BitRate, Bytes, PacketRate};

@@ -20,6 +20,14 @@ pub enum NumberError {
         /// What follows the number.
         rest: String,
     },
+    /// Digits of a rate followed by something that is no unit.
+    #[error("unknown unit \"{rest}\" in \"{text}\" (use k, M, G: 10M is 10 Mbit/s)")]
+    UnknownRateUnit {
+        /// The whole text.
+        text: String,
+        /// What follows the number.
+        rest: String,
+    },
     /// The value does not fit the quantity.
     #[error("'{0}' is out of range")]
     OutOfRange(String),
@@ -60,25 +68,63 @@ impl Amount {
 /// # Errors
 /// [`NumberError::NotANumber`] when the text does not start with a number.
 pub fn parse_amount(text: &str) -> Result<Amount, NumberError> {
+    scaled(text, |letter| match letter {
+        'k' => Some(1e3),
+        'm' => Some(1e6),
+        'g' => Some(1e9),
+        'K' => Some(1024.0),
+        'M' => Some(1024.0 * 1024.0),
+        'G' => Some(1024.0 * 1024.0 * 1024.0),
+        _ => None,
+    })
+}
+
+/// Reads `%lf` and one suffix letter in either case: k m g = 10^3 10^6 10^9 (tapeline's rule for
+/// rates).
+///
+/// # Errors
+/// [`NumberError::NotANumber`] when the text does not start with a number.
+pub fn parse_decimal(text: &str) -> Result<Amount, NumberError> {
+    scaled(text, |letter| match letter.to_ascii_lowercase() {
+        'k' => Some(1e3),
+        'm' => Some(1e6),
+        'g' => Some(1e9),
+        _ => None,
+    })
+}
+
+/// A number times the factor of the letter behind it, if that has one.
+fn scaled(text: &str, factor: fn(char) -> Option<f64>) -> Result<Amount, NumberError> {
     let (value, rest) =
         leading_float(text).ok_or_else(|| NumberError::NotANumber(text.to_owned()))?;
     let mut letters = rest.chars();
-    let factor = match letters.next() {
-        Some('k') => 1e3,
-        Some('m') => 1e6,
-        Some('g') => 1e9,
-        Some('K') => 1024.0,
-        Some('M') => 1024.0 * 1024.0,
-        Some('G') => 1024.0 * 1024.0 * 1024.0,
-        _ => {
-            letters = rest.chars();
-            1.0
-        }
+    let (factor, rest) = match letters.next().and_then(factor) {
+        Some(factor) => (factor, letters.as_str()),
+        None => (1.0, rest),
     };
     Ok(Amount {
         value: value * factor,
-        rest: letters.as_str().to_owned(),
+        rest: rest.to_owned(),
     })
+}
+
+/// Reads a rate under the name tapeline: a number with a suffix of [`parse_decimal`], in bits per
+/// second.
+///
+/// # Errors
+/// [`NumberError`] for anything else.
+pub fn parse_rate(text: &str) -> Result<BitRate, NumberError> {
+    whole_rate(text, text).map(BitRate)
+}
+
+/// `part` of `text` as a whole number of bits or packets per second.
+fn whole_rate(part: &str, text: &str) -> Result<u64, NumberError> {
+    parse_decimal(part)?
+        .strict(text)
+        .map_err(|error| match error {
+            NumberError::UnknownUnit { text, rest } => NumberError::UnknownRateUnit { text, rest },
+            other => other,
+        })
 }
 
 /// A target rate.
@@ -118,8 +164,8 @@ impl Pace {
     }
 }
 
-/// Reads `-b`: a number with suffix in bits per second, or with `p`/`pps` behind it in
-/// packets per second (`1000pps`, `50kpps`, `50kp`).
+/// Reads `-b` under the name tapeline: a number with a suffix of [`parse_decimal`] in bits per
+/// second, or with `p`/`pps` behind it in packets per second (`1000pps`, `50kpps`, `50kp`).
 ///
 /// # Errors
 /// [`NumberError`] for anything that is not such a rate; `mean,stdev` is not read here.
@@ -128,42 +174,32 @@ pub fn parse_pace(text: &str) -> Result<Pace, NumberError> {
         Some(at) => {
             let tail = &text[at..];
             if !matches!(tail.to_ascii_lowercase().as_str(), "p" | "pps") {
-                return Err(NumberError::UnknownUnit {
+                return Err(NumberError::UnknownRateUnit {
                     text: text.to_owned(),
                     rest: tail.to_owned(),
                 });
             }
-            let packets = parse_amount(&text[..at])?.strict(text)?;
+            let packets = whole_rate(&text[..at], text)?;
             Ok(Pace::Packets(PacketRate(packets)))
         }
-        None => Ok(Pace::Bits(BitRate(parse_amount(text)?.strict(text)?))),
+        None => parse_rate(text).map(Pace::Bits),
     }
 }
 
-/// Reads `--fq-rate` and the sizes of `--isochronous` into bits per second: k m g are
-/// 10^3 10^6 10^9 bits, K M G the same multiples of bytes, nothing is bits.
+/// Reads iperf 2's `--fq-rate` and the sizes of its `--isochronous` into bits per second: k m g
+/// are 10^3 10^6 10^9 bits, K M G the same multiples of bytes, nothing is bits.
 ///
 /// # Errors
 /// [`NumberError::NotANumber`] when the text does not start with a number.
 pub fn parse_bit_or_byte_rate(text: &str) -> Result<Amount, NumberError> {
-    let (value, rest) =
-        leading_float(text).ok_or_else(|| NumberError::NotANumber(text.to_owned()))?;
-    let mut letters = rest.chars();
-    let factor = match letters.next() {
-        Some('k') => 1e3,
-        Some('m') => 1e6,
-        Some('g') => 1e9,
-        Some('K') => 8e3,
-        Some('M') => 8e6,
-        Some('G') => 8e9,
-        _ => {
-            letters = rest.chars();
-            1.0
-        }
-    };
-    Ok(Amount {
-        value: value * factor,
-        rest: letters.as_str().to_owned(),
+    scaled(text, |letter| match letter {
+        'k' => Some(1e3),
+        'm' => Some(1e6),
+        'g' => Some(1e9),
+        'K' => Some(8e3),
+        'M' => Some(8e6),
+        'G' => Some(8e9),
+        _ => None,
     })
 }
 
@@ -352,7 +388,15 @@ mod tests {
 
     #[test]
     fn paces_in_bits_and_packets() {
-        assert_eq!(parse_pace("10M"), Ok(Pace::Bits(BitRate(10_485_760))));
+        for text in ["10M", "10m", "10000K", "0.01g", "10Mb"] {
+            assert_eq!(
+                parse_pace(text),
+                Ok(Pace::Bits(BitRate(10_000_000))),
+                "{text}"
+            );
+        }
+        assert_eq!(parse_rate("1G"), Ok(BitRate(1_000_000_000)));
+        assert!(parse_rate("1T").is_err());
         assert_eq!(parse_pace("1000pps"), Ok(Pace::Packets(PacketRate(1000))));
         assert_eq!(parse_pace("50kp"), Ok(Pace::Packets(PacketRate(50_000))));
         assert!(parse_pace("10x").is_err());

@@ -32,6 +32,12 @@ impl Tos {
         self.0 & 3
     }
 
+    /// Whether a router marked the packet instead of losing it (CE of RFC 3168).
+    #[must_use]
+    pub const fn is_congestion_experienced(self) -> bool {
+        self.ecn() == 3
+    }
+
     /// Reads a name (any case) or a number in C notation (`0x`, leading `0` octal, decimal).
     ///
     /// # Errors
@@ -118,6 +124,14 @@ mod tests {
     fn every_name_is_read() {
         assert!(Tos::names().all(|name| Tos::parse(name).is_ok()));
         assert!(Tos::names().any(|name| name == "af43"));
+    }
+
+    #[test]
+    fn both_bits_signal_congestion() {
+        let marked = (0..=255)
+            .map(Tos)
+            .filter(|tos| tos.is_congestion_experienced());
+        assert!(marked.map(|tos| tos.0 & 3).eq([3; 64]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use socket2::{SockAddr, Socket};
 
-use crate::platform::interfaces;
+use crate::platform::resolver;
 
 /// `address` with an IPv4 address inside IPv6 (`::ffff:192.0.2.1`, what a dual-stack
 /// socket reports) written as plain IPv4.
@@ -24,11 +24,11 @@ pub fn unmapped(address: SocketAddr) -> SocketAddr {
 #[must_use]
 pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
     let ip = unmapped(*local).ip();
-    interfaces::name_of(ip).or_else(|| {
+    resolver::name_of(ip).or_else(|| {
         // The loopback interface owns 127.0.0.0/8, of which it lists one.
         let listed = IpAddr::from([127, 0, 0, 1]);
         (ip.is_loopback() && ip != listed)
-            .then(|| interfaces::name_of(listed))
+            .then(|| resolver::name_of(listed))
             .flatten()
     })
 }
@@ -37,7 +37,7 @@ pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
 /// is none.
 #[must_use]
 pub fn interface_index(name: &str) -> Option<u32> {
-    name.parse().ok().or_else(|| interfaces::index_of(name))
+    name.parse().ok().or_else(|| resolver::index_of(name))
 }
 
 /// Whether an address means an interface's own network, and therefore nothing without the

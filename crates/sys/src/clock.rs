@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 
-use crate::platform::clock;
+use crate::platform::{clock, sleep};
 
 /// The real clocks: `CLOCK_MONOTONIC` and `CLOCK_REALTIME` on Unix; on Windows the
 /// performance counter since the first reading, and the system time.
@@ -39,10 +39,10 @@ pub fn displace_wall_clock(offset: i64, drift: f64) {
 mod displacement {
     use std::sync::atomic::{AtomicI64, AtomicU64};
 
-    pub(super) static OFFSET: AtomicI64 = AtomicI64::new(0);
+    pub(crate) static OFFSET: AtomicI64 = AtomicI64::new(0);
     /// Bits of a number.
-    pub(super) static DRIFT: AtomicU64 = AtomicU64::new(0);
-    pub(super) static SINCE: AtomicI64 = AtomicI64::new(0);
+    pub(crate) static DRIFT: AtomicU64 = AtomicU64::new(0);
+    pub(crate) static SINCE: AtomicI64 = AtomicI64::new(0);
 }
 
 #[cfg(debug_assertions)]
@@ -66,14 +66,14 @@ fn displaced(nanos: i64) -> i64 {
 ///
 /// Linux: `clock_nanosleep(TIMER_ABSTIME)`; elsewhere repeated relative sleeps.
 pub fn sleep_until(deadline: MonoTime) {
-    clock::sleep_until(deadline.as_nanos());
+    sleep::sleep_until(deadline.as_nanos());
 }
 
 /// Asks the kernel to wake this thread as close to its deadlines as it can
 /// (Linux: `PR_SET_TIMERSLACK` = 1 ns; the default is 50 000 ns).
 /// Returns whether that was granted; `false` where the platform has no such setting.
 pub fn set_timer_slack_minimal() -> bool {
-    clock::set_timer_slack_minimal()
+    sleep::set_timer_slack_minimal()
 }
 
 /// Gives the processor to another runnable thread, if there is one.

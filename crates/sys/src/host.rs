@@ -1,4 +1,4 @@
-//! Facts about the host, and counters that tell host trouble from network trouble.
+//! Facts about the host, and counters that distinguish host trouble from network trouble.
 
 use crate::platform::host;
 
@@ -21,6 +21,9 @@ pub struct HostCounters {
     pub steal_ticks: Option<u64>,
     /// Processor time in all states, in scheduler ticks, all processors.
     pub total_ticks: Option<u64>,
+    /// Time in which quotas of processor time held this process back, microseconds: of the control
+    /// group that was held longest, the process's own or one above it (`cpu.stat`).
+    pub throttled_micros: Option<u64>,
 }
 
 impl HostCounters {
@@ -48,6 +51,7 @@ impl HostCounters {
             softnet_squeezes: minus(self.softnet_squeezes, earlier.softnet_squeezes),
             steal_ticks: minus(self.steal_ticks, earlier.steal_ticks),
             total_ticks: minus(self.total_ticks, earlier.total_ticks),
+            throttled_micros: minus(self.throttled_micros, earlier.throttled_micros),
         }
     }
 }

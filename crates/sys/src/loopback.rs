@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use crate::options::SocketOptions;
 use crate::poller::Wait;
-use crate::tcp_conn::TcpConn;
-use crate::tcp_listener::TcpListener;
-use crate::udp_socket::UdpSocket;
+use crate::tcp::{TcpConn, TcpListener};
+use crate::udp::UdpSocket;
 
 /// After so long a test has failed rather than waited.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn any_port() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
@@ -43,7 +42,7 @@ pub(crate) fn udp_pair() -> (UdpSocket, UdpSocket) {
     let receiver = UdpSocket::bind(any_port(), &SocketOptions::default())
         .unwrap()
         .socket;
-    receiver.set_receive_timeout(Some(PATIENCE)).unwrap();
+    receiver.set_receive_timeout(Some(TIMEOUT)).unwrap();
     let peer = receiver.local_addr().unwrap();
     let sender = UdpSocket::connected(peer, None, &SocketOptions::default())
         .unwrap()

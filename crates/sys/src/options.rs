@@ -155,6 +155,15 @@ pub struct OptionFailure {
     pub error: io::Error,
 }
 
+/// A socket, and the options that the system refused on it.
+#[derive(Debug)]
+pub struct Opened<T> {
+    /// The usable socket.
+    pub socket: T,
+    /// What it lacks.
+    pub refused: Vec<OptionFailure>,
+}
+
 impl OptionFailure {
     /// The bare system text, e.g. `No such file or directory`.
     #[must_use]
@@ -182,7 +191,7 @@ impl SocketOptions {
         }
     }
 
-    /// Sets every wanted option on `socket` (of the family that `is_v6` tells), in the order
+    /// Sets every wanted option on `socket` (of the family that `is_v6` says), in the order
     /// in which iperf 2.2.1 sets its own; returns those that the system refused.
     pub(crate) fn apply(&self, socket: &Socket, is_v6: bool) -> Vec<OptionFailure> {
         use SocketOption as Opt;

@@ -5,7 +5,7 @@
 mod chosen;
 
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
-#[path = "unix/mod.rs"]
+#[path = "bsd/mod.rs"]
 mod chosen;
 
 #[cfg(windows)]

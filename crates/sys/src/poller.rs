@@ -77,7 +77,7 @@ impl<'a> Handle<'a> {
         Self::from_raw(readiness::raw_handle(socket))
     }
 
-    /// The caller vouches by the lifetime that `raw` stays open.
+    /// The caller guarantees by the lifetime that `raw` stays open.
     pub(crate) fn from_raw(raw: readiness::RawHandle) -> Self {
         Self {
             raw,
@@ -225,7 +225,7 @@ pub(crate) fn wait_one(handle: Handle<'_>, interest: Interest, wait: Wait) -> io
     Ok(readiness::outcome(&entries[0]).is_some())
 }
 
-/// Waits for the first of two sources; tells which are ready.
+/// Waits for the first of two sources; returns which are ready.
 pub(crate) fn wait_two(
     first: (Handle<'_>, Interest),
     second: (Handle<'_>, Interest),

@@ -106,7 +106,7 @@ fn literal(host: &str, port: u16) -> Result<Option<SocketAddr>, ResolveError> {
     let scope = zone
         .parse()
         .ok()
-        .or_else(|| crate::platform::interfaces::index_of(zone));
+        .or_else(|| crate::platform::resolver::index_of(zone));
     match scope {
         Some(scope) => Ok(Some(SocketAddr::V6(SocketAddrV6::new(
             address, port, 0, scope,

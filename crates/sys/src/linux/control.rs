@@ -1,4 +1,4 @@
-//! Control messages: the bytes beside a datagram.
+//! Control messages: the bytes that accompany a datagram.
 //!
 //! Layout (`cmsg(3)`): length as a machine word, level and type as C `int`s, data; the next
 //! message begins on a word boundary.

@@ -1,4 +1,4 @@
-//! What Linux tells about received datagrams.
+//! What Linux reports about received datagrams.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use libc::c_int;
 use socket2::{SockAddr, Socket};
 
 use super::sockopt;
-use crate::udp_socket::ReceiveFeatures;
+use crate::udp::ReceiveFeatures;
 
 /// The receive buffer to reach with privileges where `rmem_max` is smaller, bytes as asked for.
 /// 4 MiB last 34 ms at 1 Gbit/s; the usual default of 208 KiB lasts 1.7 ms and loses datagrams

@@ -12,7 +12,7 @@ use super::clock::wall_nanos;
 use super::control::{ControlBuffer, RECEIVE_SPACE, messages};
 use super::sockopt::{self, Plain};
 use crate::device_tap::{DeviceFrame, LinkHeader};
-use crate::platform::interfaces;
+use crate::platform::resolver;
 use crate::poller::Handle;
 
 /// `linux/if_packet.h`: each frame is preceded by what the device knows of it.
@@ -50,8 +50,8 @@ impl Tap {
     pub(crate) fn open(device: &str, port: u16) -> io::Result<Self> {
         // No protocol: nothing arrives before the filter is there.
         let socket = Socket::new(Domain::PACKET, Type::RAW, Some(Protocol::from(0)))?;
-        let index = interfaces::index_of(device)
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
+        let index =
+            resolver::index_of(device).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         sockopt::set::<c_int>(&socket, SOL_PACKET, PACKET_VNET_HDR, 1)?;
         let _ = sockopt::set::<c_int>(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
         let _ = super::datagrams::maximise_receive_buffer(&socket);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::control_group;
 use crate::host::{HostCounters, HostFacts};
 
 pub(crate) fn counters() -> HostCounters {
@@ -22,6 +23,7 @@ pub(crate) fn counters() -> HostCounters {
         softnet_squeezes: softnet_sum(&softnet, 2),
         steal_ticks,
         total_ticks,
+        throttled_micros: control_group::throttled_micros(),
     }
 }
 

@@ -1,76 +1,60 @@
 //! Linux and Android.
 
-#[path = "../posix/account.rs"]
-pub(crate) mod account;
+#[path = "../unix/clock.rs"]
 pub(crate) mod clock;
 pub(crate) mod control;
-#[path = "../posix/daemon.rs"]
-pub(crate) mod daemon;
+mod control_group;
 pub(crate) mod datagrams;
 pub(crate) mod device_tap;
 pub(crate) mod host;
-#[path = "../posix/inherited.rs"]
-pub(crate) mod inherited;
-#[path = "../posix/interfaces.rs"]
-pub(crate) mod interfaces;
-#[path = "../posix/interrupts.rs"]
+#[path = "../unix/interrupts.rs"]
 pub(crate) mod interrupts;
-#[path = "../posix/ip_options.rs"]
-mod ip_options;
-#[path = "../posix/multicast.rs"]
+#[path = "../unix/multicast.rs"]
 pub(crate) mod multicast;
 pub(crate) mod options;
 pub(crate) mod poller;
-#[cfg(test)]
-#[path = "../portable/poller.rs"]
-mod portable_poller;
-#[cfg(test)]
-#[path = "../portable/receive_batch.rs"]
-mod portable_receive_batch;
-#[cfg(test)]
-#[path = "../unix/waker.rs"]
-mod portable_waker;
 pub(crate) mod process;
-#[path = "../posix/quiet_input.rs"]
-pub(crate) mod quiet_input;
-#[path = "../posix/readiness.rs"]
+#[path = "../unix/readiness.rs"]
 pub(crate) mod readiness;
-pub(crate) mod realtime;
 pub(crate) mod receive_batch;
-#[cfg(test)]
-#[path = "../posix/receive_one.rs"]
-mod receive_one;
-#[path = "../posix/resolver.rs"]
+#[path = "../unix/resolver.rs"]
 pub(crate) mod resolver;
 pub(crate) mod returned;
-#[path = "../posix/secret.rs"]
-pub(crate) mod secret;
 pub(crate) mod segments;
-#[path = "../posix/service_manager.rs"]
-pub(crate) mod service_manager;
-#[path = "../posix/sockopt.rs"]
+#[path = "../unix/service.rs"]
+pub(crate) mod service;
+pub(crate) mod sleep;
+#[path = "../unix/sockopt.rs"]
 pub(crate) mod sockopt;
 pub(crate) mod spliced_payload;
+#[path = "../unix/stream.rs"]
 pub(crate) mod stream;
+pub(crate) mod tcp;
 pub(crate) mod tcp_info;
-#[path = "../posix/usage.rs"]
+#[path = "../unix/terminal.rs"]
+pub(crate) mod terminal;
+#[path = "../unix/usage.rs"]
 mod usage;
+mod variant;
 pub(crate) mod waker;
 
-/// Flags of every send: a closed peer is an error, not a signal.
-pub(crate) const SEND_FLAGS: libc::c_int = libc::MSG_NOSIGNAL;
-
-/// `EAI_NODATA` (-5) and `EAI_ADDRFAMILY` (-9) of glibc and musl.
-pub(crate) const NO_ADDRESS_CODES: [libc::c_int; 2] = [-5, -9];
-
-/// Where this thread's `errno` lives.
-pub(crate) fn errno_location() -> *mut libc::c_int {
-    // SAFETY: returns a valid address; takes and keeps nothing.
-    unsafe { errno_function() }
-}
-
-#[cfg(target_os = "linux")]
-use libc::__errno_location as errno_function;
-
-#[cfg(target_os = "android")]
-use libc::__errno as errno_function;
+// Tests hold what other systems use against what Linux does.
+#[cfg(test)]
+#[path = "../fallback/poller.rs"]
+mod fallback_poller;
+#[cfg(test)]
+#[path = "../fallback/receive_batch.rs"]
+mod fallback_receive_batch;
+#[cfg(test)]
+#[path = "../fallback/sleep.rs"]
+mod fallback_sleep;
+#[cfg(test)]
+#[allow(dead_code, reason = "the rest differs by its values alone")]
+#[path = "../fallback/tcp.rs"]
+mod fallback_tcp;
+#[cfg(test)]
+#[path = "../bsd/waker.rs"]
+mod fallback_waker;
+#[cfg(test)]
+#[path = "../unix/receive_one.rs"]
+mod receive_one;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use libc::c_int;
 use socket2::{Protocol, Socket};
 
-pub(crate) use super::ip_options::{
+use super::sockopt;
+pub(crate) use super::sockopt::{
     mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, tclass_v6,
 };
-use super::sockopt;
 
 /// Delay of sent packets in microseconds (`linux/tcp.h`, since 4.20).
 const TCP_TX_DELAY: c_int = 37;

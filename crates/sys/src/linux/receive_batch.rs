@@ -12,7 +12,7 @@ use tapeline_base::{Tos, WallTime};
 use super::clock::wall_nanos;
 use super::control::{ControlBuffer, RECEIVE_SPACE, messages};
 use crate::address::unmapped;
-use crate::datagram::Datagram;
+use crate::udp::Datagram;
 
 /// Parallel arrays, one element per slot, allocated once. The headers point into the other
 /// arrays; these never grow, so that the pointers hold for the life of the value.
@@ -89,14 +89,14 @@ impl Slots {
         self.filled = 0;
     }
 
-    /// One `recvmmsg` call on cleared slots, of which it may fill `most` (at least 1).
+    /// One `recvmmsg` call on cleared slots, of which it may fill `max` (at least 1).
     pub(crate) fn fill(
         &mut self,
         socket: &Socket,
         blocking: bool,
-        most: usize,
+        max: usize,
     ) -> io::Result<usize> {
-        let most = most.clamp(1, self.headers.len());
+        let max = max.clamp(1, self.headers.len());
         let flags = if blocking {
             libc::MSG_WAITFORONE
         } else {
@@ -108,7 +108,7 @@ impl Slots {
             libc::recvmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                most as libc::c_uint,
+                max as libc::c_uint,
                 flags as _,
                 ptr::null_mut(),
             )
@@ -201,7 +201,7 @@ fn rearm(header: &mut libc::mmsghdr) {
 
 /// The sender's address; unspecified for a family that a UDP socket cannot have.
 #[inline]
-pub(super) fn source(storage: &libc::sockaddr_storage) -> SocketAddr {
+pub(crate) fn source(storage: &libc::sockaddr_storage) -> SocketAddr {
     let address: *const libc::sockaddr_storage = storage;
     match i32::from(storage.ss_family) {
         libc::AF_INET => {

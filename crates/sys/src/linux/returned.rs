@@ -10,7 +10,7 @@ use socket2::Socket;
 use super::control::messages;
 use super::receive_batch::source;
 use super::sockopt;
-use crate::udp_socket::Returned;
+use crate::udp::Returned;
 
 /// What accompanies a received datagram, and the error with the address of whoever found it (44).
 const SPACE: usize = 512;
@@ -18,7 +18,7 @@ const SPACE: usize = 512;
 #[repr(C, align(8))]
 struct Control([u8; SPACE]);
 
-pub(crate) fn hear(socket: &Socket, is_v6: bool) -> bool {
+pub(crate) fn ask(socket: &Socket, is_v6: bool) -> bool {
     // An IPv6 socket sends IPv4 too.
     let v4 = sockopt::set(socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1).is_ok();
     let v6 = || sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1).is_ok();

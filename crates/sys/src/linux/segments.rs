@@ -6,8 +6,9 @@ use libc::c_int;
 use socket2::{MsgHdr, Socket};
 
 use super::control::Messages;
-use super::{SEND_FLAGS, sockopt};
-use crate::udp_socket::Addressee;
+use super::sockopt;
+use super::variant::SEND_FLAGS;
+use crate::udp::Addressee;
 
 pub(crate) fn is_available(socket: &Socket) -> bool {
     sockopt::get::<c_int>(socket, libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()

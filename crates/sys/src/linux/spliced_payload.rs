@@ -12,7 +12,7 @@ use rustix::pipe::{
 use socket2::Socket;
 
 /// Most pieces of one `vmsplice` (`UIO_MAXIOV`).
-const MOST_PIECES: usize = 1024;
+const MAX_PIECES: usize = 1024;
 
 /// Memory of its own pages. The kernel sends from them after the call, perhaps after this was
 /// dropped: pages that an allocator gave out would be written to by their next owner, while
@@ -108,9 +108,9 @@ impl Payload {
     }
 
     #[inline]
-    pub(crate) fn send(&mut self, socket: &Socket, most: usize) -> io::Result<usize> {
+    pub(crate) fn send(&mut self, socket: &Socket, max: usize) -> io::Result<usize> {
         if self.waiting == 0 {
-            let length = self.length.min(most);
+            let length = self.length.min(max);
             self.waiting = tee(
                 &self.source.read,
                 &self.way.write,
@@ -119,7 +119,7 @@ impl Payload {
             )?;
         }
         // A closed peer raises SIGPIPE, which Rust's runtime ignores.
-        let length = self.waiting.min(most);
+        let length = self.waiting.min(max);
         let sent = splice(
             &self.way.read,
             None,
@@ -149,7 +149,7 @@ fn fill(pipe: &Pipe, chunk: &[u8], length: usize) -> io::Result<()> {
     while left > 0 {
         let mut pieces = Vec::new();
         let mut offered = 0;
-        while offered < left && pieces.len() < MOST_PIECES {
+        while offered < left && pieces.len() < MAX_PIECES {
             let piece = &chunk[..chunk.len().min(left - offered)];
             pieces.push(IoSliceRaw::from_slice(piece));
             offered += piece.len();

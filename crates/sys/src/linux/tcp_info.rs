@@ -5,7 +5,7 @@ use std::mem::{offset_of, size_of_val};
 use socket2::Socket;
 
 use super::sockopt::{self, Plain};
-use crate::tcp_info::TcpInfo;
+use crate::tcp::TcpInfo;
 
 /// `struct tcp_info` of `linux/tcp.h` up to Linux 6.2; kernels only ever append.
 #[derive(Clone, Copy)]

@@ -1,9 +1,21 @@
-//! Clocks without absolute sleeps.
+//! Reading the clocks of a Unix system.
 
-#[path = "../posix/clock_reading.rs"]
-mod clock_reading;
-#[path = "../portable/sleep.rs"]
-mod sleep;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
-pub(crate) use clock_reading::{monotonic_nanos, wall_nanos};
-pub(crate) use sleep::{set_timer_slack_minimal, sleep_until};
+#[inline]
+pub(crate) fn monotonic_nanos() -> u64 {
+    // The monotonic clock is never negative.
+    nanos(clock_gettime(ClockId::Monotonic)).unsigned_abs()
+}
+
+#[inline]
+pub(crate) fn wall_nanos() -> i64 {
+    nanos(clock_gettime(ClockId::Realtime))
+}
+
+#[inline]
+fn nanos(time: Timespec) -> i64 {
+    #[allow(clippy::useless_conversion, reason = "the widths depend on the system")]
+    let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}

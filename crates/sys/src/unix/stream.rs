@@ -1,21 +1,42 @@
-//! Sending and receiving without Linux's extras.
+//! Sending and receiving, as all supported Unix systems do it.
 
-pub(crate) use super::SEND_FLAGS;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 
-#[path = "../posix/stream.rs"]
-mod common;
-#[path = "../portable/discard.rs"]
-mod discard;
+use socket2::Socket;
 
-pub(crate) use common::{
-    connect_is_pending, is_timeout, recv_nonblocking, send_nonblocking, send_vectored_nonblocking,
-    timed_out,
-};
-pub(crate) use discard::recv_discard;
+pub(crate) use super::variant::SEND_FLAGS;
 
-/// Accepted sockets take the listener's mode here.
-pub(crate) const ACCEPTED_INHERITS_NONBLOCKING: bool = true;
+pub(crate) fn connect_is_pending(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINPROGRESS)
+}
 
-pub(crate) fn unacknowledged_bytes(_socket: &socket2::Socket) -> Option<u64> {
-    None
+/// Unix reports a passed socket timeout as "would block" already.
+pub(crate) fn is_timeout(_error: &io::Error) -> bool {
+    false
+}
+
+pub(crate) fn timed_out() -> io::Error {
+    io::Error::from_raw_os_error(libc::ETIMEDOUT)
+}
+
+#[inline]
+pub(crate) fn send_nonblocking(socket: &Socket, data: &[u8]) -> io::Result<usize> {
+    socket.send_with_flags(data, SEND_FLAGS | libc::MSG_DONTWAIT)
+}
+
+#[inline]
+pub(crate) fn send_vectored_nonblocking(
+    socket: &Socket,
+    slices: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    socket.send_vectored_with_flags(slices, SEND_FLAGS | libc::MSG_DONTWAIT)
+}
+
+#[inline]
+pub(crate) fn recv_nonblocking(
+    socket: &Socket,
+    buffer: &mut [MaybeUninit<u8>],
+) -> io::Result<usize> {
+    socket.recv_with_flags(buffer, libc::MSG_DONTWAIT)
 }

@@ -3,10 +3,6 @@
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-#[path = "../portable/sleep.rs"]
-mod sleep;
-pub(crate) use sleep::{set_timer_slack_minimal, sleep_until};
-
 static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
 pub(crate) fn monotonic_nanos() -> u64 {

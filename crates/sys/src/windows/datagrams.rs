@@ -6,11 +6,8 @@ use std::mem::MaybeUninit;
 use socket2::{SockAddr, Socket};
 use windows_sys::Win32::Networking::WinSock::WSAEMSGSIZE;
 
-use crate::udp_socket::ReceiveFeatures;
-
-#[path = "../portable/largest_buffer.rs"]
-mod largest_buffer;
-pub(crate) use largest_buffer::maximise_receive_buffer;
+pub(crate) use super::largest_buffer::maximise_receive_buffer;
+use crate::udp::ReceiveFeatures;
 
 /// Windows reports a datagram that was cut as an error; the bytes are there.
 pub(crate) fn recv(socket: &Socket, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {

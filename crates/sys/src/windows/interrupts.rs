@@ -9,7 +9,7 @@ use windows_sys::Win32::System::Console::{
 };
 
 use super::waker::SystemWaker;
-use crate::interrupts::Signal;
+use crate::process::Signal;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static LATEST: AtomicU8 = AtomicU8::new(0);

@@ -1,37 +1,30 @@
 //! Windows.
 
-pub(crate) mod account;
+#[path = "../fallback/absent.rs"]
+mod absent;
 pub(crate) mod clock;
-pub(crate) mod daemon;
 pub(crate) mod datagrams;
-#[path = "../portable/device_tap.rs"]
-pub(crate) mod device_tap;
-#[path = "../portable/host.rs"]
-pub(crate) mod host;
-pub(crate) mod inherited;
-pub(crate) mod interfaces;
 pub(crate) mod interrupts;
+#[path = "../fallback/largest_buffer.rs"]
+mod largest_buffer;
 pub(crate) mod multicast;
 pub(crate) mod options;
-#[path = "../portable/poller.rs"]
+#[path = "../fallback/poller.rs"]
 pub(crate) mod poller;
 pub(crate) mod process;
-#[path = "../portable/quiet_input.rs"]
-pub(crate) mod quiet_input;
 pub(crate) mod readiness;
-pub(crate) mod realtime;
-#[path = "../portable/receive_batch.rs"]
+#[path = "../fallback/receive_batch.rs"]
 pub(crate) mod receive_batch;
-pub(crate) mod receive_one;
+mod receive_one;
 pub(crate) mod resolver;
-#[path = "../portable/returned.rs"]
-pub(crate) mod returned;
-pub(crate) mod secret;
-#[path = "../portable/segments.rs"]
-pub(crate) mod segments;
-pub(crate) mod service_manager;
-#[path = "../portable/spliced_payload.rs"]
-pub(crate) mod spliced_payload;
+pub(crate) mod service;
+#[path = "../fallback/sleep.rs"]
+pub(crate) mod sleep;
 pub(crate) mod stream;
+#[path = "../fallback/tcp.rs"]
+pub(crate) mod tcp;
 pub(crate) mod tcp_info;
+pub(crate) mod terminal;
 pub(crate) mod waker;
+
+pub(crate) use absent::{device_tap, host, returned, segments, spliced_payload};

@@ -1,4 +1,5 @@
-//! Process facts from the Windows API.
+//! Process facts from the Windows API, and the highest priority class that needs no privileges; memory is
+//! not locked.
 
 use std::io;
 use std::mem::size_of;
@@ -8,6 +9,7 @@ use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::Threading::{
     ExitProcess, GetCurrentProcess, GetCurrentThread, GetProcessTimes, GetThreadTimes,
+    HIGH_PRIORITY_CLASS, SetPriorityClass,
 };
 
 use crate::process::CpuTime;
@@ -92,4 +94,16 @@ pub(crate) fn run_on_processor(_number: u32) -> io::Result<()> {
 /// Process numbers are not looked up here: a file that holds one is written anew.
 pub(crate) fn is_running(process: u32) -> bool {
     process == std::process::id()
+}
+
+pub(crate) fn schedule() -> io::Result<()> {
+    // SAFETY: the pseudo handle is always valid.
+    if unsafe { SetPriorityClass(GetCurrentProcess(), HIGH_PRIORITY_CLASS) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+pub(crate) fn lock_memory() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

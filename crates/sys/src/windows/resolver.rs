@@ -1,7 +1,8 @@
-//! Names through the standard library.
+//! Names of hosts, through the standard library. Those of interfaces are not looked up here; zones are
+//! given as numbers.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use tapeline_base::Family;
 use windows_sys::Win32::Networking::WinSock::{
@@ -38,4 +39,12 @@ fn failure(host: &str, error: &io::Error) -> ResolveError {
         _ => ResolveFailure::Other,
     };
     ResolveError::new(host, kind, reason(error))
+}
+
+pub(crate) fn name_of(_address: IpAddr) -> Option<String> {
+    None
+}
+
+pub(crate) fn index_of(_name: &str) -> Option<u32> {
+    None
 }

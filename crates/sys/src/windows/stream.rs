@@ -8,15 +8,8 @@ use windows_sys::Win32::Networking::WinSock::{WSAETIMEDOUT, WSAEWOULDBLOCK};
 
 use crate::poller::{Handle, Interest, Wait, wait_one};
 
-#[path = "../portable/discard.rs"]
-mod discard;
-pub(crate) use discard::recv_discard;
-
 /// There are no signals to suppress.
 pub(crate) const SEND_FLAGS: i32 = 0;
-
-/// Accepted sockets take the listener's mode here.
-pub(crate) const ACCEPTED_INHERITS_NONBLOCKING: bool = true;
 
 pub(crate) fn connect_is_pending(error: &io::Error) -> bool {
     error.raw_os_error() == Some(WSAEWOULDBLOCK)
@@ -61,8 +54,4 @@ pub(crate) fn recv_nonblocking(
         return Err(io::ErrorKind::WouldBlock.into());
     }
     socket.recv(buffer)
-}
-
-pub(crate) fn unacknowledged_bytes(_socket: &Socket) -> Option<u64> {
-    None
 }

@@ -7,7 +7,7 @@ use std::ptr;
 use socket2::Socket;
 use windows_sys::Win32::Networking::WinSock::{SIO_TCP_INFO, TCP_INFO_v0, WSAIoctl};
 
-use crate::tcp_info::TcpInfo;
+use crate::tcp::TcpInfo;
 
 pub(crate) fn read(socket: &Socket) -> Option<TcpInfo> {
     let version = 0_u32;
