@@ -1,6 +1,6 @@
 //! How sure a mean is, and whether two of them differ (methodology 15).
 
-use crate::Moments;
+use crate::moments::Moments;
 
 /// Level of a two-sided confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

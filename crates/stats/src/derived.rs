@@ -1,6 +1,6 @@
 //! Metrics computed from other metrics (methodology, section 8).
 
-use crate::Moments;
+use crate::moments::Moments;
 
 /// Amount in progress by Little's law, L = λ·W: arrival rate per second times mean
 /// delay in seconds. Bytes for a rate in bytes, packets for one in packets.

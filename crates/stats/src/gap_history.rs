@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::LossRuns;
+use crate::loss::LossRuns;
 
 /// Gaps remembered one by one. Beyond that the oldest are joined in pairs, which keeps
 /// losses exact and makes the extents of very late packets lower bounds. Bounds the
@@ -27,7 +27,7 @@ pub(crate) enum Late {
     Filled {
         /// Index of the arrival that had passed over it.
         opened_by: u64,
-        /// How many of the two numbers beside it are missing.
+        /// How many of the two numbers next to it are missing.
         neighbours: u64,
     },
     /// It had been received.
@@ -100,8 +100,8 @@ impl GapHistory {
             return Late::Duplicate;
         }
         self.missing[word] &= !bit;
-        let beside = [sequence.checked_sub(1), Some(sequence + 1)];
-        let neighbours = beside.into_iter().flatten();
+        let adjacent = [sequence.checked_sub(1), Some(sequence + 1)];
+        let neighbours = adjacent.into_iter().flatten();
         // The first number outside the window shares its place with the highest one, which has arrived.
         let neighbours = neighbours.filter(|number| {
             let (word, bit) = self.place(*number);

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::Moments;
+use crate::moments::Moments;
 
 /// Share of a new difference in the running estimate (RFC 3550, section 6.4.1).
 const GAIN: f64 = 1.0 / 16.0;
@@ -12,8 +12,8 @@ const KEPT: f64 = 1.0 - GAIN;
 /// The running interarrival jitter J of RFC 3550 (section 6.4.1, appendix A.8) over
 /// transit times in nanoseconds. A constant clock offset cancels.
 ///
-/// Feed packets in the order of arrival and leave out duplicates and reordered ones,
-/// as iperf 2 and iperf3 do. A loss does not reset J.
+/// Feed packets in the order of arrival, late ones too, and leave out duplicates. A loss does not
+/// reset J.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
     previous: Option<i64>,
@@ -90,7 +90,8 @@ impl Jitter {
 
     /// The running J, nanoseconds; 0 before the second packet.
     #[must_use]
-    pub fn current_ns(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn current_ns(&self) -> f64 {
         self.totals.current
     }
 

@@ -17,13 +17,9 @@
 //! its own, named after the peer.
 
 mod bufferbloat;
-mod clock_line;
-mod clock_offset;
+mod clock;
 mod confidence;
-mod delay_counts;
-mod delay_course;
-mod delay_histogram;
-mod delay_variation;
+mod delay;
 mod derived;
 mod gap_history;
 mod jitter;
@@ -31,38 +27,36 @@ mod limit;
 mod linear_histogram;
 mod loss;
 mod moments;
+mod outage;
 mod random;
 mod read_sizes;
 mod sequence;
-mod silence;
-mod skew;
 mod transit;
 
 pub use bufferbloat::BufferbloatGrade;
-pub use clock_line::{ClockFit, ClockLine};
-pub use clock_offset::{ClockExchange, ClockState, OffsetEstimate, OffsetEstimator};
+pub use clock::{ClockExchange, ClockFit, ClockLine};
 pub use confidence::{
     Change, Comparison, Confidence, ConfidenceInterval, compare_means, student_t, trimmed_mean,
 };
-pub use delay_counts::{DelayCounts, DifferenceBuckets};
-pub use delay_course::{DelayCourse, DelaySlice};
-pub use delay_histogram::{Bucket, DelayHistogram, PUBLISHED_PERCENTILES, bucket_index};
-pub use delay_variation::DelayVariation;
+pub use delay::{
+    Bucket, DelayCounts, DelayCourse, DelayHistogram, DelaySlice, DelayVariation,
+    DifferenceBuckets, PUBLISHED_PERCENTILES, bucket_index,
+};
 pub use derived::{
     PacketsInProgress, little_in_progress, little_packets_in_progress, network_power,
     responses_per_second,
 };
 pub use jitter::{Jitter, JitterTotals};
 pub use limit::{
-    Certainty, DropCounts, End, Finding, HostEvidence, LimitedBy, LossOrigin, RateTarget,
-    ReceiverEvidence, SenderEvidence, StreamTimes, Verdict, judge_datagrams, judge_stream,
+    Certainty, DropCounts, End, Finding, FrameSchedule, HostEvidence, LimitedBy, LossOrigin,
+    RateTarget, ReceiverEvidence, RoundTrips, SenderEvidence, StreamTimes, Verdict,
+    judge_datagrams, judge_stream,
 };
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
-pub use loss::{Loss, LossRuns};
+pub use loss::{Loss, LossRuns, SequenceCounts};
 pub use moments::Moments;
+pub use outage::{Outage, OutageWatch};
 pub use random::{LogNormal, Random};
 pub use read_sizes::ReadSizes;
-pub use sequence::{Arrival, SequenceCounts, SequenceTracker};
-pub use silence::{LongestSilence, Silence};
-pub use skew::{ClockStep, Skew, SkewHull, find_clock_step};
+pub use sequence::{Arrival, SequenceTracker};
 pub use transit::Transit;

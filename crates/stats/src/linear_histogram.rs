@@ -4,7 +4,7 @@ use tapeline_base::WallTime;
 
 /// Most bins that can be asked for; iperf 2's largest default is a million.
 const MAX_BINS: u32 = 1 << 24;
-/// Share of three standard deviations, always shown beside the chosen bounds.
+/// Share of three standard deviations, always shown in addition to the chosen bounds.
 const THREE_SIGMA: f64 = 99.7;
 
 /// The layout of a linear histogram.
@@ -68,7 +68,7 @@ pub enum OutOfBounds {
     Above,
 }
 
-/// What a `-PDF` line says beside its bins.
+/// What a `-PDF` line says next to its bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearSummary {
     /// Samples, those out of bounds included.
@@ -117,13 +117,13 @@ impl LinearHistogram {
         let shape = shape.in_range();
         let mut counts = counts.into_iter();
         let kept: Vec<u64> = counts.by_ref().take(shape.bins as usize).collect();
-        let beyond = above + counts.sum::<u64>();
+        let out_of_range = above + counts.sum::<u64>();
         Self {
             shape,
-            total: below + beyond + kept.iter().sum::<u64>(),
+            total: below + out_of_range + kept.iter().sum::<u64>(),
             counts: kept,
             below,
-            above: beyond,
+            above: out_of_range,
             maximum,
         }
     }
@@ -248,7 +248,7 @@ impl LinearHistogram {
         interval
     }
 
-    /// The numbers beside the bins, by iperf 2.2.1's rules.
+    /// The numbers next to the bins, by iperf 2.2.1's rules.
     #[must_use]
     pub fn summary(&self) -> LinearSummary {
         let mut lower = Crossing::new(self.shape.lower_percent);

@@ -1,9 +1,92 @@
-//! Lost packets: runs of consecutive losses and the result of a flow.
-
-use crate::SequenceCounts;
+//! Lost packets: what sequence numbers counted, runs of consecutive losses and the result of a flow.
 
 /// Number of length classes in the histogram; the last one is open-ended.
 const CLASSES: usize = 24;
+
+/// The counters of a [`SequenceTracker`](crate::SequenceTracker): a plain value to copy, subtract and add.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SequenceCounts {
+    /// Numbers from the first to the highest seen, both included.
+    pub span: u64,
+    /// Distinct packets received.
+    pub received: u64,
+    /// Packets received again.
+    pub duplicates: u64,
+    /// Distinct packets that arrived after a higher number.
+    pub reordered: u64,
+    /// Packets too old to be judged; in no other counter.
+    pub too_old: u64,
+    /// Arrivals that passed over at least one number.
+    pub discontinuities: u64,
+    /// n-reordered packets for n = 1, 2, 3 (RFC 4737, section 5): all of the n
+    /// arrivals just before had higher numbers. n = 3 triggers a fast retransmit.
+    pub n_reordered: [u64; 3],
+    /// Largest reordering extent so far (of the whole flow, also in an interval).
+    pub longest_extent: u64,
+}
+
+impl SequenceCounts {
+    /// Numbers missing so far: gaps minus late fills. In an interval that filled more
+    /// than it missed, 0.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.span.saturating_sub(self.received)
+    }
+
+    /// iperf 2's `Lost` counter: numbers skipped upwards, late fills not subtracted.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        let in_order = self.received.saturating_sub(self.reordered);
+        self.span.saturating_sub(in_order)
+    }
+
+    /// iperf 2's out-of-order counter: every number at or below the highest seen,
+    /// duplicates included.
+    #[must_use]
+    pub fn out_of_order(&self) -> u64 {
+        self.duplicates + self.reordered + self.too_old
+    }
+
+    /// The loss that iperf 2 prints: a duplicate hides one lost packet.
+    #[must_use]
+    #[cfg(test)]
+    pub(crate) fn iperf2_lost(&self) -> u64 {
+        self.skipped().saturating_sub(self.out_of_order())
+    }
+
+    /// Counts the packets of another flow too.
+    pub fn merge(&mut self, other: &Self) {
+        self.span = self.span.saturating_add(other.span);
+        self.received += other.received;
+        self.duplicates += other.duplicates;
+        self.reordered += other.reordered;
+        self.too_old += other.too_old;
+        self.discontinuities += other.discontinuities;
+        for (own, others) in self.n_reordered.iter_mut().zip(other.n_reordered) {
+            *own += others;
+        }
+        self.longest_extent = self.longest_extent.max(other.longest_extent);
+    }
+
+    /// The packets between two copies. `longest_extent` stays the flow's.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut n_reordered = self.n_reordered;
+        for (own, before) in n_reordered.iter_mut().zip(earlier.n_reordered) {
+            *own = own.saturating_sub(before);
+        }
+        Self {
+            span: self.span.saturating_sub(earlier.span),
+            received: self.received.saturating_sub(earlier.received),
+            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
+            reordered: self.reordered.saturating_sub(earlier.reordered),
+            too_old: self.too_old.saturating_sub(earlier.too_old),
+            discontinuities: self.discontinuities.saturating_sub(earlier.discontinuities),
+            n_reordered,
+            longest_extent: self.longest_extent,
+        }
+    }
+}
 
 /// Maximal runs of consecutively numbered lost packets (RFC 3357, loss periods).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,14 +156,9 @@ impl Loss {
 
     /// Reordered over distinct received (RFC 4737, section 4.1), 0 to 1.
     #[must_use]
-    pub fn reordered_ratio(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn reordered_ratio(&self) -> f64 {
         ratio(self.counts.reordered, self.counts.received)
-    }
-
-    /// Duplicates over distinct received (RFC 5560).
-    #[must_use]
-    pub fn duplicate_ratio(&self) -> f64 {
-        ratio(self.counts.duplicates, self.counts.received)
     }
 
     /// Counts the packets of another flow too.

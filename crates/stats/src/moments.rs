@@ -1,10 +1,13 @@
 //! Count, mean, variance and extremes of a series.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// Running moments of a series of samples (Welford's recurrence, methodology 7.1).
 ///
 /// The unit is the caller's. Samples that are not finite are ignored, so every
 /// field stays free of NaN.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct Moments {
     /// Number of samples.
     pub count: u64,
@@ -81,7 +84,7 @@ impl Moments {
     /// The samples counted after `earlier` was copied from this series: the inverse
     /// of [`merge`](Self::merge) for count, mean and squared deviations.
     ///
-    /// Extremes cannot be subtracted: `min` and `max` stay those of the whole series,
+    /// MinMax cannot be subtracted: `min` and `max` stay those of the whole series,
     /// which bound the interval's. A caller that keeps the interval's own extremes
     /// sets them with [`with_extremes`](Self::with_extremes). No new sample gives
     /// [`EMPTY`](Self::EMPTY).

@@ -1,11 +1,14 @@
 //! How large the reads from a stream socket were.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// Number of bins, fixed by iperf 2's `Reads=Dist` column.
 const BINS: usize = 8;
 
 /// Number of reads and the histogram of their sizes, with iperf 2's bins: a read of n
 /// bytes into a buffer of l falls into bin floor((n − 1) / floor(l / 8)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct ReadSizes {
     bin_width: u64,
     /// Number of reads that returned bytes.

@@ -1,7 +1,7 @@
 //! Loss, reordering and duplicates from sequence numbers.
 
 use crate::gap_history::{GapHistory, Late};
-use crate::{Loss, LossRuns};
+use crate::loss::{Loss, LossRuns, SequenceCounts};
 
 /// Smallest window of remembered numbers (methodology 4.1); 8 KiB once allocated.
 const MIN_WINDOW: u64 = 1 << 16;
@@ -183,7 +183,7 @@ impl SequenceTracker {
     }
 
     /// How many runs of consecutive numbers are missing now. Costs nothing; may be one too few for each late
-    /// arrival beside a missing number that has left the window.
+    /// arrival next to a missing number that has left the window.
     #[inline]
     #[must_use]
     pub fn open_runs(&self) -> u64 {
@@ -215,90 +215,6 @@ impl SequenceTracker {
             lost: total - counts.received,
             counts,
             runs,
-        }
-    }
-}
-
-/// The counters of a [`SequenceTracker`]: a plain value to copy, subtract and add.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SequenceCounts {
-    /// Numbers from the first to the highest seen, both included.
-    pub span: u64,
-    /// Distinct packets received.
-    pub received: u64,
-    /// Packets received again.
-    pub duplicates: u64,
-    /// Distinct packets that arrived after a higher number.
-    pub reordered: u64,
-    /// Packets too old to be judged; in no other counter.
-    pub too_old: u64,
-    /// Arrivals that passed over at least one number.
-    pub discontinuities: u64,
-    /// n-reordered packets for n = 1, 2, 3 (RFC 4737, section 5): all of the n
-    /// arrivals just before had higher numbers. n = 3 triggers a fast retransmit.
-    pub n_reordered: [u64; 3],
-    /// Largest reordering extent so far (of the whole flow, also in an interval).
-    pub longest_extent: u64,
-}
-
-impl SequenceCounts {
-    /// Numbers missing so far: gaps minus late fills. In an interval that filled more
-    /// than it missed, 0.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.span.saturating_sub(self.received)
-    }
-
-    /// iperf 2's `Lost` counter: numbers skipped upwards, late fills not subtracted.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
-        let in_order = self.received.saturating_sub(self.reordered);
-        self.span.saturating_sub(in_order)
-    }
-
-    /// iperf 2's out-of-order counter: every number at or below the highest seen,
-    /// duplicates included.
-    #[must_use]
-    pub fn out_of_order(&self) -> u64 {
-        self.duplicates + self.reordered + self.too_old
-    }
-
-    /// The loss that iperf 2 prints: a duplicate hides one lost packet.
-    #[must_use]
-    pub fn iperf2_lost(&self) -> u64 {
-        self.skipped().saturating_sub(self.out_of_order())
-    }
-
-    /// Counts the packets of another flow too.
-    pub fn merge(&mut self, other: &Self) {
-        self.span = self.span.saturating_add(other.span);
-        self.received += other.received;
-        self.duplicates += other.duplicates;
-        self.reordered += other.reordered;
-        self.too_old += other.too_old;
-        self.discontinuities += other.discontinuities;
-        for (own, others) in self.n_reordered.iter_mut().zip(other.n_reordered) {
-            *own += others;
-        }
-        self.longest_extent = self.longest_extent.max(other.longest_extent);
-    }
-
-    /// The packets between two copies. `longest_extent` stays the flow's.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let mut n_reordered = self.n_reordered;
-        for (own, before) in n_reordered.iter_mut().zip(earlier.n_reordered) {
-            *own = own.saturating_sub(before);
-        }
-        Self {
-            span: self.span.saturating_sub(earlier.span),
-            received: self.received.saturating_sub(earlier.received),
-            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
-            reordered: self.reordered.saturating_sub(earlier.reordered),
-            too_old: self.too_old.saturating_sub(earlier.too_old),
-            discontinuities: self.discontinuities.saturating_sub(earlier.discontinuities),
-            n_reordered,
-            longest_extent: self.longest_extent,
         }
     }
 }

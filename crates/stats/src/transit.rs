@@ -1,6 +1,6 @@
 //! One-way transit times of packets.
 
-use crate::Moments;
+use crate::moments::Moments;
 
 /// Receive time minus send stamp of packets.
 ///

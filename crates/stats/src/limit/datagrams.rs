@@ -2,13 +2,16 @@
 
 use super::evidence::{LossOrigin, ReceiverEvidence, SenderEvidence};
 use super::verdict::{
-    Certainty, End, Finding, LimitedBy, Verdict, rate_reached, saturation, unexplained,
+    Certainty, End, Finding, LimitedBy, Verdict, order_kept, saturation, unexplained, unjudged,
+    use_of,
 };
 
 /// Share of the datagrams below which a loss does not limit a test: single losses happen.
 const FEW: f64 = 0.001;
 /// Share of the time in which sends waited for room from which on that is the limit.
 const AWAITED: f64 = 0.2;
+/// Share of the time without a processor from which on a sender cannot keep a pace.
+const HELD_BACK: f64 = 0.1;
 /// Most datagrams of a joined group (the kernel's `UDP_MAX_SEGMENTS`).
 const LARGEST_GROUP: u64 = 64;
 /// A buffer that holds less than this cannot bridge the time until a thread runs, whatever
@@ -20,6 +23,10 @@ const TINY: u64 = 1000;
 /// rate asked for was reached, and why not.
 #[must_use]
 pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> Verdict {
+    if let Some(verdict) = unjudged(sender, receiver) {
+        return verdict;
+    }
+    let receiver = &receiver.with_tail(sender);
     let sent = sender.datagrams.or(receiver.expected).unwrap_or(0);
     if let Some(lost) = receiver.lost.filter(|lost| *lost > 0)
         && lost as f64 >= FEW * sent as f64
@@ -27,23 +34,34 @@ pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> 
     {
         return by_loss(lost, loss, receiver);
     }
-    if let Some(reached) = rate_reached(sender) {
+    if let Some(kept) = order_kept(sender, receiver) {
         let certainty = match receiver.lost {
             Some(_) => Certainty::High,
-            None => Certainty::Medium,
+            // Sent, but nobody says what came of it.
+            None => Certainty::Low,
         };
-        return Verdict::new(LimitedBy::Application, certainty, [reached]);
+        let unknown = receiver
+            .lost
+            .is_none()
+            .then_some(Finding::Unknown(End::Receiver));
+        let findings = [kept].into_iter().chain(unknown);
+        return Verdict::new(LimitedBy::RequestedRate, certainty, findings);
     }
-    let missed = sender.rate.map(Finding::RateMissed);
+    let frames = sender.schedule.filter(|frames| frames.missed > 0);
+    let missed =
+        sender.rate.map(Finding::RateMissed).or(frames
+            .map(|frames| Finding::ScheduleMissed(frames.missed, frames.sent + frames.missed)));
     let slow = saturation(End::Sender, &sender.host);
     if !slow.is_empty() {
         let findings = slow.into_iter().chain(missed);
         return Verdict::new(LimitedBy::SenderCpu, Certainty::High, findings);
     }
-    // The queue of the device was full, and sends waited for it: the first link takes no more.
+    // The queue of the device was full, and sends waited for it: the first link takes no more. Who
+    // waits for a processor meanwhile waits for that.
+    let without = sender.host.waiting.unwrap_or(0.0);
     let awaited = sender
         .room_awaited
-        .map(|micros| micros as f64 / sender.micros.max(1) as f64)
+        .map(|micros| micros as f64 / sender.micros.max(1) as f64 - without)
         .filter(|share| *share >= AWAITED);
     if let Some(share) = awaited {
         let findings = [Finding::RoomAwaited(share)].into_iter().chain(missed);
@@ -56,16 +74,26 @@ pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> 
             .chain(missed);
         return Verdict::new(LimitedBy::Network, Certainty::Medium, findings);
     }
-    match missed {
-        Some(missed) => {
-            let certainty = match sender.host.is_known() {
-                true => Certainty::Medium,
-                false => Certainty::Low,
-            };
-            Verdict::new(LimitedBy::Pacing, certainty, [missed])
-        }
-        None => unexplained(sender, receiver),
+    let Some(missed) = missed else {
+        return unexplained(sender, receiver);
+    };
+    let host = &sender.host;
+    if host.waiting.is_some_and(|waiting| waiting >= HELD_BACK) {
+        let findings = [missed].into_iter().chain(use_of(End::Sender, host));
+        return Verdict::new(LimitedBy::SenderCpu, Certainty::Medium, findings);
     }
+    let certainty = match host.is_free() {
+        true => Certainty::Medium,
+        false => Certainty::Low,
+    };
+    let stolen = host.stolen.filter(|share| *share >= HELD_BACK);
+    let certainty = certainty.min(match stolen {
+        Some(_) => Certainty::Low,
+        None => Certainty::High,
+    });
+    let stolen = stolen.map(|share| Finding::Stolen(End::Sender, share));
+    let findings = [missed].into_iter().chain(stolen);
+    Verdict::new(LimitedBy::Pacing, certainty, findings)
 }
 
 fn by_loss(lost: u64, loss: LossOrigin, receiver: &ReceiverEvidence) -> Verdict {

@@ -8,11 +8,11 @@ pub struct HostEvidence {
     pub busy: Option<f64>,
     /// Time in which that thread was ready to run and waited for a processor.
     pub waiting: Option<f64>,
-    /// Share of the scheduler's periods in which a quota held the process back.
+    /// Share of the time in which a quota of processor time held the process back.
     pub throttled: Option<f64>,
     /// Share of the host's processor time that its hypervisor gave to others.
     pub stolen: Option<f64>,
-    /// Intervals that the reporting thread could not tell at their end.
+    /// Intervals that the reporting thread could not report at their end.
     pub late_reports: Option<u64>,
 }
 
@@ -34,6 +34,61 @@ impl HostEvidence {
     pub fn is_known(&self) -> bool {
         self.busy.is_some() || self.throttled.is_some()
     }
+
+    /// Share of the time in which the thread ran or wanted to.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        self.busy.unwrap_or(0.0) + self.waiting.unwrap_or(0.0)
+    }
+
+    /// The processor is known not to be in the way: a starved thread uses little of it, so its
+    /// waiting must be known, too.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let held_back = self.throttled.unwrap_or(0.0);
+        self.busy.is_some() && self.waiting.is_some() && self.load() < BUSY && held_back < HELD
+    }
+}
+
+/// Load of a traffic thread from which on a faster path might have gained little.
+pub(crate) const BUSY: f64 = 0.6;
+/// Share of the time under a quota's hold from which on it may be in the way.
+const HELD: f64 = 0.05;
+
+/// Share of a sender's datagrams, one in so many, that may be missing at the end without being lost: an
+/// iperf3 receiver's test is over while those of the last round trip are under way.
+const TAIL: u64 = 5;
+
+/// Round-trip times of a connection, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// The smallest one: the path without queues.
+    pub smallest: u32,
+    /// The smoothed one at the end: with the queues that the test has built.
+    pub smoothed: u32,
+}
+
+impl RoundTrips {
+    /// How many times the smallest one fits into the smoothed one, at least 1.
+    #[must_use]
+    pub fn growth(&self) -> f64 {
+        (f64::from(self.smoothed) / f64::from(self.smallest.max(1))).max(1.0)
+    }
+
+    /// What the smoothed one is longer, microseconds.
+    #[must_use]
+    pub fn queue(&self) -> u32 {
+        self.smoothed.saturating_sub(self.smallest)
+    }
+}
+
+/// Frames of a schedule (isochronous traffic).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameSchedule {
+    /// Frames that left.
+    pub sent: u64,
+    /// Frames that could not leave within their period.
+    pub missed: u64,
 }
 
 /// Times of a TCP sender by what held it up, microseconds (Linux 4.10, `tcp_info(7)`).
@@ -56,6 +111,16 @@ pub struct RateTarget {
     pub reached: f64,
 }
 
+impl RateTarget {
+    /// Of two flows together.
+    fn sum(self, other: Self) -> Self {
+        Self {
+            asked: self.asked + other.asked,
+            reached: self.reached + other.reached,
+        }
+    }
+}
+
 /// What the sending end knows of one flow, or of all flows of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SenderEvidence {
@@ -63,8 +128,18 @@ pub struct SenderEvidence {
     pub host: HostEvidence,
     /// Length of the flows, microseconds; the sum over several.
     pub micros: u64,
+    /// Until the last write of the longest of them, microseconds.
+    pub longest: u64,
     /// A rate that was asked for; `None` for as fast as it goes.
     pub rate: Option<RateTarget>,
+    /// TCP: a rate at which the system was to pace the connections (`--fq-rate`).
+    pub paced: Option<RateTarget>,
+    /// A schedule of frames.
+    pub schedule: Option<FrameSchedule>,
+    /// Bits of payload per second that left.
+    pub throughput: Option<f64>,
+    /// Blocks or datagrams that were written.
+    pub writes: Option<u64>,
     /// Time without anything to send because input was awaited, microseconds (`-F`, `-I`).
     pub input_awaited: Option<u64>,
     /// UDP: time in which sends waited for room in the host's queues, microseconds.
@@ -73,16 +148,27 @@ pub struct SenderEvidence {
     pub stream: Option<StreamTimes>,
     /// TCP: segments sent again.
     pub retransmits: Option<u64>,
+    /// TCP: of those, the ones that the receiver had already (RFC 2883): no loss.
+    pub spurious: Option<u64>,
+    /// TCP: segments with data, those that were sent again among them.
+    pub segments: Option<u64>,
+    /// TCP: the rate at which data was delivered was the sender's own at the end
+    /// (`tcpi_delivery_rate_app_limited`, Linux 4.9).
+    pub app_limited: Option<bool>,
+    /// TCP: round-trip times.
+    pub round_trips: Option<RoundTrips>,
     /// UDP: datagrams that left the program.
     pub datagrams: Option<u64>,
     /// TCP: share of the largest window that the receiver offered which was used in each round
     /// trip: bytes per second times smallest round-trip time over that window.
     pub window_use: Option<f64>,
-    /// TCP: share of the send buffer, as the system counts it, that was on its way: bytes per second
-    /// times smoothed round-trip time over its size.
+    /// TCP: share of the send buffer, as the system counts it, that the path without queues needs:
+    /// bytes per second times smallest round-trip time over its size.
     pub buffer_use: Option<f64>,
     /// UDP: sends that found no room in the host's queues; their datagrams left later.
     pub congested_sends: Option<u64>,
+    /// UDP: sends that were refused, since nobody listens at the peer's port.
+    pub refused: Option<u64>,
     /// UDP: datagrams, or groups of them, for which the host's queues had no room: those of
     /// `congested_sends`, those that it dropped after taking them, and other programs' ones.
     pub queue_drops: Option<u64>,
@@ -107,10 +193,15 @@ impl SenderEvidence {
         Self {
             host: self.host.worse(other.host),
             micros: self.micros.saturating_add(other.micros),
-            rate: both(self.rate, other.rate, |a, b| RateTarget {
-                asked: a.asked + b.asked,
-                reached: a.reached + b.reached,
+            longest: self.longest.max(other.longest),
+            rate: both(self.rate, other.rate, RateTarget::sum),
+            paced: both(self.paced, other.paced, RateTarget::sum),
+            schedule: both(self.schedule, other.schedule, |a, b| FrameSchedule {
+                sent: a.sent.saturating_add(b.sent),
+                missed: a.missed.saturating_add(b.missed),
             }),
+            throughput: both(self.throughput, other.throughput, |a, b| a + b),
+            writes: both(self.writes, other.writes, u64::saturating_add),
             input_awaited: both(self.input_awaited, other.input_awaited, u64::saturating_add),
             room_awaited: both(self.room_awaited, other.room_awaited, u64::saturating_add),
             stream: both(self.stream, other.stream, |a, b| StreamTimes {
@@ -119,6 +210,14 @@ impl SenderEvidence {
                 send_buffer: a.send_buffer.saturating_add(b.send_buffer),
             }),
             retransmits: both(self.retransmits, other.retransmits, u64::saturating_add),
+            spurious: both(self.spurious, other.spurious, u64::saturating_add),
+            segments: both(self.segments, other.segments, u64::saturating_add),
+            app_limited: both(self.app_limited, other.app_limited, |a, b| a && b),
+            // A connection that began later never saw the path without the others' queue.
+            round_trips: both(self.round_trips, other.round_trips, |a, b| RoundTrips {
+                smallest: a.smallest.min(b.smallest),
+                smoothed: a.smoothed.min(b.smoothed),
+            }),
             datagrams: both(self.datagrams, other.datagrams, u64::saturating_add),
             window_use: larger(self.window_use, other.window_use),
             buffer_use: larger(self.buffer_use, other.buffer_use),
@@ -127,6 +226,7 @@ impl SenderEvidence {
                 other.congested_sends,
                 u64::saturating_add,
             ),
+            refused: both(self.refused, other.refused, u64::saturating_add),
             // Flows of one host see the same counter.
             queue_drops: both(self.queue_drops, other.queue_drops, u64::max),
             grouped: self.grouped || other.grouped,
@@ -139,6 +239,10 @@ impl SenderEvidence {
 pub struct ReceiverEvidence {
     /// Its processors.
     pub host: HostEvidence,
+    /// Length of the longest flow, microseconds.
+    pub longest: u64,
+    /// A rate at which it was to read, or its peer to send; `None` for as fast as it goes.
+    pub rate: Option<RateTarget>,
     /// UDP: datagrams that were sent, as far as the receiver knows.
     pub expected: Option<u64>,
     /// UDP: of those, the ones that did not come.
@@ -163,6 +267,8 @@ impl ReceiverEvidence {
     pub fn merge(self, other: Self) -> Self {
         Self {
             host: self.host.worse(other.host),
+            longest: self.longest.max(other.longest),
+            rate: both(self.rate, other.rate, RateTarget::sum),
             expected: both(self.expected, other.expected, u64::saturating_add),
             lost: both(self.lost, other.lost, u64::saturating_add),
             socket_drops: both(self.socket_drops, other.socket_drops, |a, b| {
@@ -180,6 +286,25 @@ impl ReceiverEvidence {
         }
     }
 
+    /// UDP: the same with the datagrams behind the last one that came, as lost ones. A receiver that
+    /// gets no end does not know of them; few are no loss.
+    #[must_use]
+    pub fn with_tail(self, sender: &SenderEvidence) -> Self {
+        let (Some(sent), Some(expected), Some(lost)) = (sender.datagrams, self.expected, self.lost)
+        else {
+            return self;
+        };
+        let tail = sent.saturating_sub(expected);
+        if tail <= sent / TAIL {
+            return self;
+        }
+        Self {
+            expected: Some(sent),
+            lost: Some(lost.saturating_add(tail)),
+            ..self
+        }
+    }
+
     /// UDP: datagrams that the receiver's socket dropped, where they were counted one by one.
     #[must_use]
     pub fn counted_drops(&self) -> Option<u64> {
@@ -187,7 +312,7 @@ impl ReceiverEvidence {
             .filter(|drops| *drops == 0 || !self.joined)
     }
 
-    /// Where the lost datagrams went, as far as both ends tell.
+    /// Where the lost datagrams went, as far as both ends report it.
     #[must_use]
     pub fn loss(&self, sender: &SenderEvidence) -> Option<LossOrigin> {
         let drops = DropCounts {

@@ -13,7 +13,8 @@ mod verdict;
 
 pub use datagrams::judge_datagrams;
 pub use evidence::{
-    DropCounts, HostEvidence, LossOrigin, RateTarget, ReceiverEvidence, SenderEvidence, StreamTimes,
+    DropCounts, FrameSchedule, HostEvidence, LossOrigin, RateTarget, ReceiverEvidence, RoundTrips,
+    SenderEvidence, StreamTimes,
 };
 pub use stream::judge_stream;
 pub use verdict::{Certainty, End, Finding, LimitedBy, Verdict};

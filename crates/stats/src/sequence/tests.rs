@@ -87,7 +87,7 @@ fn nothing_received_is_all_lost() {
 }
 
 #[test]
-fn a_lost_tail_shows_only_when_the_sender_tells() {
+fn a_lost_tail_shows_only_when_the_sender_reports_it() {
     let tracker = tracked(0, &[0, 1, 3]);
     assert_eq!(tracker.finish(None).lost, 1);
     let loss = tracker.finish(Some(8));

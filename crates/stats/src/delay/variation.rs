@@ -1,11 +1,11 @@
 //! Packet delay variation against the fastest packet.
 
-use crate::DelayHistogram;
+use super::histogram::DelayHistogram;
 
 /// Room below the fastest packet when the first histogram is laid out, nanoseconds.
-const FIRST_SLACK: u64 = 1_000;
+const FIRST_HEADROOM: u64 = 1_000;
 /// Most room: 1 ms costs a precision of 1 µs.
-const LARGEST_SLACK: u64 = 1_000_000;
+const MAX_HEADROOM: u64 = 1_000_000;
 
 /// PDV of RFC 5481 (section 4.2): how much longer packets were under way than the
 /// fastest one. A constant clock offset cancels, so no common clock is needed.
@@ -17,7 +17,7 @@ const LARGEST_SLACK: u64 = 1_000_000;
 pub struct DelayVariation {
     reference: i64,
     fastest: Option<i64>,
-    slack: u64,
+    headroom: u64,
     above_reference: DelayHistogram,
 }
 
@@ -43,8 +43,8 @@ impl DelayVariation {
         if !first && transit_ns >= self.reference {
             return;
         }
-        self.slack = (self.slack * 2).clamp(FIRST_SLACK, LARGEST_SLACK);
-        let reference = transit_ns.saturating_sub_unsigned(self.slack);
+        self.headroom = (self.headroom * 2).clamp(FIRST_HEADROOM, MAX_HEADROOM);
+        let reference = transit_ns.saturating_sub_unsigned(self.headroom);
         if !first {
             let lowered = self.reference.abs_diff(reference);
             self.above_reference = self.above_reference.shifted(lowered);

@@ -2,7 +2,7 @@
 
 use tapeline_base::WallTime;
 
-use crate::delay_counts::DelayCounts;
+use super::counts::DelayCounts;
 
 /// The delays of a part of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,14 +74,14 @@ impl DelayCourse {
             .collect()
     }
 
-    /// At most `most` delays in all slices, but one in each: neighbours are put together at their mean,
+    /// At most `max` delays in all slices, but one in each: neighbours are put together at their mean,
     /// where there are most of them, until that is so.
     #[must_use]
-    pub fn coarsened(&self, most: usize) -> Self {
+    pub fn coarsened(&self, max: usize) -> Self {
         let mut slices = self.slices.clone();
         let points = |slice: &DelaySlice| slice.counts.points().len();
         let mut left: usize = slices.iter().map(points).sum();
-        while left > most {
+        while left > max {
             let Some(largest) = slices.iter_mut().max_by_key(|slice| points(slice)) else {
                 break;
             };

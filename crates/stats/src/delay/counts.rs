@@ -1,12 +1,12 @@
 //! Delays, and how many there were of each, whatever the clocks say.
 
-use crate::delay_histogram::rank;
+use super::histogram::rank;
 
 /// Bits of a difference that select its sub-bucket: a bucket is narrower than 1/512 of what it holds.
 const SUB_BUCKET_BITS: u32 = 10;
 /// Sub-buckets of one octave.
 const OCTAVE: u64 = 1 << (SUB_BUCKET_BITS - 1);
-/// Largest difference told apart: 2^36 ns, 68 s.
+/// Largest difference that is distinguished: 2^36 ns, 68 s.
 const LARGEST: u64 = (1 << 36) - 1;
 /// Place of a difference of 0; as many places lie before it as behind.
 const CENTRE: usize = bucket(LARGEST);
@@ -128,11 +128,11 @@ impl DelayCounts {
         Some(*delay)
     }
 
-    /// At most `most` delays: neighbours are put together at their mean until that is so.
+    /// At most `max` delays: neighbours are put together at their mean until that is so.
     #[must_use]
-    pub fn coarsened(&self, most: usize) -> Self {
+    pub fn coarsened(&self, max: usize) -> Self {
         let mut points = self.points.clone();
-        while points.len() > most.max(1) {
+        while points.len() > max.max(1) {
             points = points.chunks(2).map(together).collect();
         }
         Self { points }
@@ -144,12 +144,12 @@ fn together(points: &[(i64, u64)]) -> (i64, u64) {
     let first = points.first().map_or(0, |(delay, _)| *delay);
     let counts = points.iter().map(|(_, count)| u128::from(*count));
     let count = counts.sum::<u128>().max(1);
-    let beyond = points.iter().map(|(delay, count)| {
+    let offsets = points.iter().map(|(delay, count)| {
         // Ascending, so no difference is negative.
         let distance = delay.abs_diff(first);
         u128::from(distance) * u128::from(*count)
     });
-    let mean = beyond.fold(0, u128::saturating_add) / count;
+    let mean = offsets.fold(0, u128::saturating_add) / count;
     let mean = u64::try_from(mean).unwrap_or(u64::MAX);
     (
         first.saturating_add_unsigned(mean),

@@ -8,7 +8,7 @@ const DIGITS: u8 = 3;
 const SUB_BUCKET_BITS: u32 = 11;
 /// Sub-buckets of one octave.
 const OCTAVE: u64 = 1 << (SUB_BUCKET_BITS - 1);
-/// Largest delay told apart: 2^42 ns, 73 minutes.
+/// Largest delay that is distinguished: 2^42 ns, 73 minutes.
 const LARGEST: u64 = (1 << 42) - 1;
 
 /// The percentiles that every report shows, in its order.
@@ -59,7 +59,7 @@ fn bucket_range(index: u32) -> Option<(u64, u64)> {
 }
 
 /// The rank of a percentile among `total` samples: max(1, ceil(percent/100 · N)). Nothing when too few lie
-/// above it to tell it from the largest, that is when N·(1 − percent/100) < 1; of 100 % it is N.
+/// above it to distinguish it from the largest, that is when N·(1 − percent/100) < 1; of 100 % it is N.
 pub(crate) fn rank(total: u64, percent: f64) -> Option<u64> {
     /// Decimal fractions are not exact: 99.9 % of 1000 must be 999.
     const ROUNDING: f64 = 1e-9;
@@ -126,7 +126,8 @@ impl DelayHistogram {
     /// delays count as the bucket's largest.
     ///
     /// Returns whether the bucket exists.
-    pub fn add_bucket(&mut self, index: u32, count: u64) -> bool {
+    #[cfg(test)]
+    pub(crate) fn add_bucket(&mut self, index: u32, count: u64) -> bool {
         let range = bucket_range(index);
         if let Some((_, high)) = range.filter(|_| count > 0) {
             self.record_many(high, count);
@@ -236,7 +237,7 @@ impl DelayHistogram {
     /// The `percent` percentile in nanoseconds: the upper edge of the bucket of rank
     /// max(1, ceil(percent/100 · N)), at most the maximum.
     ///
-    /// Nothing when too few samples lie above it to tell it from the maximum, that is
+    /// Nothing when too few samples lie above it to distinguish it from the maximum, that is
     /// when N·(1 − percent/100) < 1. The 100th percentile is the maximum.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<u64> {

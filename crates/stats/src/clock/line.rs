@@ -20,7 +20,7 @@
 
 use tapeline_base::WallTime;
 
-use crate::clock_offset::ClockExchange;
+use super::exchange::ClockExchange;
 
 /// Exchanges that are kept.
 const KEPT: usize = 4096;
@@ -244,21 +244,26 @@ impl ClockFit {
     /// there as back; nineteen times in twenty.
     #[must_use]
     pub fn bound_at(&self, time: WallTime) -> f64 {
+        // No error of a moment is larger than half a round trip.
+        self.spread_at(time) + (self.rest + READING).min(self.round_trip / 2.0)
+    }
+
+    /// Largest error of [`offset_at`](Self::offset_at) at a time, seconds, whatever the path is like: half
+    /// of the smallest round trip, and what the exchanges leave open at that time.
+    #[must_use]
+    pub fn certain_at(&self, time: WallTime) -> f64 {
+        self.spread_at(time) + self.round_trip / 2.0
+    }
+
+    /// How far lines that keep to all limits lie apart from the best one at a time, seconds.
+    fn spread_at(&self, time: WallTime) -> f64 {
         let time = self.seconds(time);
         let best = self.best.at(time);
         let apart = self
             .extremes
             .iter()
             .map(|line| (line.at(time) - best).abs());
-        // No error of a moment is larger than half a round trip.
-        apart.fold(0.0, f64::max) + (self.rest + READING).min(self.certain())
-    }
-
-    /// Largest error of the offset whatever the path is like, seconds: half of the smallest round
-    /// trip.
-    #[must_use]
-    pub fn certain(&self) -> f64 {
-        self.round_trip / 2.0
+        apart.fold(0.0, f64::max)
     }
 
     fn seconds(&self, time: WallTime) -> f64 {
@@ -316,7 +321,11 @@ mod tests {
         assert!(error <= fit.bound_at(middle), "{error} {fit:?}");
         assert!(fit.bound_at(middle) < 0.4e-3, "{fit:?}");
         assert!((fit.skew() - skew).abs() < 20e-6, "{fit:?}");
-        assert!((fit.certain() - 10e-3).abs() < 0.2e-3, "{fit:?}");
+        let certain = fit.certain_at(middle);
+        assert!(
+            (certain - 10e-3).abs() < 0.6e-3 && certain > fit.bound_at(middle),
+            "{fit:?}"
+        );
     }
 
     #[test]
@@ -345,7 +354,7 @@ mod tests {
         let fit = line.fit().expect("an estimate");
         let now = WallTime::from_nanos(0);
         assert!((fit.offset_at(now) - 1.0).abs() < 1e-6, "{fit:?}");
-        assert!(fit.bound_at(now) >= fit.certain(), "{fit:?}");
+        assert!(fit.bound_at(now) >= fit.round_trip / 2.0, "{fit:?}");
     }
 
     #[test]
