@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_short_beside_the_flow_and_lose_nothing() {
+    fn slices_are_short_compared_with_the_flow_and_lose_nothing() {
         for (seconds, expected) in [(1, 2), (8, 16), (9, 9), (100, 13), (1_000, 16)] {
             let course = drifting(seconds);
             let slices = course.slices();

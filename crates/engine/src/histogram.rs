@@ -11,8 +11,7 @@ use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::{HistogramShape, LinearHistogram, OutOfBounds};
 use tapeline_sys::zeroed_counters;
 
-use crate::cell::SnapshotCell;
-use crate::counters::{Intervals, Watch};
+use crate::counters::{Intervals, SnapshotCell, Watch};
 
 /// Counts of a histogram, written by one worker and read by anybody.
 #[derive(Debug)]
@@ -139,7 +138,7 @@ impl HistogramRecorder {
         }
     }
 
-    /// As [`record`](Self::record); the time of the largest sample is not told.
+    /// As [`record`](Self::record); the time of the largest sample is not reported.
     #[inline]
     pub fn record_untimed(&mut self, sample_ns: i64, now: MonoTime) {
         if let Some(interval) = self.watch.passed(now) {

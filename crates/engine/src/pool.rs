@@ -8,10 +8,10 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime};
+use tapeline_base::{Clock, MonoTime, MutexExt};
 use tapeline_sys::{Events, Interest, Poller, SystemClock, ThreadTime, Wait, Waker};
 
 use crate::stop::Stop;
@@ -21,7 +21,7 @@ use crate::work::{Call, Cause, Ending, Step, TcpWork, ThreadUse, run_blocking};
 pub const THREADED_FLOWS: usize = 64;
 /// Steps of one ready flow before the next one's turn.
 const BUDGET: usize = 16;
-/// Ready flows that a polling worker is told of at a time.
+/// Ready flows that a polling worker is handed at a time.
 const EVENTS: usize = 256;
 /// Longest wait of a polling worker between two looks at stop flags.
 const TICK: Duration = Duration::from_millis(20);
@@ -41,25 +41,25 @@ impl Job {
     /// Runs on the calling thread to the end.
     fn run(mut self, room: Option<Room>) {
         let ending = caught(|| run_blocking(self.work.as_mut(), &self.stop));
-        // Whoever hears of the end may start another flow.
+        // Whoever learns of the end may start another flow.
         drop(room);
         self.finish(ending);
     }
 
-    /// Closes what the work holds, then tells the end.
+    /// Closes what the work holds, then reports the end.
     fn finish(self, ending: Ending) {
         let Self { work, mut end, .. } = self;
         drop(work);
-        end.tell(ending);
+        end.report(ending);
     }
 }
 
-/// Tells the end of a flow once, at the latest when it is dropped: a flow whose worker is
+/// Reports the end of a flow once, at the latest when it is dropped: a flow whose worker is
 /// lost, or never was, still ends.
 struct End(Option<OnEnd>);
 
 impl End {
-    fn tell(&mut self, ending: Ending) {
+    fn report(&mut self, ending: Ending) {
         if let Some(on_end) = self.0.take() {
             // Whatever breaks in there must not take other flows' worker with it.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| on_end(ending)));
@@ -70,7 +70,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         if self.0.is_some() {
-            self.tell(broken("no worker to run it"));
+            self.report(broken("no worker to run it"));
         }
     }
 }
@@ -117,7 +117,7 @@ pub struct Pool {
     shares: bool,
     workers: Mutex<Vec<Worker>>,
     next: AtomicUsize,
-    most_workers: usize,
+    max_workers: usize,
 }
 
 impl Default for Pool {
@@ -131,14 +131,14 @@ impl Pool {
     #[must_use]
     pub fn new(threaded: usize) -> Self {
         // Two at least: the two directions of a connection go to different ones.
-        let most_workers = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
+        let max_workers = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
         Self {
             threaded: Arc::new(AtomicUsize::new(0)),
             limit: threaded,
             shares: true,
             workers: Mutex::new(Vec::new()),
             next: AtomicUsize::new(0),
-            most_workers,
+            max_workers,
         }
     }
 
@@ -168,9 +168,9 @@ impl Pool {
     }
 
     fn run_polled(&self, mut job: Job) {
-        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workers = self.workers.lock_unpoisoned();
         loop {
-            if workers.len() < self.most_workers
+            if workers.len() < self.max_workers
                 && let Ok(worker) = start_worker(&self.threaded)
             {
                 workers.push(worker);
@@ -487,12 +487,12 @@ impl Polled {
         self.take_turns();
     }
 
-    /// Lets flows that were told to stop see it.
+    /// Lets flows that were asked to stop see it.
     fn sweep(&mut self) {
-        let told = |slot: &Slot| slot.job.stop.is_raised();
+        let stopped = |slot: &Slot| slot.job.stop.is_raised();
         let slots = self.slots.iter().enumerate();
-        let told = slots.filter(|(_, slot)| slot.as_ref().is_some_and(told));
-        self.turns.extend(told.map(|(place, _)| place));
+        let stopped = slots.filter(|(_, slot)| slot.as_ref().is_some_and(stopped));
+        self.turns.extend(stopped.map(|(place, _)| place));
         self.take_turns();
     }
 

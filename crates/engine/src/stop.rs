@@ -1,4 +1,4 @@
-//! Telling workers to stop.
+//! Asking workers to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tapeline_sys::{ReceiveBatch, ReceiveFeatures};
 
-use crate::pacer::Precision;
+use crate::pacing::Precision;
 
-/// An optimisation with a switch. What it gains is in docs/performance-notes.md.
+/// An optimisation with a switch. What it gains is in docs/dev/performance.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Technique {
     /// Several UDP datagrams leave with one call (`UDP_SEGMENT`).

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime};
 use tapeline_sys::{Interest, SystemClock, TcpConn, ThreadTime, Wait, set_timer_slack_minimal};
 
-use crate::pacer::{Pacer, Precision};
+use crate::pacing::{Pacer, Precision};
 use crate::stop::Stop;
 
 /// Longest time that a blocking send waits before it returns with what it has.
@@ -42,9 +42,9 @@ pub enum Step {
     Finished(Ending),
 }
 
-/// Which call ended a flow early.
+/// Which operation ended a flow early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum FailedOperation {
     /// Sending payload.
     Send,
     /// Receiving payload.
@@ -63,7 +63,7 @@ pub enum Cause {
     /// The stop flag was raised.
     Stopped,
     /// A call failed.
-    Failed(Stage, io::Error),
+    Failed(FailedOperation, io::Error),
     /// Nothing moved for this long.
     Vanished(Duration),
     /// No worker could be had for it, or the worker broke down.
@@ -160,7 +160,7 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
                 let _ = pacer.wait(due.min(look), stop);
                 if due > look && is_broken(work.conn()) {
                     let error = io::ErrorKind::ConnectionReset.into();
-                    break Ending::new(Cause::Failed(Stage::Receive, error), clock.now());
+                    break Ending::new(Cause::Failed(FailedOperation::Receive, error), clock.now());
                 }
             }
             Step::Finished(ending) => break ending,
@@ -170,7 +170,7 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
     ending
 }
 
-/// Whether the peer sends no more. Where the system does not tell, the next send finds out.
+/// Whether the peer sends no more. Where the system does not report it, the next send finds out.
 pub(crate) fn has_closed(conn: &TcpConn) -> bool {
     /// `TCP_ESTABLISHED` of the kernel's tcp_states.h.
     const ESTABLISHED: u8 = 1;

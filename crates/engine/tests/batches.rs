@@ -27,7 +27,7 @@ fn spliced(chunk: &[u8], block: usize, bytes: u64) -> Vec<u8> {
     let cell = Arc::new(SendCell::new(whole()));
     let plan = TcpSendPlan {
         bytes: Some(bytes),
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         ..TcpSendPlan::new(Arc::new(here), content, block, cell, stop.clone())
     };
     let now = SystemClock.now();
@@ -64,7 +64,7 @@ fn receive(conn: TcpConn, gathers: bool, discard: bool) -> ReceiveCounters {
     let plan = TcpReceivePlan {
         gathers,
         discard,
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         ..TcpReceivePlan::new(Arc::new(conn), 131_072, stop.clone())
     };
     let intake = ByteIntake::new(Arc::clone(&cell), 131_072, 0, now);
@@ -101,7 +101,7 @@ fn what_is_discarded_is_counted_to_the_last_byte() {
     let cell = Arc::new(SendCell::new(whole()));
     let plan = TcpSendPlan {
         bytes: Some(bytes),
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         ..TcpSendPlan::new(Arc::new(here), content, 1 << 20, cell, stop.clone())
     };
     let now = SystemClock.now();

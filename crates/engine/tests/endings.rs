@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, ByteIntake, Cause, Ending, ExchangeCell, ExchangeHistograms, Intervals, ReceiveCell,
-    RequestPlan, RequestStamp, Requester, Respond, Responder, ResponsePlan, SendCell, SendEnd,
-    ServerTimes, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork,
-    run_blocking,
+    Answer, ByteIntake, Cause, Ending, Intervals, ReceiveCell, RequestPlan, RequestResponseCell,
+    RequestResponseHistograms, RequestStamp, Requester, Respond, Responder, ResponsePlan, SendCell,
+    SendEnd, ServerTimes, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender,
+    TcpWork, run_blocking,
 };
 use tapeline_sys::{SystemClock, TcpConn};
 
 use common::{LIMIT, connection};
 
-const PATIENCE: Duration = Duration::from_millis(60);
+const TIMEOUT: Duration = Duration::from_millis(60);
 
 fn intervals() -> Intervals {
     Intervals::new(SystemClock.now(), None)
@@ -42,7 +42,7 @@ fn sender(conn: TcpConn, bytes: Option<u64>, end: SendEnd, stop: &Stop) -> TcpSe
     let plan = TcpSendPlan {
         bytes,
         end,
-        patience: PATIENCE,
+        idle_timeout: TIMEOUT,
         ..TcpSendPlan::new(Arc::new(conn), content, 65_536, cell, stop.clone())
     };
     TcpSender::new(plan, now)
@@ -52,8 +52,8 @@ fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver<ByteIntake> {
     let now = SystemClock.now();
     let cell = Arc::new(ReceiveCell::new(intervals()));
     let plan = TcpReceivePlan {
-        patience: PATIENCE,
-        first_patience: PATIENCE,
+        idle_timeout: TIMEOUT,
+        first_idle_timeout: TIMEOUT,
         ..TcpReceivePlan::new(Arc::new(conn), 8192, stop.clone())
     };
     TcpReceiver::new(plan, ByteIntake::new(cell, 8192, 0, now))
@@ -66,13 +66,13 @@ fn data_that_is_held_back_is_waited_for() {
     let now = SystemClock.now();
     let cell = Arc::new(ReceiveCell::new(intervals()));
     let plan = TcpReceivePlan {
-        patience: PATIENCE,
-        first_patience: Duration::from_secs(3600),
+        idle_timeout: TIMEOUT,
+        first_idle_timeout: Duration::from_secs(3600),
         ..TcpReceivePlan::new(Arc::new(there), 8192, stop.clone())
     };
     let work = TcpReceiver::new(plan, ByteIntake::new(Arc::clone(&cell), 8192, 0, now));
     let late = std::thread::spawn(move || {
-        std::thread::sleep(PATIENCE + PATIENCE / 4);
+        std::thread::sleep(TIMEOUT + TIMEOUT / 4);
         here.send_all(&[0; 1000]).expect("data");
     });
     let ending = run(work, &stop);
@@ -88,8 +88,8 @@ fn assert_vanished(ending: &Ending, began: MonoTime) {
         panic!("{ending:?}");
     };
     let ended = SystemClock.now();
-    assert!(silence > PATIENCE);
-    assert!(ended.since(ending.at) >= PATIENCE, "{ending:?}");
+    assert!(silence > TIMEOUT);
+    assert!(ended.since(ending.at) >= TIMEOUT, "{ending:?}");
     assert!(ending.at >= began);
 }
 
@@ -114,10 +114,10 @@ fn a_sender_whose_receiver_does_not_read() {
 fn a_peer_that_never_closes_does_not_lengthen_the_test() {
     let (there, _here) = connection();
     let stop = Stop::new();
-    let end = SendEnd::ShutdownAndDrain(PATIENCE);
+    let end = SendEnd::ShutdownAndDrain(TIMEOUT);
     let ending = run(sender(there, Some(1000), end, &stop), &stop);
     assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
-    assert!(SystemClock.now().since(ending.at) >= PATIENCE);
+    assert!(SystemClock.now().since(ending.at) >= TIMEOUT);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_peer_that_talks_without_end_is_not_listened_to_without_end() {
     let (there, here) = connection();
     let stop = Stop::new();
     let talker = std::thread::spawn(move || while here.send_all(&[0; 4096]).is_ok() {});
-    let end = SendEnd::ShutdownAndDrain(PATIENCE);
+    let end = SendEnd::ShutdownAndDrain(TIMEOUT);
     let ending = run(sender(there, Some(1000), end, &stop), &stop);
     assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
     talker.join().expect("the talker");
@@ -210,9 +210,9 @@ fn requester(conn: TcpConn, deadline: MonoTime, stop: &Stop) -> Requester<Plain>
             one_way: false,
             deadline: Some(deadline),
             requests: None,
-            patience: PATIENCE,
-            cell: Arc::new(ExchangeCell::new(intervals())),
-            histograms: ExchangeHistograms::default(),
+            idle_timeout: TIMEOUT,
+            cell: Arc::new(RequestResponseCell::new(intervals())),
+            histograms: RequestResponseHistograms::default(),
             stop: stop.clone(),
             stamp: Plain,
         },
@@ -237,15 +237,15 @@ fn an_answer_byte_by_byte_is_not_waited_for_without_end() {
 
 #[test]
 fn a_slow_answer_is_no_silence() {
-    // Each half takes less than the patience, both together more.
+    // Each half takes less than the timeout, both together more.
     let (there, here) = connection();
     let stop = Stop::new();
-    let work = requester(there, SystemClock.now() + PATIENCE, &stop);
+    let work = requester(there, SystemClock.now() + TIMEOUT, &stop);
     let answerer = std::thread::spawn(move || {
         let mut request = [0; 100];
         here.recv_exact(&mut request).expect("a request");
         for _ in 0..5 {
-            std::thread::sleep(PATIENCE / 4);
+            std::thread::sleep(TIMEOUT / 4);
             here.send_all(&[0; 20_000]).expect("an answer");
         }
         let mut rest = [0; 4096];
@@ -274,7 +274,7 @@ fn a_responder_waits_for_a_client_between_requests() {
         for _ in 0..2 {
             there.send_all(&[0; 100]).expect("a request");
             there.recv_exact(&mut [0; 100]).expect("a response");
-            std::thread::sleep(PATIENCE * 2);
+            std::thread::sleep(TIMEOUT * 2);
         }
     });
     let ending = run(responder(here, &stop), &stop);
@@ -303,7 +303,7 @@ fn responder(conn: TcpConn, stop: &Stop) -> Responder<Plain> {
             quickack: true,
             yield_spin: true,
             deadline: None,
-            patience: PATIENCE,
+            idle_timeout: TIMEOUT,
             cell: Arc::new(ReceiveCell::new(intervals())),
             stop: stop.clone(),
             respond: Plain,

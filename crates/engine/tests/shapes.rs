@@ -68,7 +68,7 @@ fn intervals(now: MonoTime) -> Intervals {
 fn send_plan(conn: TcpConn, content: StreamContent, block: usize) -> TcpSendPlan {
     let cell = Arc::new(SendCell::new(intervals(SystemClock.now())));
     TcpSendPlan {
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         ..TcpSendPlan::new(Arc::new(conn), content, block, cell, Stop::new())
     }
 }
@@ -96,7 +96,7 @@ fn bursts(
         log: None,
     };
     let receive = TcpReceivePlan {
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         discard,
         ..TcpReceivePlan::new(Arc::new(conn), length, Stop::new())
     };

@@ -10,12 +10,12 @@ use allocation_counter::measure;
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
     Answer, ArrivedDatagram, ArrivedFrame, ByteIntake, Call, DatagramCell, DatagramReceiver,
-    DatagramStamp, ExchangeCell, ExchangeHistograms, FrameClock, FrameSizes, FrameTraffic,
-    HistogramCell, HistogramRecorder, Intervals, LengthChain, LengthPace, LengthTraffic, Precision,
-    ReceiveCell, ReceiverHistograms, RequestBurst, RequestPlan, RequestStamp, Requester, Respond,
-    Responder, ResponsePlan, Schedule, SendCell, ServerTimes, Step, Stop, StreamContent,
-    TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Timing, UdpSendPlan, UdpTraffic,
-    VariableRate, run_blocking, run_udp_sender,
+    DatagramStamp, FrameClock, FrameSizes, FrameTraffic, HistogramCell, HistogramRecorder,
+    Intervals, LengthChain, LengthPace, LengthTraffic, Precision, ReceiveCell, ReceiverHistograms,
+    RequestBurst, RequestPlan, RequestResponseCell, RequestResponseHistograms, RequestStamp,
+    Requester, Respond, Responder, ResponsePlan, Schedule, SendCell, ServerTimes, Step, Stop,
+    StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Timing,
+    UdpSendPlan, UdpTraffic, VariableRate, run_blocking, run_udp_sender,
 };
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{SocketOptions, SystemClock, TcpConn, UdpSocket};
@@ -43,7 +43,7 @@ fn stream_steps() {
     let mut sender = TcpSender::new(
         TcpSendPlan {
             timing: Timing::Paced(schedule.expect("a rate")),
-            patience: LIMIT,
+            idle_timeout: LIMIT,
             ..TcpSendPlan::new(Arc::new(there), content, 16_384, cell, stop.clone())
         },
         now,
@@ -80,7 +80,7 @@ fn of_a_stream(bytes: u64) -> u64 {
     let mut sender = TcpSender::new(
         TcpSendPlan {
             bytes: Some(bytes),
-            patience: LIMIT,
+            idle_timeout: LIMIT,
             ..TcpSendPlan::new(Arc::new(there), content, 16_384, cell, stop.clone())
         },
         now,
@@ -322,9 +322,9 @@ fn exchange_plan(conn: TcpConn, now: MonoTime) -> RequestPlan<Echo> {
         one_way: true,
         deadline: None,
         requests: None,
-        patience: LIMIT,
-        cell: Arc::new(ExchangeCell::new(intervals(now))),
-        histograms: ExchangeHistograms {
+        idle_timeout: LIMIT,
+        cell: Arc::new(RequestResponseCell::new(intervals(now))),
+        histograms: RequestResponseHistograms {
             round_trips: histogram(),
             transmit: histogram(),
             receive: histogram(),
@@ -344,7 +344,7 @@ fn response_plan(conn: TcpConn, now: MonoTime) -> ResponsePlan<Echo> {
         quickack: true,
         yield_spin: true,
         deadline: None,
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         cell: Arc::new(ReceiveCell::new(intervals(now))),
         stop: Stop::new(),
         respond: Echo,

@@ -2,17 +2,15 @@
 
 use tapeline_base::MonoTime;
 use tapeline_stats::Moments;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::exchange::SERIES;
-use super::{DelaySeries, Extremes, FlowCell, Publisher, Words};
-
-/// Words of the published counters.
-const WORDS: usize = OWN + SERIES;
-/// Words before the series of frame latencies.
-const OWN: usize = 34;
+use super::cell::{Counters, FlowCell, words};
+use super::delay::DelaySeries;
+use super::publisher::Publisher;
 
 /// Frames of which datagrams arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct FrameArrivals {
     /// Frames complete.
     pub received: u64,
@@ -23,7 +21,8 @@ pub struct FrameArrivals {
 }
 
 /// What was wrong with packets of a flow below UDP, where somebody looked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct LinkFaults {
     /// Lengths that do not fit together.
     pub length: u64,
@@ -33,8 +32,9 @@ pub struct LinkFaults {
     pub unknown: u64,
 }
 
-/// How losses and late datagrams lie in a flow. Its longest run and silence are known at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How losses and late datagrams lie in a flow. Its longest run and outage are known at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct ArrivalPattern {
     /// Largest reordering extent (RFC 4737): distinct datagrams that came between the first later one and a
     /// late one.
@@ -45,14 +45,15 @@ pub struct ArrivalPattern {
     pub loss_runs: u64,
     /// Datagrams of the longest one.
     pub longest_loss_run: u64,
-    /// Longest time without an arrival, nanoseconds.
-    pub silence_ns: u64,
+    /// Longest time without an arrival that the sender does not account for, nanoseconds.
+    pub outage_ns: u64,
     /// When it began, nanoseconds after the first arrival.
-    pub silence_start_ns: u64,
+    pub outage_start_ns: u64,
 }
 
 /// A UDP receiver's counters.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct DatagramCounters {
     /// Payload bytes, duplicates included, as iperf counts.
     pub bytes: u64,
@@ -95,101 +96,8 @@ pub struct DatagramCounters {
 }
 
 /// Cell of a UDP receiver.
-pub type DatagramCell = FlowCell<DatagramCounters, WORDS>;
+pub type DatagramCell = FlowCell<DatagramCounters, { words::<DatagramCounters>() }>;
 /// The one writer of a [`DatagramCell`]; its extremes are transit times.
-pub type DatagramPublisher = Publisher<DatagramCounters, WORDS>;
+pub type DatagramPublisher = Publisher<DatagramCounters, { words::<DatagramCounters>() }>;
 
-impl Words<WORDS> for DatagramCounters {
-    #[inline]
-    fn to_words(&self, extremes: &Extremes) -> [u64; WORDS] {
-        let [interval, low, high] = extremes.to_words();
-        let own: [u64; OWN] = [
-            self.bytes,
-            self.received,
-            self.total,
-            self.lost,
-            self.reordered,
-            self.duplicates,
-            self.skipped,
-            self.out_of_order,
-            self.truncated,
-            self.jitter_ns.to_bits(),
-            self.jitter_count,
-            self.jitter_mean_ns.to_bits(),
-            self.transit.count,
-            self.transit.mean.to_bits(),
-            self.transit.m2.to_bits(),
-            self.transit.min.to_bits(),
-            self.transit.max.to_bits(),
-            self.last.as_nanos(),
-            interval,
-            low,
-            high,
-            self.frames.received,
-            self.frames.lost,
-            self.marked,
-            self.link.length,
-            self.link.checksum,
-            self.link.unknown,
-            self.joined,
-            self.pattern.longest_extent,
-            self.pattern.loss_runs,
-            self.pattern.longest_loss_run,
-            self.pattern.silence_ns,
-            self.pattern.silence_start_ns,
-            self.pattern.interval_extent,
-        ];
-        let mut words = [0; WORDS];
-        let (front, series) = words.split_at_mut(OWN);
-        front.copy_from_slice(&own);
-        series.copy_from_slice(&self.frames.latency.to_words());
-        words
-    }
-
-    fn from_words(w: [u64; WORDS]) -> (Self, Extremes) {
-        let f = |i: usize| f64::from_bits(w[i]);
-        let counters = Self {
-            bytes: w[0],
-            received: w[1],
-            total: w[2],
-            lost: w[3],
-            reordered: w[4],
-            duplicates: w[5],
-            skipped: w[6],
-            out_of_order: w[7],
-            truncated: w[8],
-            jitter_ns: f(9),
-            jitter_count: w[10],
-            jitter_mean_ns: f(11),
-            transit: Moments {
-                count: w[12],
-                mean: f(13),
-                m2: f(14),
-                min: f(15),
-                max: f(16),
-            },
-            last: MonoTime::from_nanos(w[17]),
-            frames: FrameArrivals {
-                received: w[21],
-                lost: w[22],
-                latency: DelaySeries::from_words(&w[OWN..]),
-            },
-            marked: w[23],
-            joined: w[27],
-            pattern: ArrivalPattern {
-                longest_extent: w[28],
-                loss_runs: w[29],
-                longest_loss_run: w[30],
-                silence_ns: w[31],
-                silence_start_ns: w[32],
-                interval_extent: w[33],
-            },
-            link: LinkFaults {
-                length: w[24],
-                checksum: w[25],
-                unknown: w[26],
-            },
-        };
-        (counters, Extremes::from_words([w[18], w[19], w[20]]))
-    }
-}
+impl Counters for DatagramCounters {}

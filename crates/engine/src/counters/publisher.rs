@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use tapeline_base::MonoTime;
 
+use super::cell::{Counters, FlowCell, MinMax};
 use super::intervals::Watch;
-use super::{Extremes, FlowCell, Words};
 
 /// The one writer of a [`FlowCell`], with the extremes of the running interval.
 #[derive(Debug)]
 pub struct Publisher<C, const N: usize> {
     cell: Arc<FlowCell<C, N>>,
     watch: Watch,
-    extremes: Extremes,
+    extremes: MinMax,
 }
 
-impl<C: Words<N>, const N: usize> Publisher<C, N> {
+impl<C: Counters, const N: usize> Publisher<C, N> {
     /// The one writer of `cell`.
     #[must_use]
     pub fn new(cell: Arc<FlowCell<C, N>>) -> Self {
@@ -23,7 +23,7 @@ impl<C: Words<N>, const N: usize> Publisher<C, N> {
         Self {
             cell,
             watch,
-            extremes: Extremes::default(),
+            extremes: MinMax::default(),
         }
     }
 
@@ -45,9 +45,8 @@ impl<C: Words<N>, const N: usize> Publisher<C, N> {
     #[inline]
     pub fn at(&mut self, now: MonoTime, counters: &C) {
         if let Some(boundaries) = self.watch.passed(now) {
-            self.cell
-                .set_mark(&counters.to_words(&self.extremes), boundaries);
-            self.extremes = Extremes::of(boundaries);
+            self.cell.set_mark(counters, &self.extremes, boundaries);
+            self.extremes = MinMax::of(boundaries);
         }
     }
 
@@ -60,6 +59,6 @@ impl<C: Words<N>, const N: usize> Publisher<C, N> {
     /// Call after counting.
     #[inline]
     pub fn publish(&self, counters: &C) {
-        self.cell.publish(&counters.to_words(&self.extremes));
+        self.cell.publish(counters, &self.extremes);
     }
 }

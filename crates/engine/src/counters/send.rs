@@ -1,12 +1,15 @@
 //! What a sender counts.
 
 use tapeline_base::MonoTime;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::{Extremes, FlowCell, Publisher, Words};
-use crate::frames::FrameCounts;
+use super::cell::{Counters, FlowCell, words};
+use super::publisher::Publisher;
+use crate::pacing::FrameCounts;
 
 /// A sender's counters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct SendCounters {
     /// Payload bytes accepted by the kernel.
     pub bytes: u64,
@@ -14,8 +17,11 @@ pub struct SendCounters {
     pub writes: u64,
     /// Writes that failed without ending the flow.
     pub errors: u64,
-    /// Of those, writes that timed out.
+    /// Of the errors, writes that timed out.
     pub timeouts: u64,
+    /// Of the errors, sends of datagrams that failed because the peer's port is closed (ECONNREFUSED): an
+    /// earlier datagram's answer, which says nothing about room on this host.
+    pub refused: u64,
     /// Datagrams that left after their time.
     pub late: u64,
     /// Frames or bursts, where the traffic has any.
@@ -31,46 +37,8 @@ pub struct SendCounters {
 }
 
 /// Cell of a sender.
-pub type SendCell = FlowCell<SendCounters, 12>;
+pub type SendCell = FlowCell<SendCounters, { words::<SendCounters>() }>;
 /// The one writer of a [`SendCell`].
-pub type SendPublisher = Publisher<SendCounters, 12>;
+pub type SendPublisher = Publisher<SendCounters, { words::<SendCounters>() }>;
 
-impl Words<12> for SendCounters {
-    #[inline]
-    fn to_words(&self, _: &Extremes) -> [u64; 12] {
-        [
-            self.bytes,
-            self.writes,
-            self.errors,
-            self.timeouts,
-            self.late,
-            self.last.as_nanos(),
-            self.frames.sent,
-            self.frames.missed,
-            self.frames.slips,
-            self.pacing_rate,
-            self.input_awaited,
-            self.room_awaited,
-        ]
-    }
-
-    fn from_words(w: [u64; 12]) -> (Self, Extremes) {
-        let counters = Self {
-            bytes: w[0],
-            writes: w[1],
-            errors: w[2],
-            timeouts: w[3],
-            late: w[4],
-            last: MonoTime::from_nanos(w[5]),
-            frames: FrameCounts {
-                sent: w[6],
-                missed: w[7],
-                slips: w[8],
-            },
-            pacing_rate: w[9],
-            input_awaited: w[10],
-            room_awaited: w[11],
-        };
-        (counters, Extremes::default())
-    }
-}
+impl Counters for SendCounters {}

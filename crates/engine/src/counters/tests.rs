@@ -4,7 +4,7 @@ use std::time::Duration;
 use tapeline_base::MonoTime;
 use tapeline_stats::{Moments, ReadSizes};
 
-use super::extremes::NO_EXTREMES;
+use super::cell::NO_EXTREMES;
 use super::*;
 
 fn at(millis: u64) -> MonoTime {
@@ -66,6 +66,7 @@ fn every_counter_survives_the_cell() {
         complete: 1,
         skipped: 2,
         broken: true,
+        ..BurstCounters::new(reads)
     };
     BurstPublisher::new(Arc::clone(&bursts)).publish(&c);
     assert_eq!(bursts.read(), c);
@@ -83,7 +84,7 @@ fn every_counter_survives_the_cell() {
         errors: 3,
         timeouts: 4,
         late: 5,
-        frames: crate::frames::FrameCounts {
+        frames: crate::pacing::FrameCounts {
             sent: 6,
             missed: 7,
             slips: 8,
@@ -91,10 +92,23 @@ fn every_counter_survives_the_cell() {
         pacing_rate: 9,
         input_awaited: 11,
         room_awaited: 12,
+        refused: 13,
         last: MonoTime::from_nanos(10),
     };
     SendPublisher::new(Arc::clone(&send)).publish(&c);
     assert_eq!(send.read(), c);
+}
+
+#[test]
+fn an_unpublished_cell_is_empty() {
+    let reads = ReadSizes::new(0);
+    let received = ReceiveCell::new(seconds()).read();
+    assert_eq!(received, ReceiveCounters::new(reads));
+    assert_eq!(BurstCell::new(seconds()).read(), BurstCounters::new(reads));
+    let datagrams = DatagramCell::new(seconds()).read();
+    assert_eq!((datagrams.bytes, datagrams.transit.count), (0, 0));
+    let sent = SendCell::new(seconds()).close_interval(0).counters;
+    assert_eq!(sent, SendCounters::default());
 }
 
 #[test]

@@ -5,11 +5,10 @@ use tapeline_sys::{SocketOptions, TcpConn, TcpListener};
 
 use super::*;
 use crate::counters::{Intervals, ReceiveCell, SendCell};
-use crate::schedule::Schedule;
-use crate::stream_content::StreamContent;
-use crate::tcp_receive::{ByteIntake, TcpReceivePlan, TcpReceiver};
-use crate::tcp_send::{SendEnd, TcpSendPlan, TcpSender};
-use crate::timing::Timing;
+use crate::pacing::{Schedule, Timing};
+use crate::tcp::{
+    ByteIntake, SendEnd, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender,
+};
 
 /// Long enough for the busiest machine; only a failing test waits for it.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -61,7 +60,7 @@ fn sender(conn: &Arc<TcpConn>, stop: &Stop, bytes: Option<u64>) -> Box<dyn TcpWo
     let plan = TcpSendPlan {
         bytes,
         end: SendEnd::Leave,
-        patience: LIMIT,
+        idle_timeout: LIMIT,
         ..TcpSendPlan::new(
             Arc::clone(conn),
             StreamContent::Repeated(vec![0; 8192].into()),
@@ -131,7 +130,7 @@ fn both_directions_of_a_connection_run_polled() {
     let stop = Stop::new();
     let (conn, _server) = connection();
     // More than there are workers: some of them meet the connection again.
-    let flows: Vec<_> = (0..pool.most_workers * 2)
+    let flows: Vec<_> = (0..pool.max_workers * 2)
         .map(|_| run(&pool, sender(&conn, &stop, Some(8192)), &stop, true))
         .collect();
     for flow in flows {
@@ -163,13 +162,13 @@ fn workers_end_with_their_pool_and_its_flows() {
 fn a_pool_of_threads_shares_no_worker() {
     let names = |pool: &Pool| {
         let stop = Stop::new();
-        let (told, names) = mpsc::channel();
+        let (reports, names) = mpsc::channel();
         let pairs: Vec<_> = (0..3).map(|_| connection()).collect();
         for (conn, _) in &pairs {
-            let told = told.clone();
+            let reports = reports.clone();
             let on_end = Box::new(move |_| {
                 let name = std::thread::current().name().map(str::to_owned);
-                told.send(name).expect("the test waits");
+                reports.send(name).expect("the test waits");
             });
             pool.run(sender(conn, &stop, Some(1)), &stop, true, on_end);
         }
@@ -207,7 +206,7 @@ fn a_polling_worker_allocates_nothing_while_its_flows_run() {
         let (conn, peer) = connection();
         let content = StreamContent::Repeated(vec![0; 8192].into());
         let mut plan = TcpSendPlan {
-            patience: LIMIT,
+            idle_timeout: LIMIT,
             ..TcpSendPlan::new(
                 conn,
                 content,
@@ -262,10 +261,10 @@ fn a_polled_flow_ends_at_its_deadline_and_when_its_peer_is_silent() {
     });
     let deadline = run(&pool, deadline, &stop, true);
     let (conn, _silent) = connection();
-    let patience = Duration::from_millis(80);
+    let idle_timeout = Duration::from_millis(80);
     let silence = receive(TcpReceivePlan {
-        patience,
-        first_patience: patience,
+        idle_timeout,
+        first_idle_timeout: idle_timeout,
         ..plan(conn)
     });
     let silence = run(&pool, silence, &stop, true);
@@ -273,7 +272,7 @@ fn a_polled_flow_ends_at_its_deadline_and_when_its_peer_is_silent() {
     assert!(matches!(ending.cause, Cause::Complete), "{ending:?}");
     let ending = silence.recv_timeout(LIMIT).expect("an end");
     assert!(
-        matches!(ending.cause, Cause::Vanished(after) if after > patience),
+        matches!(ending.cause, Cause::Vanished(after) if after > idle_timeout),
         "{ending:?}"
     );
 }

@@ -9,22 +9,21 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime, Tos, WallTime};
 use tapeline_sys::{Interest, SystemClock, ThreadTime, UdpSocket, Wait, set_timer_slack_minimal};
 
+use super::prague::{L4sFeedback, L4sMark, Prague};
+use super::traffic::FramePart;
 use crate::counters::{SendCell, SendCounters, SendPublisher};
-use crate::frames::{Frame, FrameClock, FrameSizes};
-use crate::pacer::{Pacer, Precision};
-use crate::prague::{L4sFeedback, L4sMark, Prague};
+use crate::pacing::{Frame, FrameClock, FrameSizes, Pacer, Precision};
 use crate::stop::Stop;
-use crate::udp_traffic::FramePart;
-use crate::work::{Cause, Ending, Stage, ThreadUse, is_not_ready};
+use crate::work::{Cause, Ending, FailedOperation, ThreadUse, is_not_ready};
 
 /// Most that leaves ahead of the rate: a burst of so long.
 const BURST: Duration = Duration::from_micros(250);
 /// Wait from which on acknowledgements are listened for rather than the clock watched.
 const LISTEN: Duration = Duration::from_micros(1500);
 /// Longest wait between two looks at the stop flag.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Acknowledgements read between two datagrams at the most.
-const MOST_ACKS: usize = 64;
+const MAX_ACKS: usize = 64;
 /// Largest acknowledgement.
 const ACK_ROOM: usize = 128;
 /// ECN bits of the type of service.
@@ -90,7 +89,7 @@ pub struct L4sSendEnd {
     pub counters: SendCounters,
     /// Number that the next datagram would have.
     pub next_sequence: u64,
-    /// What the receiver told last.
+    /// What the receiver reported last.
     pub feedback: L4sFeedback,
     /// ECN bits in the end.
     pub mark: L4sMark,
@@ -219,7 +218,7 @@ impl<P: L4sProtocol> Sender<P> {
             self.forgotten = self.controller.in_flight(self.sent);
             return;
         }
-        let wait = silent_at.since(now).min(LOOK);
+        let wait = silent_at.since(now).min(POLL_INTERVAL);
         let _ = self
             .plan
             .socket
@@ -230,7 +229,7 @@ impl<P: L4sProtocol> Sender<P> {
         let due = self.plan.deadline.map_or(due, |deadline| due.min(deadline));
         let wait = due.since(now);
         if wait > LISTEN {
-            let wait = (wait - LISTEN / 2).min(LOOK);
+            let wait = (wait - LISTEN / 2).min(POLL_INTERVAL);
             let _ = self
                 .plan
                 .socket
@@ -243,7 +242,7 @@ impl<P: L4sProtocol> Sender<P> {
     /// Takes the acknowledgements that have arrived.
     fn listen(&mut self) {
         let mut buffer = [0; ACK_ROOM];
-        for _ in 0..MOST_ACKS {
+        for _ in 0..MAX_ACKS {
             // An error of an earlier datagram shows in silence.
             let Ok(length) = self.plan.socket.recv_nonblocking(&mut buffer) else {
                 return;
@@ -338,9 +337,10 @@ impl<P: L4sProtocol> Sender<P> {
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.counters.errors += 1;
-                self.next_send = now + LOOK;
+                self.counters.refused += 1;
+                self.next_send = now + POLL_INTERVAL;
             }
-            Err(error) => return Some(Cause::Failed(Stage::Send, error)),
+            Err(error) => return Some(Cause::Failed(FailedOperation::Send, error)),
         }
         self.publisher.publish(&self.counters);
         None

@@ -6,15 +6,15 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime, WallTime, whole_nanos};
 use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 
+use super::content::{BurstStart, Prepared, StreamContent};
+use super::drain::{Drain, Drained};
 use crate::counters::{DelayCounters, DelayPublisher, SendCell, SendCounters, SendPublisher};
-use crate::drain::{Drain, Drained};
+use crate::histogram::HistogramRecorder;
+use crate::pacing::{KernelPacing, Timing};
 use crate::stop::Stop;
-use crate::stream_content::{BurstStart, Prepared, StreamContent};
-use crate::timing::{KernelPacing, Timing};
 use crate::work::{
-    Call, Cause, Ending, REST, SEND_LIMIT, Stage, Step, TcpWork, has_closed, is_not_ready,
+    Call, Cause, Ending, FailedOperation, REST, SEND_LIMIT, Step, TcpWork, has_closed, is_not_ready,
 };
-use crate::write_times::WriteTimes;
 
 /// What a TCP sender does at the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +62,12 @@ pub struct TcpSendPlan {
     /// What follows the data.
     pub end: SendEnd,
     /// End as vanished when nothing moves for this long.
-    pub patience: Duration,
+    pub idle_timeout: Duration,
     /// Cell for the counters.
     pub cell: Arc<SendCell>,
     /// Flag that ends the data.
     pub stop: Stop,
-    /// Told what the peer has said by the time the sender waits for its end.
+    /// Called with what the peer has sent by the time the sender waits for its end.
     pub answer: Option<AnswerSink>,
 }
 
@@ -91,11 +91,11 @@ impl std::fmt::Debug for AnswerSink {
 }
 
 /// Time without any movement after which a peer counts as gone, where nothing else is said.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl TcpSendPlan {
     /// Sends `content` in writes of `block` bytes, as fast as the connection takes them and
-    /// until told to stop, then closes the sending direction.
+    /// until asked to stop, then closes the sending direction.
     #[must_use]
     pub fn new(
         conn: Arc<TcpConn>,
@@ -118,7 +118,7 @@ impl TcpSendPlan {
             write_times: None,
             schedule_errors: None,
             end: SendEnd::Shutdown,
-            patience: PATIENCE,
+            idle_timeout: STALL_TIMEOUT,
             cell,
             stop,
             answer: None,
@@ -254,7 +254,7 @@ impl TcpSender {
                 }
             }
             Err(error) if is_not_ready(&error) => self.not_ready(now),
-            Err(error) => self.end_data(now, Cause::Failed(Stage::Send, error)),
+            Err(error) => self.end_data(now, Cause::Failed(FailedOperation::Send, error)),
         }
     }
 
@@ -321,7 +321,7 @@ impl TcpSender {
             }
             Prepared::End => {
                 let cause = match self.plan.content.take_failure() {
-                    Some(error) => Cause::Failed(Stage::Content, error),
+                    Some(error) => Cause::Failed(FailedOperation::Content, error),
                     None => Cause::Complete,
                 };
                 Readiness::Wait(self.end_data(now, cause))
@@ -384,7 +384,7 @@ impl TcpSender {
 
     fn not_ready(&mut self, now: MonoTime) -> Step {
         let silence = now.since(self.counters.last);
-        if silence > self.plan.patience {
+        if silence > self.plan.idle_timeout {
             return self.finish(Cause::Vanished(silence), self.counters.last);
         }
         Step::NotReady
@@ -422,12 +422,18 @@ impl TcpSender {
             && !failed
             && error.kind() != std::io::ErrorKind::NotConnected
         {
-            return self.finish(Cause::Failed(Stage::Shutdown, error), now);
+            return self.finish(Cause::Failed(FailedOperation::Shutdown, error), now);
         }
         if failed || drain.is_zero() {
             return self.finish(cause, now);
         }
-        self.phase = Phase::Draining(Drain::new(now, drain, cause));
+        // A peer that has stopped reading before is not waited for anew.
+        let moved = match self.write.length {
+            0 => now,
+            _ => self.counters.last,
+        };
+        let acked = self.plan.conn.tcp_info().and_then(|info| info.bytes_acked);
+        self.phase = Phase::Draining(Drain::new(now, drain, cause).unmoved_since(moved, acked));
         Step::Progress
     }
 
@@ -437,7 +443,7 @@ impl TcpSender {
         };
         match drain.step(&self.plan.conn, &self.plan.stop, now, call, scratch) {
             Drained::NotReady => Step::NotReady,
-            Drained::Heard(count) => {
+            Drained::Received(count) => {
                 if let Some(AnswerSink(take)) = &mut self.plan.answer {
                     take(&scratch[..count]);
                 }
@@ -489,8 +495,8 @@ impl TcpWork for TcpSender {
             Phase::Sending => {
                 let plan = &self.plan;
                 let pacing = plan.pacing.map_or(MonoTime::FAR, |pacing| pacing.next());
-                // Just behind it: patience is over when more than that has passed.
-                let vanished = self.counters.last + plan.patience + Duration::from_nanos(1);
+                // Just behind it: the timeout is over when more than that has passed.
+                let vanished = self.counters.last + plan.idle_timeout + Duration::from_nanos(1);
                 plan.deadline
                     .unwrap_or(MonoTime::FAR)
                     .min(pacing)
@@ -505,6 +511,43 @@ impl TcpWork for TcpSender {
         match self.phase {
             Phase::Sending => Interest::WRITE,
             Phase::Draining(_) | Phase::Over => Interest::READ,
+        }
+    }
+}
+
+/// Measures how long writes take.
+#[derive(Debug)]
+pub struct WriteTimes {
+    /// Receives mean and extremes.
+    pub publisher: DelayPublisher,
+    /// Receives every duration.
+    pub histogram: Option<HistogramRecorder>,
+    counters: DelayCounters,
+}
+
+impl WriteTimes {
+    /// Durations for these.
+    #[must_use]
+    pub fn new(publisher: DelayPublisher, histogram: Option<HistogramRecorder>) -> Self {
+        Self {
+            publisher,
+            histogram,
+            counters: DelayCounters::default(),
+        }
+    }
+
+    /// A write began and ended at these times.
+    #[inline]
+    pub(crate) fn record(&mut self, began: MonoTime, now: MonoTime) {
+        let took = now.since(began);
+        let seconds = took.as_secs_f64();
+        self.publisher.at(now, &self.counters);
+        self.publisher.extreme(seconds);
+        self.counters.delays.add(seconds);
+        self.publisher.publish(&self.counters);
+        if let Some(histogram) = &mut self.histogram {
+            let nanos = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
+            histogram.record_untimed(nanos, now);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::work::RECEIVE_LIMIT;
 /// Longest time that data waits for more.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
 /// Shortest time over which reads are looked at.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Longest time until they are looked at again.
 const SPAN: Duration = Duration::from_secs(1);
 /// Time before a boundary in which no read waits: a wait, and the clock of the system's timers.
@@ -26,7 +26,7 @@ const MARGIN: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// Small reads, at least 10,000 a second of less than 4 KiB. Larger ones lose by any mark
-    /// (docs/performance-notes.md).
+    /// (docs/dev/performance.md).
     OfSmall,
     /// Payload that stays in the kernel, at least 100 MB a second.
     OfUncopied,
@@ -126,7 +126,7 @@ impl LowWater {
                 *reads += u64::from(length > 0);
                 *bytes += length;
                 let time = now.since(*since);
-                if time < LOOK {
+                if time < POLL_INTERVAL {
                     return None;
                 }
                 let until = (now + SPAN).min(boundary - MARGIN);

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use tapeline_base::MonoTime;
 
-use crate::frames::{Frame, FrameClock, FrameCounts, FrameSizes};
-use crate::length_chain::LengthChain;
-use crate::schedule::Schedule;
-use crate::variable_rate::VariableRate;
+use super::length_chain::LengthChain;
+use crate::pacing::{Frame, FrameClock, FrameCounts, FrameSizes, Schedule, VariableRate};
 
 /// When a sender's datagrams leave and how long they are. Lengths never exceed the
 /// template's.
@@ -89,8 +87,8 @@ impl FrameTraffic {
         }
         let frame = self.clock.next(now);
         self.clock.begin(frame, now);
-        let most = u32::try_from(left).unwrap_or(u32::MAX);
-        let drawn = self.sizes.draw().min(most);
+        let max = u32::try_from(left).unwrap_or(u32::MAX);
+        let drawn = self.sizes.draw().min(max);
         let size = self.with_a_full_tail(drawn);
         let part = FramePart {
             frame,
@@ -232,7 +230,7 @@ impl UdpTraffic {
         }
     }
 
-    /// A datagram could not leave now; it is tried again, at the next due time of a schedule.
+    /// There was no room for a datagram; it is tried again, at the next due time of a schedule.
     pub(crate) fn failed(&mut self, now: MonoTime) {
         match self {
             Self::Paced(schedule) => schedule.sent(1, now),

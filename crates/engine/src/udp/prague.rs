@@ -43,7 +43,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Round trip that is taken for absurd.
 const LONGEST_ROUND: Duration = Duration::from_secs(60);
 
-/// What the receiver of an L4S flow has seen in all, as an acknowledgement tells it.
+/// What the receiver of an L4S flow has seen in all, as an acknowledgement reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L4sFeedback {
     /// Round trip of the datagram that is acknowledged; `None` when it cannot be known.
@@ -93,7 +93,7 @@ pub struct Prague {
     /// The window before the response to a loss, and the losses then: they may prove to be
     /// late datagrams.
     before_loss: Option<(f64, u32)>,
-    heard: MonoTime,
+    last_received: MonoTime,
 }
 
 impl Prague {
@@ -115,22 +115,22 @@ impl Prague {
             quiet: 0,
             responded_until: now,
             before_loss: None,
-            heard: now,
+            last_received: now,
         }
     }
 
     /// Takes an acknowledgement at `now`; `sent` datagrams have left so far. One that is older
-    /// than the newest, or tells of more than was sent, is ignored.
+    /// than the newest, or reports more than was sent, is ignored.
     pub fn acknowledged(&mut self, feedback: &L4sFeedback, sent: u32, now: MonoTime) {
         let acked = feedback.received.wrapping_sub(self.last.received);
-        let told = feedback.received.wrapping_add(feedback.lost);
+        let accounted = feedback.received.wrapping_add(feedback.lost);
         let plausible = acked <= sent.wrapping_sub(self.last.received)
-            && sent.wrapping_sub(told) <= u32::MAX / 2
+            && sent.wrapping_sub(accounted) <= u32::MAX / 2
             && feedback.marked.wrapping_sub(self.last.marked) <= acked;
         if acked == 0 || !plausible {
             return;
         }
-        self.heard = now;
+        self.last_received = now;
         // A window that the data does not fill must not grow unproved.
         let filled = f64::from(self.in_flight(sent)) * f64::from(self.packet_size());
         let is_used = filled * 2.0 >= self.window;
@@ -253,21 +253,21 @@ impl Prague {
     fn bound(&mut self) {
         let round_trip = self.round_trip().as_secs_f64();
         // Room for delayed acknowledgements on top of what the wanted rate keeps on the way.
-        let most = self.rates.1 * (round_trip + 0.010) + SMALLEST_WINDOW * self.longest;
+        let max = self.rates.1 * (round_trip + 0.010) + SMALLEST_WINDOW * self.longest;
         let least = SMALLEST_WINDOW * SMALLEST_PACKET.min(self.longest);
-        self.window = self.window.clamp(least, most.max(least));
+        self.window = self.window.clamp(least, max.max(least));
     }
 
-    /// How long nothing may be heard while datagrams are on the way.
+    /// How long nothing may be received while datagrams are on the way.
     #[must_use]
     pub fn silent_at(&self) -> MonoTime {
-        self.heard + SILENCE
+        self.last_received + SILENCE
     }
 
-    /// Nothing was heard for so long: begins anew with the smallest window. Returns how many
+    /// Nothing was received for so long: begins anew with the smallest window. Returns how many
     /// datagrams count as on the way from now on: none.
     pub fn silence(&mut self, now: MonoTime) {
-        self.heard = now;
+        self.last_received = now;
         self.starting = false;
         self.window = SMALLEST_WINDOW * SMALLEST_PACKET.min(self.longest);
         self.responded_until = now;
@@ -308,8 +308,8 @@ impl Prague {
     /// Datagrams of `sent` that are on the way as far as is known.
     #[must_use]
     pub fn in_flight(&self, sent: u32) -> u32 {
-        let told = self.last.received.wrapping_add(self.last.lost);
-        let flight = sent.wrapping_sub(told);
+        let accounted = self.last.received.wrapping_add(self.last.lost);
+        let flight = sent.wrapping_sub(accounted);
         if flight > u32::MAX / 2 { 0 } else { flight }
     }
 }

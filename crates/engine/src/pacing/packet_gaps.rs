@@ -11,14 +11,14 @@ const BACK_TO_BACK: u32 = 5;
 /// The distances between the sends of a steady schedule. A cell of a histogram for each send; the
 /// memory is taken at the start.
 #[derive(Clone, Debug)]
-pub struct Spacing {
+pub struct PacketGaps {
     gap: Duration,
     last: Option<(MonoTime, u32)>,
     errors: DelayHistogram,
     back_to_back: u64,
 }
 
-impl Spacing {
+impl PacketGaps {
     /// For datagrams that are to be `gap` apart.
     #[must_use]
     pub fn new(gap: Duration) -> Self {
@@ -72,17 +72,17 @@ mod tests {
 
     #[test]
     fn errors_are_distances_from_the_ideal_gap() {
-        let mut spacing = Spacing::new(Duration::from_micros(100));
+        let mut packet_gaps = PacketGaps::new(Duration::from_micros(100));
         let mut sent = |micros: u64, datagrams| {
-            spacing.sent(datagrams, MonoTime::from_nanos(micros * 1000));
+            packet_gaps.sent(datagrams, MonoTime::from_nanos(micros * 1000));
         };
         // On time, 20 late, thereby 20 too close, back to back, a pair, and what follows it.
         for (micros, datagrams) in [(0, 1), (100, 1), (220, 1), (300, 1), (319, 2), (519, 1)] {
             sent(micros, datagrams);
         }
-        assert_eq!(spacing.count(), 5);
-        assert_eq!(spacing.back_to_back(), 1);
-        let errors = spacing.errors();
+        assert_eq!(packet_gaps.count(), 5);
+        assert_eq!(packet_gaps.back_to_back(), 1);
+        let errors = packet_gaps.errors();
         assert_eq!((errors.min(), errors.max()), (Some(0), Some(81_000)));
         assert!(
             errors

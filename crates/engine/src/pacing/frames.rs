@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, whole_nanos};
 use tapeline_stats::{LogNormal, Moments, Random};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Largest frame, bytes: what the field on the wire holds as a signed number.
 const LARGEST_FRAME: f64 = 0x7fff_ffff_u32 as f64;
 
 /// What became of a sender's frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct FrameCounts {
     /// Frames begun.
     pub sent: u64,

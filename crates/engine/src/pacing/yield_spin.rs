@@ -13,7 +13,7 @@ use tapeline_sys::{SystemClock, TcpConn};
 /// Median that is taken for granted before anything was observed.
 const FIRST: Duration = Duration::from_micros(50);
 /// Longest time that is spent looking; where messages take longer, sleeping costs little.
-const MOST: Duration = Duration::from_millis(1);
+const MAX_SPIN: Duration = Duration::from_millis(1);
 
 /// How long to look for a message before sleeping: twice the median of the times that messages
 /// took.
@@ -46,10 +46,10 @@ impl YieldSpin {
     #[inline]
     pub(crate) fn limit(&self) -> Duration {
         let median = Duration::from_nanos(self.median);
-        if median > MOST {
+        if median > MAX_SPIN {
             Duration::ZERO
         } else {
-            (2 * median).min(MOST)
+            (2 * median).min(MAX_SPIN)
         }
     }
 
@@ -115,6 +115,6 @@ mod tests {
         for _ in 0..1000 {
             spin.learn(Duration::from_micros(700));
         }
-        assert_eq!(spin.limit(), MOST);
+        assert_eq!(spin.limit(), MAX_SPIN);
     }
 }

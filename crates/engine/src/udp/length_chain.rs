@@ -3,7 +3,7 @@
 use tapeline_stats::Random;
 
 /// Most lengths of a chain.
-const MOST_LENGTHS: usize = 256;
+const MAX_LENGTHS: usize = 256;
 
 /// Draws lengths and counts the steps from each length to the next.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl LengthChain {
     pub fn new(lengths: &[u32], transitions: &[Vec<f64>], seed: u64) -> Option<Self> {
         let n = lengths.len();
         let square = transitions.len() == n && transitions.iter().all(|row| row.len() == n);
-        if !(1..=MOST_LENGTHS).contains(&n) || !square || lengths.contains(&0) {
+        if !(1..=MAX_LENGTHS).contains(&n) || !square || lengths.contains(&0) {
             return None;
         }
         let mut cumulative = Vec::with_capacity(n * n);

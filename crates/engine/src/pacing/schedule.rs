@@ -356,11 +356,11 @@ mod tests {
         ] {
             let mut schedule = Schedule::at_unit_rate(at(0), rate).expect("a rate");
             let times = sends(&mut schedule, late * 1000, 2_000_000_000);
-            let told = format!("{rate}/s woken {late} us late: {}", times.len());
+            let case = format!("{rate}/s woken {late} us late: {}", times.len());
             let wanted = 2 * rate - (rate * 40 / 1000 + 2);
-            assert!(times.len() as u64 >= wanted, "{told}");
-            assert!(largest_volley(&times) <= largest, "{told}");
-            assert_eq!(schedule.given_up(), 0, "{told}");
+            assert!(times.len() as u64 >= wanted, "{case}");
+            assert!(largest_volley(&times) <= largest, "{case}");
+            assert_eq!(schedule.given_up(), 0, "{case}");
         }
     }
 

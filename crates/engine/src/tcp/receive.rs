@@ -8,12 +8,12 @@ use tapeline_base::{Clock, MonoTime};
 use tapeline_stats::ReadSizes;
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
+use super::low_water::{Batch, LowWater};
+use super::send::STALL_TIMEOUT;
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
-use crate::low_water::{Batch, LowWater};
-use crate::schedule::Schedule;
+use crate::pacing::Schedule;
 use crate::stop::Stop;
-use crate::tcp_send::PATIENCE;
-use crate::work::{Call, Cause, Ending, SILENT, Stage, Step, TcpWork, is_not_ready};
+use crate::work::{Call, Cause, Ending, FailedOperation, SILENT, Step, TcpWork, is_not_ready};
 
 /// Most bytes of payload that one call drops: what a receive buffer may have gathered.
 const DISCARD: usize = 4 << 20;
@@ -36,7 +36,7 @@ pub struct TcpReceivePlan {
     /// than one read, has failed.
     pub bytes: Option<u64>,
     /// Stop after this many bytes, those before it included, however many the peer would send.
-    pub most: Option<u64>,
+    pub max: Option<u64>,
     /// When reads are due, a byte being a unit; `None` reads as fast as data comes.
     pub schedule: Option<Schedule>,
     /// Close the sending direction at the end (a reverse client's answer to the
@@ -50,9 +50,9 @@ pub struct TcpReceivePlan {
     /// read (`SO_RCVLOWAT`); not where the time of an arrival means something.
     pub gathers: bool,
     /// End as vanished when nothing arrives for this long.
-    pub patience: Duration,
-    /// The same before the first data, which the peer may have been told to hold back.
-    pub first_patience: Duration,
+    pub idle_timeout: Duration,
+    /// The same before the first data, which the peer may have been asked to hold back.
+    pub first_idle_timeout: Duration,
     /// Flag that ends the flow.
     pub stop: Stop,
 }
@@ -67,14 +67,14 @@ impl TcpReceivePlan {
             deadline: None,
             expected: None,
             bytes: None,
-            most: None,
+            max: None,
             schedule: None,
             shutdown: false,
             discard: false,
             quickack: false,
             gathers: false,
-            patience: PATIENCE,
-            first_patience: PATIENCE,
+            idle_timeout: STALL_TIMEOUT,
+            first_idle_timeout: STALL_TIMEOUT,
             stop,
         }
     }
@@ -231,8 +231,8 @@ impl<I: Intake> TcpReceiver<I> {
         };
         let NextRead { length, content } = self.intake.next_read(reach);
         let kept = content || !plan.discard;
-        let most = if kept { buffer.len() } else { reach };
-        let length = length.clamp(1, most);
+        let max = if kept { buffer.len() } else { reach };
+        let length = length.clamp(1, max);
         let result = match (kept, call) {
             (true, Call::Blocking) => plan.conn.recv(&mut buffer[..length]),
             (true, Call::NonBlocking) => plan.conn.recv_nonblocking(&mut buffer[..length]),
@@ -247,17 +247,17 @@ impl<I: Intake> TcpReceiver<I> {
     }
 
     /// Longest silence of the peer.
-    fn patience(&self) -> Duration {
+    fn idle_timeout(&self) -> Duration {
         if self.begun {
-            self.plan.patience
+            self.plan.idle_timeout
         } else {
-            self.plan.first_patience
+            self.plan.first_idle_timeout
         }
     }
 
     /// Bytes after which nothing more is read.
     fn end(&self) -> Option<u64> {
-        self.plan.bytes.into_iter().chain(self.plan.most).min()
+        self.plan.bytes.into_iter().chain(self.plan.max).min()
     }
 
     /// Most bytes to discard in one go.
@@ -329,7 +329,7 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 let now = SystemClock.now();
                 let cause = if self.is_early(now) {
                     let early = io::Error::new(io::ErrorKind::UnexpectedEof, CLOSED_EARLY);
-                    Cause::Failed(Stage::Receive, early)
+                    Cause::Failed(FailedOperation::Receive, early)
                 } else {
                     Cause::Complete
                 };
@@ -354,12 +354,12 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
             Err(error) if is_not_ready(&error) => {
                 self.watch_reads(0, now, call);
                 let silence = now.since(self.intake.last());
-                if silence > self.patience() {
+                if silence > self.idle_timeout() {
                     return self.finish(Cause::Vanished(silence), self.intake.last());
                 }
                 Step::NotReady
             }
-            Err(error) => self.finish(Cause::Failed(Stage::Receive, error), now),
+            Err(error) => self.finish(Cause::Failed(FailedOperation::Receive, error), now),
         }
     }
 
@@ -373,8 +373,8 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
 
     fn next_look(&self) -> MonoTime {
         let deadline = self.plan.deadline.unwrap_or(MonoTime::FAR);
-        // Just behind it: patience is over when more than that has passed.
-        let vanished = self.intake.last() + self.patience() + Duration::from_nanos(1);
+        // Just behind it: the timeout is over when more than that has passed.
+        let vanished = self.intake.last() + self.idle_timeout() + Duration::from_nanos(1);
         deadline.min(vanished)
     }
 }

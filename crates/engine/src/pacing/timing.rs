@@ -5,9 +5,9 @@ use std::time::Duration;
 use tapeline_base::MonoTime;
 use tapeline_sys::TcpConn;
 
-use crate::frames::{FrameClock, FrameCounts, FrameSizes};
-use crate::schedule::Schedule;
-use crate::variable_rate::VariableRate;
+use super::frames::{FrameClock, FrameCounts, FrameSizes};
+use super::schedule::Schedule;
+use super::variable_rate::VariableRate;
 
 /// When bursts leave. Without a clock a burst is a block.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl KernelPacing {
 
     /// Asks the kernel for the rate in force.
     pub(crate) fn apply(&self, conn: &TcpConn) {
-        // Refused where the platform cannot pace, which was told when the flow was set up.
+        // Refused where the platform cannot pace, which was reported when the flow was set up.
         let _ = conn.set_pacing_rate((self.rate / 8).max(1));
     }
 

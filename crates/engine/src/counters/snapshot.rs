@@ -16,14 +16,20 @@ pub struct SnapshotCell<const N: usize> {
 
 impl<const N: usize> Default for SnapshotCell<N> {
     fn default() -> Self {
-        Self {
-            version: AtomicU64::new(0),
-            words: [const { AtomicU64::new(0) }; N],
-        }
+        Self::new(&[0; N])
     }
 }
 
 impl<const N: usize> SnapshotCell<N> {
+    /// A cell that holds these words.
+    #[must_use]
+    pub fn new(words: &[u64; N]) -> Self {
+        Self {
+            version: AtomicU64::new(0),
+            words: words.map(AtomicU64::new),
+        }
+    }
+
     /// Publishes a new set.
     #[inline]
     pub fn publish(&self, words: &[u64; N]) {

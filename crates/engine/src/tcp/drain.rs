@@ -8,7 +8,7 @@ use tapeline_sys::{Interest, SystemClock, TcpConn, Wait};
 use crate::stop::Stop;
 use crate::work::{Call, Cause, RECEIVE_LIMIT, SILENT, is_not_ready};
 
-/// Longest wait for the peer's close once the flow was told to stop: what is in the send
+/// Longest wait for the peer's close once the flow was asked to stop: what is in the send
 /// buffer goes out all the same.
 const STOPPED_DRAIN: Duration = Duration::from_millis(20);
 
@@ -33,7 +33,7 @@ pub(crate) struct Drain {
 pub(crate) enum Drained {
     NotReady,
     /// So many bytes of the peer's.
-    Heard(usize),
+    Received(usize),
     /// It ended at this time.
     Over(MonoTime),
 }
@@ -52,6 +52,19 @@ impl Drain {
             moved: now,
             looked: now,
             cause,
+        }
+    }
+
+    /// The same for a peer that took its last byte at `moved`, having acknowledged `acked` bytes: the
+    /// silence until now counts.
+    pub(crate) fn unmoved_since(self, moved: MonoTime, acked: Option<u64>) -> Self {
+        let silence = self.since.since(moved);
+        let limit = self.until.since(self.since);
+        Self {
+            until: self.since + limit.saturating_sub(silence).max(limit.min(DRAIN_LOOK)),
+            acked,
+            moved,
+            ..self
         }
     }
 
@@ -101,8 +114,8 @@ impl Drain {
         let result = match call {
             // Nothing may be waited for longer than the drain itself.
             Call::Blocking => {
-                let most = self.until.since(now).min(RECEIVE_LIMIT);
-                match conn.wait_ready(Interest::READ, Wait::AtMost(most)) {
+                let max = self.until.since(now).min(RECEIVE_LIMIT);
+                match conn.wait_ready(Interest::READ, Wait::AtMost(max)) {
                     Ok(false) => return Drained::NotReady,
                     _ => conn.recv_nonblocking(scratch),
                 }
@@ -110,7 +123,7 @@ impl Drain {
             Call::NonBlocking => conn.recv_nonblocking(scratch),
         };
         match result {
-            Ok(count @ 1..) => Drained::Heard(count),
+            Ok(count @ 1..) => Drained::Received(count),
             Err(error) if is_not_ready(&error) => Drained::NotReady,
             // The peer has closed or reset: the data is out.
             Ok(0) | Err(_) => Drained::Over(SystemClock.now()),

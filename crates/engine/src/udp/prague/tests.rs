@@ -94,7 +94,7 @@ impl Bottleneck {
             }
             let ect = controller.mark() == L4sMark::Ect1 && !self.bleaches;
             seen.received += 1;
-            seen.marked += u32::from(ect && self.mark_above.is_some_and(|most| wait > most));
+            seen.marked += u32::from(ect && self.mark_above.is_some_and(|max| wait > max));
             seen.ecn_error = controller.mark() == L4sMark::Ect1 && self.bleaches;
             seen.round_trip = Some(arrival.since(now));
             acks.push_back((arrival, seen));

@@ -7,7 +7,7 @@
 //!
 //! Reads are cut where a burst is expected to end, so that one call takes a burst and the
 //! time after it is the arrival of the burst's last byte. Where the guess is wrong the
-//! bytes are told apart all the same. When something else stands where a burst should
+//! bytes are distinguished all the same. When something else stands where a burst should
 //! begin, only bytes are counted from then on.
 
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_stats::ReadSizes;
 use tapeline_sys::SystemClock;
 
+use super::receive::{Intake, NextRead};
 use crate::counters::{BurstCell, BurstCounters, BurstPublisher};
 use crate::histogram::HistogramRecorder;
-use crate::tcp_receive::{Intake, NextRead};
 
 /// Most bytes of a preamble or a burst's header.
 const HELD: usize = 256;
@@ -38,7 +38,7 @@ pub struct BurstHead {
 /// What stands before the first burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preamble {
-    /// So many bytes in all are needed to tell.
+    /// So many bytes in all are needed to see.
     Need(usize),
     /// So many bytes; none is 0.
     Length(usize),
@@ -105,7 +105,7 @@ enum Place {
     Broken,
 }
 
-/// Tells bursts apart and measures them.
+/// Distinguishes bursts and measures them.
 #[derive(Debug)]
 pub struct BurstIntake<F> {
     format: F,
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_told_apart_however_the_stream_is_cut() {
+    fn bursts_are_distinguished_however_the_stream_is_cut() {
         let mut stream = vec![b'P', 7, 0, 0, 0, 0, 0];
         for (id, size) in [(1, 10), (2, 4), (5, 30), (6, 30)] {
             stream.extend(burst(id, size));

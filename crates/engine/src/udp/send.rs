@@ -8,13 +8,12 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime, WallTime, whole_nanos};
 use tapeline_sys::{Marks, SystemClock, ThreadTime, UdpSocket, set_timer_slack_minimal};
 
+use super::traffic::{FramePart, UdpTraffic};
 use crate::counters::{SendCell, SendCounters, SendPublisher};
-use crate::pacer::{Pacer, Precision};
+use crate::pacing::{Pacer, PacketGaps, Precision};
 use crate::payload_source::{Filled, PayloadSource};
-use crate::spacing::Spacing;
 use crate::stop::Stop;
-use crate::udp_traffic::{FramePart, UdpTraffic};
-use crate::work::{Cause, Ending, Stage, ThreadUse, is_not_ready};
+use crate::work::{Cause, Ending, FailedOperation, ThreadUse, is_not_ready};
 
 /// Writes sequence number and time into a datagram. Supplied by the protocol, known at
 /// compile time: the packet loop has no virtual call.
@@ -78,7 +77,7 @@ const MAX_PAYLOAD: usize = 65_507;
 /// A send that takes longer waited for room: others take a few microseconds, full groups some 30.
 const LONG_SEND: Duration = Duration::from_micros(100);
 /// Time without a datagram sent after which passing errors end the flow.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 /// Wait for content that has not been read yet.
@@ -180,7 +179,7 @@ pub struct UdpSendEnd {
     /// Largest number of datagrams sent with one call.
     pub group: usize,
     /// How the gaps were kept, of steady paced traffic.
-    pub spacing: Option<Spacing>,
+    pub packet_gaps: Option<PacketGaps>,
     /// The traffic as it ended: clocks and chains with what they counted.
     pub traffic: UdpTraffic,
 }
@@ -196,9 +195,9 @@ struct Sender<S> {
     buffer: Vec<u8>,
     /// Datagrams of the next call, and the most that the buffer holds.
     group: usize,
-    most: usize,
+    max: usize,
     largest_group: usize,
-    spacing: Option<Spacing>,
+    packet_gaps: Option<PacketGaps>,
     /// Bytes of content in the buffer that have not left yet.
     loaded: usize,
     /// When the last send began, until its time is known.
@@ -222,7 +221,7 @@ pub fn run_udp_sender<S: DatagramStamp>(plan: UdpSendPlan<S>) -> UdpSendEnd {
         next_sequence: sender.sequence,
         late,
         group: sender.largest_group,
-        spacing: sender.spacing,
+        packet_gaps: sender.packet_gaps,
         traffic: sender.plan.traffic,
     }
 }
@@ -242,9 +241,9 @@ impl<S: DatagramStamp> Sender<S> {
             publisher: SendPublisher::new(Arc::clone(&plan.cell)),
             buffer: plan.template.repeat(group),
             group,
-            most: group,
+            max: group,
             largest_group: 1,
-            spacing: plan.traffic.steady_gap().map(Spacing::new),
+            packet_gaps: plan.traffic.steady_gap().map(PacketGaps::new),
             loaded: 0,
             sent_from: None,
             plan,
@@ -379,7 +378,7 @@ impl<S: DatagramStamp> Sender<S> {
     fn end_of_content(&mut self) -> Cause {
         let content = self.plan.content.as_mut();
         match content.and_then(|content| content.source.take_failure()) {
-            Some(error) => Cause::Failed(Stage::Content, error),
+            Some(error) => Cause::Failed(FailedOperation::Content, error),
             None => Cause::Complete,
         }
     }
@@ -402,7 +401,7 @@ impl<S: DatagramStamp> Sender<S> {
     fn send_group(&mut self, now: MonoTime, left: u64) -> Option<Cause> {
         let length = self.plan.template.len();
         if let UdpTraffic::Variable(rate) = &self.plan.traffic {
-            self.group = paced_group(rate.gap()).min(self.most);
+            self.group = paced_group(rate.gap()).min(self.max);
         }
         let count = if left < (length * self.group) as u64 {
             1
@@ -429,7 +428,7 @@ impl<S: DatagramStamp> Sender<S> {
         if count > 1 && !socket.supports_segmentation() {
             // The path or the kernel refused, and the socket sent one by one: singly, and
             // spaced, from here on.
-            (self.group, self.most) = (1, 1);
+            (self.group, self.max) = (1, 1);
         }
         self.settle(result, length, now)
     }
@@ -447,8 +446,8 @@ impl<S: DatagramStamp> Sender<S> {
                     _ => now,
                 };
                 self.plan.traffic.sent(count as u64, bytes as u64, left);
-                if let Some(spacing) = &mut self.spacing {
-                    spacing.sent(count as u32, left);
+                if let Some(packet_gaps) = &mut self.packet_gaps {
+                    packet_gaps.sent(count as u32, left);
                 }
                 self.counters.frames = self.plan.traffic.frames();
                 self.counters.bytes += bytes as u64;
@@ -461,21 +460,26 @@ impl<S: DatagramStamp> Sender<S> {
                 return None;
             }
             Err(error) if self.is_hopeless(&error, now) => {
-                return Some(Cause::Failed(Stage::Send, error));
+                return Some(Cause::Failed(FailedOperation::Send, error));
             }
             Err(error) if is_not_ready(&error) => {
                 self.counters.errors += 1;
                 self.counters.timeouts += 1;
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                // An earlier datagram's ICMP answer; this one was not sent.
+                // An earlier datagram's ICMP answer, which the socket has given up with this call.
+                // The datagram leaves with the next one, in the same turn.
                 self.counters.errors += 1;
+                self.counters.refused += 1;
+                self.publisher.publish(&self.counters);
+                return None;
             }
             Err(error) if is_transient(&error) => {
                 self.counters.errors += 1;
+                self.counters.refused += u64::from(is_unreachable(&error));
                 std::thread::sleep(Duration::from_micros(100));
             }
-            Err(error) => return Some(Cause::Failed(Stage::Send, error)),
+            Err(error) => return Some(Cause::Failed(FailedOperation::Send, error)),
         }
         self.plan.traffic.failed(now);
         self.publisher.publish(&self.counters);
@@ -486,8 +490,9 @@ impl<S: DatagramStamp> Sender<S> {
     /// says that the path is well.
     fn is_hopeless(&self, error: &io::Error, now: MonoTime) -> bool {
         let gap = self.plan.traffic.gap();
-        let patience = PATIENCE.max(gap.unwrap_or_default().saturating_mul(3));
-        error.kind() != io::ErrorKind::ConnectionRefused && now.since(self.counters.last) > patience
+        let idle_timeout = STALL_TIMEOUT.max(gap.unwrap_or_default().saturating_mul(3));
+        error.kind() != io::ErrorKind::ConnectionRefused
+            && now.since(self.counters.last) > idle_timeout
     }
 }
 
@@ -528,13 +533,19 @@ fn clamp_to(length: usize, left: u64) -> usize {
 /// Errors of a full queue or a route that may come back: ENOBUFS, ENETDOWN, EHOSTUNREACH,
 /// ENETUNREACH.
 fn is_transient(error: &io::Error) -> bool {
+    is_unreachable(error)
+        || error.kind() == io::ErrorKind::OutOfMemory
+        || error.raw_os_error() == Some(105)
+}
+
+/// No way leads to the peer: the datagram was refused, not kept waiting.
+fn is_unreachable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::HostUnreachable
             | io::ErrorKind::NetworkUnreachable
             | io::ErrorKind::NetworkDown
-            | io::ErrorKind::OutOfMemory
-    ) || error.raw_os_error() == Some(105)
+    )
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, Cause, Ending, ExchangeCell, ExchangeHistograms, HistogramCell, HistogramReader,
-    HistogramRecorder, Intervals, Pool, ReceiveCell, RequestBurst, RequestPlan, RequestStamp,
-    Requester, Respond, Responder, ResponsePlan, ServerTimes, Stop, TcpWork, run_blocking,
+    Answer, Cause, Ending, HistogramCell, HistogramReader, HistogramRecorder, Intervals, Pool,
+    ReceiveCell, RequestBurst, RequestPlan, RequestResponseCell, RequestResponseHistograms,
+    RequestStamp, Requester, Respond, Responder, ResponsePlan, ServerTimes, Stop, TcpWork,
+    run_blocking,
 };
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{SystemClock, TcpConn};
@@ -24,11 +25,14 @@ struct Plain {
     hold: Duration,
     /// Seconds that the server's clock is ahead.
     ahead: i64,
+    /// The client loses its processor for as long while it stamps a request.
+    pause: Duration,
 }
 
 const EXACT: Plain = Plain {
     hold: Duration::ZERO,
     ahead: 0,
+    pause: Duration::ZERO,
 };
 
 fn put(message: &mut [u8], at: usize, wall: WallTime) {
@@ -44,6 +48,7 @@ impl RequestStamp for Plain {
     fn stamp(&mut self, request: &mut [u8], number: u32, wall: WallTime) {
         request[..4].copy_from_slice(&number.to_be_bytes());
         put(request, 4, wall);
+        std::thread::sleep(self.pause);
     }
 
     fn is_response(&self, response: &[u8]) -> bool {
@@ -85,9 +90,9 @@ fn request_plan(conn: TcpConn, start: MonoTime) -> RequestPlan<Plain> {
         one_way: false,
         deadline: None,
         requests: None,
-        patience: LIMIT,
-        cell: Arc::new(ExchangeCell::new(Intervals::new(start, None))),
-        histograms: ExchangeHistograms::default(),
+        idle_timeout: LIMIT,
+        cell: Arc::new(RequestResponseCell::new(Intervals::new(start, None))),
+        histograms: RequestResponseHistograms::default(),
         stop: Stop::new(),
         stamp: EXACT,
     }
@@ -109,7 +114,7 @@ fn responder_with(conn: TcpConn, respond: Plain, quickack: bool, stop: &Stop) ->
             quickack,
             yield_spin: true,
             deadline: None,
-            patience: LIMIT,
+            idle_timeout: LIMIT,
             cell: Arc::new(ReceiveCell::new(Intervals::new(now, None))),
             stop: stop.clone(),
             respond,
@@ -196,8 +201,9 @@ fn the_first_request_waits_for_the_start() {
 }
 
 /// Runs `count` exchanges with one-way delays against a server; the counters and the histograms.
-fn one_way(count: u64, respond: Plain) -> (Arc<ExchangeCell>, [HistogramReader; 3]) {
+fn one_way(count: u64, respond: Plain) -> (Arc<RequestResponseCell>, [HistogramReader; 3]) {
     let (there, here) = connection();
+    let stamp = Plain { ..respond };
     let server = serve(here, respond);
     let start = SystemClock.now();
     let intervals = Intervals::new(start, None);
@@ -206,9 +212,10 @@ fn one_way(count: u64, respond: Plain) -> (Arc<ExchangeCell>, [HistogramReader; 
         .iter()
         .map(|cell| HistogramRecorder::new(Arc::clone(cell)));
     let mut plan = request_plan(there, start);
+    plan.stamp = stamp;
     plan.one_way = true;
     plan.requests = Some(count);
-    plan.histograms = ExchangeHistograms {
+    plan.histograms = RequestResponseHistograms {
         round_trips: recorders.next(),
         transmit: recorders.next(),
         receive: recorders.next(),
@@ -240,6 +247,14 @@ fn one_way_delays_leave_the_hold_out() {
     for histogram in histograms {
         assert_eq!(histogram.total().total(), 3);
     }
+}
+
+#[test]
+fn a_client_that_loses_its_processor_while_it_stamps_has_no_negative_delays() {
+    let pause = Duration::from_millis(3);
+    let (cell, _) = one_way(3, Plain { pause, ..EXACT });
+    let delays = cell.read().one_way;
+    assert_eq!((delays.receive.all.count, delays.clock_errors), (3, 0));
 }
 
 #[test]
@@ -294,7 +309,7 @@ fn a_hold_does_not_block_the_other_flows_of_a_worker() {
 }
 
 #[test]
-fn responses_of_another_size_are_told_apart() {
+fn responses_of_another_size_are_distinguished() {
     // Longer ones: the second one read begins inside the first one.
     let (there, here) = connection();
     let mut message = [0; 150];
@@ -312,7 +327,7 @@ fn responses_of_another_size_are_told_apart() {
     let start = SystemClock.now();
     let mut plan = request_plan(there, start);
     plan.response_length = 150;
-    plan.patience = Duration::from_millis(60);
+    plan.idle_timeout = Duration::from_millis(60);
     let ending = run_blocking(&mut Requester::new(plan, start), &Stop::new());
     assert_misfit(&ending);
     drop(here);

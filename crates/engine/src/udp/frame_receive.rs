@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_frames_are_told_from_those_left_out() {
+    fn lost_frames_are_distinguished_from_those_left_out() {
         let mut flow = Flow::default();
         flow.arrive(1, 0, 300);
         // The sender left out 2 and 3.

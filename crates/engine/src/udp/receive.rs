@@ -5,13 +5,13 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime, whole_nanos};
-use tapeline_stats::{Arrival, Jitter, LongestSilence, Loss, SequenceTracker, Transit};
+use tapeline_stats::{Arrival, Jitter, Loss, OutageWatch, SequenceTracker, Transit};
 
+use super::frame_receive::{ArrivedFrame, FrameTracker};
 use crate::counters::{
     ArrivalPattern, DatagramCell, DatagramCounters, DatagramPublisher, LinkFaults,
 };
 use crate::delay_recorder::DelayRecorder;
-use crate::frame_receive::{ArrivedFrame, FrameTracker};
 use crate::histogram::HistogramRecorder;
 
 /// One arrived datagram, as the protocol read it.
@@ -71,7 +71,7 @@ pub struct FrameRecord {
     pub counters: DatagramCounters,
 }
 
-/// Tells of complete frames. When its reader is too slow, frames are left out.
+/// Reports complete frames. When its reader is too slow, frames are left out.
 #[derive(Debug)]
 struct FrameLog {
     give: SyncSender<FrameRecord>,
@@ -93,9 +93,11 @@ pub struct DatagramReceiver {
     histograms: ReceiverHistograms,
     delays: Option<DelayRecorder>,
     /// By the stamps of arrival, as if they were of a steady clock.
-    silence: LongestSilence,
+    outages: OutageWatch,
     /// The first of them.
     first: Option<MonoTime>,
+    /// The last one.
+    latest: MonoTime,
     log: Option<FrameLog>,
     counters: DatagramCounters,
     publisher: DatagramPublisher,
@@ -119,8 +121,9 @@ impl DatagramReceiver {
             frames: FrameTracker::default(),
             histograms: ReceiverHistograms::default(),
             delays: None,
-            silence: LongestSilence::default(),
+            outages: OutageWatch::default(),
             first: None,
+            latest: MonoTime::ZERO,
             log: None,
             counters,
             publisher,
@@ -141,7 +144,7 @@ impl DatagramReceiver {
         self
     }
 
-    /// Tells of each frame that is complete.
+    /// Reports each frame that is complete.
     #[must_use]
     pub fn with_frame_log(mut self, give: SyncSender<FrameRecord>) -> Self {
         self.log = Some(FrameLog {
@@ -169,26 +172,22 @@ impl DatagramReceiver {
         let stamp = u64::try_from(datagram.arrival.as_nanos()).unwrap_or(0);
         let stamp = MonoTime::from_nanos(stamp);
         self.first.get_or_insert(stamp);
-        self.silence.observe(stamp);
+        self.latest = stamp;
         let arrival = self.tracker.observe(datagram.sequence);
+        self.outages.observe(stamp, datagram.sent, arrival);
         match arrival {
             Arrival::InOrder { .. } => {
                 let completed = self.observe_frame(datagram, now);
-                let transit = self.observe_transit(datagram, now);
-                let differs = self.jitter.observe(transit).is_some();
-                if let Some(histogram) = self.histograms.jitter.as_mut().filter(|_| differs) {
-                    let difference = self.jitter.difference_ns().saturating_abs();
-                    histogram.record(difference, now, datagram.arrival);
-                }
-                self.tell_frame(completed, datagram.arrival, now);
+                self.observe_jitter(datagram, now);
+                self.record_frame(completed, datagram.arrival, now);
             }
             Arrival::Reordered { extent } => {
                 let longest = &mut self.counters.pattern.interval_extent;
                 *longest = extent.max(*longest);
-                // A late datagram has a delay, but no place in the jitter series.
+                // Jitter is about the order of arrival (RFC 3550), whatever the numbers are.
                 let completed = self.observe_frame(datagram, now);
-                self.observe_transit(datagram, now);
-                self.tell_frame(completed, datagram.arrival, now);
+                self.observe_jitter(datagram, now);
+                self.record_frame(completed, datagram.arrival, now);
             }
             Arrival::Duplicate | Arrival::TooOld => {}
         }
@@ -254,6 +253,17 @@ impl DatagramReceiver {
         }
     }
 
+    /// Counts a datagram's transit time, and how it differs from the one before.
+    #[inline]
+    fn observe_jitter(&mut self, datagram: &ArrivedDatagram, now: MonoTime) {
+        let transit = self.observe_transit(datagram, now);
+        let differs = self.jitter.observe(transit).is_some();
+        if let Some(histogram) = self.histograms.jitter.as_mut().filter(|_| differs) {
+            let difference = self.jitter.difference_ns().saturating_abs();
+            histogram.record(difference, now, datagram.arrival);
+        }
+    }
+
     /// Counts a datagram's transit time, nanoseconds.
     #[inline]
     fn observe_transit(&mut self, datagram: &ArrivedDatagram, now: MonoTime) -> i64 {
@@ -274,9 +284,9 @@ impl DatagramReceiver {
         transit
     }
 
-    /// Tells of a frame that a datagram has completed.
+    /// Reports a frame that a datagram has completed.
     #[inline]
-    fn tell_frame(&mut self, completed: Option<Option<i64>>, arrival: WallTime, now: MonoTime) {
+    fn record_frame(&mut self, completed: Option<Option<i64>>, arrival: WallTime, now: MonoTime) {
         let (Some(latency), true) = (completed, self.log.is_some()) else {
             return;
         };
@@ -328,14 +338,19 @@ impl DatagramReceiver {
 
     fn pattern(&self) -> ArrivalPattern {
         let runs = self.tracker.loss_runs();
-        let silence = self.silence.longest().zip(self.first);
+        let arrivals = self.tracker.counts().received.max(1);
+        let span = self
+            .first
+            .map_or(Duration::ZERO, |first| self.latest.since(first));
+        let spacing = Duration::from_nanos(whole_nanos(span) / arrivals);
+        let outage = self.outages.longest(spacing).zip(self.first);
         ArrivalPattern {
             longest_extent: self.tracker.counts().longest_extent,
             interval_extent: self.counters.pattern.interval_extent,
             loss_runs: runs.count,
             longest_loss_run: runs.longest,
-            silence_ns: silence.map_or(0, |(longest, _)| whole_nanos(longest.length)),
-            silence_start_ns: silence.map_or(0, |(longest, first)| {
+            outage_ns: outage.map_or(0, |(longest, _)| whole_nanos(longest.length)),
+            outage_start_ns: outage.map_or(0, |(longest, first)| {
                 whole_nanos(longest.start.since(first))
             }),
         }
@@ -470,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_tells_how_losses_lie_in_the_flow() {
+    fn the_end_reports_how_losses_lie_in_the_flow() {
         let cell = Arc::new(DatagramCell::new(Intervals::new(MonoTime::ZERO, None)));
         let mut receiver = DatagramReceiver::new(1, Arc::clone(&cell), MonoTime::ZERO);
         // 3 is lost, 5 to 8 are; 10 comes two too late; nothing comes for 240 ms.
@@ -500,8 +515,9 @@ mod tests {
             interval_extent: 2,
             loss_runs: 2,
             longest_loss_run: 4,
-            silence_ns: 240_000_000,
-            silence_start_ns: 30_000_000,
+            // What is beyond their mean distance, 300 ms for seven of them.
+            outage_ns: 240_000_000 - 42_857_142,
+            outage_start_ns: 30_000_000,
         };
         assert_eq!(cell.read().pattern, expected);
     }
@@ -518,18 +534,40 @@ mod tests {
             }
             receiver.publish();
         };
-        let told = |index| {
+        let losses = |index| {
             let pattern = cell.close_interval(index).counters.pattern;
             (pattern.interval_extent, pattern.loss_runs)
         };
         // 2 comes two too late, and 5 out of the run of 5 and 6.
         observe(100, &[1, 3, 4, 2, 7, 5]);
-        assert_eq!(told(0), (2, 1));
+        assert_eq!(losses(0), (2, 1));
         observe(1100, &[8, 10, 9, 12]);
-        assert_eq!((told(0), told(1)), ((2, 1), (1, 2)));
+        assert_eq!((losses(0), losses(1)), ((2, 1), (1, 2)));
         // 6 comes behind eight others with higher numbers.
         observe(2100, &[13, 11, 6]);
-        assert_eq!((told(1), told(2)), ((1, 2), (8, 0)));
+        assert_eq!((losses(1), losses(2)), ((1, 2), (8, 0)));
+    }
+
+    #[test]
+    fn late_datagrams_have_their_place_in_the_jitter() {
+        let cell = Arc::new(DatagramCell::new(Intervals::new(MonoTime::ZERO, None)));
+        let mut receiver = DatagramReceiver::new(1, Arc::clone(&cell), MonoTime::ZERO);
+        // Number, departure and arrival in milliseconds: 2 is overtaken, 3 comes twice.
+        let arrivals = [(1, 0, 8), (3, 2, 9), (3, 2, 9), (2, 1, 11), (4, 3, 14)];
+        let mut expected = 0.0;
+        let mut transits = Vec::new();
+        for (at, (sequence, sent, arrived)) in arrivals.into_iter().enumerate() {
+            receiver.observe(&datagram(sequence, sent, arrived), MonoTime::ZERO);
+            if at != 2 {
+                transits.push((arrived - sent) as f64 * 1e6);
+            }
+        }
+        for pair in transits.windows(2) {
+            expected += ((pair[1] - pair[0]).abs() - expected) / 16.0;
+        }
+        receiver.publish();
+        let jitter = cell.read().jitter_ns;
+        assert!((jitter - expected).abs() < 1.0, "{jitter} {expected}");
     }
 
     #[test]

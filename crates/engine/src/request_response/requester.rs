@@ -7,11 +7,11 @@ use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_stats::{DelayHistogram, Moments, PUBLISHED_PERCENTILES};
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
-use crate::counters::{ExchangeCell, ExchangeCounters, ExchangePublisher};
+use crate::counters::{RequestResponseCell, RequestResponseCounters, RequestResponsePublisher};
 use crate::histogram::HistogramRecorder;
+use crate::pacing::YieldSpin;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Stage, Step, TcpWork, is_not_ready};
-use crate::yield_spin::YieldSpin;
+use crate::work::{Call, Cause, Ending, FailedOperation, Step, TcpWork, is_not_ready};
 
 /// When the server had a request, and when it answered, by its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct RequestBurst {
 
 /// Histograms of a requester, nanoseconds.
 #[derive(Debug, Default)]
-pub struct ExchangeHistograms {
+pub struct RequestResponseHistograms {
     /// Round trips.
     pub round_trips: Option<HistogramRecorder>,
     /// One-way delays to the server.
@@ -79,11 +79,11 @@ pub struct RequestPlan<S> {
     /// Stop after this many requests.
     pub requests: Option<u64>,
     /// End as vanished when a response takes longer than this.
-    pub patience: Duration,
+    pub idle_timeout: Duration,
     /// Cell for the counters.
-    pub cell: Arc<ExchangeCell>,
+    pub cell: Arc<RequestResponseCell>,
     /// Histograms to be filled.
-    pub histograms: ExchangeHistograms,
+    pub histograms: RequestResponseHistograms,
     /// Flag that ends the test.
     pub stop: Stop,
     /// The protocol's stamp.
@@ -92,6 +92,11 @@ pub struct RequestPlan<S> {
 
 const OTHER_SIZE: &str = "the server's responses are not of the size asked for: servers before \
                           2.2 answer in the size of the request";
+
+/// Both clocks are read so long apart only by a thread that lost its processor in between.
+const HELD_UP: Duration = Duration::from_micros(50);
+/// How often a request is stamped by such a thread.
+const STAMP_TRIES: usize = 3;
 
 enum Phase {
     Idle,
@@ -121,11 +126,13 @@ pub struct Requester<S> {
     in_slot: u32,
     /// When the running request was handed over.
     asked: MonoTime,
+    /// Its stamp, read at `stamped` or later, never before.
     asked_wall: WallTime,
+    stamped: MonoTime,
     /// When bytes moved last.
     moved: MonoTime,
-    counters: ExchangeCounters,
-    publisher: ExchangePublisher,
+    counters: RequestResponseCounters,
+    publisher: RequestResponsePublisher,
     delays: DelayHistogram,
     /// How responses are waited for, unless by sleeping at once.
     spin: Option<YieldSpin>,
@@ -135,13 +142,13 @@ impl<S: RequestStamp> Requester<S> {
     /// A client that asks for the first time at `start`.
     #[must_use]
     pub fn new(plan: RequestPlan<S>, start: MonoTime) -> Self {
-        let counters = ExchangeCounters {
+        let counters = RequestResponseCounters {
             round_trips: Moments::EMPTY,
             percentiles: [f64::NAN; 5],
             last: start,
-            ..ExchangeCounters::default()
+            ..RequestResponseCounters::default()
         };
-        let publisher = ExchangePublisher::new(Arc::clone(&plan.cell));
+        let publisher = RequestResponsePublisher::new(Arc::clone(&plan.cell));
         publisher.publish(&counters);
         Self {
             clock: SystemClock,
@@ -153,6 +160,7 @@ impl<S: RequestStamp> Requester<S> {
             in_slot: 0,
             asked: start,
             asked_wall: WallTime::from_nanos(0),
+            stamped: start,
             moved: start,
             counters,
             publisher,
@@ -183,7 +191,7 @@ impl<S: RequestStamp> Requester<S> {
     }
 
     fn due(&mut self, now: MonoTime) -> Due {
-        if self.plan.requests.is_some_and(|most| self.begun >= most) {
+        if self.plan.requests.is_some_and(|max| self.begun >= max) {
             return Due::Never;
         }
         let tick = self.tick(now);
@@ -209,11 +217,17 @@ impl<S: RequestStamp> Requester<S> {
             Some(_) => self.slot + 1,
             None => self.begun,
         };
-        self.asked_wall = self.clock.wall();
-        self.plan
-            .stamp
-            .stamp(&mut self.plan.request, number as u32, self.asked_wall);
-        self.asked = self.clock.now();
+        for _ in 0..STAMP_TRIES {
+            self.stamped = self.clock.now();
+            self.asked_wall = self.clock.wall();
+            self.plan
+                .stamp
+                .stamp(&mut self.plan.request, number as u32, self.asked_wall);
+            self.asked = self.clock.now();
+            if self.asked.since(self.stamped) < HELD_UP {
+                break;
+            }
+        }
         self.moved = self.asked;
         self.phase = Phase::Sending { at: 0 };
     }
@@ -221,8 +235,9 @@ impl<S: RequestStamp> Requester<S> {
     fn complete(&mut self) {
         let now = self.clock.now();
         let round_trip = now.since(self.asked);
-        // By the steady clock, so that no step of the other one is in any delay.
-        let wall = self.asked_wall + round_trip;
+        // By the steady clock, so that no step of the other one is in any delay; from before the
+        // stamp was read, so that a thread that is held up behind it makes no delay negative.
+        let wall = self.asked_wall + now.since(self.stamped);
         self.mark(now);
         if let Some(spin) = &mut self.spin {
             spin.learn(round_trip);
@@ -270,7 +285,7 @@ impl<S: RequestStamp> Requester<S> {
     /// The server answers, but not in the size asked for.
     fn misfit(&mut self, now: MonoTime) -> Step {
         let error = std::io::Error::new(std::io::ErrorKind::InvalidData, OTHER_SIZE);
-        self.finish(Cause::Failed(Stage::Receive, error), now)
+        self.finish(Cause::Failed(FailedOperation::Receive, error), now)
     }
 
     fn finish(&mut self, cause: Cause, at: MonoTime) -> Step {
@@ -278,18 +293,21 @@ impl<S: RequestStamp> Requester<S> {
             let nanos = self.delays.percentile(percent);
             nanos.map_or(f64::NAN, |nanos| nanos as f64 * 1e-9)
         });
+        if let (Phase::Receiving { got }, Cause::Failed(..)) = (&self.phase, &cause) {
+            self.counters.received += *got as u64;
+        }
         self.publisher.publish(&self.counters);
         self.phase = Phase::Over;
         let _ = self.plan.conn.shutdown_write();
         Step::Finished(Ending::new(cause, at))
     }
 
-    fn failed(&mut self, stage: Stage, error: std::io::Error, now: MonoTime) -> Step {
+    fn failed(&mut self, operation: FailedOperation, error: std::io::Error, now: MonoTime) -> Step {
         if !is_not_ready(&error) {
-            return self.finish(Cause::Failed(stage, error), now);
+            return self.finish(Cause::Failed(operation, error), now);
         }
         let silence = now.since(self.moved);
-        if silence > self.plan.patience {
+        if silence > self.plan.idle_timeout {
             return match self.phase {
                 // As much as a request, and no more.
                 Phase::Receiving { got } if got == self.plan.request.len() => self.misfit(now),
@@ -319,7 +337,7 @@ impl<S: RequestStamp> Requester<S> {
                 };
                 Step::Progress
             }
-            Err(error) => self.failed(Stage::Send, error, now),
+            Err(error) => self.failed(FailedOperation::Send, error, now),
         }
     }
 
@@ -342,7 +360,7 @@ impl<S: RequestStamp> Requester<S> {
         match result {
             Ok(0) => {
                 let error = std::io::ErrorKind::UnexpectedEof.into();
-                self.finish(Cause::Failed(Stage::Receive, error), now)
+                self.finish(Cause::Failed(FailedOperation::Receive, error), now)
             }
             Ok(received) => {
                 self.moved = now;
@@ -356,7 +374,7 @@ impl<S: RequestStamp> Requester<S> {
                 }
                 Step::Progress
             }
-            Err(error) => self.failed(Stage::Receive, error, now),
+            Err(error) => self.failed(FailedOperation::Receive, error, now),
         }
     }
 }
@@ -370,9 +388,9 @@ impl<S: RequestStamp> TcpWork for Requester<S> {
         if self.plan.stop.is_raised() {
             return self.finish(Cause::Stopped, now);
         }
-        // A peer that answers byte by byte has its patience too, once the time is up.
+        // A peer that answers byte by byte has its timeout too, once the time is up.
         let overdue = self.plan.deadline.map(|due| now.since(due));
-        if let Some(overdue) = overdue.filter(|overdue| *overdue > self.plan.patience) {
+        if let Some(overdue) = overdue.filter(|overdue| *overdue > self.plan.idle_timeout) {
             return self.finish(Cause::Vanished(overdue), now);
         }
         if matches!(self.phase, Phase::Idle) {
@@ -394,8 +412,8 @@ impl<S: RequestStamp> TcpWork for Requester<S> {
     }
 
     fn next_look(&self) -> MonoTime {
-        let overdue = self.plan.deadline.map(|due| due + self.plan.patience);
-        let silent = self.moved + self.plan.patience;
+        let overdue = self.plan.deadline.map(|due| due + self.plan.idle_timeout);
+        let silent = self.moved + self.plan.idle_timeout;
         overdue.unwrap_or(MonoTime::FAR).min(silent) + Duration::from_nanos(1)
     }
 

@@ -8,9 +8,11 @@ use tapeline_stats::ReadSizes;
 use tapeline_sys::{Interest, SystemClock, TcpConn};
 
 use crate::counters::{ReceiveCell, ReceiveCounters, ReceivePublisher};
+use crate::pacing::YieldSpin;
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, REST, Stage, Step, TcpWork, has_closed, is_not_ready};
-use crate::yield_spin::YieldSpin;
+use crate::work::{
+    Call, Cause, Ending, FailedOperation, REST, Step, TcpWork, has_closed, is_not_ready,
+};
 
 /// What a server does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,7 @@ pub struct ResponsePlan<R> {
     pub deadline: Option<MonoTime>,
     /// End as vanished when a request that has begun, or the taking of a response, stands still
     /// for this long. Between requests there is no limit.
-    pub patience: Duration,
+    pub idle_timeout: Duration,
     /// Cell for the counters: bytes of both directions, reads.
     pub cell: Arc<ReceiveCell>,
     /// Flag that ends the test.
@@ -138,17 +140,17 @@ impl<R: Respond> Responder<R> {
         Step::Finished(Ending::new(cause, at))
     }
 
-    fn failed(&mut self, stage: Stage, error: std::io::Error, now: MonoTime) -> Step {
+    fn failed(&mut self, operation: FailedOperation, error: std::io::Error, now: MonoTime) -> Step {
         // Not `TimedOut`: that is the kernel's word for a peer that is gone.
         if !matches!(
             error.kind(),
             std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted
         ) {
-            return self.finish(Cause::Failed(stage, error), now);
+            return self.finish(Cause::Failed(operation, error), now);
         }
         let silence = now.since(self.moved);
         let idle = matches!(self.phase, Phase::Reading { got: 0 });
-        if !idle && silence > self.plan.patience {
+        if !idle && silence > self.plan.idle_timeout {
             return self.finish(Cause::Vanished(silence), now);
         }
         Step::NotReady
@@ -178,7 +180,7 @@ impl<R: Respond> Responder<R> {
             Ok(0) if got == 0 => self.finish(Cause::Complete, self.clock.now()),
             Ok(0) => {
                 let error = std::io::ErrorKind::UnexpectedEof.into();
-                self.finish(Cause::Failed(Stage::Receive, error), now)
+                self.finish(Cause::Failed(FailedOperation::Receive, error), now)
             }
             Ok(received) => {
                 let now = self.clock.now();
@@ -196,7 +198,7 @@ impl<R: Respond> Responder<R> {
                 self.publisher.publish(&self.counters);
                 Step::Progress
             }
-            Err(error) => self.failed(Stage::Receive, error, now),
+            Err(error) => self.failed(FailedOperation::Receive, error, now),
         }
     }
 
@@ -265,7 +267,7 @@ impl<R: Respond> Responder<R> {
                 };
                 Step::Progress
             }
-            Err(error) => self.failed(Stage::Send, error, now),
+            Err(error) => self.failed(FailedOperation::Send, error, now),
         }
     }
 }
@@ -312,7 +314,7 @@ impl<R: Respond> TcpWork for Responder<R> {
         let deadline = self.plan.deadline.unwrap_or(MonoTime::FAR);
         match self.phase {
             Phase::Reading { got: 0 } => deadline,
-            _ => deadline.min(self.moved + self.plan.patience + Duration::from_nanos(1)),
+            _ => deadline.min(self.moved + self.plan.idle_timeout + Duration::from_nanos(1)),
         }
     }
 
