@@ -1,42 +1,44 @@
 //! Protocol personalities: how a test is agreed, run and ended with a peer.
 //!
 //! ```text
-//!  plan ─► run_client / Server ─► iperf2 (sessions) ─► engine (workers)
-//!               │                                         │ cells
-//!               └────────────► Reporter ◄─────────────────┘
-//!                                 │ Event, in order
-//!                                 ▼ sink (the binary's renderer)
+//!  client/ ──► server/          who connects; who listens, for all protocols
+//!    │           │
+//!  iperf3/    iperf2/           messages, state machines and flows of a test, both ends
+//!    └────┬──────┘
+//!      native/                  two tapelines: recognition, control connection, clocks, probes
+//!    policy/   run/             what clients may do; context, addresses, ends of flows
+//!  sampler/  plan/              counters to rows; what is to be done
 //! ```
 //!
-//! A dialect holds the protocol's decisions as pure state machines and binds them to
-//! sockets and workers with thin drivers. Nothing here prints: whatever a reader should
-//! know is an event.
+//! Imports go down only, and the two protocols do not know each other. A protocol's decisions are pure
+//! state machines, bound to sockets and workers by thin drivers. Nothing here prints: whatever a reader
+//! should know is an event.
 
-mod context;
+mod client;
 #[cfg(any(test, fuzzing))]
-pub mod contracts;
-mod departures;
+pub mod fuzz;
 mod iperf2;
 mod iperf3;
 mod native;
 mod plan;
 mod policy;
-mod reporter;
-mod telling;
+mod run;
+mod sampler;
+mod server;
+#[cfg(test)]
+mod tests;
 
-pub use context::Interruption;
-pub use iperf2::{Server, ServerError, ServerLimits, ServerStopper, run_client};
-pub use iperf3::{
-    Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Patience, Iperf3Server, Keepalive,
-    MostTests, RsaPadding, run_iperf3_client,
-};
+pub use client::{run_client, run_iperf3_client};
 pub use plan::{
-    AccountName, AddressSteps, Arrangement, BindPlan, ClientPlan, ClientWorkload, ExchangePlan,
-    FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan, LatencyPlan, Limit, Limits,
-    LoadDirection, MarkovChain, Network, Networks, Payload, Personality, RetryPlan,
-    ServedProtocols, ServedTransports, ServerKey, ServerPlan, Shape, SocketPlan, StartTime,
-    WorkingLoad,
+    AccountName, AddressSteps, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan, ClientWorkload,
+    FairQueuePlan, FrameMean, HistogramPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials,
+    Iperf3Server, Iperf3Timeouts, IsochronousPlan, Keepalive, LatencyPlan, Limit, Limits,
+    LoadDirection, MarkovChain, MaxTests, Network, Networks, Payload, Personality,
+    RequestResponsePlan, RetryPlan, RsaPadding, ServedProtocols, ServedTransports, ServerKey,
+    ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime, WorkingLoad,
 };
-pub use reporter::{Reporter, ReporterHandle, ReporterSettings};
+pub use run::context::Interruption;
+pub use sampler::{Reporter, ReporterHandle, ReporterSettings, SingleSums};
+pub use server::{Server, ServerError, ServerLimits, ServerStopper};
 pub use tapeline_engine::{Precision, Technique, Techniques};
 pub use tapeline_wire::iperf2::PermitKey;

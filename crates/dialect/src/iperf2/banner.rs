@@ -11,18 +11,23 @@ use tapeline_report::{
 };
 use tapeline_stats::HistogramShape;
 use tapeline_sys::{OptionFailure, SocketOption, SocketOptions, TcpConn, outgoing_device};
-
 use tapeline_wire::iperf2::PermitKey;
 
-use crate::context::Context;
 use crate::plan::{
-    ClientPlan, ClientWorkload, FrameMean, Personality, ServerPlan, Shape, SocketPlan,
+    Arrangement, ClientPlan, ClientWorkload, FrameMean, Personality, ServerPlan, Shape, SocketPlan,
 };
+use crate::run::context::Context;
 
-/// Socket options of a client's flow. Its window is the send buffer.
-pub(super) fn client_options(plan: &ClientPlan) -> SocketOptions {
+/// Socket options of a client's flow. Its window is the send buffer; what receives over it has a
+/// receive buffer of that size too, which bounds the window that the connection begins with.
+pub(crate) fn client_options(plan: &ClientPlan) -> SocketOptions {
+    let receives = matches!(
+        plan.workload,
+        ClientWorkload::Stream(Arrangement::Reverse | Arrangement::FullDuplex)
+    );
     SocketOptions {
         send_buffer: plan.socket.window,
+        receive_buffer: plan.socket.window.filter(|_| receives),
         device: plan.device.clone(),
         nodelay: sends_at_once(plan),
         ..socket_options(&plan.socket)
@@ -35,7 +40,7 @@ fn sends_at_once(plan: &ClientPlan) -> bool {
 }
 
 /// Socket options of a listener. Its window is the receive buffer.
-pub(super) fn server_options(plan: &ServerPlan, ipv6: bool) -> SocketOptions {
+pub(crate) fn server_options(plan: &ServerPlan, ipv6: bool) -> SocketOptions {
     SocketOptions {
         receive_buffer: plan.socket.window,
         device: plan.bind.as_ref().and_then(|bind| bind.device.clone()),
@@ -62,11 +67,11 @@ fn socket_options(plan: &SocketPlan) -> SocketOptions {
     }
 }
 
-/// Tells of options that the system refused.
+/// Reports options that the system refused.
 ///
 /// # Errors
 /// The condition of the first one without which the flow is not what was asked for.
-pub(super) fn tell_refusals(
+pub(crate) fn log_refusals(
     refused: &[OptionFailure],
     options: &SocketOptions,
     personality: Personality,
@@ -114,7 +119,7 @@ fn is_fatal(option: SocketOption, personality: Personality) -> bool {
 }
 
 /// Says that the system gave less buffer than `-w` asked for. (iperf 2 says so in its banner.)
-pub(super) fn tell_clamped(
+pub(crate) fn log_clamped(
     wanted: Option<u64>,
     actual: u64,
     personality: Personality,
@@ -145,14 +150,14 @@ fn congestion(plan: &SocketPlan, in_force: Option<String>) -> Option<CongestionC
 }
 
 /// What a socket showed before its first packet.
-pub(super) struct SocketFacts {
-    pub(super) buffer: u64,
-    pub(super) mss: Option<u32>,
-    pub(super) congestion: Option<String>,
+pub(crate) struct SocketFacts {
+    pub(crate) buffer: u64,
+    pub(crate) mss: Option<u32>,
+    pub(crate) congestion: Option<String>,
 }
 
 /// The banner of a client.
-pub(super) fn client_banner(
+pub(crate) fn client_banner(
     plan: &ClientPlan,
     bound: Option<IpAddr>,
     ipv6: bool,
@@ -254,7 +259,7 @@ fn traffic_shape(plan: &ClientPlan, length: u32) -> TrafficShape {
 }
 
 /// The banner of a server that connects back on a client's order.
-pub(super) fn connect_back_banner(
+pub(crate) fn connect_back_banner(
     peer: SocketAddr,
     transport: Transport,
     length: u64,
@@ -279,7 +284,7 @@ pub(super) fn connect_back_banner(
 }
 
 /// The banner of a listener.
-pub(super) fn server_banner(
+pub(crate) fn server_banner(
     plan: &ServerPlan,
     transport: Transport,
     local: SocketAddr,
@@ -329,7 +334,7 @@ pub(super) fn server_banner(
 }
 
 /// A connection line with what every flow has; the caller fills in the rest.
-pub(super) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Connected {
+pub(crate) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Connected {
     Connected {
         device: outgoing_device(&local),
         ..Connected::new(tag, local, peer)
@@ -337,12 +342,12 @@ pub(super) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Co
 }
 
 /// A permit key as lines show it: it is no secret from whoever holds it.
-pub(super) fn shown_key(key: &PermitKey) -> String {
+pub(crate) fn shown_key(key: &PermitKey) -> String {
     String::from_utf8_lossy(key.as_bytes()).into_owned()
 }
 
 /// TCP state right after the handshake.
-pub(super) fn initial_tcp(conn: &TcpConn) -> Option<InitialTcp> {
+pub(crate) fn initial_tcp(conn: &TcpConn) -> Option<InitialTcp> {
     let info = conn.tcp_info()?;
     let mss = info.snd_mss?;
     Some(InitialTcp {
@@ -353,7 +358,7 @@ pub(super) fn initial_tcp(conn: &TcpConn) -> Option<InitialTcp> {
 }
 
 /// The TOS suffix for a flow of this kind; none for zero.
-pub(super) fn tos_note(
+pub(crate) fn tos_note(
     flavour: ConnectionFlavour,
     client: bool,
     tos: Tos,
@@ -377,16 +382,17 @@ pub(super) fn tos_note(
 }
 
 /// A time in whole microseconds, as far as the field reaches.
-pub(super) fn micros(time: std::time::Duration) -> u32 {
+pub(crate) fn micros(time: std::time::Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use tapeline_base::BitRate;
+
     use super::*;
     use crate::plan::FairQueuePlan;
-    use crate::plan::tests::client_plan;
-    use tapeline_base::BitRate;
+    use crate::plan::client::tests::client_plan;
 
     #[test]
     fn every_socket_option_of_the_plan_reaches_the_socket() {
@@ -428,6 +434,17 @@ mod tests {
             ..SocketOptions::default()
         };
         assert_eq!(client_options(&plan), expected);
+        for arrangement in [Arrangement::Reverse, Arrangement::FullDuplex] {
+            let receiver = ClientPlan {
+                workload: ClientWorkload::Stream(arrangement),
+                ..plan.clone()
+            };
+            let both = SocketOptions {
+                receive_buffer: Some(70_000),
+                ..expected.clone()
+            };
+            assert_eq!(client_options(&receiver), both, "{arrangement:?}");
+        }
         let served = ServerPlan {
             socket: plan.socket,
             ..ServerPlan::new(

@@ -1,39 +1,30 @@
-//! The second connection of dual (`-d`) and tradeoff (`-r`) tests: a server connects back,
-//! a client listens for it.
+//! The second connection of dual (`-d`) and tradeoff (`-r`) tests, from the server that opens it.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, Pace, Transport};
 use tapeline_engine::{Destination, Precision, SendEnd, Stop};
 use tapeline_report::{ClientTest as ServedTest, ConnectionFlavour, Event, Notice, TargetGap};
-use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket, Waker};
+use tapeline_sys::{SocketError, SocketOptions, TcpConn, UdpSocket};
 use tapeline_wire::iperf2::limits;
 
-use super::admission::Admission;
-use super::banner::{self, SocketFacts};
-use super::client::{SharedContext, Target, expected_from};
-use super::flows::{SendPart, TcpFlow, payload};
-use super::groups::TestGroups;
-use super::listening::{ListenRequest, open_tcp, open_udp};
-use super::opening::Families;
-use super::order::{SLACK, SendOrder, patience};
+use super::banner;
+use super::banner::SocketFacts;
 use super::stamps::{Settings, StampForm};
-use super::tcp_server::TcpService;
-use super::traffic::TcpTraffic;
-use super::udp_sending::{Fin, UdpSending};
-use super::udp_server::UdpService;
+use super::tcp_flow::{SendPart, TcpFlow, payload};
+use super::tcp_traffic::TcpTraffic;
+use super::test_header::{SendRequest, idle_timeout};
+use super::udp_sender::{Fin, UdpSending};
 use super::udp_traffic::Traffic;
-use crate::context::{Part, Tally};
-use crate::native::{ClientTest, Membership, OwnFlow, TestFlows};
-use crate::plan::{
-    Arrangement, ClientPlan, ClientWorkload, Limits, Networks, Personality, ServedTransports,
-    ServerPlan,
-};
-use crate::policy::{Policy, Seat};
-use crate::reporter::GroupKey;
+use crate::native::local_results::OwnFlow;
+use crate::native::server::Membership;
+use crate::policy::Slot;
+use crate::run::context::Context;
+use crate::run::tasks::{Part, Tally};
+use crate::sampler::GroupKey;
 
 /// Time for which a client that refuses is asked again, and the pause in between.
 const REFUSED_LIMIT: Duration = Duration::from_secs(1);
@@ -41,35 +32,35 @@ const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 /// Time for the connect-back to be established.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Time after its own traffic for which a client waits for the server's connection.
-const BACK_LIMIT: Duration = Duration::from_secs(3);
+pub(crate) const BACK_LIMIT: Duration = Duration::from_secs(3);
 
 /// A server's order to itself: connect to the client that asked, and send.
-pub(super) struct ConnectBack {
-    pub(super) context: SharedContext,
+pub(crate) struct ConnectBack {
+    pub(crate) context: Arc<Context>,
     /// The client's own address, with the port it named.
-    pub(super) peer: SocketAddr,
+    pub(crate) peer: SocketAddr,
     /// Address that the client reached, with port 0; the flow leaves from there.
-    pub(super) local: SocketAddr,
-    pub(super) transport: Transport,
-    pub(super) order: SendOrder,
-    pub(super) interval: Option<Duration>,
-    pub(super) group: GroupKey,
+    pub(crate) local: SocketAddr,
+    pub(crate) transport: Transport,
+    pub(crate) order: SendRequest,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) group: GroupKey,
     /// The client's test.
-    pub(super) test: Option<ServedTest>,
-    pub(super) tally: Arc<Tally>,
+    pub(crate) test: Option<ServedTest>,
+    pub(crate) tally: Arc<Tally>,
     /// The place of its client's test.
-    pub(super) seat: Option<Seat>,
+    pub(crate) slot: Option<Slot>,
     /// 12-byte datagrams, for clients up to 2.0.5.
-    pub(super) narrow: bool,
-    pub(super) congestion: Option<String>,
-    /// The client's version, as its order told it.
-    pub(super) peer_version: Option<String>,
+    pub(crate) narrow: bool,
+    pub(crate) congestion: Option<String>,
+    /// The client's version, as its request carried it.
+    pub(crate) peer_version: Option<String>,
     /// Its test, where it is tapeline.
-    pub(super) membership: Option<Membership>,
+    pub(crate) membership: Option<Membership>,
 }
 
 /// Runs a connect-back on a thread of its own, unless the run is over. `part` counts it.
-pub(super) fn spawn(back: ConnectBack, part: Part) {
+pub(crate) fn spawn(back: ConnectBack, part: Part) {
     let context = Arc::clone(&back.context);
     if context.stop().is_raised() {
         return part.end(false);
@@ -160,6 +151,7 @@ impl ConnectBack {
     /// Connects and starts the flow; returns whether that failed.
     fn tcp(self) -> bool {
         let tag = self.tag();
+        let began = self.context.now();
         let connected = match self.connect() {
             Ok(connected) => connected,
             Err(error) => {
@@ -167,6 +159,7 @@ impl ConnectBack {
                     tag,
                     peer: self.peer,
                     reason: error.reason(),
+                    after: self.context.now().since(began),
                     at: self.context.wall(),
                     retrying: false,
                 });
@@ -204,11 +197,12 @@ impl ConnectBack {
             interval: self.interval,
             groups: vec![self.group],
             stop,
-            patience: patience(self.interval, None),
+            idle_timeout: idle_timeout(self.interval, None),
             many: false,
             tally: Arc::clone(&self.tally),
             after: None,
-            seat: self.seat.clone(),
+            wrong_protocol: None,
+            slot: self.slot.clone(),
         };
         flow.send(
             &self.context,
@@ -294,226 +288,10 @@ impl ConnectBack {
             peer: self.peer,
             stop,
             gone: Stop::new(),
+            refusal_is_failure: false,
             answers: None,
             fin: Fin::Exchange,
         }
         .run()
-    }
-}
-
-/// A client's listener for the server's connections.
-pub(super) struct ClientListener {
-    port: u16,
-    done: mpsc::Receiver<()>,
-    close: Stop,
-    waker: Arc<Waker>,
-    tally: Arc<Tally>,
-    context: SharedContext,
-    /// The test whose flows arrive.
-    test: Arc<OnceLock<TestFlows>>,
-    /// Time that the server may take to begin once our own traffic has ended.
-    patience: Duration,
-}
-
-impl ClientListener {
-    /// Opens the listener where the arrangement needs one, before anything is sent:
-    /// the server may connect before our own first message is acknowledged.
-    pub(super) fn open(
-        plan: &ClientPlan,
-        target: &Target,
-        context: &SharedContext,
-        group: GroupKey,
-    ) -> Result<Option<Self>, Notice> {
-        let (port, slack) = match plan.arrangement() {
-            Arrangement::Dual { listen_port } => (listen_port, SLACK),
-            Arrangement::Tradeoff { listen_port } => (listen_port, SLACK + Duration::from_secs(1)),
-            Arrangement::Forward | Arrangement::Reverse | Arrangement::FullDuplex => {
-                return Ok(None);
-            }
-        };
-        let open = |port| Self::open_on(port, slack, plan, target, context, group);
-        let opened = open(port).or_else(|notice| {
-            // On the server's own host its port is taken; the header can name any other.
-            if port == plan.ports.0 {
-                open(0).map_err(|_| notice)
-            } else {
-                Err(notice)
-            }
-        });
-        opened.map(Some)
-    }
-
-    /// The plan as this listener serves it.
-    pub(super) fn completed(listener: Option<&Self>, plan: &ClientPlan) -> ClientPlan {
-        let mut plan = plan.clone();
-        if let (
-            Some(listener),
-            ClientWorkload::Stream(
-                Arrangement::Dual { listen_port } | Arrangement::Tradeoff { listen_port },
-            ),
-        ) = (listener, &mut plan.workload)
-        {
-            *listen_port = listener.port;
-        }
-        plan
-    }
-
-    fn open_on(
-        port: u16,
-        slack: Duration,
-        plan: &ClientPlan,
-        target: &Target,
-        context: &SharedContext,
-        group: GroupKey,
-    ) -> Result<Self, Notice> {
-        let server = Arc::new(server_plan(plan, port));
-        let groups = Arc::new(TestGroups::default());
-        let request = ListenRequest {
-            plan: &server,
-            groups: &groups,
-            own: target.own(),
-            ipv6: target.is_ipv6(),
-            port,
-            of_client: true,
-        };
-        let deadline = plan
-            .time_limit()
-            .map(|time| time.max(Duration::from_secs(1)) + slack);
-        let test = Arc::default();
-        let admission = Admission::ConnectBack {
-            from: expected_from(target),
-            limit: deadline,
-            group,
-            test: Arc::clone(&test),
-        };
-        let close = Stop::new();
-        let waker = Arc::new(Waker::new().map_err(|error| Notice::Text(error.to_string()))?);
-        let tally = Tally::new();
-        tally.watch(Arc::clone(&waker));
-        let (report, done) = mpsc::sync_channel(1);
-        // The one source is the server that was called.
-        let policy = Policy::new(Limits {
-            trusted: Networks::any(),
-            ..Limits::default()
-        });
-        let most = Some(plan.parallel);
-        let (port, body): (u16, Box<dyn FnOnce() + Send>) = match plan.transport {
-            Transport::Tcp => {
-                let (listener, banner) = open_tcp(&request, None, context)?;
-                let port = banner.ports.0;
-                context.reporter.event(Event::Listening(banner));
-                let service = TcpService {
-                    plan: server,
-                    context: Arc::clone(context),
-                    listener,
-                    admission,
-                    families: Families::Iperf2,
-                    groups,
-                    tally: Arc::clone(&tally),
-                    waker: Arc::clone(&waker),
-                    iperf3: None,
-                    control: None,
-                    policy: Arc::clone(&policy),
-                    close: close.clone(),
-                    until: None,
-                    most,
-                };
-                (port, Box::new(move || service.run()))
-            }
-            Transport::Udp => {
-                let (socket, banner) = open_udp(&request, None, context)?;
-                let port = banner.ports.0;
-                context.reporter.event(Event::Listening(banner));
-                let service = UdpService {
-                    plan: server,
-                    context: Arc::clone(context),
-                    socket: Arc::new(socket),
-                    admission,
-                    groups,
-                    tally: Arc::clone(&tally),
-                    waker: Arc::clone(&waker),
-                    iperf3: None,
-                    control: None,
-                    policy: Arc::clone(&policy),
-                    close: close.clone(),
-                    until: None,
-                    most,
-                    tap: None,
-                };
-                (port, Box::new(move || service.run()))
-            }
-        };
-        std::thread::Builder::new()
-            .name("listener".into())
-            .spawn(move || {
-                body();
-                let _ = report.send(());
-            })
-            .map_err(|error| Notice::Text(error.to_string()))?;
-        // A tradeoff's UDP service ends with its flows, so it may take the whole time.
-        let udp_time = match plan.transport {
-            Transport::Udp => deadline.unwrap_or(Duration::from_secs(3600)),
-            Transport::Tcp => Duration::ZERO,
-        };
-        Ok(Self {
-            port,
-            done,
-            close,
-            waker,
-            tally,
-            context: Arc::clone(context),
-            test,
-            patience: BACK_LIMIT + udp_time,
-        })
-    }
-
-    /// The server's flows are part of this test.
-    pub(super) fn belongs_to(&self, test: &ClientTest) {
-        let _ = self.test.set(test.flows());
-    }
-
-    /// Waits for the server's connections and their ends; returns whether anything failed.
-    pub(super) fn wait(self) -> bool {
-        let came = self.done.recv_timeout(self.patience).is_ok();
-        self.close();
-        if !came {
-            let _ = self.done.recv();
-            self.context.notice(Notice::Text(
-                "the server did not connect back (in time)".into(),
-            ));
-        }
-        self.tally.wait() || !came
-    }
-
-    fn close(&self) {
-        self.close.raise();
-        self.waker.wake();
-    }
-}
-
-impl Drop for ClientListener {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-/// The listener's half of a client's plan.
-fn server_plan(plan: &ClientPlan, port: u16) -> ServerPlan {
-    let transports = match plan.transport {
-        Transport::Tcp => ServedTransports::Tcp,
-        Transport::Udp => ServedTransports::Udp,
-    };
-    ServerPlan {
-        family: plan.family,
-        length: plan.length,
-        interval: plan.interval,
-        socket: crate::plan::SocketPlan {
-            window: None,
-            ..plan.socket.clone()
-        },
-        enhanced: plan.enhanced,
-        latency: plan.latency,
-        techniques: plan.techniques,
-        ..ServerPlan::new(Personality::Iperf2, port, transports)
     }
 }

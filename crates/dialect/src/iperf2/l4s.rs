@@ -7,7 +7,6 @@ use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_engine::{DatagramStamp, FramePart, L4sFeedback, L4sProtocol};
 use tapeline_wire::iperf2::{L4sAck, L4sStamp};
 
-use super::incoming::CONGESTION;
 use super::stamps::{FrameStamp, Stamp16};
 
 /// ECT(1), of the ECN bits.
@@ -23,18 +22,18 @@ fn micros(now: MonoTime) -> i32 {
 
 /// The sender's end.
 #[derive(Debug)]
-pub(super) struct L4sSender {
+pub(crate) struct L4sSender {
     /// Of video: frames.
-    pub(super) frames: Option<FrameStamp>,
+    pub(crate) frames: Option<FrameStamp>,
     /// The receiver's clock when it acknowledged last, and ours then.
-    heard: Option<(i32, MonoTime)>,
+    last_ack: Option<(i32, MonoTime)>,
 }
 
 impl L4sSender {
-    pub(super) fn new(frames: Option<FrameStamp>) -> Self {
+    pub(crate) fn new(frames: Option<FrameStamp>) -> Self {
         Self {
             frames,
-            heard: None,
+            last_ack: None,
         }
     }
 }
@@ -49,7 +48,7 @@ impl L4sProtocol for L4sSender {
         now: MonoTime,
     ) {
         Stamp16.stamp(datagram, sequence, wall);
-        let echoed = self.heard.map_or(0, |(time, at)| {
+        let echoed = self.last_ack.map_or(0, |(time, at)| {
             let held = now.since(at).as_micros() as i32;
             time.wrapping_add(held)
         });
@@ -73,7 +72,7 @@ impl L4sProtocol for L4sSender {
             return None;
         }
         let ack = L4sAck::parse(datagram).ok()?;
-        self.heard = Some((ack.time, now));
+        self.last_ack = Some((ack.time, now));
         let elapsed = micros(now).wrapping_sub(ack.echoed_time);
         Some(L4sFeedback {
             round_trip: u64::try_from(elapsed).ok().map(Duration::from_micros),
@@ -87,7 +86,7 @@ impl L4sProtocol for L4sSender {
 
 /// The receiver's end: counts, and answers each datagram.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct L4sReceiver {
+pub(crate) struct L4sReceiver {
     received: u32,
     marked: u32,
     lost: u32,
@@ -96,7 +95,7 @@ pub(super) struct L4sReceiver {
 impl L4sReceiver {
     /// Takes a datagram that has waited for `held` since it arrived; returns the answer. The
     /// type of service may not be known.
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &mut self,
         datagram: &[u8],
         tos: Option<Tos>,
@@ -104,13 +103,12 @@ impl L4sReceiver {
         now: MonoTime,
     ) -> Option<[u8; tapeline_wire::iperf2::limits::L4S_ACK]> {
         let stamp = L4sStamp::read(datagram)?;
-        let ecn = tos.map(Tos::ecn);
         self.received = self.received.wrapping_add(1);
-        if ecn == Some(CONGESTION) {
+        if tos.is_some_and(Tos::is_congestion_experienced) {
             self.marked = self.marked.wrapping_add(1);
         }
-        let told = self.received.wrapping_add(self.lost);
-        let skipped = stamp.sequence.wrapping_sub(told) as i32;
+        let accounted = self.received.wrapping_add(self.lost);
+        let skipped = stamp.sequence.wrapping_sub(accounted) as i32;
         if skipped >= 0 {
             self.lost = self.lost.wrapping_add(skipped as u32);
         } else if self.lost > 0 {
@@ -120,7 +118,8 @@ impl L4sReceiver {
         let held = i32::try_from(held.as_micros()).unwrap_or(i32::MAX);
         Some(
             L4sAck {
-                ecn_error: ecn.is_some_and(|ecn| ecn != ECT1 && ecn != CONGESTION),
+                ecn_error: tos
+                    .is_some_and(|tos| tos.ecn() != ECT1 && !tos.is_congestion_experienced()),
                 time: micros(now),
                 echoed_time: stamp.time.wrapping_add(held),
                 received: self.received,

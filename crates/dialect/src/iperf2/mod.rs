@@ -1,73 +1,29 @@
-//! iperf 2, from 1.7 to 2.2.1, in both roles.
+//! iperf 2, from 1.7 to 2.2.1: messages, decisions and flows of a test, for both roles.
 //!
 //! ```text
-//!  ClientPlan ─► order ─► tcp_client / udp_client ─► flows ─► engine
-//!                                ▲ closing (FIN and report)
-//!  ServerPlan ─► tcp_server (opening) / udp_server (udp_flow) ─► flows ─► engine
-//!                                │ connect_back (-d, -r)
+//!  ClientPlan ─► test_header ─┐                          ┌─ first_message, udp_reader ◄─ what a peer sent
+//!                             ├─► tcp_flow, udp_sender ──┤
+//!  header     ─► SendRequest ─┘          │               └─ udp_receiver, udp_fin (FIN and report)
+//!                                        ▼ engine
 //! ```
 //!
-//! `order`, `opening`, `closing`, `incoming`, `ended` and `udp_flow` hold the protocol's decisions and do no
-//! IO; the others bind them to sockets and threads.
+//! `test_header`, `first_message`, `start_time`, `stamps`, `udp_reader`, `udp_receiver`, `udp_fin`, `tcp_traffic`, `udp_traffic`
+//! and `l4s` hold the protocol's decisions and do no IO; the others bind them to sockets and threads.
 
-mod admission;
-mod banner;
-mod beside;
-mod client;
-mod closing;
-mod connect_back;
-mod connect_only;
-mod doorway;
-mod ended;
-mod exchange;
-mod flow_table;
-mod flows;
-mod groups;
-mod incoming;
-mod l4s;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod l4s_checks;
-mod listening;
-mod opening;
-mod order;
-mod other_family;
-mod recognition;
-mod reserve;
-mod server;
-#[cfg(test)]
-mod simulation;
-mod stamps;
-mod start;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod tcp_checks;
-mod tcp_client;
-mod tcp_connector;
-mod tcp_greeting;
-mod tcp_parts;
-mod tcp_server;
-mod tcp_session;
-mod traffic;
-mod turned_away;
-mod udp_admission;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod udp_checks;
-mod udp_client;
-mod udp_ending;
-mod udp_flow;
-mod udp_frames;
-mod udp_newcomers;
-mod udp_receive;
-mod udp_refusals;
-mod udp_sending;
-mod udp_server;
-mod udp_session;
-mod udp_start;
-mod udp_traffic;
-mod udp_watch;
-mod working_load;
-
-pub use client::run_client;
-pub(crate) use client::{add_zone, look_up};
-pub(crate) use flows::tell_ending;
-pub use server::{Server, ServerError, ServerLimits, ServerStopper};
-pub(crate) use start::Now;
+pub(crate) mod banner;
+pub(crate) mod bounceback;
+pub(crate) mod connect_back;
+pub(crate) mod first_message;
+pub(crate) mod l4s;
+pub(crate) mod stamps;
+pub(crate) mod start_time;
+pub(crate) mod tcp_flow;
+pub(crate) mod tcp_traffic;
+pub(crate) mod test_groups;
+pub(crate) mod test_header;
+pub(crate) mod udp_fin;
+pub(crate) mod udp_reader;
+pub(crate) mod udp_receiver;
+pub(crate) mod udp_sender;
+pub(crate) mod udp_traffic;
+pub(crate) mod wrong_protocol;

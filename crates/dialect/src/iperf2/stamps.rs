@@ -12,7 +12,7 @@ use tapeline_wire::iperf2::{
 
 /// Number and time of a 16-byte datagram header; settings stay as in the template.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamp16;
+pub(crate) struct Stamp16;
 
 impl EngineStamp for Stamp16 {
     #[inline]
@@ -23,7 +23,7 @@ impl EngineStamp for Stamp16 {
 
 /// Number and time of a 12-byte datagram header, for peers up to 2.0.5.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamp12;
+pub(crate) struct Stamp12;
 
 impl EngineStamp for Stamp12 {
     #[inline]
@@ -34,12 +34,12 @@ impl EngineStamp for Stamp12 {
 
 /// As [`Stamp16`], and the frame that the datagram belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FrameStamp {
-    pub(super) period_micros: u32,
+pub(crate) struct FrameStamp {
+    pub(crate) period_micros: u32,
     /// When the first frame was due.
-    pub(super) start: Timestamp,
+    pub(crate) start: Timestamp,
     /// For a receiver of 2.1.
-    pub(super) early: bool,
+    pub(crate) early: bool,
 }
 
 impl EngineStamp for FrameStamp {
@@ -68,7 +68,7 @@ impl EngineStamp for FrameStamp {
 
 /// What stands behind number and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settings {
+pub(crate) enum Settings {
     /// Nothing.
     None,
     /// All settings.
@@ -79,7 +79,7 @@ pub(super) enum Settings {
 
 impl Settings {
     /// Bytes that the first datagram must have.
-    pub(super) fn required_length(&self) -> usize {
+    pub(crate) fn required_length(&self) -> usize {
         match self {
             Self::None => 0,
             Self::Header(header) => header.required_length(),
@@ -90,7 +90,7 @@ impl Settings {
 
 /// Either header, chosen per flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StampForm {
+pub(crate) enum StampForm {
     /// 12 bytes.
     Narrow,
     /// 16 bytes.
@@ -99,7 +99,7 @@ pub(super) enum StampForm {
 
 impl StampForm {
     /// Writes the final datagram's stamp: the negative of the next number.
-    pub(super) fn write_final(self, datagram: &mut [u8], next: u64, wall: WallTime) {
+    pub(crate) fn write_final(self, datagram: &mut [u8], next: u64, wall: WallTime) {
         let (seconds, micros) = wall.to_wire();
         let stamp = DatagramStamp {
             id: i64::try_from(next).unwrap_or(i64::MAX).wrapping_neg(),
@@ -113,7 +113,7 @@ impl StampForm {
     }
 
     /// Number of the first datagram.
-    pub(super) fn first_sequence(self) -> u64 {
+    pub(crate) fn first_sequence(self) -> u64 {
         match self {
             Self::Narrow => 0,
             Self::Wide => 1,
@@ -132,7 +132,7 @@ fn data_stamp(sequence: u64, wall: WallTime) -> DatagramStamp {
 }
 
 /// A datagram before it is stamped: digits, and the settings where there are any.
-pub(super) fn datagram_template(length: usize, settings: &Settings) -> Vec<u8> {
+pub(crate) fn datagram_template(length: usize, settings: &Settings) -> Vec<u8> {
     let mut datagram = vec![0; length];
     tapeline_wire::iperf2::fill_pattern(&mut datagram);
     match settings {
@@ -154,11 +154,11 @@ pub(super) fn datagram_template(length: usize, settings: &Settings) -> Vec<u8> {
 
 /// Writes the headers of bursts in a TCP stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BurstWriter {
+pub(crate) struct BurstWriter {
     /// When the traffic began.
-    pub(super) start: Timestamp,
+    pub(crate) start: Timestamp,
     /// Time between bursts, where they follow a clock.
-    pub(super) period_micros: Option<u32>,
+    pub(crate) period_micros: Option<u32>,
 }
 
 impl BurstStamp for BurstWriter {
@@ -181,7 +181,7 @@ impl BurstStamp for BurstWriter {
 
 /// Reads the headers of bursts, and the sender's own header where one stands before them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BurstReader;
+pub(crate) struct BurstReader;
 
 impl BurstFormat for BurstReader {
     const HEADER: usize = BurstHeader::LENGTH;
@@ -230,8 +230,9 @@ fn begins_test(header: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tapeline_wire::iperf2::TcpClientHeader;
+
+    use super::*;
 
     #[test]
     fn the_final_datagram_has_the_negative_next_number() {

@@ -13,7 +13,7 @@ use crate::plan::{ClientPlan, FrameMean, IsochronousPlan, MarkovChain, Shape};
 
 /// The shape of a UDP sender's traffic, before it has a start.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Traffic {
+pub(crate) enum Traffic {
     /// Equal datagrams at a pace.
     Steady(Pace),
     /// Equal datagrams at a rate that changes; bits per second.
@@ -26,21 +26,21 @@ pub(super) enum Traffic {
 
 /// Frames or bursts at the ticks of a clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FramePlan {
-    pub(super) period: Duration,
+pub(crate) struct FramePlan {
+    pub(crate) period: Duration,
     /// Mean size, bytes.
-    pub(super) mean: f64,
+    pub(crate) mean: f64,
     /// Standard deviation, bytes.
-    pub(super) deviation: f64,
+    pub(crate) deviation: f64,
     /// Between the datagrams of a frame.
-    pub(super) gap: Duration,
+    pub(crate) gap: Duration,
     /// Datagrams say to which frame they belong.
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }
 
 impl FramePlan {
-    /// The period as datagrams tell it, in whole microseconds: the slots of both ends agree.
-    pub(super) fn period_micros(&self) -> u32 {
+    /// The period as datagrams carry it, in whole microseconds: the slots of both ends agree.
+    pub(crate) fn period_micros(&self) -> u32 {
         u32::try_from(self.period.as_micros())
             .unwrap_or(u32::MAX)
             .max(1)
@@ -65,7 +65,7 @@ impl FramePlan {
     }
 
     /// From the settings that a client sent, which are usable.
-    pub(super) fn ordered(settings: &IsochronousSettings, length: u32) -> Self {
+    pub(crate) fn ordered(settings: &IsochronousSettings, length: u32) -> Self {
         let plan = IsochronousPlan {
             frames_per_second: settings.frames_per_second.as_f64(),
             mean: FrameMean::Bits(settings.mean.as_f64()),
@@ -78,7 +78,7 @@ impl FramePlan {
 
 impl Traffic {
     /// What the plan's own senders do, with datagrams of `length` bytes.
-    pub(super) fn of_client(plan: &ClientPlan, length: u32) -> Self {
+    pub(crate) fn for_client(plan: &ClientPlan, length: u32) -> Self {
         let pace = plan.udp_pace();
         let gap = gap_within_frames(plan);
         match &plan.shape {
@@ -103,7 +103,7 @@ impl Traffic {
     }
 
     /// Frames whose datagrams say so.
-    pub(super) fn marked_frames(&self) -> Option<FramePlan> {
+    pub(crate) fn marked_frames(&self) -> Option<FramePlan> {
         match self {
             Self::Frames(frames) if frames.marked => Some(*frames),
             _ => None,
@@ -111,7 +111,7 @@ impl Traffic {
     }
 
     /// The rate that the sender aims at in datagrams of `length` bytes, where it is steady.
-    pub(super) fn steady_rate(&self, length: u32) -> Option<BitRate> {
+    pub(crate) fn steady_rate(&self, length: u32) -> Option<BitRate> {
         match self {
             Self::Steady(pace) => Some(pace.bits(u64::from(length))).filter(|rate| rate.0 > 0),
             Self::Variable { .. } | Self::Frames(_) | Self::Lengths { .. } => None,
@@ -119,7 +119,7 @@ impl Traffic {
     }
 
     /// The longest pause that belongs to the traffic.
-    pub(super) fn longest_gap(&self, length: u32) -> Option<Duration> {
+    pub(crate) fn longest_gap(&self, length: u32) -> Option<Duration> {
         match self {
             Self::Steady(pace) => pace.gap(u64::from(length)),
             Self::Variable { mean, .. } => mean.gap(u64::from(length)),
@@ -132,7 +132,7 @@ impl Traffic {
     }
 
     /// Clock and sizes of frames, for a sender whose congestion control cuts them.
-    pub(super) fn frames(&self, start: MonoTime, seed: u64) -> Option<(FrameClock, FrameSizes)> {
+    pub(crate) fn frames(&self, start: MonoTime, seed: u64) -> Option<(FrameClock, FrameSizes)> {
         let frames = self.marked_frames()?;
         Some((
             FrameClock::new(start, frames.period),
@@ -141,7 +141,7 @@ impl Traffic {
     }
 
     /// The engine's traffic from `start` on. `seed` decides all that is drawn.
-    pub(super) fn engine(&self, start: MonoTime, length: u32, seed: u64) -> UdpTraffic {
+    pub(crate) fn engine(&self, start: MonoTime, length: u32, seed: u64) -> UdpTraffic {
         let bits = u64::from(length) * 8;
         match self {
             Self::Steady(pace) => UdpTraffic::steady(schedule(*pace, start, bits)),
@@ -199,8 +199,8 @@ fn gap_within_frames(plan: &ClientPlan) -> Duration {
     }
 }
 
-/// A client's frames as its header tells them, where the server is to produce them.
-pub(super) fn ordered_frames(plan: &ClientPlan, length: u32) -> Option<IsochronousSettings> {
+/// A client's frames as its header describes them, where the server is to produce them.
+pub(crate) fn ordered_frames(plan: &ClientPlan, length: u32) -> Option<IsochronousSettings> {
     let Shape::Isochronous(frames) = &plan.shape else {
         return None;
     };
@@ -222,7 +222,7 @@ mod tests {
     use tapeline_base::{Bytes, PacketRate};
 
     use super::*;
-    use crate::plan::tests::client_plan;
+    use crate::plan::client::tests::client_plan;
 
     fn isochronous(mean: FrameMean, deviation: f64) -> ClientPlan {
         ClientPlan {
@@ -238,13 +238,13 @@ mod tests {
     #[test]
     fn frames_keep_the_rate_although_their_period_is_whole() {
         let plan = isochronous(FrameMean::Bits(100e6), 10e6);
-        let frames = Traffic::of_client(&plan, 1470)
+        let frames = Traffic::for_client(&plan, 1470)
             .marked_frames()
             .expect("frames");
         assert_eq!(frames.period_micros(), 16_667);
         let rate = frames.mean * 8.0 / frames.period.as_secs_f64();
         assert!((rate - 100e6).abs() < 1.0, "{rate}");
-        let packets = Traffic::of_client(&isochronous(FrameMean::Packets(25.0), 0.0), 1470);
+        let packets = Traffic::for_client(&isochronous(FrameMean::Packets(25.0), 0.0), 1470);
         assert_eq!(packets.marked_frames().expect("frames").mean, 36_750.0);
     }
 
@@ -255,7 +255,7 @@ mod tests {
             let order = ordered_frames(&plan, 500).expect("settings");
             assert!(order.is_usable());
             let ordered = FramePlan::ordered(&order, 500);
-            let own = Traffic::of_client(&plan, 500)
+            let own = Traffic::for_client(&plan, 500)
                 .marked_frames()
                 .expect("frames");
             assert_eq!(ordered.period, own.period);
@@ -273,14 +273,14 @@ mod tests {
         let mut plan = client_plan();
         plan.pace = Some(Pace::Gap(gap));
         assert_eq!(
-            Traffic::of_client(&plan, 100),
+            Traffic::for_client(&plan, 100),
             Traffic::Steady(Pace::Gap(gap))
         );
         plan.shape = Shape::Burst {
             period: Duration::from_secs(1),
             size: Bytes(1 << 20),
         };
-        let Traffic::Frames(bursts) = Traffic::of_client(&plan, 100) else {
+        let Traffic::Frames(bursts) = Traffic::for_client(&plan, 100) else {
             panic!("no bursts");
         };
         assert_eq!((bursts.gap, bursts.marked), (gap, false));
@@ -295,7 +295,7 @@ mod tests {
         plan.shape = Shape::Variable { deviation };
         let mean = BitRate(800_000);
         assert_eq!(
-            Traffic::of_client(&plan, 100),
+            Traffic::for_client(&plan, 100),
             Traffic::Variable { mean, deviation }
         );
     }

@@ -10,11 +10,11 @@ use tapeline_wire::iperf3::{
     Cookie, DecodeError, ErrorCode, Parameters, Results, ServerError, State, limits,
 };
 
-use super::inbox::{Arrived, Inbox};
+use super::message_buffer::{Arrived, MessageBuffer};
 
 /// What the driver of a control connection is to do next.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum ClientStep {
+pub(crate) enum ClientStep {
     /// Send these bytes.
     Send(Vec<u8>),
     /// Open the data connections.
@@ -27,7 +27,7 @@ pub(super) enum ClientStep {
     GiveResults,
     /// The server's results.
     TheirResults(Results),
-    /// All is told: close the data connections, then, when all is sent, this one.
+    /// All is sent: close the data connections, then, when all is sent, this one.
     Finished,
     /// The test is over without an end in order.
     Failed(ControlFailure),
@@ -35,7 +35,7 @@ pub(super) enum ClientStep {
 
 /// Why a control connection ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ControlFailure {
+pub(crate) enum ControlFailure {
     /// The server said why.
     Refused(ServerError),
     /// The server is busy.
@@ -52,7 +52,7 @@ pub(super) enum ControlFailure {
 
 impl ControlFailure {
     /// The number that iperf3 has for it, as a client sees it.
-    pub(super) fn code(&self) -> ErrorCode {
+    pub(crate) fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(error) => error.code,
             Self::Busy => ErrorCode::ACCESS_DENIED,
@@ -78,7 +78,7 @@ enum Phase {
     Started,
     /// Data flows.
     Running,
-    /// The end was told.
+    /// The end was sent.
     Ending,
     /// The driver is to hand over its results.
     Giving,
@@ -94,10 +94,10 @@ enum Phase {
 
 /// A client's end of a control connection, without IO.
 #[derive(Debug)]
-pub(super) struct ClientControl {
+pub(crate) struct ClientControl {
     phase: Phase,
     parameters: Parameters,
-    inbox: Inbox,
+    buffer: MessageBuffer,
     steps: VecDeque<ClientStep>,
     /// The test is to end as soon as it runs.
     stopping: bool,
@@ -107,11 +107,11 @@ pub(super) struct ClientControl {
 
 impl ClientControl {
     /// A connection that has just been made.
-    pub(super) fn new(cookie: Cookie, parameters: Parameters) -> Self {
+    pub(crate) fn new(cookie: Cookie, parameters: Parameters) -> Self {
         Self {
             phase: Phase::Greeted,
             parameters,
-            inbox: Inbox::new(limits::MAX_RESULTS),
+            buffer: MessageBuffer::new(limits::MAX_RESULTS),
             steps: VecDeque::from([ClientStep::Send(cookie.bytes().to_vec())]),
             stopping: false,
             answered: false,
@@ -119,27 +119,27 @@ impl ClientControl {
     }
 
     /// Bytes have arrived.
-    pub(super) fn received(&mut self, bytes: &[u8]) {
-        if let Err(error) = self.inbox.push(bytes) {
+    pub(crate) fn received(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.buffer.push(bytes) {
             self.fail(ControlFailure::Unexpected(error));
         }
     }
 
     /// The server has closed its direction.
-    pub(super) fn closed(&mut self) {
-        self.inbox.close();
+    pub(crate) fn closed(&mut self) {
+        self.buffer.close();
     }
 
     /// The test's time or amount is over: senders have stopped.
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.stopping = true;
         if self.phase == Phase::Running {
             self.end();
         }
     }
 
-    /// The client was told to end: the server learns it at once.
-    pub(super) fn interrupt(&mut self) {
+    /// The client was asked to end: the server learns it at once.
+    pub(crate) fn interrupt(&mut self) {
         if self.phase != Phase::Over {
             self.phase = Phase::Over;
             let state = State::ClientTerminate.byte();
@@ -148,7 +148,7 @@ impl ClientControl {
     }
 
     /// The own results, in answer to [`ClientStep::GiveResults`].
-    pub(super) fn results(&mut self, results: &Results) {
+    pub(crate) fn results(&mut self, results: &Results) {
         if self.phase == Phase::Giving {
             let mut message = Vec::new();
             results.encode(&mut message);
@@ -158,18 +158,18 @@ impl ClientControl {
     }
 
     /// Whether the server speaks iperf3's protocol, as far as is known.
-    pub(super) fn is_answered(&self) -> bool {
+    pub(crate) fn is_answered(&self) -> bool {
         self.answered
     }
 
     /// The next step; `None` until something happens.
-    pub(super) fn next(&mut self) -> Option<ClientStep> {
+    pub(crate) fn next(&mut self) -> Option<ClientStep> {
         self.peek()?;
         self.steps.pop_front()
     }
 
     /// The next step, left where it is.
-    pub(super) fn peek(&mut self) -> Option<&ClientStep> {
+    pub(crate) fn peek(&mut self) -> Option<&ClientStep> {
         // An error's first byte is no step yet: its rest may be here already.
         while self.steps.is_empty() {
             let before = self.phase;
@@ -198,13 +198,13 @@ impl ClientControl {
     fn read(&mut self) {
         match self.phase {
             Phase::Over => {}
-            Phase::Erring => match self.inbox.server_error() {
+            Phase::Erring => match self.buffer.server_error() {
                 Arrived::Message(error) => self.fail(ControlFailure::Refused(error)),
                 Arrived::Incomplete => {}
                 Arrived::Closed => self.fail(ControlFailure::Closed),
             },
-            Phase::Awaiting if !self.inbox.holds_state() => self.read_results(),
-            _ => match self.inbox.state() {
+            Phase::Awaiting if !self.buffer.holds_state() => self.read_results(),
+            _ => match self.buffer.state() {
                 Ok(Arrived::Message(state)) => self.take(state),
                 Ok(Arrived::Incomplete) => {}
                 Ok(Arrived::Closed) => self.fail(ControlFailure::Closed),
@@ -214,7 +214,7 @@ impl ClientControl {
     }
 
     fn read_results(&mut self) {
-        match self.inbox.message(limits::MAX_RESULTS) {
+        match self.buffer.message(limits::MAX_RESULTS) {
             Ok(Arrived::Message(json)) => match Results::parse(&json) {
                 Ok(results) => {
                     self.phase = Phase::Closing;

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use tapeline_base::{MonoTime, Transport};
+use tapeline_base::{MonoTime, MutexExt, Transport};
 use tapeline_sys::Waker;
 use tapeline_wire::iperf3::Cookie;
 
@@ -18,7 +18,7 @@ use crate::policy::displaced;
 
 /// The tests of a server.
 #[derive(Debug, Default)]
-pub(super) struct Registry {
+pub(crate) struct Registry {
     tests: Mutex<HashMap<Cookie, Arc<Expected>>>,
     /// Addresses from which a UDP test's streams are awaited, and who is woken when they are
     /// there: tests that would await theirs from the same address.
@@ -29,9 +29,9 @@ pub(super) struct Registry {
 
 /// A test, as far as connections are concerned.
 #[derive(Debug)]
-pub(super) struct Expected {
-    pub(super) cookie: Cookie,
-    pub(super) client: IpAddr,
+pub(crate) struct Expected {
+    pub(crate) cookie: Cookie,
+    pub(crate) client: IpAddr,
     /// It is one of the tests that may run at the same time.
     admitted: AtomicBool,
     /// Its place was needed.
@@ -52,7 +52,7 @@ struct Arrivals {
 
 /// What became of a connection.
 #[derive(Debug)]
-pub(super) enum Claim {
+pub(crate) enum Claim {
     /// A test has it.
     Taken,
     /// Its test does not want it.
@@ -63,22 +63,22 @@ pub(super) enum Claim {
 
 impl Expected {
     /// Whether its place has gone to another client, before it said what it wants.
-    pub(super) fn is_given_up(&self) -> bool {
+    pub(crate) fn is_given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
     }
 
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
-        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+        self.arrivals.lock_unpoisoned()
     }
 
     /// From now on `count` streams are taken.
-    pub(super) fn await_streams(&self, transport: Transport, count: usize) {
+    pub(crate) fn await_streams(&self, transport: Transport, count: usize) {
         self.arrivals().awaited = Some((transport, count));
     }
 
     /// The streams in the order in which the client opened them, once all are there: which of
     /// them it sends on is decided by that order. Their cookies may arrive in another one.
-    pub(super) fn take_complete(&self) -> Option<Vec<Link>> {
+    pub(crate) fn take_complete(&self) -> Option<Vec<Link>> {
         let mut arrivals = self.arrivals();
         let (_, count) = arrivals.awaited?;
         if arrivals.links.len() < count {
@@ -110,24 +110,24 @@ impl Expected {
 
 impl Registry {
     fn tests(&self) -> MutexGuard<'_, HashMap<Cookie, Arc<Expected>>> {
-        self.tests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tests.lock_unpoisoned()
     }
 
     /// Enters a control connection; `None` when another one has the same cookie. Where there are
-    /// `most` already, the oldest one without a test, of the address that has most of them, gives way;
+    /// `max` already, the oldest one without a test, of the address that has most of them, gives way;
     /// `None` when all have tests.
-    pub(super) fn enter(
+    pub(crate) fn enter(
         &self,
         cookie: Cookie,
         client: IpAddr,
         waker: Arc<Waker>,
-        most: usize,
+        max: usize,
     ) -> Option<Arc<Expected>> {
         let mut tests = self.tests();
         if tests.contains_key(&cookie) {
             return None;
         }
-        if tests.len() >= most {
+        if tests.len() >= max {
             give_way(&mut tests)?;
         }
         let expected = Arc::new(Expected {
@@ -143,15 +143,15 @@ impl Registry {
         Some(expected)
     }
 
-    /// Whether `most` tests run.
-    pub(super) fn is_full(&self, most: usize) -> bool {
-        running(&self.tests()) >= most
+    /// Whether `max` tests run.
+    pub(crate) fn is_full(&self, max: usize) -> bool {
+        running(&self.tests()) >= max
     }
 
-    /// Lets a test run, unless `most` do or its place has gone to another one.
-    pub(super) fn admit(&self, expected: &Expected, most: usize) -> bool {
+    /// Lets a test run, unless `max` do or its place has gone to another one.
+    pub(crate) fn admit(&self, expected: &Expected, max: usize) -> bool {
         let tests = self.tests();
-        let room = running(&tests) < most && !expected.is_given_up();
+        let room = running(&tests) < max && !expected.is_given_up();
         if room {
             expected.admitted.store(true, Ordering::Relaxed);
         }
@@ -159,7 +159,7 @@ impl Registry {
     }
 
     /// Forgets a test.
-    pub(super) fn leave(&self, expected: &Arc<Expected>) {
+    pub(crate) fn leave(&self, expected: &Arc<Expected>) {
         let mut tests = self.tests();
         let entered = tests.get(&expected.cookie);
         if entered.is_some_and(|entered| Arc::ptr_eq(entered, expected)) {
@@ -168,17 +168,17 @@ impl Registry {
     }
 
     /// Whether no test runs.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.tests().is_empty()
     }
 
     /// Whether a test has this cookie.
-    pub(super) fn knows(&self, cookie: &Cookie) -> bool {
+    pub(crate) fn knows(&self, cookie: &Cookie) -> bool {
         self.tests().contains_key(cookie)
     }
 
     /// Hands a TCP connection, accepted at this time, to the test of its cookie.
-    pub(super) fn claim_tcp(&self, cookie: &Cookie, accepted: MonoTime, link: Link) -> Claim {
+    pub(crate) fn claim_tcp(&self, cookie: &Cookie, accepted: MonoTime, link: Link) -> Claim {
         let found = self.tests().get(cookie).cloned();
         match found {
             None => Claim::Unknown,
@@ -188,7 +188,7 @@ impl Registry {
     }
 
     /// The test that awaits a UDP stream from this address.
-    pub(super) fn udp_test(&self, client: IpAddr) -> Option<Arc<Expected>> {
+    pub(crate) fn udp_test(&self, client: IpAddr) -> Option<Arc<Expected>> {
         let tests = self.tests();
         let mut waiting = tests.values();
         waiting
@@ -197,13 +197,13 @@ impl Registry {
     }
 
     /// Hands a UDP stream to a test.
-    pub(super) fn give_udp(&self, test: &Expected, came: MonoTime, link: Link) -> bool {
+    pub(crate) fn give_udp(&self, test: &Expected, came: MonoTime, link: Link) -> bool {
         test.offer(Transport::Udp, came, link)
     }
 
     /// The right to await UDP streams from this address; `None` while another test has it, whose
     /// end wakes `waker`.
-    pub(super) fn udp_turn(
+    pub(crate) fn udp_turn(
         self: &Arc<Self>,
         client: IpAddr,
         waker: &Arc<Waker>,
@@ -223,9 +223,7 @@ impl Registry {
     }
 
     fn udp_turns(&self) -> MutexGuard<'_, HashMap<IpAddr, Vec<Arc<Waker>>>> {
-        self.udp_turns
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.udp_turns.lock_unpoisoned()
     }
 }
 
@@ -249,7 +247,7 @@ fn running(tests: &HashMap<Cookie, Arc<Expected>>) -> usize {
 
 /// The right to await UDP streams from an address; ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct UdpTurn {
+pub(crate) struct UdpTurn {
     registry: Arc<Registry>,
     client: IpAddr,
 }

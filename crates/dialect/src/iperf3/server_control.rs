@@ -9,11 +9,11 @@ use tapeline_wire::iperf3::{
 };
 
 use super::client_control::ControlFailure;
-use super::inbox::{Arrived, Inbox};
+use super::message_buffer::{Arrived, MessageBuffer};
 
 /// What the driver of a control connection is to do next.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum ServerStep {
+pub(crate) enum ServerStep {
     /// Send these bytes.
     Send(Vec<u8>),
     /// Answer these wishes with [`ServerControl::admit`] or [`ServerControl::refuse`].
@@ -24,7 +24,7 @@ pub(super) enum ServerStep {
     Stop,
     /// The client's results: answer with [`ServerControl::results`].
     TheirResults(Results),
-    /// All is told.
+    /// All is sent.
     Finished,
     /// The test is over without an end in order; what is to be sent was sent before.
     Failed(ControlFailure),
@@ -54,37 +54,37 @@ enum Phase {
 
 /// A server's end of a control connection, without IO.
 #[derive(Debug)]
-pub(super) struct ServerControl {
+pub(crate) struct ServerControl {
     phase: Phase,
-    inbox: Inbox,
+    buffer: MessageBuffer,
     steps: VecDeque<ServerStep>,
 }
 
 impl ServerControl {
     /// A connection whose cookie has been read.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let ask = vec![State::ParameterExchange.byte()];
         Self {
             phase: Phase::Asking,
-            inbox: Inbox::new(limits::MAX_CLIENT_RESULTS),
+            buffer: MessageBuffer::new(limits::MAX_CLIENT_RESULTS),
             steps: VecDeque::from([ServerStep::Send(ask)]),
         }
     }
 
     /// Bytes have arrived.
-    pub(super) fn received(&mut self, bytes: &[u8]) {
-        if let Err(error) = self.inbox.push(bytes) {
+    pub(crate) fn received(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.buffer.push(bytes) {
             self.refuse_bytes(error);
         }
     }
 
     /// The client has closed its direction.
-    pub(super) fn closed(&mut self) {
-        self.inbox.close();
+    pub(crate) fn closed(&mut self) {
+        self.buffer.close();
     }
 
     /// The wishes can be met: the client may open its data connections.
-    pub(super) fn admit(&mut self) {
+    pub(crate) fn admit(&mut self) {
         if self.phase == Phase::Deciding {
             self.say(&[State::CreateStreams]);
             self.phase = Phase::Creating;
@@ -92,7 +92,7 @@ impl ServerControl {
     }
 
     /// All data connections are there.
-    pub(super) fn streams_ready(&mut self) {
+    pub(crate) fn streams_ready(&mut self) {
         if self.phase == Phase::Creating {
             self.say(&[State::TestStart, State::TestRunning]);
             self.steps.push_back(ServerStep::Run);
@@ -101,7 +101,7 @@ impl ServerControl {
     }
 
     /// The traffic has stopped and is counted.
-    pub(super) fn stopped(&mut self) {
+    pub(crate) fn stopped(&mut self) {
         if self.phase == Phase::Stopping {
             self.say(&[State::ExchangeResults]);
             self.phase = Phase::Awaiting;
@@ -109,7 +109,7 @@ impl ServerControl {
     }
 
     /// The own results, in answer to the client's.
-    pub(super) fn results(&mut self, results: &Results) {
+    pub(crate) fn results(&mut self, results: &Results) {
         if self.phase == Phase::Giving {
             let mut message = Vec::new();
             results.encode(&mut message);
@@ -120,7 +120,7 @@ impl ServerControl {
     }
 
     /// Ends the test for a reason that the client can read.
-    pub(super) fn refuse(&mut self, code: ErrorCode, errno: u32) {
+    pub(crate) fn refuse(&mut self, code: ErrorCode, errno: u32) {
         if self.phase != Phase::Over {
             let error = ServerError { code, errno };
             let mut message = Vec::new();
@@ -131,15 +131,15 @@ impl ServerControl {
     }
 
     /// There is no room for the test.
-    pub(super) fn deny(&mut self) {
+    pub(crate) fn deny(&mut self) {
         if self.phase != Phase::Over {
             self.say(&[State::AccessDenied]);
             self.fail(ControlFailure::Busy);
         }
     }
 
-    /// The server was told to end.
-    pub(super) fn terminate(&mut self) {
+    /// The server was asked to end.
+    pub(crate) fn terminate(&mut self) {
         if self.phase != Phase::Over {
             self.say(&[State::ServerTerminate]);
             self.phase = Phase::Over;
@@ -147,7 +147,7 @@ impl ServerControl {
     }
 
     /// The next step; `None` until something happens.
-    pub(super) fn next(&mut self) -> Option<ServerStep> {
+    pub(crate) fn next(&mut self) -> Option<ServerStep> {
         // An error's first byte is no step yet: its rest may be here already.
         while self.steps.is_empty() {
             let before = self.phase;
@@ -171,7 +171,7 @@ impl ServerControl {
         }
     }
 
-    /// Tells the client that its bytes cannot be understood.
+    /// Replies to the client that its bytes cannot be understood.
     fn refuse_bytes(&mut self, error: DecodeError) {
         let code = match (&error, self.phase) {
             (DecodeError::Refused(code), _) => *code,
@@ -192,14 +192,14 @@ impl ServerControl {
         match self.phase {
             // Nothing is read before the driver has answered, or after the end.
             Phase::Over | Phase::Deciding | Phase::Stopping | Phase::Giving => {}
-            Phase::Asking if !self.inbox.holds_state() => {
+            Phase::Asking if !self.buffer.holds_state() => {
                 self.read_message(limits::MAX_PARAMETERS, Self::take_parameters);
             }
-            Phase::Awaiting if !self.inbox.holds_state() => {
+            Phase::Awaiting if !self.buffer.holds_state() => {
                 self.read_message(limits::MAX_CLIENT_RESULTS, Self::take_results);
             }
             Phase::Asking | Phase::Creating | Phase::Running | Phase::Awaiting | Phase::Closing => {
-                match self.inbox.state() {
+                match self.buffer.state() {
                     Ok(Arrived::Message(state)) => self.take(state),
                     Ok(Arrived::Incomplete) => {}
                     Ok(Arrived::Closed) if self.phase == Phase::Closing => self.finish(),
@@ -210,8 +210,8 @@ impl ServerControl {
         }
     }
 
-    fn read_message(&mut self, most: usize, take: fn(&mut Self, &[u8]) -> Result<(), DecodeError>) {
-        let taken = match self.inbox.message(most) {
+    fn read_message(&mut self, max: usize, take: fn(&mut Self, &[u8]) -> Result<(), DecodeError>) {
+        let taken = match self.buffer.message(max) {
             Ok(Arrived::Message(json)) => take(self, &json),
             Ok(Arrived::Incomplete) => Ok(()),
             Ok(Arrived::Closed) => {

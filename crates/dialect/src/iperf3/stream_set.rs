@@ -7,32 +7,33 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, Role};
 use tapeline_engine::Stop;
-use tapeline_report::{Connected, Event};
-use tapeline_sys::{Waker, outgoing_device};
+use tapeline_report::{Connected, Event, Notice};
+use tapeline_sys::{Waker, outgoing_device, reason};
 use tapeline_wire::iperf3::stream_id;
 
-use super::stream_end::{Ends, StreamEnd};
-use super::streams::{Link, Stream, Sums, Traffic};
-use crate::context::Context;
-use crate::reporter::{GroupKind, ReporterHandle};
+use super::streams::{Ends, Link, Stream, StreamEnd, Sums, Traffic};
+use super::tcp_streams::{receive_stream, send_stream};
+use super::udp_streams::{receive_datagrams, send_datagrams};
+use crate::run::context::Context;
+use crate::sampler::{GroupKind, ReporterHandle};
 
 /// What both a client and a server know of a test's streams.
-pub(super) struct StreamSet {
-    pub(super) streams: Vec<Stream>,
+pub(crate) struct StreamSet {
+    pub(crate) streams: Vec<Stream>,
     /// Ends them.
-    pub(super) stop: Stop,
+    pub(crate) stop: Stop,
     /// Those that have ended, by their numbers in results.
-    pub(super) ended: BTreeMap<i64, StreamEnd>,
+    pub(crate) ended: BTreeMap<i64, StreamEnd>,
     /// How they run, once they do.
-    pub(super) traffic: Option<Traffic>,
-    /// The version of the other end's program, where it says so.
-    pub(super) peer_version: Option<String>,
+    pub(crate) traffic: Option<Traffic>,
+    /// The version of the peer's program, where it says so.
+    pub(crate) peer_version: Option<String>,
     ends: (mpsc::Sender<StreamEnd>, mpsc::Receiver<StreamEnd>),
 }
 
 impl StreamSet {
     /// No stream yet; those to come follow `stop`.
-    pub(super) fn new(stop: Stop) -> Self {
+    pub(crate) fn new(stop: Stop) -> Self {
         Self {
             streams: Vec::new(),
             stop,
@@ -44,7 +45,7 @@ impl StreamSet {
     }
 
     /// Takes a stream between `local` and `peer`; returns its line.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         context: &Context,
         sends: bool,
@@ -72,17 +73,15 @@ impl StreamSet {
     }
 
     /// Send and receive buffer of the first stream, bytes.
-    pub(super) fn buffers(&self) -> (u64, u64) {
-        let (send, receive) = match self.streams.first().map(|stream| &stream.link) {
-            Some(Link::Tcp(conn)) => (conn.send_buffer(), conn.receive_buffer()),
-            Some(Link::Udp(socket)) => (socket.send_buffer(), socket.receive_buffer()),
-            None => (Ok(0), Ok(0)),
-        };
-        (send.unwrap_or(0), receive.unwrap_or(0))
+    pub(crate) fn buffers(&self) -> (u64, u64) {
+        let first = self.streams.first();
+        let buffers = first.map_or([Ok(0), Ok(0)], |stream| stream.link.buffers());
+        let [send, receive] = buffers.map(|size| size.unwrap_or(0));
+        (send, receive)
     }
 
     /// Groups for the sums of senders and of receivers.
-    pub(super) fn sums(&self, reporter: &ReporterHandle) -> Sums {
+    pub(crate) fn sums(&self, reporter: &ReporterHandle) -> Sums {
         let senders = self.streams.iter().filter(|stream| stream.sends).count();
         let receivers = self.streams.len() - senders;
         Sums {
@@ -92,38 +91,76 @@ impl StreamSet {
     }
 
     /// Starts all streams; `waker` is woken by their ends.
-    pub(super) fn run(&mut self, traffic: Traffic, waker: &Arc<Waker>) {
+    pub(crate) fn run(&mut self, traffic: Traffic, waker: &Arc<Waker>) {
         let ends = Ends {
-            tell: self.ends.0.clone(),
+            sender: self.ends.0.clone(),
             waker: Arc::clone(waker),
         };
         for stream in &self.streams {
-            traffic.run(stream.clone(), &ends);
+            run(&traffic, stream.clone(), &ends);
         }
         self.traffic = Some(traffic);
     }
 
     /// Whether the streams ran and all have ended.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.traffic.is_some() && self.ended.len() == self.streams.len()
     }
 
     /// Notes the streams that have ended.
-    pub(super) fn take_ends(&mut self) {
+    pub(crate) fn take_ends(&mut self) {
         while let Ok(end) = self.ends.1.try_recv() {
             self.ended.insert(end.stream.id, end);
         }
     }
 
     /// Waits for a stream to end, at most this long; returns whether one did.
-    pub(super) fn await_end(&mut self, limit: Duration) -> bool {
+    pub(crate) fn await_end(&mut self, limit: Duration) -> bool {
         let end = self.ends.1.recv_timeout(limit);
         end.map(|end| self.ended.insert(end.stream.id, end)).is_ok()
     }
 
     /// Waits for the ends of all streams that ran, for each at most this long.
-    pub(super) fn gather(&mut self, limit: Duration) {
+    pub(crate) fn gather(&mut self, limit: Duration) {
         let expected = self.traffic.as_ref().map_or(0, |_| self.streams.len());
         while self.ended.len() < expected && self.await_end(limit) {}
+    }
+}
+
+/// Starts a stream.
+pub(crate) fn run(test: &Traffic, stream: Stream, ends: &Ends) {
+    match (stream.link.clone(), stream.sends) {
+        (Link::Tcp(conn), true) => send_stream(test, stream, conn, ends.clone()),
+        (Link::Tcp(conn), false) => receive_stream(test, stream, conn, ends.clone()),
+        (Link::Udp(socket), true) => {
+            let own = test.clone();
+            spawn(test, stream, ends, move |stream| {
+                send_datagrams(&own, stream, socket)
+            });
+        }
+        (Link::Udp(socket), false) => {
+            let own = test.clone();
+            spawn(test, stream, ends, move |stream| {
+                receive_datagrams(&own, stream, &socket)
+            });
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own; a stream without one has failed.
+fn spawn(
+    test: &Traffic,
+    stream: Stream,
+    ends: &Ends,
+    body: impl FnOnce(Stream) -> StreamEnd + Send + 'static,
+) {
+    let (sender, lost) = (ends.clone(), stream.clone());
+    let spawned = std::thread::Builder::new()
+        .name("udp".into())
+        .spawn(move || sender.send(body(stream)));
+    if let Err(error) = spawned {
+        let what = format!("no thread for a stream: {}", reason(&error));
+        test.context.notice(Notice::Text(what));
+        ends.send(StreamEnd::lost(lost));
     }
 }

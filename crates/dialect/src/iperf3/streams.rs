@@ -1,26 +1,26 @@
-//! The data of a test: one flow for each stream at this end.
+//! The data of a test: one flow for each stream at this end, from its connection to its end, and what the other
+//! end is notified.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag, MonoTime};
-use tapeline_engine::{Intervals, Stop};
-use tapeline_report::{Endpoints, Notice};
+use tapeline_base::{BitRate, FlowTag, MonoTime, MutexExt};
+use tapeline_engine::{Cause, Ending, Intervals, Stop};
+use tapeline_report::{Endpoints, Measure, Notice, Row};
 use tapeline_stats::Random;
-use tapeline_sys::{TcpConn, UdpSocket, reason};
-use tapeline_wire::iperf3::Parameters;
+use tapeline_sys::{TcpConn, UdpSocket, Waker};
+use tapeline_wire::iperf3::{ErrorCode, Parameters, StreamResults};
 
-use super::meters::Meters;
-use super::stream_end::{Ends, StreamEnd};
-use crate::context::Context;
+use crate::plan::ShortBuffers;
 use crate::policy::Grant;
-use crate::reporter::{CounterCell, FlowExtras, FlowStart, GroupKey};
+use crate::run::context::Context;
+use crate::sampler::{CounterCell, FlowExtras, FlowStart, GroupKey};
 
 /// What carries a stream.
 #[derive(Clone, Debug)]
-pub(super) enum Link {
+pub(crate) enum Link {
     /// A connection whose cookie has been exchanged.
     Tcp(Arc<TcpConn>),
     /// A socket that is connected to the peer's.
@@ -29,117 +29,133 @@ pub(super) enum Link {
 
 impl Link {
     /// Own address and the peer's.
-    pub(super) fn addresses(&self) -> [std::io::Result<SocketAddr>; 2] {
+    pub(crate) fn addresses(&self) -> [std::io::Result<SocketAddr>; 2] {
         match self {
             Self::Tcp(conn) => [conn.local_addr(), conn.peer_addr()],
             Self::Udp(socket) => [socket.local_addr(), socket.peer_addr()],
         }
     }
+
+    /// Sizes of its send and receive buffer, bytes.
+    pub(crate) fn buffers(&self) -> [std::io::Result<u64>; 2] {
+        match self {
+            Self::Tcp(conn) => [conn.send_buffer(), conn.receive_buffer()],
+            Self::Udp(socket) => [socket.send_buffer(), socket.receive_buffer()],
+        }
+    }
+}
+
+/// Sees that the system gives a stream's buffers the size that was asked for; `Err` where that
+/// ends the test. As the reference sees it, which compares with what the system books: that may be
+/// twice what it grants.
+pub(crate) fn check_buffers(
+    buffers: [std::io::Result<u64>; 2],
+    parameters: &Parameters,
+    short: ShortBuffers,
+    context: &Context,
+) -> Result<(), ErrorCode> {
+    let wanted = parameters.window.map(u64::from);
+    let least = buffers.into_iter().flatten().min();
+    match wanted.zip(least) {
+        Some((wanted, actual)) if actual < wanted => match short {
+            ShortBuffers::Fail => Err(ErrorCode::SHORT_BUFFER),
+            ShortBuffers::Warn => {
+                context.notice(Notice::BufferClamped { wanted, actual });
+                Ok(())
+            }
+        },
+        _ => Ok(()),
+    }
 }
 
 /// One stream of a test, as this end sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
-    pub(super) tag: FlowTag,
+pub(crate) struct Stream {
+    pub(crate) tag: FlowTag,
     /// Its number in results.
-    pub(super) id: i64,
+    pub(crate) id: i64,
     /// This end sends.
-    pub(super) sends: bool,
-    pub(super) local: SocketAddr,
-    pub(super) peer: SocketAddr,
-    pub(super) link: Link,
+    pub(crate) sends: bool,
+    pub(crate) local: SocketAddr,
+    pub(crate) peer: SocketAddr,
+    pub(crate) link: Link,
 }
 
 /// How the streams of a test run.
 #[derive(Clone)]
-pub(super) struct Traffic {
-    pub(super) context: Arc<Context>,
-    pub(super) parameters: Parameters,
+pub(crate) struct Traffic {
+    pub(crate) context: Arc<Context>,
+    pub(crate) parameters: Parameters,
     /// Bytes of a block or datagram.
-    pub(super) length: u32,
+    pub(crate) length: u32,
     /// What a stream may have of what the server grants.
-    pub(super) share: Grant,
-    pub(super) interval: Option<Duration>,
-    pub(super) start: MonoTime,
+    pub(crate) share: Grant,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) start: MonoTime,
     /// This end keeps the time and the amount (clients).
-    pub(super) decides: bool,
+    pub(crate) decides: bool,
     /// A receiver gives up after so long without data.
-    pub(super) patience: Duration,
+    pub(crate) idle_timeout: Duration,
     /// A sending end is ended when its peer takes nothing for so long.
-    pub(super) stalled: Duration,
-    pub(super) file: Option<PathBuf>,
-    pub(super) stop: Stop,
-    /// When the other end's word reached this one; a stream notices a little later.
-    pub(super) over: Arc<OnceLock<MonoTime>>,
+    pub(crate) stalled: Duration,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) stop: Stop,
+    /// When the peer's message reached this end; a stream notices a little later.
+    pub(crate) over: Arc<OnceLock<MonoTime>>,
     /// Sums of senders and of receivers.
-    pub(super) sums: Sums,
-    pub(super) meters: Meters,
+    pub(crate) sums: Sums,
+    pub(crate) byte_counters: ByteCounters,
 }
 
 /// The sums that a test's streams belong to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sums {
-    pub(super) sent: GroupKey,
-    pub(super) received: GroupKey,
+pub(crate) struct Sums {
+    pub(crate) sent: GroupKey,
+    pub(crate) received: GroupKey,
 }
 
 impl Traffic {
-    /// Starts a stream.
-    pub(super) fn run(&self, stream: Stream, ends: &Ends) {
-        match (stream.link.clone(), stream.sends) {
-            (Link::Tcp(conn), true) => self.send_stream(stream, conn, ends.clone()),
-            (Link::Tcp(conn), false) => self.receive_stream(stream, conn, ends.clone()),
-            (Link::Udp(socket), true) => {
-                let traffic = self.clone();
-                self.spawn(stream, ends, move |stream| {
-                    traffic.send_datagrams(stream, socket)
-                });
-            }
-            (Link::Udp(socket), false) => {
-                let traffic = self.clone();
-                self.spawn(stream, ends, move |stream| {
-                    traffic.receive_datagrams(stream, &socket)
-                });
-            }
-        }
-    }
-
     /// More streams than threads are good for.
-    pub(super) fn is_many(&self) -> bool {
+    pub(crate) fn is_many(&self) -> bool {
         self.parameters.parallel as usize > tapeline_engine::THREADED_FLOWS
     }
 
-    fn omit(&self) -> Duration {
+    pub(crate) fn omit(&self) -> Duration {
         Duration::from_secs(self.parameters.omit.into())
     }
 
-    pub(super) fn intervals(&self) -> Intervals {
+    pub(crate) fn intervals(&self) -> Intervals {
         Intervals::with_omitted(self.start, self.interval, self.omit())
     }
 
     /// When counting begins.
-    pub(super) fn counted_from(&self) -> MonoTime {
+    pub(crate) fn counted_from(&self) -> MonoTime {
         match self.parameters.omit {
             0 => MonoTime::ZERO,
             _ => self.start + self.omit(),
         }
     }
 
-    /// When this end stops, if it keeps the time.
-    pub(super) fn deadline(&self) -> Option<MonoTime> {
+    /// When the test is to end by this end's clock, if a time was agreed.
+    fn agreed_end(&self) -> Option<MonoTime> {
         let time = Duration::from_secs(self.parameters.time.into());
-        (self.decides && !time.is_zero()).then(|| self.start + self.omit() + time)
+        (!time.is_zero()).then(|| self.start + self.omit() + time)
+    }
+
+    /// When this end stops, if it keeps the time.
+    pub(crate) fn deadline(&self) -> Option<MonoTime> {
+        self.agreed_end().filter(|_| self.decides)
     }
 
     /// Rate of a stream that this end sends, bits per second: as agreed and granted; 0 is unlimited.
-    pub(super) fn rate(&self) -> u64 {
+    pub(crate) fn rate(&self) -> u64 {
         let agreed = Some(BitRate(self.parameters.rate)).filter(|rate| rate.0 > 0);
         let rate = agreed.into_iter().chain(self.share.rate).min();
         rate.unwrap_or_default().0
     }
 
     /// Bytes of the whole test in a direction, where an amount was agreed.
-    pub(super) fn amount(&self) -> Option<u64> {
+    pub(crate) fn amount(&self) -> Option<u64> {
         let streams = u64::from(self.parameters.parallel.max(1));
         let bytes = self.bytes()?;
         Some(
@@ -154,14 +170,14 @@ impl Traffic {
 
     /// After how many bytes a receiver is done by itself: where its stream is the only one that
     /// is received, and all of it counts. Senders may share an amount unevenly.
-    pub(super) fn own_amount(&self) -> Option<u64> {
+    pub(crate) fn own_amount(&self) -> Option<u64> {
         let alone = self.parameters.parallel == 1 && self.parameters.omit == 0;
         self.bytes().filter(|_| self.decides && alone)
     }
 
     /// After how many bytes a stream is over: the test's amount in equal parts, in whole blocks
     /// or datagrams where those are counted.
-    pub(super) fn bytes(&self) -> Option<u64> {
+    pub(crate) fn bytes(&self) -> Option<u64> {
         let parameters = &self.parameters;
         let streams = u64::from(parameters.parallel.max(1));
         let length = u64::from(self.length.max(1));
@@ -172,9 +188,9 @@ impl Traffic {
         }
     }
 
-    /// The same for a sender. One that the other end stops sends whole blocks: a reference
+    /// The same for a sender. One that the peer stops sends whole blocks: a reference
     /// client takes what it receives by the block, and would wait for the rest of one for ever.
-    pub(super) fn bytes_to_send(&self) -> Option<u64> {
+    pub(crate) fn bytes_to_send(&self) -> Option<u64> {
         let agreed = self.bytes().map(|bytes| {
             if self.decides {
                 bytes
@@ -187,13 +203,13 @@ impl Traffic {
 
     /// Bytes at which a stream stands still because it has had its share: so many more that the
     /// test, from which a block of each stream is deducted, has had more than it is granted.
-    pub(super) fn granted_bytes(&self) -> Option<u64> {
-        let beyond = u64::from(self.length) * 2;
+    pub(crate) fn granted_bytes(&self) -> Option<u64> {
+        let surplus = u64::from(self.length) * 2;
         let share = self.share.bytes?;
-        Some(whole_blocks(share, self.length).saturating_add(beyond))
+        Some(whole_blocks(share, self.length).saturating_add(surplus))
     }
 
-    pub(super) fn flow(&self, stream: &Stream, cell: CounterCell) -> FlowStart {
+    pub(crate) fn flow(&self, stream: &Stream, cell: CounterCell) -> FlowStart {
         let conn = match &stream.link {
             Link::Tcp(conn) if stream.sends => Some(Arc::clone(conn)),
             Link::Tcp(_) | Link::Udp(_) => None,
@@ -217,8 +233,8 @@ impl Traffic {
             histograms: Vec::new(),
             extras: FlowExtras {
                 omit: self.omit(),
-                target: Some(BitRate(self.parameters.rate))
-                    .filter(|rate| stream.sends && rate.0 > 0),
+                agreed_end: self.agreed_end(),
+                target: Some(BitRate(self.parameters.rate)).filter(|rate| rate.0 > 0),
                 ..FlowExtras::default()
             },
         }
@@ -226,7 +242,7 @@ impl Traffic {
 
     /// What blocks and datagrams repeat: digits, or bytes that no compression on the path
     /// makes smaller.
-    pub(super) fn chunk(&self, length: usize) -> Vec<u8> {
+    pub(crate) fn chunk(&self, length: usize) -> Vec<u8> {
         let mut chunk = vec![0; length];
         if self.parameters.repeating_payload {
             let digits = (b'0'..=b'9').cycle();
@@ -242,30 +258,122 @@ impl Traffic {
         }
         chunk
     }
-
-    /// Runs `body` on a thread of its own; a stream without one has failed.
-    fn spawn(
-        &self,
-        stream: Stream,
-        ends: &Ends,
-        body: impl FnOnce(Stream) -> StreamEnd + Send + 'static,
-    ) {
-        let (told, lost) = (ends.clone(), stream.clone());
-        let spawned = std::thread::Builder::new()
-            .name("udp".into())
-            .spawn(move || told.tell(body(stream)));
-        if let Err(error) = spawned {
-            let what = format!("no thread for a stream: {}", reason(&error));
-            self.context.notice(Notice::Text(what));
-            ends.tell(StreamEnd::lost(lost));
-        }
-    }
 }
 
 /// The least number of whole blocks that hold so many bytes, in bytes.
 fn whole_blocks(bytes: u64, block: u32) -> u64 {
     let block = u64::from(block.max(1));
     bytes.div_ceil(block).saturating_mul(block)
+}
+
+/// A stream has ended.
+#[derive(Debug)]
+pub(crate) struct StreamEnd {
+    pub(crate) stream: Stream,
+    /// What was reported of it; without the omitted start.
+    pub(crate) total: Option<Row>,
+    /// With the omitted start: datagrams sent or highest number, and datagrams lost.
+    pub(crate) packets: u64,
+    pub(crate) lost: u64,
+    /// Nothing came for longer than a receiver waits.
+    pub(crate) starved: bool,
+}
+
+impl StreamEnd {
+    /// A stream that never ran.
+    pub(crate) fn lost(stream: Stream) -> Self {
+        Self {
+            stream,
+            total: None,
+            packets: 0,
+            lost: 0,
+            starved: false,
+        }
+    }
+
+    /// The stream's entry in the results message.
+    pub(crate) fn results(&self) -> StreamResults {
+        let mut results = StreamResults {
+            id: self.stream.id,
+            omitted_errors: Some(0),
+            omitted_packets: Some(0),
+            ..StreamResults::default()
+        };
+        let Some(row) = &self.total else {
+            return results;
+        };
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        results.bytes = row.bytes;
+        results.end_time = Some(row.span.length().as_secs_f64());
+        match &row.measure {
+            Measure::TcpSend(send) => results.retransmits = Some(send.retransmits.unwrap_or(0)),
+            Measure::UdpSend(send) => {
+                results.packets = signed(self.packets);
+                results.omitted_packets = Some(signed(self.packets.saturating_sub(send.writes)));
+            }
+            Measure::UdpReceive(receive) => {
+                results.jitter = receive.jitter.unwrap_or(0.0);
+                results.packets = signed(self.packets);
+                results.errors = signed(self.lost);
+                results.omitted_errors = Some(signed(self.lost.saturating_sub(receive.lost)));
+                results.omitted_packets = Some(signed(self.packets.saturating_sub(receive.total)));
+            }
+            Measure::TcpReceive(_) | Measure::Both { .. } | Measure::RequestResponse(_) => {}
+        }
+        results
+    }
+}
+
+/// Where ends are reported, and who is woken by them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    pub(crate) sender: mpsc::Sender<StreamEnd>,
+    pub(crate) waker: Arc<Waker>,
+}
+
+impl Ends {
+    pub(crate) fn send(&self, end: StreamEnd) {
+        // Nobody listens when the test has been given up.
+        let _ = self.sender.send(end);
+        self.waker.wake();
+    }
+}
+
+/// Whether a receiver gave up.
+pub(crate) fn is_starved(ending: &Ending, idle_timeout: Duration) -> bool {
+    matches!(ending.cause, Cause::Vanished(silence) if silence >= idle_timeout)
+}
+
+/// Reads how many bytes the streams of a test have moved.
+#[derive(Clone, Default)]
+pub(crate) struct ByteCounters(Arc<Mutex<Vec<ByteCounter>>>);
+
+struct ByteCounter {
+    sends: bool,
+    bytes: Box<dyn Fn() -> u64 + Send>,
+}
+
+impl ByteCounters {
+    pub(crate) fn add(&self, sends: bool, bytes: impl Fn() -> u64 + Send + 'static) {
+        let bytes = Box::new(bytes);
+        self.lock().push(ByteCounter { sends, bytes });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<ByteCounter>> {
+        self.0.lock_unpoisoned()
+    }
+
+    /// Bytes of all streams, in both directions.
+    pub(crate) fn total(&self) -> u64 {
+        self.lock().iter().map(|counter| (counter.bytes)()).sum()
+    }
+
+    /// Bytes that have been received, and datagrams' that were lost on the way.
+    pub(crate) fn received(&self) -> u64 {
+        let byte_counters = self.lock();
+        let receivers = byte_counters.iter().filter(|counter| !counter.sends);
+        receivers.map(|counter| (counter.bytes)()).sum()
+    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::ClockExchange;
 use tapeline_wire::native::{
-    Granted, Hello, MOST_FROM_CLIENT, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
+    Granted, Hello, MAX_FROM_CLIENT, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
 };
 
-use super::clock_requests::ClockRequests;
-use super::inbox::Inbox;
+use super::clock_sync::ClockRequests;
+use super::message_buffer::MessageBuffer;
 
 /// Time for the server's first word.
 const GREETING: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const SILENCE: Duration = Duration::from_secs(20);
 
 /// What the driver is to know.
 #[derive(Debug, PartialEq)]
-pub(super) enum ClientStep {
+pub(crate) enum ClientStep {
     /// The server takes part, and answers probes that carry this key, if any.
     Found(Program, Option<NonZeroU64>),
     /// What it lets the test have.
@@ -60,8 +60,8 @@ enum State {
 
 /// The state machine.
 #[derive(Debug)]
-pub(super) struct ClientControl {
-    inbox: Inbox,
+pub(crate) struct ClientControl {
+    buffer: MessageBuffer,
     out: Vec<u8>,
     steps: VecDeque<ClientStep>,
     state: State,
@@ -70,7 +70,7 @@ pub(super) struct ClientControl {
     finished: Option<Ending>,
     /// This end's results, until they are said.
     own: Option<String>,
-    heard: MonoTime,
+    last_message: MonoTime,
     /// Probes are under way in the quiet path: the server is to go on answering them.
     probes: bool,
 }
@@ -83,7 +83,7 @@ enum Ending {
 
 impl ClientControl {
     /// The connection is there; `own` is this client.
-    pub(super) fn new(test: NonZeroU32, token: NonZeroU32, own: Program, now: MonoTime) -> Self {
+    pub(crate) fn new(test: NonZeroU32, token: NonZeroU32, own: Program, now: MonoTime) -> Self {
         let mut out = PREAMBLE.to_vec();
         Message::Hello(Hello {
             test,
@@ -94,24 +94,24 @@ impl ClientControl {
         .encode(&mut out);
         Message::About(own).encode(&mut out);
         Self {
-            inbox: Inbox::of_client(),
+            buffer: MessageBuffer::for_client(),
             out,
             steps: VecDeque::new(),
             state: State::Greeting(now + GREETING),
             requests: ClockRequests::new(now, u64::from(token.get())),
             finished: None,
             own: None,
-            heard: now,
+            last_message: now,
             probes: false,
         }
     }
 
     /// Takes received bytes, which were read at these times.
-    pub(super) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
-        self.heard = now;
-        self.inbox.push(bytes);
+    pub(crate) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
+        self.last_message = now;
+        self.buffer.push(bytes);
         while !self.is_over() {
-            match self.inbox.next() {
+            match self.buffer.next() {
                 Ok(Some(message)) => self.take(message, now, wall),
                 Ok(None) => return,
                 Err(error) => return self.fail(error.to_string()),
@@ -120,44 +120,44 @@ impl ClientControl {
     }
 
     /// The server has closed the connection, or it broke.
-    pub(super) fn closed(&mut self, why: &str) {
+    pub(crate) fn closed(&mut self, why: &str) {
         if !self.is_over() {
             self.fail(why.to_owned());
         }
     }
 
     /// The client's flows have ended, with these results; `hurried` when the user has interrupted them.
-    pub(super) fn finish(&mut self, hurried: bool, results: &Results, now: MonoTime) {
+    pub(crate) fn finish(&mut self, hurried: bool, results: &Results, now: MonoTime) {
         if self.finished.is_none() {
             self.finished = Some(if hurried {
                 Ending::Hurried
             } else {
                 Ending::InOrder
             });
-            self.own = Some(results.to_json_within(MOST_FROM_CLIENT));
+            self.own = Some(results.to_json_within(MAX_FROM_CLIENT));
             self.say_finished(now);
         }
     }
 
     /// Whether it is known that the client's flows have ended.
-    pub(super) fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.finished.is_some()
     }
 
     /// The test ends before its time.
-    pub(super) fn stop(&mut self, why: &str) {
+    pub(crate) fn stop(&mut self, why: &str) {
         if matches!(self.state, State::Running) {
             Message::Stop(why.to_owned()).encode(&mut self.out);
         }
     }
 
     /// Whether probes are under way in the quiet path, for which the connection stays open.
-    pub(super) fn await_probes(&mut self, under_way: bool) {
+    pub(crate) fn await_probes(&mut self, under_way: bool) {
         self.probes = under_way;
     }
 
     /// Does what is due.
-    pub(super) fn tick(&mut self, now: MonoTime, wall: WallTime) {
+    pub(crate) fn tick(&mut self, now: MonoTime, wall: WallTime) {
         match self.state {
             State::Greeting(until) | State::Finishing(until) if now >= until => {
                 self.fail("the server is silent".to_owned());
@@ -168,7 +168,7 @@ impl ClientControl {
                 Message::Goodbye.encode(&mut self.out);
                 self.state = State::Over;
             }
-            State::Running if now.since(self.heard) >= SILENCE => {
+            State::Running if now.since(self.last_message) >= SILENCE => {
                 self.fail("the server is silent".to_owned());
             }
             // A row that is answered waits for that of the probes.
@@ -183,30 +183,32 @@ impl ClientControl {
     }
 
     /// When to call [`tick`](Self::tick) although nothing arrives.
-    pub(super) fn due(&self) -> Option<MonoTime> {
+    pub(crate) fn due(&self) -> Option<MonoTime> {
         match self.state {
             State::Greeting(until) | State::Finishing(until) => Some(until),
-            State::Running => Some(self.requests.due().min(self.heard + SILENCE)),
-            State::Comparing(until) if self.requests.is_row_answered() => {
-                Some(if self.probes { until } else { self.heard })
-            }
+            State::Running => Some(self.requests.due().min(self.last_message + SILENCE)),
+            State::Comparing(until) if self.requests.is_row_answered() => Some(if self.probes {
+                until
+            } else {
+                self.last_message
+            }),
             State::Comparing(until) => Some(self.requests.due().min(until)),
             State::Over => None,
         }
     }
 
     /// What is to be written.
-    pub(super) fn output(&mut self) -> Vec<u8> {
+    pub(crate) fn output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
     /// What the driver is to know next.
-    pub(super) fn step(&mut self) -> Option<ClientStep> {
+    pub(crate) fn step(&mut self) -> Option<ClientStep> {
         self.steps.pop_front()
     }
 
     /// Nothing follows; what is to be written still goes out.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.state == State::Over
     }
 

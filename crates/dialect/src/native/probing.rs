@@ -1,9 +1,9 @@
-//! A client's probe flow: when probes leave, and what their replies say. Pure: times and datagrams in.
+//! A client's probe flow: when probes leave, and what their replies say (pure: times and datagrams in); its socket.
 //!
 //! ```text
 //!   traffic ────────────────────────────────┐
 //!   probes   .  . .  .  .  . .  .  .  . .  .   ........
-//!            Loaded, at most 50 a second      │ Quiet: a row, once the other end's results are here
+//!            Loaded, at most 50 a second      │ Quiet: a row, once the peer's results are here
 //!                                      Paused ┘
 //! ```
 
@@ -14,9 +14,11 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_report::{LoadedLatency, ProbeSeries};
 use tapeline_stats::{BufferbloatGrade, ClockFit, DelayCounts, Random};
+use tapeline_sys::{ReceiveBatch, ReceiveFeatures, SocketOptions, UdpSocket, Wait};
 use tapeline_wire::native::{ProbeReply, ProbeRequest};
 
-use super::clock_requests::{nanos, time};
+use super::clock_sync::{nanos, time};
+use super::local_results::OwnFlow;
 
 /// Mean distance of probes under load.
 const LOADED: Duration = Duration::from_millis(20);
@@ -33,13 +35,13 @@ const SHARE: u64 = 1000;
 /// Of that, what is left for the row, one in so many.
 const ROW_SHARE: u64 = 4;
 /// Probes that are waited for; the oldest are given up for newer ones.
-const MOST_OPEN: usize = 1024;
+const MAX_OPEN: usize = 1024;
 /// Exchanges that are kept; with more, every second one is dropped, and probes leave half as often.
-const MOST_KEPT: usize = 1 << 16;
+const MAX_KEPT: usize = 1 << 16;
 
 /// How far the test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ProbePhase {
     /// Traffic flows.
     Loaded,
     /// It has ended, and the path may not be quiet yet.
@@ -75,7 +77,7 @@ struct Series {
 }
 
 impl Series {
-    fn told(&self) -> ProbeSeries {
+    fn summary(&self) -> ProbeSeries {
         ProbeSeries {
             sent: self.sent,
             round_trips: self.exchanges.iter().map(Exchange::round_trip).collect(),
@@ -96,19 +98,18 @@ struct Open {
     sent: WallTime,
     loaded: bool,
 }
-
 /// Nanoseconds that the time of day may be ahead or behind between two probes; adjusting it slowly moves it
 /// by far less.
 const CLOCK_STEP: u64 = 50_000_000;
 
 /// The state machine.
 #[derive(Debug)]
-pub(super) struct Probing {
+pub(crate) struct Probing {
     key: NonZeroU64,
     /// Type of service of the flows.
     class: Tos,
     random: Random,
-    stage: Stage,
+    phase: ProbePhase,
     /// When the next probe is due.
     next: MonoTime,
     /// Mean distance of probes under load.
@@ -129,12 +130,12 @@ pub(super) struct Probing {
 
 impl Probing {
     /// The server has given this key; the flows have this type of service.
-    pub(super) fn new(key: NonZeroU64, class: Tos, now: MonoTime) -> Self {
+    pub(crate) fn new(key: NonZeroU64, class: Tos, now: MonoTime) -> Self {
         Self {
             key,
             class,
             random: Random::seeded(key.get()),
-            stage: Stage::Loaded,
+            phase: ProbePhase::Loaded,
             next: now,
             period: LOADED,
             number: 0,
@@ -149,55 +150,55 @@ impl Probing {
     }
 
     /// The traffic has ended, which took so long.
-    pub(super) fn pause(&mut self, load: Duration) {
-        if self.stage == Stage::Loaded {
-            self.stage = Stage::Paused;
+    pub(crate) fn pause(&mut self, load: Duration) {
+        if self.phase == ProbePhase::Loaded {
+            self.phase = ProbePhase::Paused;
             self.load = load;
         }
     }
 
     /// The path is quiet from now on.
-    pub(super) fn compare(&mut self, now: MonoTime) {
-        if matches!(self.stage, Stage::Loaded | Stage::Paused) {
+    pub(crate) fn compare(&mut self, now: MonoTime) {
+        if matches!(self.phase, ProbePhase::Loaded | ProbePhase::Paused) {
             let until = now + ROW_LIMIT;
-            self.stage = Stage::Quiet { left: ROW, until };
+            self.phase = ProbePhase::Quiet { left: ROW, until };
             self.next = now;
         }
     }
 
     /// No probe is to leave any more.
-    pub(super) fn end(&mut self) {
-        self.stage = Stage::Over;
+    pub(crate) fn end(&mut self) {
+        self.phase = ProbePhase::Over;
     }
 
     /// The row is awaited.
-    pub(super) fn is_comparing(&self) -> bool {
-        matches!(self.stage, Stage::Quiet { .. })
+    pub(crate) fn is_comparing(&self) -> bool {
+        matches!(self.phase, ProbePhase::Quiet { .. })
     }
 
     /// When to call [`next`](Self::next); nothing while no probe is due.
-    pub(super) fn due(&self) -> Option<MonoTime> {
-        match self.stage {
-            Stage::Loaded => Some(self.next),
-            Stage::Quiet { left: 1.., until } => Some(self.next.min(until)),
-            Stage::Quiet { until, .. } => Some(until),
-            Stage::Paused | Stage::Over => None,
+    pub(crate) fn due(&self) -> Option<MonoTime> {
+        match self.phase {
+            ProbePhase::Loaded => Some(self.next),
+            ProbePhase::Quiet { left: 1.., until } => Some(self.next.min(until)),
+            ProbePhase::Quiet { until, .. } => Some(until),
+            ProbePhase::Paused | ProbePhase::Over => None,
         }
     }
 
     /// The probe that is due, if one is: `wall` is the time at which it is written, `traffic` the bytes of the
     /// test so far.
-    pub(super) fn next(
+    pub(crate) fn next(
         &mut self,
         now: MonoTime,
         wall: WallTime,
         traffic: u64,
     ) -> Option<[u8; ProbeRequest::LENGTH]> {
-        let (loaded, mean) = match &mut self.stage {
-            Stage::Quiet { left, until } => {
+        let (loaded, mean) = match &mut self.phase {
+            ProbePhase::Quiet { left, until } => {
                 let answered = *left == 0 && self.open.iter().all(|open| open.loaded);
                 if now >= *until || answered {
-                    self.stage = Stage::Over;
+                    self.phase = ProbePhase::Over;
                     return None;
                 }
                 if now < self.next || *left == 0 {
@@ -206,8 +207,8 @@ impl Probing {
                 *left -= 1;
                 (false, IN_ROW)
             }
-            Stage::Loaded if now >= self.next => (true, self.period),
-            Stage::Loaded | Stage::Paused | Stage::Over => return None,
+            ProbePhase::Loaded if now >= self.next => (true, self.period),
+            ProbePhase::Loaded | ProbePhase::Paused | ProbePhase::Over => return None,
         };
         self.next = now + mean.mul_f64(0.5 + self.random.fraction());
         let all = traffic / SHARE;
@@ -231,15 +232,15 @@ impl Probing {
 
     /// Sees whether the time of day has moved otherwise than time.
     fn compare_clocks(&mut self, now: MonoTime, wall: WallTime) {
-        if let Some((then, told)) = self.clocks.replace((now, wall)) {
-            let expected = told + now.since(then);
+        if let Some((then, wall_then)) = self.clocks.replace((now, wall)) {
+            let expected = wall_then + now.since(then);
             self.clock_set |= wall.nanos_since(expected).unsigned_abs() > CLOCK_STEP;
         }
     }
 
     fn probe(&mut self, loaded: bool, wall: WallTime) -> [u8; ProbeRequest::LENGTH] {
         self.number = self.number.wrapping_add(1);
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= MAX_OPEN {
             self.open.pop_front();
         }
         self.open.push_back(Open {
@@ -259,7 +260,7 @@ impl Probing {
 
     /// Takes a datagram that arrived at this time of day; returns the round trip of a probe under load. What is
     /// no reply to a probe of ours is left aside.
-    pub(super) fn received(&mut self, datagram: &[u8], arrival: WallTime) -> Option<Duration> {
+    pub(crate) fn received(&mut self, datagram: &[u8], arrival: WallTime) -> Option<Duration> {
         let reply = ProbeReply::parse(datagram)?;
         let ours = |open: &Open| {
             let request = &reply.request;
@@ -280,7 +281,7 @@ impl Probing {
             return None;
         }
         self.series(open.loaded).exchanges.push(exchange);
-        if self.loaded.exchanges.len() >= MOST_KEPT {
+        if self.loaded.exchanges.len() >= MAX_KEPT {
             let mut keep = false;
             self.loaded.exchanges.retain(|_| {
                 keep = !keep;
@@ -292,8 +293,8 @@ impl Probing {
         open.loaded.then(|| Duration::from_nanos(round_trip))
     }
 
-    /// What the probes came to; nothing without a reply under load, or when the clock was set. `clocks` tells the ways apart.
-    pub(super) fn result(&self, clocks: Option<&ClockFit>) -> Option<LoadedLatency> {
+    /// What the probes came to; nothing without a reply under load, or when the clock was set. `clocks` distinguishes the ways.
+    pub(crate) fn result(&self, clocks: Option<&ClockFit>) -> Option<LoadedLatency> {
         if self.loaded.exchanges.is_empty() || self.clock_set {
             return None;
         }
@@ -303,7 +304,7 @@ impl Probing {
             Some(loaded.saturating_sub(quiet) as f64 * 1e-9)
         };
         let ways = clocks.map(|clocks| {
-            // The other end's clock less this end's, at the probe.
+            // The peer's clock less this end's, at the probe.
             let offset = |one: &Exchange| (clocks.offset_at(one.sent) * 1e9).round() as i64;
             let there = increase(&|one| one.there.saturating_sub(offset(one)));
             let back = increase(&|one| one.back.saturating_add(offset(one)));
@@ -314,14 +315,81 @@ impl Probing {
         let enough = self.loaded.exchanges.len() as u64 >= BufferbloatGrade::LEAST_SAMPLES
             && self.load >= BufferbloatGrade::LEAST_LOAD;
         Some(LoadedLatency {
-            idle: self.quiet.told(),
-            loaded: self.loaded.told(),
+            idle: self.quiet.summary(),
+            loaded: self.loaded.summary(),
             load: self.load,
             increase: median,
             increase_there: there,
             increase_back: back,
             grade: median.filter(|_| enough).map(BufferbloatGrade::of_increase),
         })
+    }
+}
+
+/// Replies that are fetched at once.
+const REPLIES: usize = 16;
+
+/// Probes on their way to the server and back.
+#[derive(Debug)]
+pub(crate) struct ProbeFlow {
+    pub(crate) socket: UdpSocket,
+    replies: ReceiveBatch,
+    pub(crate) probing: Probing,
+}
+
+impl ProbeFlow {
+    /// To where `flow` goes, with the key that the server has given and the flows' type of service: probes
+    /// wait in the same queues. `options` are those of the control connection. Nothing when there is no
+    /// socket for it.
+    pub(crate) fn open(
+        flow: &OwnFlow,
+        options: &SocketOptions,
+        key: NonZeroU64,
+        class: Tos,
+        now: MonoTime,
+    ) -> Option<Self> {
+        let mut local = flow.local;
+        local.set_port(0);
+        let options = marked(options, class);
+        let opened = UdpSocket::connected(flow.peer, Some(local), &options).ok()?;
+        // Where the system does not stamp arrivals, the time of reading stands in.
+        opened.socket.request(ReceiveFeatures {
+            timestamps: true,
+            ..ReceiveFeatures::default()
+        });
+        Some(Self {
+            socket: opened.socket,
+            replies: ReceiveBatch::new(REPLIES, 2 * ProbeRequest::LENGTH),
+            probing: Probing::new(key, class, now),
+        })
+    }
+
+    /// Takes the replies that are there; `round_trips` are the round trips under load.
+    pub(crate) fn receive(&mut self, mut round_trips: impl FnMut(Duration)) {
+        // An error is the path's answer to an earlier probe, which stays unanswered.
+        if self.replies.receive(&self.socket, Wait::Never).is_ok() {
+            for reply in self.replies.datagrams() {
+                let round_trip = self.probing.received(reply.payload, reply.arrival);
+                round_trip.into_iter().for_each(&mut round_trips);
+            }
+        }
+    }
+
+    /// Sends the probe that is due, if one is.
+    pub(crate) fn send(&mut self, now: MonoTime, wall: WallTime, traffic: u64) {
+        if let Some(probe) = self.probing.next(now, wall, traffic) {
+            // One that does not leave counts as unanswered.
+            let _ = self.socket.send_nonblocking(&probe);
+        }
+    }
+}
+
+/// Nobody slows down when a probe comes back with a congestion mark.
+fn marked(options: &SocketOptions, class: Tos) -> SocketOptions {
+    let class = Tos::from_dscp(class.dscp());
+    SocketOptions {
+        tos: Some(class).filter(|class| *class != Tos::default()),
+        ..options.clone()
     }
 }
 
@@ -413,20 +481,20 @@ mod tests {
             };
             let (probing, _) = path.play();
             assert!(!probing.is_comparing() && probing.due().is_none());
-            let told = probing.result(None).expect("replies");
-            let idle = told.idle.round_trips.percentile(50.0);
+            let result = probing.result(None).expect("replies");
+            let idle = result.idle.round_trips.percentile(50.0);
             assert_eq!(idle, Some(20_000_000));
-            let increase = told.increase.expect("both stages");
+            let increase = result.increase.expect("both stages");
             assert!((increase - queue as f64 * 1e-3).abs() < 1e-9, "{increase}");
-            assert_eq!(told.grade.map(BufferbloatGrade::letter), Some(letter));
-            assert_eq!((told.increase_there, told.increase_back), (None, None));
+            assert_eq!(result.grade.map(BufferbloatGrade::letter), Some(letter));
+            assert_eq!((result.increase_there, result.increase_back), (None, None));
             // At most 50 a second, and nearly so.
             assert!(
-                (400..=510).contains(&told.loaded.sent),
+                (400..=510).contains(&result.loaded.sent),
                 "{}",
-                told.loaded.sent
+                result.loaded.sent
             );
-            assert!(told.loaded.round_trips.count() < told.loaded.sent);
+            assert!(result.loaded.round_trips.count() < result.loaded.sent);
         }
     }
 
@@ -441,16 +509,16 @@ mod tests {
         };
         let (probing, spent) = slow.play();
         assert!(spent <= 1_250);
-        let told = probing.result(None).expect("replies");
-        assert!(told.loaded.sent < 50 && told.grade.is_none());
-        assert!(told.increase.is_some());
+        let result = probing.result(None).expect("replies");
+        assert!(result.loaded.sent < 50 && result.grade.is_none());
+        assert!(result.increase.is_some());
         let short = Path {
             rate: 125_000_000,
             load: 4,
             ..slow
         };
-        let told = short.play().0.result(None).expect("replies");
-        assert!(told.loaded.sent > 50 && told.grade.is_none());
+        let result = short.play().0.result(None).expect("replies");
+        assert!(result.loaded.sent > 50 && result.grade.is_none());
         let nothing = Path { rate: 100, ..slow };
         assert_eq!(nothing.play().0.result(None), None);
     }
@@ -497,7 +565,7 @@ mod tests {
     fn a_long_test_is_kept_within_bounds() {
         let mut probing = Probing::new(KEY, Tos::default(), at(0));
         let mut now = at(0);
-        for _ in 0..2 * MOST_KEPT {
+        for _ in 0..2 * MAX_KEPT {
             now = probing.due().expect("the next one").max(now);
             let probe = probing.next(now, wall(now), u64::MAX).expect("a probe");
             let request = ProbeRequest::parse(&probe).expect("a request");
@@ -508,13 +576,13 @@ mod tests {
                 sent: then,
             };
             probing.received(&reply.encode(), wall(now + Duration::from_millis(2)));
-            assert!(probing.loaded.exchanges.len() < MOST_KEPT);
+            assert!(probing.loaded.exchanges.len() < MAX_KEPT);
         }
         assert!(probing.period > LOADED);
     }
 
     #[test]
-    fn nothing_is_told_of_delays_when_the_clock_was_set() {
+    fn nothing_is_reported_of_delays_when_the_clock_was_set() {
         for step in [0, 3_600_000_000_000_i64, -3_600_000_000_000] {
             let mut probing = Probing::new(KEY, Tos::default(), at(0));
             for (now, moved) in [(0, 0), (500, step), (1000, step)] {
@@ -530,5 +598,17 @@ mod tests {
             }
             assert_eq!(probing.result(None).is_some(), step == 0, "{step}");
         }
+    }
+
+    #[test]
+    fn probes_have_the_class_of_the_flows_and_no_congestion_marks() {
+        let options = SocketOptions {
+            device: Some("eth0".to_owned()),
+            ..SocketOptions::default()
+        };
+        let probes = marked(&options, Tos(0xb9));
+        assert_eq!(probes.tos, Some(Tos(0xb8)));
+        assert_eq!(probes.device, options.device);
+        assert_eq!(marked(&options, Tos(1)), options);
     }
 }

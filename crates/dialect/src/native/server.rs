@@ -1,46 +1,45 @@
-//! The control connections of a server: one thread for all, beside the tests and never in their way.
+//! The control connections of a server: one thread for all, next to the tests and never in their way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tapeline_base::{MonoTime, Tos, WallTime, whole_nanos};
+use tapeline_base::{MonoTime, MutexExt, Tos, WallTime, whole_nanos};
 use tapeline_engine::Stop;
-use tapeline_report::{Event, NoOtherEnd, Notice};
+use tapeline_report::{Event, NoPeerResults, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
 use tapeline_wire::native::{Hello, Mark, ProbeReply, ProbeRequest, Program, Progress, Results};
 
-use super::clock_requests::nanos;
-use super::far_side;
-use super::own_flow::OwnFlow;
-use super::own_results::{self, Detail};
-use super::reading::{Reading, Surroundings};
+use super::clock_sync::nanos;
+use super::local_results::{Detail, HostUsage, HostUsageSince, OwnFlow};
 use super::server_control::{ServerControl, ServerStep};
-use super::tests::{Claim, TestName, Tests};
-use crate::context::{Context, Part, Tally};
+use super::test_registry::{Claim, TestName, Tests};
+use super::{local_results, peer_results};
 use crate::policy::{Grant, Policy, displaced};
+use crate::run::context::Context;
+use crate::run::tasks::{Part, Tally};
 
 const WAKER: u64 = u64::MAX;
 const INTERRUPTION: u64 = u64::MAX - 1;
 /// Connections that have not said Hello. The address that has most of them makes room for further ones.
-const MOST_UNKNOWN: usize = 64;
-/// How often running counters are told.
+const MAX_UNKNOWN: usize = 64;
+/// How often running counters are sent.
 const PROGRESS: Duration = Duration::from_millis(500);
 /// Time for flows that end after the client's Finished.
 const LATE_FLOWS: Duration = Duration::from_secs(4);
 /// Time after the end of the test's flows in which a client says Finished: its verdict waits for it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for which a client may keep its connection when its flows have ended.
 const LEFT_OVER: Duration = Duration::from_secs(30);
 /// How often is looked whether they have.
-const LOOK: Duration = Duration::from_millis(20);
-/// Time for the client's last words when the server was told to stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Time for the client's last words when the server was asked to stop.
 const FAREWELL: Duration = Duration::from_millis(500);
 /// Bytes read at once: one connection does not keep the others waiting.
 const READ: usize = 4096;
 /// Output that waits for a client, bytes; one that reads so little is given up.
-const MOST_UNSENT: usize = 2 << 20;
+const MAX_UNSENT: usize = 2 << 20;
 
 /// What a marked flow gets.
 #[derive(Clone, Debug)]
@@ -106,7 +105,7 @@ struct State {
     /// The thread runs.
     running: bool,
     /// Readings at the first flow of each test that may come.
-    readings: HashMap<TestName, Reading>,
+    host_usages: HashMap<TestName, HostUsage>,
 }
 
 struct Arrived {
@@ -116,7 +115,7 @@ struct Arrived {
 }
 
 impl ControlService {
-    /// A service without connections; those that it has are parts of `tally`. `probes` tells whether
+    /// A service without connections; those that it has are parts of `tally`. `probes` says whether
     /// datagrams reach the server, so that clients may send probes.
     ///
     /// # Errors
@@ -149,16 +148,16 @@ impl ControlService {
         let mut begun = false;
         let begin = || {
             begun = true;
-            (context.reporter.follow(), context.stop().child())
+            (context.reporter.follow_totals(), context.stop().child())
         };
         let mut state = self.lock();
         let joined = state.tests.join(test, flow, context.now(), begin)?;
         if begun {
             let State {
-                tests, readings, ..
+                tests, host_usages, ..
             } = &mut *state;
-            readings.retain(|test, _| tests.knows(*test));
-            readings.insert(test, Reading::now(context));
+            host_usages.retain(|test, _| tests.knows(*test));
+            host_usages.insert(test, HostUsage::now(context));
         }
         let (token, stop) = joined;
         let answer = Mark {
@@ -207,7 +206,7 @@ impl ControlService {
     /// Takes a connection that has begun as a control connection does.
     pub(crate) fn take(self: &Arc<Self>, conn: TcpConn, peer: SocketAddr) {
         let mut state = self.lock();
-        if state.arrived.len() >= MOST_UNKNOWN {
+        if state.arrived.len() >= MAX_UNKNOWN {
             let taken = state.arrived.iter().enumerate();
             let oldest = displaced(taken.map(|(place, one)| (place, one.peer.ip().into())));
             state.arrived.remove(oldest.unwrap_or(0));
@@ -266,7 +265,7 @@ impl ControlService {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock_unpoisoned()
     }
 }
 
@@ -277,7 +276,7 @@ struct Thread<'a> {
     /// By token, and so in the order of arrival.
     connections: BTreeMap<u64, Connection>,
     next: u64,
-    /// When the server was told to stop.
+    /// When the server was asked to stop.
     stopped: Option<MonoTime>,
 }
 
@@ -307,8 +306,8 @@ enum Client {
         program: Program,
         results: Option<Box<Results>>,
     },
-    /// It is told, or given up.
-    Told,
+    /// It is reported, or given up.
+    Complete,
 }
 
 impl<'a> Thread<'a> {
@@ -338,7 +337,7 @@ impl<'a> Thread<'a> {
             .iter()
             .filter(|(_, one)| one.control.is_unknown())
             .map(|(token, one)| (*token, one.peer.ip().into()));
-        if strangers.clone().count() >= MOST_UNKNOWN {
+        if strangers.clone().count() >= MAX_UNKNOWN {
             let oldest = displaced(strangers);
             oldest.into_iter().for_each(|token| self.remove(token));
         }
@@ -441,7 +440,7 @@ impl<'a> Thread<'a> {
 
 impl Connection {
     fn due(&self, now: MonoTime) -> Option<MonoTime> {
-        let look = self.finished.map(|_| now + LOOK);
+        let look = self.finished.map(|_| now + POLL_INTERVAL);
         let progress = self.claim.as_ref().filter(|_| self.finished.is_none());
         let progress = progress.map(|_| self.next_progress);
         let own = self.control.due();
@@ -461,7 +460,7 @@ impl Connection {
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
             Err(_) => self.closed = true,
         }
-        self.closed |= self.unsent.len() > MOST_UNSENT;
+        self.closed |= self.unsent.len() > MAX_UNSENT;
     }
 
     fn is_over(&self) -> bool {
@@ -500,7 +499,7 @@ impl ControlService {
             Ok(claim) => {
                 let probe_key = self.probes.then_some(claim.probe_key);
                 one.claim = Some(claim);
-                one.control.welcome(super::own_program(), probe_key);
+                one.control.welcome(local_results::own_program(), probe_key);
                 let granted = self.policy.grant(one.peer.ip()).within(self.longest);
                 if granted != Grant::default() {
                     one.control.grant(granted.into());
@@ -510,10 +509,11 @@ impl ControlService {
         }
     }
 
-    /// A client that says who it is will tell what it counted.
+    /// A client that says who it is will send what it counted.
     fn await_client(&self, one: &mut Connection, program: Program) {
-        if let (Client::Mute, Some(_)) = (&one.client, &one.claim) {
-            let found = Event::OtherEndFound(far_side::shown(program.clone()));
+        if let (Client::Mute, Some(claim)) = (&one.client, &one.claim) {
+            claim.totals.client_is_here();
+            let found = Event::PeerFound(peer_results::shown(program.clone()));
             self.context.reporter.event(found);
             one.client = Client::Awaited {
                 program,
@@ -522,22 +522,25 @@ impl ControlService {
         }
     }
 
-    /// Tells what the client counted, when all is there; or that it is missing.
-    fn tell_client(&self, one: &mut Connection, missing: &str) {
+    /// Reports what the client counted, when all is there; or that it is missing.
+    fn send_results(&self, one: &mut Connection, missing: &str) {
         let Client::Awaited {
             program, results, ..
-        } = std::mem::replace(&mut one.client, Client::Told)
+        } = std::mem::replace(&mut one.client, Client::Complete)
         else {
             return;
         };
+        if let Some(claim) = &one.claim {
+            claim.totals.client_is_complete();
+        }
         let event = match (results, &one.claim) {
             (Some(results), Some(claim)) => {
                 let flows = self.lock().tests.flows(claim);
-                let program = Some(far_side::shown(program));
-                let end = far_side::other_end(&results, &flows, program);
-                Event::OtherEnd(Box::new(end))
+                let program = Some(peer_results::shown(program));
+                let end = peer_results::from_message(&results, &flows, program);
+                Event::PeerResults(Box::new(end))
             }
-            _ => Event::NoOtherEnd(NoOtherEnd::Broken(missing.to_owned())),
+            _ => Event::NoPeerResults(NoPeerResults::Broken(missing.to_owned())),
         };
         self.context.reporter.event(event);
     }
@@ -548,13 +551,13 @@ impl ControlService {
         let Some(claim) = &one.claim else {
             return;
         };
-        if one.finished.is_some() || !claim.following.is_complete() {
+        if one.finished.is_some() || !claim.totals.is_complete() {
             one.alone = None;
             return;
         }
         let since = now.since(*one.alone.get_or_insert(now));
-        if since >= PATIENCE {
-            self.tell_client(one, "the client is silent");
+        if since >= IDLE_TIMEOUT {
+            self.send_results(one, "the client is silent");
         }
         if since >= LEFT_OVER {
             one.control.outlive();
@@ -571,9 +574,9 @@ impl ControlService {
         match one.finished {
             None if now >= one.next_progress => {
                 one.next_progress = now + PROGRESS;
-                let so_far = claim.following.so_far();
+                let so_far = claim.totals.so_far();
                 let since = so_far.since.unwrap_or(now);
-                let before = self.lock().readings.get(&claim.test).copied();
+                let before = self.lock().host_usages.get(&claim.test).copied();
                 one.control.progress(Progress {
                     elapsed: whole_nanos(now.since(since)),
                     bytes: so_far.bytes,
@@ -582,11 +585,11 @@ impl ControlService {
                     processor: before.map_or(0, |before| whole_nanos(before.processor())),
                 });
             }
-            Some(until) if now >= until || claim.following.is_complete() => {
+            Some(until) if now >= until || claim.totals.is_complete() => {
                 one.control.results(self.results(&claim));
                 one.finished = None;
                 one.next_progress = MonoTime::FAR;
-                self.tell_client(one, "the client told no results");
+                self.send_results(one, "the client told no results");
             }
             _ => {}
         }
@@ -594,20 +597,20 @@ impl ControlService {
 
     fn results(&self, claim: &Claim) -> String {
         let state = self.lock();
-        let before = state.readings.get(&claim.test).copied();
+        let before = state.host_usages.get(&claim.test).copied();
         let flows = state.tests.flows(claim);
         drop(state);
-        let reading = Reading::now(&self.context);
-        let around = before.map_or_else(Surroundings::default, |before| reading.since(&before));
-        own_results::results(&flows, &claim.following, &around, Detail::ForClient).to_json()
+        let usage = HostUsage::now(&self.context);
+        let around = before.map_or_else(HostUsageSince::default, |before| usage.since(&before));
+        local_results::results(&flows, &claim.totals, &around, Detail::ForClient).to_json()
     }
 
     fn close(&self, mut one: Connection) {
-        self.tell_client(&mut one, "the client closed it");
+        self.send_results(&mut one, "the client closed it");
         let mut state = self.lock();
         if let Some(claim) = &one.claim {
             state.tests.release(claim);
-            state.readings.remove(&claim.test);
+            state.host_usages.remove(&claim.test);
         }
         drop(state);
         one.part.end(false);

@@ -9,21 +9,21 @@ use tapeline_wire::native::{
     ClockReply, Granted, Hello, Message, Program, Progress, Results, VERSIONS,
 };
 
-use super::clock_requests::nanos;
-use super::inbox::Inbox;
+use super::clock_sync::nanos;
+use super::message_buffer::MessageBuffer;
 
 /// Time for the client's first word.
 const GREETING: Duration = Duration::from_secs(5);
 /// Silence after which a client counts as gone: it asks for the clock several times a second.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Messages that a client may send in a second; ours send 200 at most.
-const MOST_A_SECOND: u32 = 1_000;
+const MAX_A_SECOND: u32 = 1_000;
 /// Answers that a client need not have read, bytes.
-const MOST_UNREAD: usize = 64 << 10;
+const MAX_UNREAD: usize = 64 << 10;
 
 /// What the driver is to do or know.
 #[derive(Debug, PartialEq)]
-pub(super) enum ServerStep {
+pub(crate) enum ServerStep {
     /// Whose test it is: to be welcomed or refused.
     Hello(Hello),
     /// Who the client is; its results will come too.
@@ -48,49 +48,49 @@ enum State {
 
 /// The state machine.
 #[derive(Debug)]
-pub(super) struct ServerControl {
-    inbox: Inbox,
+pub(crate) struct ServerControl {
+    buffer: MessageBuffer,
     out: Vec<u8>,
     /// Requests that were read and not answered, with the time of their reading.
     requests: Vec<(u32, u64, WallTime)>,
     steps: VecDeque<ServerStep>,
     state: State,
-    heard: MonoTime,
+    last_message: MonoTime,
     /// The running second and the messages in it.
     second: (MonoTime, u32),
     /// The client has said who it is.
     introduced: bool,
     finished: bool,
     /// The results are out.
-    told: bool,
+    results_sent: bool,
 }
 
 impl ServerControl {
     /// The connection was accepted at `now`, and its first eight bytes were read.
-    pub(super) fn new(now: MonoTime) -> Self {
+    pub(crate) fn new(now: MonoTime) -> Self {
         Self {
-            inbox: Inbox::of_server(),
+            buffer: MessageBuffer::for_server(),
             out: Vec::new(),
             requests: Vec::new(),
             steps: VecDeque::new(),
             state: State::New(now + GREETING),
-            heard: now,
+            last_message: now,
             second: (now, 0),
             introduced: false,
             finished: false,
-            told: false,
+            results_sent: false,
         }
     }
 
     /// Takes received bytes, which were read at these times.
-    pub(super) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
-        self.inbox.push(bytes);
+    pub(crate) fn received(&mut self, bytes: &[u8], now: MonoTime, wall: WallTime) {
+        self.buffer.push(bytes);
         while !self.is_over() {
-            match self.inbox.next() {
+            match self.buffer.next() {
                 Ok(Some(_)) if self.is_too_many(now) => self.fail("too many messages"),
                 // A part of one does not count: it could come byte by byte for ever.
                 Ok(Some(message)) => {
-                    self.heard = now;
+                    self.last_message = now;
                     self.take(message, wall);
                 }
                 Ok(None) => return,
@@ -100,14 +100,14 @@ impl ServerControl {
     }
 
     /// The test has been over for long, and the client is not through.
-    pub(super) fn outlive(&mut self) {
+    pub(crate) fn outlive(&mut self) {
         if self.state != State::Over {
             self.fail("the test has long been over");
         }
     }
 
     /// The client takes part, and may send probes with this key, if any.
-    pub(super) fn welcome(&mut self, server: Program, probe_key: Option<NonZeroU64>) {
+    pub(crate) fn welcome(&mut self, server: Program, probe_key: Option<NonZeroU64>) {
         if let State::Asked(hello) = self.state {
             let version = hello.highest.min(*VERSIONS.end());
             Message::Welcome {
@@ -117,47 +117,47 @@ impl ServerControl {
             }
             .encode(&mut self.out);
             self.state = State::Open;
-            self.inbox.welcomed();
+            self.buffer.welcomed();
         }
     }
 
     /// What the client's test may have, right behind the welcome.
-    pub(super) fn grant(&mut self, granted: Granted) {
+    pub(crate) fn grant(&mut self, granted: Granted) {
         if self.state == State::Open {
             Message::Granted(granted).encode(&mut self.out);
         }
     }
 
     /// It does not.
-    pub(super) fn refuse(&mut self, why: &str) {
+    pub(crate) fn refuse(&mut self, why: &str) {
         Message::Refused(why.to_owned()).encode(&mut self.out);
         self.state = State::Over;
     }
 
     /// Running counters.
-    pub(super) fn progress(&mut self, progress: Progress) {
+    pub(crate) fn progress(&mut self, progress: Progress) {
         if self.state == State::Open && !self.finished {
             Message::Progress(progress).encode(&mut self.out);
         }
     }
 
     /// The test ends before its time. The client's flows may have ended by that already, and it has said so.
-    pub(super) fn stop(&mut self, why: &str) {
-        if self.state == State::Open && !self.told {
+    pub(crate) fn stop(&mut self, why: &str) {
+        if self.state == State::Open && !self.results_sent {
             Message::Stop(why.to_owned()).encode(&mut self.out);
         }
     }
 
     /// What this end counted, a JSON object.
-    pub(super) fn results(&mut self, object: String) {
+    pub(crate) fn results(&mut self, object: String) {
         if self.state == State::Open {
-            self.told = true;
+            self.results_sent = true;
             Message::Results(object).encode(&mut self.out);
         }
     }
 
     /// Gives up what waits for too long.
-    pub(super) fn tick(&mut self, now: MonoTime) {
+    pub(crate) fn tick(&mut self, now: MonoTime) {
         if self.due().is_some_and(|due| now >= due) {
             match self.state {
                 State::New(_) => self.refuse("no Hello within 5 s"),
@@ -167,22 +167,22 @@ impl ServerControl {
     }
 
     /// When to call [`tick`](Self::tick) although nothing arrives.
-    pub(super) fn due(&self) -> Option<MonoTime> {
+    pub(crate) fn due(&self) -> Option<MonoTime> {
         match self.state {
             State::New(until) => Some(until),
-            State::Asked(_) | State::Open => Some(self.heard + SILENCE),
+            State::Asked(_) | State::Open => Some(self.last_message + SILENCE),
             State::Over => None,
         }
     }
 
     /// Before Hello: whose test it is for is not known.
-    pub(super) fn is_unknown(&self) -> bool {
+    pub(crate) fn is_unknown(&self) -> bool {
         matches!(self.state, State::New(_))
     }
 
     /// What is to be written at `wall`. `unread` bytes of earlier output still wait for the client.
-    pub(super) fn output(&mut self, wall: WallTime, unread: usize) -> Vec<u8> {
-        if unread > MOST_UNREAD {
+    pub(crate) fn output(&mut self, wall: WallTime, unread: usize) -> Vec<u8> {
+        if unread > MAX_UNREAD {
             self.requests.clear();
         }
         for (number, sent, received) in self.requests.drain(..) {
@@ -198,12 +198,12 @@ impl ServerControl {
     }
 
     /// What the driver is to do next.
-    pub(super) fn step(&mut self) -> Option<ServerStep> {
+    pub(crate) fn step(&mut self) -> Option<ServerStep> {
         self.steps.pop_front()
     }
 
     /// Nothing follows; what is to be written still goes out.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.state == State::Over
     }
 
@@ -247,7 +247,7 @@ impl ServerControl {
             (*since, *count) = (now, 0);
         }
         *count += 1;
-        *count > MOST_A_SECOND
+        *count > MAX_A_SECOND
     }
 
     fn fail(&mut self, why: &str) {

@@ -1,4 +1,4 @@
-//! What is measured beside the amount of data.
+//! What is measured in addition to the amount of data.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ impl From<HistogramPlan> for HistogramShape {
 
 /// Requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExchangePlan {
+pub struct RequestResponsePlan {
     /// Size of a request, bytes (68 to 1 MiB).
     pub request: u32,
     /// Size of a response, bytes (68 to 1 MiB).
@@ -76,7 +76,7 @@ pub struct ExchangePlan {
     pub quickack: bool,
 }
 
-impl ExchangePlan {
+impl RequestResponsePlan {
     /// Requests and responses of `size` bytes, back to back.
     #[must_use]
     pub fn back_to_back(size: u32) -> Self {
@@ -90,7 +90,7 @@ impl ExchangePlan {
     }
 }
 
-/// `--working-load`: TCP flows beside the test.
+/// `--working-load`: TCP flows next to the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkingLoad {
     /// Which way.

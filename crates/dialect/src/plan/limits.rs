@@ -19,11 +19,11 @@ impl Network {
     /// many.
     #[must_use]
     pub const fn new(address: IpAddr, length: u8) -> Option<Self> {
-        let most = match address {
+        let max = match address {
             IpAddr::V4(_) => 32,
             IpAddr::V6(_) => 128,
         };
-        if length <= most {
+        if length <= max {
             Some(Self { address, length })
         } else {
             None
@@ -125,7 +125,7 @@ pub struct Limits {
     /// Of them, those of one source.
     pub pending_of_source: usize,
     /// UDP flows that are known of a socket, ended ones included until they are forgotten.
-    pub newcomers: usize,
+    pub max_unverified_flows: usize,
     /// Tests at the same time, in all.
     pub tests: u32,
     /// Of them, those of one source.
@@ -144,14 +144,14 @@ pub struct Limits {
     pub block: u32,
     /// Lowest port of the client's that the server connects to on its order.
     pub lowest_port: u16,
-    /// Rate of all answers together to sources of datagrams that nobody has vouched for.
+    /// Rate of all answers together to unverified sources of datagrams.
     pub unverified_rate: BitRate,
     /// Wrong keys that are looked at in a second, in all.
     pub keys: u32,
     /// Of them, those of one source; trusted sources are no exception.
     pub keys_of_source: u32,
-    /// Refusals that are told in a second; further ones are summed up.
-    pub refusals_told: u64,
+    /// Refusals that are logged in a second; further ones are summed up.
+    pub refusals_logged: u64,
 }
 
 impl Default for Limits {
@@ -162,7 +162,7 @@ impl Default for Limits {
             trusted: Networks::default(),
             pending: 1024,
             pending_of_source: 256,
-            newcomers: 1024,
+            max_unverified_flows: 1024,
             tests: 64,
             tests_of_source: 16,
             streams_of_test: 128,
@@ -175,7 +175,7 @@ impl Default for Limits {
             unverified_rate: BitRate(10_000_000),
             keys: 100,
             keys_of_source: 10,
-            refusals_told: 10,
+            refusals_logged: 10,
         }
     }
 }

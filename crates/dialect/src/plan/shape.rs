@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, WallTime};
 
-/// How sends are sized and timed, beside the target rate.
+/// How sends are sized and timed, in addition to the target rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Shape {
     /// Equal blocks or datagrams at the target rate, or as fast as possible.

@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use tapeline_base::MonoTime;
 
-use super::Source;
+use super::source::Source;
 
 /// Time after which failures are forgotten.
 const SPAN: Duration = Duration::from_secs(1);
 
 /// Counts failures by seconds.
 #[derive(Debug)]
-pub(super) struct Attempts {
-    most_of_source: u32,
-    most: u32,
+pub(crate) struct Attempts {
+    max_of_source: u32,
+    max: u32,
     since: MonoTime,
-    /// At most `most` sources.
+    /// At most `max` sources.
     by_source: HashMap<Source, u32>,
     all: u32,
 }
 
 impl Attempts {
-    pub(super) fn new(most_of_source: u32, most: u32) -> Self {
+    pub(crate) fn new(max_of_source: u32, max: u32) -> Self {
         Self {
-            most_of_source,
-            most,
+            max_of_source,
+            max,
             since: MonoTime::ZERO,
             by_source: HashMap::new(),
             all: 0,
@@ -33,21 +33,21 @@ impl Attempts {
     }
 
     /// Other numbers hold from now on.
-    pub(super) fn allow(&mut self, most_of_source: u32, most: u32) {
-        (self.most_of_source, self.most) = (most_of_source, most);
+    pub(crate) fn allow(&mut self, max_of_source: u32, max: u32) {
+        (self.max_of_source, self.max) = (max_of_source, max);
     }
 
     /// Whether a further try is looked at.
-    pub(super) fn are_few(&mut self, source: Source, now: MonoTime) -> bool {
+    pub(crate) fn are_few(&mut self, source: Source, now: MonoTime) -> bool {
         self.forget(now);
         let own = self.by_source.get(&source).copied().unwrap_or(0);
-        own < self.most_of_source && self.all < self.most
+        own < self.max_of_source && self.all < self.max
     }
 
-    pub(super) fn add(&mut self, source: Source, now: MonoTime) {
+    pub(crate) fn add(&mut self, source: Source, now: MonoTime) {
         self.forget(now);
         self.all = self.all.saturating_add(1);
-        if self.all <= self.most {
+        if self.all <= self.max {
             *self.by_source.entry(source).or_default() += 1;
         }
     }
@@ -73,14 +73,14 @@ mod tests {
         let source = |last| Source::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)));
         let mut attempts = Attempts::new(2, 5);
         let mut tries = |last, now| {
-            let heard = attempts.are_few(source(last), now);
-            if heard {
+            let allowed = attempts.are_few(source(last), now);
+            if allowed {
                 attempts.add(source(last), now);
             }
-            heard
+            allowed
         };
-        let heard = [1, 1, 1, 2, 2, 3, 4].map(|last| tries(last, at(5000)));
-        assert_eq!(heard, [true, true, false, true, true, true, false]);
+        let allowed = [1, 1, 1, 2, 2, 3, 4].map(|last| tries(last, at(5000)));
+        assert_eq!(allowed, [true, true, false, true, true, true, false]);
         assert!(!tries(4, at(5999)) && tries(1, at(6000)));
     }
 }

@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, whole_nanos};
-
 use tapeline_wire::native::Granted;
 
 use crate::plan::Limits;
@@ -17,10 +16,8 @@ pub(crate) struct Grant {
     pub(crate) bytes: Option<u64>,
     pub(crate) rate: Option<BitRate>,
 }
-
 /// What a flow may exceed its rate by: as much as a second of it.
 const BURST: Duration = Duration::from_secs(1);
-
 /// Blocks of a limited stream take at most this share of a second.
 const BLOCKS_PER_SECOND: u64 = 10;
 /// They are not shorter for it than this, bytes.
@@ -38,7 +35,7 @@ impl From<Grant> for Granted {
 
 impl Grant {
     /// What a foreign client's test is granted.
-    pub(super) fn foreign(limits: &Limits) -> Self {
+    pub(crate) fn foreign(limits: &Limits) -> Self {
         Self {
             time: Some(limits.longest),
             bytes: limits.bytes.map(|Bytes(bytes)| bytes),
@@ -67,8 +64,8 @@ impl Grant {
 
     /// Whether what a flow wants is more than this.
     pub(crate) fn is_exceeded_by(self, bytes: Option<u64>, rate: Option<BitRate>) -> bool {
-        let more = |wanted: Option<u64>, most: Option<u64>| {
-            wanted.zip(most).is_some_and(|(wanted, most)| wanted > most)
+        let more = |wanted: Option<u64>, max: Option<u64>| {
+            wanted.zip(max).is_some_and(|(wanted, max)| wanted > max)
         };
         more(bytes, self.bytes) || more(rate.map(|rate| rate.0), self.rate.map(|rate| rate.0))
     }
@@ -90,8 +87,8 @@ impl Grant {
         let Some(BitRate(rate)) = self.rate else {
             return length;
         };
-        let most = u32::try_from(rate / 8 / BLOCKS_PER_SECOND).unwrap_or(u32::MAX);
-        length.min(most.max(SHORTEST_BLOCK))
+        let max = u32::try_from(rate / 8 / BLOCKS_PER_SECOND).unwrap_or(u32::MAX);
+        length.min(max.max(SHORTEST_BLOCK))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Thousands of flows at once, in a program of their own: beside other tests they would take
+//! Thousands of flows at once, in a program of their own: next to other tests they would take
 //! their processors and descriptors.
 
 #[allow(dead_code, reason = "each test program uses its part")]
@@ -13,7 +13,7 @@ use tapeline_report::Event;
 use harness::{TestServer, assert_agreement, bytes, client_plan, succeed};
 
 #[test]
-fn every_one_of_two_thousand_flows_is_served_and_told() {
+fn every_one_of_two_thousand_flows_is_served_and_reported() {
     let server = TestServer::on(IpAddr::V4(Ipv4Addr::LOCALHOST), Tcp);
     let mut plan = client_plan(server.address, Tcp);
     // All connections wait for their first message at the same time.

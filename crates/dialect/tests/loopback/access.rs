@@ -1,13 +1,14 @@
 //! Who is served: permit keys, one host only, time for the first message.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use tapeline_base::ExitCode;
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_dialect::{
-    ClientPlan, ClientWorkload, PermitKey, ServedTransports, ServerKey, ServerPlan,
+    ClientPlan, ClientWorkload, PermitKey, RequestResponsePlan, ServedTransports, ServerKey,
+    ServerPlan,
 };
 use tapeline_report::{Connected, Event, Notice};
 
@@ -106,6 +107,29 @@ fn a_server_without_a_key_drops_clients_with_one() {
 }
 
 #[test]
+fn a_request_without_room_for_a_key_leaves_at_once_and_none_is_blamed() {
+    const REQUEST: usize = 100;
+    let listener = TcpListener::bind((V4, 0)).expect("a listener");
+    let client = TestClient::start(ClientPlan {
+        permit_key: Some(key("open sesame")),
+        workload: ClientWorkload::RequestResponse(RequestResponsePlan::back_to_back(100)),
+        limit: time(20_000),
+        ..client_plan(listener.local_addr().expect("an address"), Tcp)
+    });
+    let (mut server, _) = listener.accept().expect("a client");
+    // Half the time that a server gives a first message.
+    let timeout = Some(Duration::from_secs(5));
+    server.set_read_timeout(timeout).expect("a timeout");
+    server.read_exact(&mut [0; REQUEST]).expect("a request");
+    drop(server);
+    let (code, events) = client.wait();
+    assert_eq!(code, ExitCode::Failure);
+    let all = notices(&events);
+    assert!(!all.is_empty());
+    assert!(!format!("{all:?}").contains("permit key"), "{all:?}");
+}
+
+#[test]
 fn a_key_that_has_outlived_its_time_ends_the_listener() {
     let began = Instant::now();
     let lifetime = Duration::from_millis(300);
@@ -121,7 +145,7 @@ fn a_keyed_server_for_both_transports_serves_tcp_only() {
         ..keyed(None)
     });
     let (_, events) = TestClient::start(client_plan(server.address, Udp)).wait();
-    let unanswered = |notice: &Notice| matches!(notice, Notice::NoServerReport { .. });
+    let unanswered = |notice: &Notice| matches!(notice, Notice::NoReply { .. });
     assert!(notices(&events).iter().any(unanswered), "{events:?}");
     assert!(totals(&server.stop()).is_empty());
 }

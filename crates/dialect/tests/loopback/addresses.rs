@@ -38,11 +38,11 @@ const DESTINATIONS: AddressSteps = AddressSteps {
     source_port: false,
 };
 
-/// The flows have one source address and port: only the address that they go to tells them
+/// The flows have one source address and port: only the address that they go to distinguishes them
 /// apart, and each must be answered from its own.
 #[cfg(target_os = "linux")]
 #[test]
-fn flows_to_several_own_addresses_are_told_apart_and_answered() {
+fn flows_to_several_own_addresses_are_distinguished_and_answered() {
     let transports = [Transport::Tcp, Transport::Udp];
     let arrangements = [Arrangement::Forward, Arrangement::Reverse];
     for (transport, arrangement) in transports
@@ -192,7 +192,7 @@ fn sender(group: Ipv4Addr, port: u16, from: &str) -> ClientPlan {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn all_members_of_a_group_hear_all_senders_and_answer_none() {
+fn all_members_of_a_group_receive_all_senders_and_answer_none() {
     let group = Ipv4Addr::new(239, 255, 77, 9);
     let port = free_port();
     let members = [0, 1].map(|_| TestServer::start(member(group, port, None)));
@@ -214,7 +214,7 @@ fn all_members_of_a_group_hear_all_senders_and_answer_none() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_member_for_one_source_hears_no_other() {
+fn a_member_for_one_source_receives_no_other() {
     let group = Ipv4Addr::new(232, 77, 1, 9);
     let port = free_port();
     let wanted = Ipv4Addr::new(127, 0, 0, 2);

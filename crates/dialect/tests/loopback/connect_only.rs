@@ -12,7 +12,10 @@ use crate::harness::*;
 
 fn plan(server: std::net::SocketAddr, count: Option<u64>, limit: Limit) -> ClientPlan {
     let mut plan = client_plan(server, Tcp);
-    plan.workload = ClientWorkload::ConnectOnly { count, told: true };
+    plan.workload = ClientWorkload::ConnectOnly {
+        count,
+        report_each: true,
+    };
     plan.limit = limit;
     plan
 }
@@ -34,7 +37,7 @@ fn connect_times(events: &[Event]) -> ConnectTimes {
 }
 
 #[test]
-fn so_many_connections_are_told_and_added_up() {
+fn so_many_connections_are_reported_and_added_up() {
     let iperf = ServerPlan {
         personality: Personality::Iperf2,
         ..server_plan(V4, Tcp)
@@ -62,7 +65,7 @@ fn so_many_connections_are_told_and_added_up() {
 }
 
 #[test]
-fn connections_that_are_not_told_are_counted_and_keep_no_port() {
+fn connections_that_are_not_reported_are_counted_and_keep_no_port() {
     let iperf = ServerPlan {
         personality: Personality::Iperf2,
         ..server_plan(V4, Tcp)
@@ -71,7 +74,7 @@ fn connections_that_are_not_told_are_counted_and_keep_no_port() {
     let mut plan = plan(server.address, None, Limit::Never);
     plan.workload = ClientWorkload::ConnectOnly {
         count: Some(1000),
-        told: false,
+        report_each: false,
     };
     let client = succeed(plan);
     assert!(connections(&client).is_empty());
@@ -80,9 +83,9 @@ fn connections_that_are_not_told_are_counted_and_keep_no_port() {
     // One more, in order, so that the server has seen all before it.
     succeed(self::plan(server.address, Some(1), Limit::Never));
     let served = server.stop();
-    // Each was a visit without a fault: told, or summed up.
+    // Each was a visit without a fault: reported, or summed up.
     let summed_up = |notice: &Notice| match notice {
-        Notice::Untold { count, .. } => usize::try_from(*count).ok(),
+        Notice::Suppressed { count, .. } => usize::try_from(*count).ok(),
         _ => None,
     };
     let summed_up: usize = notices(&served).iter().filter_map(summed_up).sum();

@@ -2,7 +2,7 @@
 
 use tapeline_base::{FlowTag, Transport};
 use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, ServedTransports, ServerPlan};
-use tapeline_report::{Event, Judgement, NoOtherEnd, Notice, OtherEnd, Subject};
+use tapeline_report::{Event, LimitVerdict, NoPeerResults, Notice, PeerResults, Subject};
 
 use crate::harness::{
     TestClient, TestServer, V4, arrangements, client_plan, directions, free_port, notices,
@@ -32,27 +32,27 @@ fn client(server: &TestServer, transport: Transport, arrangement: Arrangement) -
     }
 }
 
-fn judgements(events: &[Event]) -> Vec<Judgement> {
+fn limit_verdicts(events: &[Event]) -> Vec<LimitVerdict> {
     let judged = events.iter().filter_map(|event| match event {
-        Event::Judgement(judgement) => Some((**judgement).clone()),
+        Event::LimitVerdict(limit_verdict) => Some((**limit_verdict).clone()),
         _ => None,
     });
     judged.collect()
 }
 
-fn other_ends(events: &[Event]) -> Vec<OtherEnd> {
-    let told = events.iter().filter_map(|event| match event {
-        Event::OtherEnd(end) => Some((**end).clone()),
+fn peer_results(events: &[Event]) -> Vec<PeerResults> {
+    let reported = events.iter().filter_map(|event| match event {
+        Event::PeerResults(end) => Some((**end).clone()),
         _ => None,
     });
-    told.collect()
+    reported.collect()
 }
 
 fn is_idle(events: &[Event]) -> bool {
     events.iter().any(|event| matches!(event, Event::Idle))
 }
 
-/// Flows of an end's totals, and those of which it was told the other end's count.
+/// Flows of an end's totals, and those of which the peer's count was reported.
 fn counted(events: &[Event]) -> (Vec<FlowTag>, Vec<FlowTag>) {
     let tag = |subject: Subject| match subject {
         Subject::Flow(tag) => Some(tag),
@@ -62,7 +62,7 @@ fn counted(events: &[Event]) -> (Vec<FlowTag>, Vec<FlowTag>) {
         .iter()
         .filter_map(|row| tag(row.subject))
         .collect();
-    let ends = other_ends(events);
+    let ends = peer_results(events);
     let flows = ends.iter().flat_map(|end| &end.flows);
     let mut theirs: Vec<_> = flows.filter_map(|flow| tag(flow.total.subject)).collect();
     own.sort();
@@ -84,11 +84,11 @@ fn both_ends_judge_by_the_evidence_of_both_in_every_arrangement() {
                 assert_eq!(own.len(), directions(arrangement), "{what}: {end:?}");
                 assert_eq!(own, theirs, "{what}: {end:?}");
             }
-            let (here, there) = (judgements(&client), judgements(&server));
+            let (here, there) = (limit_verdicts(&client), limit_verdicts(&server));
             assert_eq!(here.len(), directions(arrangement), "{what}");
             assert_eq!(there.len(), here.len(), "{what}");
             for one in &here {
-                let same = |other: &&Judgement| other.local_sends != one.local_sends;
+                let same = |other: &&LimitVerdict| other.local_sends != one.local_sends;
                 let other = there.iter().find(same).expect("the same direction");
                 assert_eq!(
                     (one.verdict.limited_by, one.verdict.certainty),
@@ -118,23 +118,23 @@ fn a_server_names_its_client_before_it_is_idle() {
     });
     assert_eq!(line, Some(true));
     let place = |what: fn(&Event) -> bool| events.iter().position(what).expect("told");
-    let told = place(|event| matches!(event, Event::OtherEnd(_)));
-    assert!(told < place(|event| matches!(event, Event::Idle)));
-    let ends = other_ends(&events);
+    let reported = place(|event| matches!(event, Event::PeerResults(_)));
+    assert!(reported < place(|event| matches!(event, Event::Idle)));
+    let ends = peer_results(&events);
     let program = ends[0].program.as_ref().expect("a name");
     assert_eq!(program.program, "tapeline");
     assert_eq!(program.version, env!("CARGO_PKG_VERSION"));
 }
 
 #[test]
-fn why_a_client_ends_its_test_is_told_by_the_server() {
+fn why_a_client_ends_its_test_is_reported_by_the_server() {
     let server = TestServer::start(both_transports());
     let client = TestClient::start(ClientPlan {
         limit: time(30_000),
         ..client(&server, Transport::Udp, Arrangement::Reverse)
     });
     let found = |events: &[Event]| {
-        let found = |event: &Event| matches!(event, Event::OtherEndFound(_));
+        let found = |event: &Event| matches!(event, Event::PeerFound(_));
         events.iter().any(found)
     };
     client.events.wait("the other end", found);
@@ -144,8 +144,8 @@ fn why_a_client_ends_its_test_is_told_by_the_server() {
     server.events.wait("an end", is_idle);
     let said = notices(&server.stop());
     let why = "the client ended the test: the client was interrupted";
-    let told = |notice: &tapeline_report::Notice| format!("{notice:?}").contains(why);
-    assert!(said.iter().any(told), "{said:?}");
+    let reported = |notice: &tapeline_report::Notice| format!("{notice:?}").contains(why);
+    assert!(said.iter().any(reported), "{said:?}");
 }
 
 #[test]
@@ -158,10 +158,14 @@ fn a_server_of_datagrams_alone_takes_control_connections() {
     ];
     for arrangement in arrangements {
         let events = succeed(client(&server, Transport::Udp, arrangement));
-        assert_eq!(other_ends(&events).len(), 1, "{arrangement:?}: {events:?}");
+        assert_eq!(
+            peer_results(&events).len(),
+            1,
+            "{arrangement:?}: {events:?}"
+        );
     }
     server.events.wait("an end", is_idle);
-    assert_eq!(other_ends(&server.stop()).len(), arrangements.len());
+    assert_eq!(peer_results(&server.stop()).len(), arrangements.len());
 }
 
 #[test]
@@ -169,14 +173,14 @@ fn a_server_of_datagrams_alone_takes_nothing_else_over_tcp() {
     let server = TestServer::start(datagrams_alone());
     let (_, events) =
         TestClient::start(client(&server, Transport::Tcp, Arrangement::Forward)).wait();
-    assert_eq!(other_ends(&events).len(), 0);
+    assert_eq!(peer_results(&events).len(), 0);
     let refused = |events: &[Event]| {
         let refusal = |notice: &Notice| matches!(notice, Notice::PeerRefused { reason, .. } if reason.contains("datagrams only"));
         notices(events).iter().any(refusal)
     };
     server.events.wait("a refusal", refused);
     let events = succeed(client(&server, Transport::Udp, Arrangement::Forward));
-    assert_eq!(other_ends(&events).len(), 1);
+    assert_eq!(peer_results(&events).len(), 1);
     assert!(totals(&server.stop()).len() == 1);
 }
 
@@ -191,7 +195,8 @@ fn a_server_of_datagrams_whose_port_is_taken_for_streams_says_nothing_of_itself(
     let (code, events) =
         TestClient::start(client(&server, Transport::Udp, Arrangement::Forward)).wait();
     assert_eq!(code, tapeline_base::ExitCode::Success);
-    let unknown = |event: &Event| matches!(event, Event::NoOtherEnd(NoOtherEnd::NotRecognised));
+    let unknown =
+        |event: &Event| matches!(event, Event::NoPeerResults(NoPeerResults::NotRecognised));
     assert!(events.iter().any(unknown), "{events:?}");
     drop(other);
     server.stop();

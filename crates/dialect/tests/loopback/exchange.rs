@@ -1,4 +1,4 @@
-//! Bounce-back: what goes over the wire, and what both ends tell of it.
+//! Bounce-back: what goes over the wire, and what both ends report of it.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::Transport::Tcp;
 use tapeline_base::{Clock, Tos, WallTime};
-use tapeline_dialect::{ClientWorkload, ExchangePlan, HistogramPlan, Limit, StartTime};
+use tapeline_dialect::{ClientWorkload, HistogramPlan, Limit, RequestResponsePlan, StartTime};
 use tapeline_report::{
     ConnectionFlavour, Event, HistogramKind, HistogramRow, Measure, Phase, RequestResponse, Row,
     Subject,
@@ -16,14 +16,17 @@ use tapeline_wire::iperf2::Bounceback;
 
 use crate::harness::*;
 
-fn exchange(request: u32, response: u32) -> ExchangePlan {
-    ExchangePlan {
+fn exchange(request: u32, response: u32) -> RequestResponsePlan {
+    RequestResponsePlan {
         response,
-        ..ExchangePlan::back_to_back(request)
+        ..RequestResponsePlan::back_to_back(request)
     }
 }
 
-fn plan(server: std::net::SocketAddr, exchange: ExchangePlan) -> tapeline_dialect::ClientPlan {
+fn plan(
+    server: std::net::SocketAddr,
+    exchange: RequestResponsePlan,
+) -> tapeline_dialect::ClientPlan {
     let mut plan = client_plan(server, Tcp);
     plan.workload = ClientWorkload::RequestResponse(exchange);
     plan
@@ -76,7 +79,7 @@ fn the_server_holds_responses_for_as_long_as_asked() {
     let hold = Duration::from_millis(20);
     let mut plan = plan(
         server.address,
-        ExchangePlan {
+        RequestResponsePlan {
             hold,
             ..exchange(100, 100)
         },
@@ -191,7 +194,7 @@ fn a_request_says_what_is_asked_for() {
     let (address, server) = requests(2, 200);
     let mut plan = plan(
         address,
-        ExchangePlan {
+        RequestResponsePlan {
             hold: Duration::from_micros(1234),
             quickack: false,
             ..exchange(200, 200)
@@ -239,7 +242,7 @@ fn bursts_carry_their_slot_and_wait_for_it() {
     let (address, server) = requests(6, 100);
     let mut plan = plan(
         address,
-        ExchangePlan {
+        RequestResponsePlan {
             burst: Some((2, period)),
             ..exchange(100, 100)
         },

@@ -79,10 +79,10 @@ fn wait_for_reason(server: &TestServer, part: &str) {
 
 #[test]
 fn a_tcp_test_has_as_many_bytes_in_each_direction_as_it_is_granted() {
-    const MOST: u64 = 4_000_000;
+    const MAX_BYTES: u64 = 4_000_000;
     at_once(ON_ONE_CONNECTION, |arrangement| {
         let server = TestServer::start(public(Limits {
-            bytes: Some(Bytes(MOST)),
+            bytes: Some(Bytes(MAX_BYTES)),
             ..Limits::default()
         }));
         let client = TestClient::start(ClientPlan {
@@ -95,7 +95,7 @@ fn a_tcp_test_has_as_many_bytes_in_each_direction_as_it_is_granted() {
         client.interruption.interrupt();
         let _ = client.wait();
         for row in totals(&server.stop()) {
-            let share = MOST / 2;
+            let share = MAX_BYTES / 2;
             assert!(
                 (share..share + BLOCK).contains(&row.bytes),
                 "{arrangement:?}: {row:?}"
@@ -120,11 +120,11 @@ fn a_tcp_test_is_not_faster_than_it_is_granted() {
         let _ = client.wait();
         let flows = directions(arrangement);
         server.events.wait_for_totals(flows);
-        let most = granted_since(began);
+        let max = granted_since(began);
         let rows = totals(&server.stop());
         assert_eq!(rows.len(), flows);
         for row in rows {
-            assert!((1..=most).contains(&row.bytes), "{arrangement:?}: {row:?}");
+            assert!((1..=max).contains(&row.bytes), "{arrangement:?}: {row:?}");
         }
     });
 }
@@ -264,7 +264,7 @@ fn orders_of_long_blocks_and_low_ports_are_refused() {
 }
 
 #[test]
-fn iperf3_clients_are_told_that_they_ask_for_too_much() {
+fn iperf3_clients_are_answered_that_they_ask_for_too_much() {
     let server = TestServer::start(of_iperf3(Limits {
         bytes: Some(Bytes(50_000_000)),
         rate: Some(RATE),
@@ -299,9 +299,9 @@ fn iperf3_clients_are_told_that_they_ask_for_too_much() {
     };
     succeed_iperf3(plan(server.address, parameters));
     server.events.wait_for_totals(before + 2);
-    let most = granted_since(began);
+    let max = granted_since(began);
     for row in &totals(&server.stop())[before..] {
-        assert!((1..=most).contains(&row.bytes), "{row:?}");
+        assert!((1..=max).contains(&row.bytes), "{row:?}");
     }
 }
 
@@ -331,8 +331,8 @@ fn an_iperf3_test_that_goes_beyond_its_grant_is_ended_with_a_reason() {
             ..parameters
         };
         let failure = fail(plan(server.address, parameters));
-        let told = (failure.code, failure.by_peer);
-        assert_eq!(told, (ErrorCode::TEST_EXPIRED.0, true));
+        let reason = (failure.code, failure.by_peer);
+        assert_eq!(reason, (ErrorCode::TEST_EXPIRED.0, true));
     }
     // What comes over UDP is counted when it is there; all else stops at once.
     let all = totals(&server.stop());

@@ -20,7 +20,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 pub(crate) const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub(crate) const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// What one end has told so far.
+/// What one end has reported so far.
 #[derive(Clone, Default)]
 pub(crate) struct Events(Arc<(Mutex<Vec<Event>>, Condvar)>);
 
@@ -34,7 +34,7 @@ impl Events {
         self.0.0.lock().expect("events").clone()
     }
 
-    /// Waits until `enough` of what was told.
+    /// Waits until `enough` of what was reported.
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, enough: impl Fn(&[Event]) -> bool) {
         let until = Instant::now() + LIMIT;
@@ -114,7 +114,7 @@ impl TestServer {
     }
 }
 
-/// What a server tells that cannot start.
+/// What a server reports that cannot start.
 pub(crate) fn refused(plan: ServerPlan) -> Vec<Event> {
     let events = Events::default();
     let reporter = reporter(&events);
@@ -167,9 +167,9 @@ impl TestClient {
     ) -> Self {
         let events = Events::default();
         let interruption = Interruption::new().expect("interruption");
-        let (told, stop) = (events.clone(), interruption.clone());
+        let (recorder, stop) = (events.clone(), interruption.clone());
         let thread = std::thread::spawn(move || {
-            let reporter = reporter(&told);
+            let reporter = reporter(&recorder);
             let code = client(&reporter.handle(), &stop);
             reporter.finish();
             code
@@ -264,7 +264,7 @@ pub(crate) fn carried(events: &[Event], by_senders: bool) -> Vec<Carried> {
     carried
 }
 
-/// Both ends told the same flows with the same bytes, `flows` of them.
+/// Both ends reported the same flows with the same bytes, `flows` of them.
 #[track_caller]
 pub(crate) fn assert_agreement(client: &[Event], server: &[Event], flows: usize, what: &str) {
     for senders_are_clients in [true, false] {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tapeline_base::{ExitCode, Family, Transport};
 use tapeline_dialect::{
-    Iperf3Client, Iperf3Patience, Iperf3Server, ServedProtocols, ServedTransports, ServerPlan,
-    Techniques,
+    Iperf3Client, Iperf3Server, Iperf3Timeouts, ServedProtocols, ServedTransports, ServerPlan,
+    ShortBuffers, Techniques,
 };
-use tapeline_report::{Departures, Event, Measure, Row, TestEnd, TestFailure};
+use tapeline_report::{Event, Measure, Row, SendTiming, TestEnd, TestFailure};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
 
 use crate::harness::{TestClient, TestServer, V4, at_once, server_plan, totals};
@@ -36,10 +36,11 @@ pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
         interval: None,
         file: None,
         connect_timeout: None,
-        patience: Iperf3Patience::default(),
+        timeouts: Iperf3Timeouts::default(),
         affinity: None,
         credentials: None,
         techniques: Techniques::default(),
+        short_buffers: ShortBuffers::Warn,
         iperf2_command: "iperf -c host".into(),
     }
 }
@@ -141,7 +142,7 @@ fn amounts_arrive_in_full_in_every_direction_and_over_every_number_of_streams() 
                 }
                 if direction != Direction::Forward {
                     assert_eq!(bytes(&rows, false), AMOUNT, "{what}");
-                    // A sender that is told to stop may have begun more, but not of an amount.
+                    // A sender that is asked to stop may have begun more, but not of an amount.
                     assert_eq!(bytes(&end.peer_totals, true), AMOUNT, "{what}");
                 }
                 for row in rows.iter().chain(&end.peer_totals).filter(|_| is_udp) {
@@ -153,8 +154,11 @@ fn amounts_arrive_in_full_in_every_direction_and_over_every_number_of_streams() 
             }
         }
     }
-    let told = served(&server, tests);
-    assert!(told.iter().all(|end| end.failure.is_none()), "{told:#?}");
+    let reported = served(&server, tests);
+    assert!(
+        reported.iter().all(|end| end.failure.is_none()),
+        "{reported:#?}"
+    );
     server.stop();
 }
 
@@ -230,23 +234,23 @@ fn a_receiver_s_time_is_the_test_s_however_slow_the_sender() {
 }
 
 #[test]
-fn senders_at_a_rate_tell_how_they_kept_their_gaps() {
+fn senders_at_a_rate_report_how_they_kept_their_gaps() {
     let server = serve(Iperf3Server::default());
     // A 99th percentile takes a hundred gaps.
     let mut parameters = udp(of_bytes(150_000));
     parameters.direction = Direction::Bidirectional;
     let events = succeed(plan(server.address, parameters));
-    let told = |events: &[Event]| -> Vec<Departures> {
-        let departures = events.iter().filter_map(|event| match event {
-            Event::Departures(departures) => Some(*departures),
+    let reported = |events: &[Event]| -> Vec<SendTiming> {
+        let send_timing = events.iter().filter_map(|event| match event {
+            Event::SendTiming(send_timing) => Some(*send_timing),
             _ => None,
         });
-        departures.collect()
+        send_timing.collect()
     };
     served(&server, 1);
-    for departures in [told(&events), told(&server.stop())] {
-        let [one] = &departures[..] else {
-            panic!("{departures:?}");
+    for send_timing in [reported(&events), reported(&server.stop())] {
+        let [one] = &send_timing[..] else {
+            panic!("{send_timing:?}");
         };
         let gaps = one.gaps.as_ref().expect("enough of them");
         assert_eq!(gaps.gap, Duration::from_millis(1));
@@ -371,7 +375,7 @@ fn either_end_judges_a_test_before_its_end_and_is_idle_behind_it() {
     let server = server.stop();
     for events in [&client, &server] {
         let place = |what: fn(&Event) -> bool| events.iter().position(what).expect("told");
-        let judged = place(|event| matches!(event, Event::Judgement(_)));
+        let judged = place(|event| matches!(event, Event::LimitVerdict(_)));
         let end = place(|event| matches!(event, Event::TestEnd(_)));
         let idle = place(|event| matches!(event, Event::Idle));
         assert!(judged < end && end < idle, "{events:#?}");
@@ -382,4 +386,30 @@ fn either_end_judges_a_test_before_its_end_and_is_idle_behind_it() {
     });
     // What a client says of itself is fit to be shown.
     assert_eq!(versions.collect::<Vec<_>>(), ["3.99[2J"]);
+}
+
+#[test]
+fn a_tapeline_at_either_end_is_named_to_one_that_says_it_is_one() {
+    let server = serve(Iperf3Server::default());
+    let own = env!("CARGO_PKG_VERSION");
+    for (said, client_reads, server_reads) in [
+        (None, None, None),
+        (Some("9.9\u{1b}"), Some(own), Some("9.9")),
+    ] {
+        let events = succeed(plan(
+            server.address,
+            Parameters {
+                tapeline: said.map(str::to_owned),
+                ..of_bytes(600_000)
+            },
+        ));
+        let named = |events: &[Event]| ends(events).pop().expect("an end").peer_tapeline;
+        assert_eq!(named(&events).as_deref(), client_reads);
+        let tests = if said.is_none() { 1 } else { 2 };
+        let over = |events: &[Event]| ends(events).len() == tests;
+        server.events.wait("an end", over);
+        let reported = named(&server.events.all());
+        assert_eq!(reported.as_deref(), server_reads);
+    }
+    server.stop();
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use tapeline_base::ExitCode;
-use tapeline_dialect::{Iperf3Patience, Iperf3Server, MostTests};
+use tapeline_dialect::{Iperf3Server, Iperf3Timeouts, MaxTests};
 use tapeline_report::{Event, Notice};
 use tapeline_sys::{SocketOptions, StreamProtocol, TcpListener};
 use tapeline_wire::iperf3::{Cookie, Direction, ErrorCode, Parameters, Protocol};
@@ -41,7 +41,7 @@ fn greet(server: SocketAddr, cookie: &Cookie) -> TcpStream {
     conn
 }
 
-fn heard<const N: usize>(conn: &mut TcpStream) -> [u8; N] {
+fn read_bytes<const N: usize>(conn: &mut TcpStream) -> [u8; N] {
     let mut bytes = [0; N];
     conn.read_exact(&mut bytes).expect("an answer");
     bytes
@@ -131,7 +131,7 @@ fn sctp_is_refused_at_once_where_the_system_has_none() {
 #[test]
 fn a_server_of_one_test_is_busy_with_it_and_free_afterwards() {
     let server = serve(Iperf3Server {
-        most_tests: MostTests::One,
+        max_tests: MaxTests::One,
         ..Iperf3Server::default()
     });
     // Who asks for nothing keeps nobody out, whether it has said hello or not.
@@ -144,8 +144,8 @@ fn a_server_of_one_test_is_busy_with_it_and_free_afterwards() {
     });
     let failure = fail(plan(server.address, of_bytes(1000)));
     assert_eq!(failure.code, ErrorCode::ACCESS_DENIED.0);
-    // Who was there before is told when it asks.
-    assert_eq!(heard(&mut waiting), [PARAMETER_EXCHANGE]);
+    // Who was there before is answered when it asks.
+    assert_eq!(read_bytes(&mut waiting), [PARAMETER_EXCHANGE]);
     waiting.write_all(&message(b"{}")).expect("room");
     assert_eq!(rest(&mut waiting), [DENIED]);
     running.interruption.interrupt();
@@ -161,7 +161,7 @@ fn a_server_of_one_test_is_busy_with_it_and_free_afterwards() {
             })
         })
     });
-    // The place may be free a moment after the end is told.
+    // The place may be free a moment after the end is reported.
     let until = std::time::Instant::now() + LIMIT;
     loop {
         let (code, events) = TestClient::start_iperf3(plan(server.address, of_bytes(1000))).wait();
@@ -181,7 +181,7 @@ fn silent_clients_keep_nobody_out() {
         .map(|number| greet(server.address, &numbered(number)))
         .collect();
     for conn in silent.iter_mut().rev().take(100) {
-        assert_eq!(heard(conn), [PARAMETER_EXCHANGE]);
+        assert_eq!(read_bytes(conn), [PARAMETER_EXCHANGE]);
     }
     still_serves(&server);
     // The oldest have made room.
@@ -191,31 +191,31 @@ fn silent_clients_keep_nobody_out() {
 }
 
 #[test]
-fn refused_clients_are_told_while_they_are_few_and_then_counted() {
+fn refused_clients_are_logged_while_they_are_few_and_then_counted() {
     let server = serve(Iperf3Server {
-        tells_each: false,
+        reports_each: false,
         ..Iperf3Server::default()
     });
     const CLIENTS: u8 = 40;
     for number in 0..CLIENTS {
         let mut conn = greet(server.address, &numbered(number));
-        assert_eq!(heard(&mut conn), [PARAMETER_EXCHANGE]);
+        assert_eq!(read_bytes(&mut conn), [PARAMETER_EXCHANGE]);
         conn.write_all(&u32::MAX.to_be_bytes()).expect("room");
         assert_eq!(rest(&mut conn).first(), Some(&0xfe));
     }
     still_serves(&server);
     let events = server.stop();
-    let told = notices(&events);
+    let notices_seen = notices(&events);
     let refused = |notice: &&Notice| matches!(notice, Notice::PeerRefused { reason, .. } if reason.starts_with("iperf3: "));
-    let refused = told.iter().filter(refused).count() as u64;
-    let counted: u64 = told
+    let refused = notices_seen.iter().filter(refused).count() as u64;
+    let counted: u64 = notices_seen
         .iter()
         .filter_map(|notice| match notice {
-            Notice::Untold { count, .. } => Some(*count),
+            Notice::Suppressed { count, .. } => Some(*count),
             _ => None,
         })
         .sum();
-    assert_eq!(refused + counted, u64::from(CLIENTS), "{told:?}");
+    assert_eq!(refused + counted, u64::from(CLIENTS), "{notices_seen:?}");
     assert_eq!(ends(&events).len(), 2, "those of tests");
 }
 
@@ -223,16 +223,20 @@ fn refused_clients_are_told_while_they_are_few_and_then_counted() {
 fn a_stranger_s_cookie_on_a_data_connection_begins_no_stream() {
     let server = serve(Iperf3Server::default());
     let mut control = greet(server.address, &cookie(1));
-    assert_eq!(heard(&mut control), [PARAMETER_EXCHANGE]);
+    assert_eq!(read_bytes(&mut control), [PARAMETER_EXCHANGE]);
     // Before streams are awaited, and with the cookie of another.
     let mut early = greet(server.address, &cookie(1));
     assert_eq!(rest(&mut early), [DENIED]);
     control.write_all(&message(b"{\"time\":1}")).expect("room");
-    assert_eq!(heard(&mut control), [CREATE_STREAMS]);
+    assert_eq!(read_bytes(&mut control), [CREATE_STREAMS]);
     let mut other = greet(server.address, &cookie(2));
-    assert_eq!(heard(&mut other), [PARAMETER_EXCHANGE], "a test of its own");
+    assert_eq!(
+        read_bytes(&mut other),
+        [PARAMETER_EXCHANGE],
+        "a test of its own"
+    );
     let _data = greet(server.address, &cookie(1));
-    assert_eq!(heard(&mut control), [1, 2]);
+    assert_eq!(read_bytes(&mut control), [1, 2]);
     let mut surplus = greet(server.address, &cookie(1));
     assert_eq!(rest(&mut surplus), [DENIED]);
     server.stop();
@@ -253,7 +257,7 @@ fn hostile_bytes_end_their_own_test_with_the_reference_s_code() {
     ];
     for (number, (bytes, code)) in (1..).zip(asking) {
         let mut control = greet(server.address, &cookie(number));
-        assert_eq!(heard(&mut control), [PARAMETER_EXCHANGE]);
+        assert_eq!(read_bytes(&mut control), [PARAMETER_EXCHANGE]);
         control.write_all(bytes).expect("room");
         // More than the server reads must not turn its answer into a reset.
         let _ = control.write_all(&[7; 3000]);
@@ -273,11 +277,11 @@ fn hostile_bytes_end_their_own_test_with_the_reference_s_code() {
         (21, &[TEST_END, 0, 0, 0, 2, b'{', b'}'][..]),
     ] {
         let mut control = greet(server.address, &cookie(number));
-        assert_eq!(heard(&mut control), [PARAMETER_EXCHANGE]);
+        assert_eq!(read_bytes(&mut control), [PARAMETER_EXCHANGE]);
         control.write_all(&message(b"{}")).expect("room");
-        assert_eq!(heard(&mut control), [CREATE_STREAMS]);
+        assert_eq!(read_bytes(&mut control), [CREATE_STREAMS]);
         let _data = greet(server.address, &cookie(number));
-        assert_eq!(heard(&mut control), [1, 2]);
+        assert_eq!(read_bytes(&mut control), [1, 2]);
         control.write_all(bytes).expect("room");
         let answer = rest(&mut control);
         assert!(answer.contains(&0xfe), "{bytes:?}: {answer:?}");
@@ -307,20 +311,20 @@ fn silent_connections_delay_nobody() {
 #[test]
 fn clients_that_vanish_leave_nothing_behind() {
     let server = serve(Iperf3Server {
-        most_tests: MostTests::AtOnce(1),
+        max_tests: MaxTests::AtOnce(1),
         ..Iperf3Server::default()
     });
     for (number, stage) in (1..).zip(0..3) {
         let mut control = greet(server.address, &cookie(number));
-        assert_eq!(heard(&mut control), [PARAMETER_EXCHANGE]);
+        assert_eq!(read_bytes(&mut control), [PARAMETER_EXCHANGE]);
         let mut data = None;
         if stage > 0 {
             control.write_all(&message(b"{}")).expect("room");
-            assert_eq!(heard(&mut control), [CREATE_STREAMS]);
+            assert_eq!(read_bytes(&mut control), [CREATE_STREAMS]);
         }
         if stage > 1 {
             data = Some(greet(server.address, &cookie(number)));
-            assert_eq!(heard(&mut control), [1, 2]);
+            assert_eq!(read_bytes(&mut control), [1, 2]);
         }
         drop((control, data));
         let ends = served(&server, number.into());
@@ -342,7 +346,7 @@ fn clients_that_vanish_leave_nothing_behind() {
 }
 
 #[test]
-fn a_server_that_is_told_to_end_tells_its_clients() {
+fn a_server_that_is_asked_to_end_notifies_its_clients() {
     let server = serve(Iperf3Server::default());
     let client = TestClient::start_iperf3(plan(server.address, of_seconds(20)));
     client.events.wait("the start", |events| {
@@ -361,22 +365,22 @@ fn a_server_that_is_told_to_end_tells_its_clients() {
 
 #[test]
 fn a_receiver_that_gets_nothing_ends_the_test() {
-    let patience = Iperf3Patience {
+    let timeouts = Iperf3Timeouts {
         receive: Duration::from_millis(300),
-        ..Iperf3Patience::default()
+        ..Iperf3Timeouts::default()
     };
     let server = serve(Iperf3Server {
-        patience,
+        timeouts,
         ..Iperf3Server::default()
     });
     let mut control = greet(server.address, &cookie(1));
-    assert_eq!(heard(&mut control), [PARAMETER_EXCHANGE]);
+    assert_eq!(read_bytes(&mut control), [PARAMETER_EXCHANGE]);
     control.write_all(&message(b"{}")).expect("room");
-    assert_eq!(heard(&mut control), [CREATE_STREAMS]);
+    assert_eq!(read_bytes(&mut control), [CREATE_STREAMS]);
     let _data = greet(server.address, &cookie(1));
-    assert_eq!(heard(&mut control), [1, 2]);
+    assert_eq!(read_bytes(&mut control), [1, 2]);
     assert_eq!(
-        heard::<9>(&mut control)[..],
+        read_bytes::<9>(&mut control)[..],
         refusal(ErrorCode::RECEIVE_TIMEOUT)
     );
     still_serves(&server);
@@ -406,9 +410,9 @@ fn a_processor_that_is_not_there_is_refused_and_one_that_is_binds_this_test_only
 #[cfg(feature = "auth")]
 mod logins {
     use tapeline_dialect::{Iperf3Authentication, Iperf3Client, Iperf3Credentials, RsaPadding};
+    use tapeline_testkit::captures::Session;
 
     use super::*;
-    use crate::sessions::Session;
 
     fn key(name: &str) -> String {
         let keys = Session::load("iperf3-auth-ok").test_keys;
@@ -428,7 +432,7 @@ mod logins {
     }
 
     #[test]
-    fn who_has_a_login_may_test_and_others_are_told_late() {
+    fn who_has_a_login_may_test_and_others_are_answered_late() {
         let server = serve(Iperf3Server {
             authentication: Some(Iperf3Authentication {
                 private_key: key("private_pem"),

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread::JoinHandle;
 
 use tapeline_base::ExitCode;
-use tapeline_dialect::{Iperf3Client, Iperf3Patience};
-use tapeline_report::Measure;
+use tapeline_dialect::{Iperf3Client, Iperf3Timeouts};
+use tapeline_report::{Event, Measure};
 use tapeline_wire::iperf3::{
     CONNECT, CONNECT_REPLY, Direction, ErrorCode, Parameters, Results, StreamResults,
 };
@@ -47,7 +47,7 @@ fn message(conn: &mut TcpStream) -> Vec<u8> {
 }
 
 #[test]
-fn a_lost_answer_and_losses_at_the_end_are_told_as_they_are() {
+fn a_lost_answer_and_losses_at_the_end_are_reported_as_they_are() {
     const SENT: i64 = 20;
     const HIGHEST: i64 = 15;
     let (address, thread) = server(|mut control, socket| {
@@ -145,22 +145,22 @@ fn losses_behind_the_last_datagram_are_seen_by_a_receiving_client() {
 }
 
 #[test]
-fn who_is_no_iperf3_server_is_told_from_one_in_time() {
-    let silent = Iperf3Patience {
+fn who_is_no_iperf3_server_is_recognised_in_time() {
+    let silent = Iperf3Timeouts {
         answer: std::time::Duration::from_millis(100),
-        ..Iperf3Patience::default()
+        ..Iperf3Timeouts::default()
     };
     type Says = fn(TcpStream);
-    let servers: [(Says, Iperf3Patience); 4] = [
-        (drop, Iperf3Patience::default()),
+    let servers: [(Says, Iperf3Timeouts); 4] = [
+        (drop, Iperf3Timeouts::default()),
         // The acknowledgement of iperf 2, and a web server.
         (
             |mut conn| conn.write_all(&[0, 0, 0, 8, 0, 0, 0, 28]).expect("room"),
-            Iperf3Patience::default(),
+            Iperf3Timeouts::default(),
         ),
         (
             |mut conn| conn.write_all(b"HTTP/1.1 400").expect("room"),
-            Iperf3Patience::default(),
+            Iperf3Timeouts::default(),
         ),
         (
             |mut conn| {
@@ -170,7 +170,7 @@ fn who_is_no_iperf3_server_is_told_from_one_in_time() {
             silent,
         ),
     ];
-    for (says, patience) in servers {
+    for (says, timeouts) in servers {
         let listener = TcpListener::bind((V4, 0)).expect("a listener");
         let address = listener.local_addr().expect("an address");
         let thread = std::thread::spawn(move || {
@@ -179,7 +179,7 @@ fn who_is_no_iperf3_server_is_told_from_one_in_time() {
             says(conn);
         });
         let failure = fail(Iperf3Client {
-            patience,
+            timeouts,
             ..plan(address, of_bytes(1000))
         });
         let advice = "; if the server is one of iperf 2, use: iperf -c host";
@@ -219,6 +219,41 @@ fn what_servers_say_at_any_time_ends_the_test_with_their_reason() {
             });
             let failure = fail(plan(address, udp(of_bytes(20_000))));
             assert_eq!(failure.code, code.0, "{failure:?}");
+            thread.join().expect("the server");
+        }
+    }
+}
+
+/// A server that says `bytes` and resets the connection, since it has not read all of the cookie.
+fn resets(bytes: Vec<u8>) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind((V4, 0)).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let thread = std::thread::spawn(move || {
+        let (mut conn, _) = listener.accept().expect("a client");
+        let _: [u8; 36] = read(&mut conn);
+        conn.write_all(&bytes).expect("room");
+    });
+    (address, thread)
+}
+
+#[test]
+fn what_a_server_sends_before_it_resets_the_connection_is_read() {
+    const CANNOT_READ: ErrorCode = ErrorCode(108);
+    let refused = [&[9, 0xfe][..], &111_u32.to_be_bytes(), &[0; 4]].concat();
+    for (bytes, code, asked) in [
+        (vec![0xff], ErrorCode::ACCESS_DENIED, false),
+        (refused, ErrorCode(111), true),
+        (Vec::new(), CANNOT_READ, false),
+    ] {
+        // The reset may come a moment later.
+        for _ in 0..20 {
+            let (address, thread) = resets(bytes.clone());
+            let client = TestClient::start_iperf3(plan(address, of_bytes(1000)));
+            let (_, events) = client.wait();
+            let failure = ends(&events).pop().and_then(|end| end.failure);
+            assert_eq!(failure.map(|failure| failure.code), Some(code.0));
+            let greeted = |event: &Event| matches!(event, Event::ControlConnected(_));
+            assert_eq!(events.iter().any(greeted), asked, "as 3.22 does: {bytes:?}");
             thread.join().expect("the server");
         }
     }

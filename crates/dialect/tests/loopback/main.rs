@@ -13,12 +13,9 @@ mod iperf3;
 mod iperf3_refusals;
 mod iperf3_servers;
 mod old_peers;
-mod other_family;
 mod scheduling;
 mod serving;
-#[cfg(feature = "auth")]
-#[path = "../../../wire/tests/sessions/mod.rs"]
-mod sessions;
+mod silence;
 mod stopping;
 mod tcp;
 mod tcp_shapes;
@@ -26,3 +23,4 @@ mod udp;
 mod udp_endings;
 mod udp_shapes;
 mod working_load;
+mod wrong_protocol;

@@ -60,10 +60,10 @@ fn traffic_starts_at_the_time_of_day_asked_for() {
             ..short(&server, transport, arrangement)
         });
         assert!(wall() > epoch + Duration::from_millis(250), "{what}");
-        let told = delays(&client);
-        assert_eq!(told.len(), 2, "{what}");
+        let delays_seen = delays(&client);
+        assert_eq!(delays_seen.len(), 2, "{what}");
         assert!(
-            told.iter().all(|delay| delay.role == Role::Client
+            delays_seen.iter().all(|delay| delay.role == Role::Client
                 && delay.start == epoch
                 && delay.now < epoch)
         );
@@ -101,10 +101,10 @@ fn a_server_that_sends_waits_for_the_time_of_day() {
     drop(client);
     server.events.wait_for_totals(1);
     let served = server.stop();
-    let told = delays(&served);
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].role, Role::Server);
-    assert!(told[0].now < told[0].start);
+    let delays_seen = delays(&served);
+    assert_eq!(delays_seen.len(), 1);
+    assert_eq!(delays_seen[0].role, Role::Server);
+    assert!(delays_seen[0].now < delays_seen[0].start);
 }
 
 #[test]
@@ -123,16 +123,16 @@ fn traffic_starts_so_long_after_the_connect_as_asked_for() {
 }
 
 #[test]
-fn a_start_in_the_past_is_told_and_takes_place_at_once() {
+fn a_start_in_the_past_is_reported_and_takes_place_at_once() {
     let server = TestServer::on(V4, Transport::Tcp);
     let past = WallTime::from_nanos(wall().as_nanos() - 5_000_000_000);
     let client = succeed(ClientPlan {
         start: StartTime::At(past),
         ..short(&server, Transport::Tcp, Arrangement::Forward)
     });
-    let told = delays(&client);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].start < told[0].now);
+    let delays_seen = delays(&client);
+    assert_eq!(delays_seen.len(), 1);
+    assert!(delays_seen[0].start < delays_seen[0].now);
     server.stop();
 }
 
@@ -212,7 +212,7 @@ fn two_clients_that_want_the_same_number_get_different_ones() {
 
 /// Runs on a thread of its own, so that no other test is scheduled so.
 #[test]
-fn realtime_is_had_or_its_refusal_told_and_the_test_runs() {
+fn realtime_is_had_or_its_refusal_logged_and_the_test_runs() {
     let server = TestServer::on(V4, Transport::Tcp);
     let (_, events) = TestClient::start(ClientPlan {
         realtime: true,

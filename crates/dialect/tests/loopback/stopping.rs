@@ -92,7 +92,7 @@ fn a_requester_without_an_answer() {
     let listener = TcpListener::bind((V4, 0)).expect("listener");
     let mut plan = endless(listener.local_addr().expect("address"), Tcp);
     plan.workload =
-        ClientWorkload::RequestResponse(tapeline_dialect::ExchangePlan::back_to_back(100));
+        ClientWorkload::RequestResponse(tapeline_dialect::RequestResponsePlan::back_to_back(100));
     let client = TestClient::start(plan);
     client.events.wait_for_connections(1);
     interrupt(client, 1);

@@ -152,12 +152,12 @@ fn intervals_add_up_at_both_ends() {
             let own = |subject: Subject| subject == total.subject;
             let intervals = rows(events, Phase::Interval, own);
             assert!(intervals.len() >= 3, "{intervals:#?}");
-            let told: u64 = intervals.iter().map(|row| row.bytes).sum();
-            // What follows the last told boundary may be missing, nothing else.
+            let reported: u64 = intervals.iter().map(|row| row.bytes).sum();
+            // What follows the last reported boundary may be missing, nothing else.
             let end = intervals.iter().map(|row| row.span.end).max();
-            assert!(told <= total.bytes);
+            assert!(reported <= total.bytes);
             if end == Some(total.span.end) {
-                assert_eq!(told, total.bytes);
+                assert_eq!(reported, total.bytes);
             }
         }
         let of_all = |subject| matches!(subject, Subject::Sum { .. });
@@ -199,9 +199,9 @@ fn a_dual_test_goes_on_without_the_version_question() {
         plan.peer_detect = true;
         let (code, client) = TestClient::start(plan).wait();
         assert_eq!(code, ExitCode::Success, "{arrangement:?}");
-        let told =
-            |notice: &&Notice| matches!(notice, Notice::Text(text) if text.starts_with("-X"));
-        assert_eq!(notices(&client).iter().filter(told).count(), 1);
+        let reported =
+            |notice: &&Notice| matches!(notice, Notice::Remark(text) if text.starts_with("-X"));
+        assert_eq!(notices(&client).iter().filter(reported).count(), 1);
         server.events.wait_for_totals(2);
         assert_agreement(&client, &server.stop(), 2, &format!("{arrangement:?}"));
     }
@@ -223,8 +223,9 @@ fn requests_are_answered() {
     for size in [68, 100, 1000, 1 << 20] {
         let server = TestServer::on(V4, Tcp);
         let mut plan = client_plan(server.address, Tcp);
-        plan.workload =
-            ClientWorkload::RequestResponse(tapeline_dialect::ExchangePlan::back_to_back(size));
+        plan.workload = ClientWorkload::RequestResponse(
+            tapeline_dialect::RequestResponsePlan::back_to_back(size),
+        );
         plan.limit = time(100);
         plan.parallel = 2;
         let client = succeed(plan);

@@ -40,11 +40,11 @@ fn run(
         ClientWorkload::Stream(arrangement) => directions(arrangement),
         _ => 1,
     };
-    let told = succeed(plan);
+    let seen = succeed(plan);
     server.events.wait_for_totals(flows);
     let served = server.stop();
-    assert_agreement(&told, &served, flows, "both ends");
-    (told, served)
+    assert_agreement(&seen, &served, flows, "both ends");
+    (seen, served)
 }
 
 fn bursts(row: &Row) -> Option<BurstsReceived> {
@@ -212,11 +212,11 @@ fn a_burst_has_a_row_of_its_own() {
                 _ => &ends.1,
             };
             let flows = |subject| matches!(subject, Subject::Flow(_));
-            let told = rows(events, Phase::Interval, flows);
+            let seen = rows(events, Phase::Interval, flows);
             let total = bursts(&receivers(&ends)[0]).expect("bursts");
-            assert!((2..=4).contains(&told.len()), "{told:?}");
-            assert_eq!(told.len() as u64, total.latency.count);
-            for row in told {
+            assert!((2..=4).contains(&seen.len()), "{seen:?}");
+            assert_eq!(seen.len() as u64, total.latency.count);
+            for row in seen {
                 let burst = bursts(&row).expect("a burst");
                 let period = Duration::from_millis(100);
                 assert_eq!(burst.kind, BurstKind::Periodic { period });
@@ -246,13 +246,13 @@ fn writes_are_timed_where_they_are_made() {
     assert_eq!(times.count, 10);
     // The header is a write, too, but not one of the traffic.
     assert_eq!(send.writes, 11);
-    let told = histograms(&ends.0, HistogramKind::Write, Phase::Total);
-    assert_eq!(told, [10]);
+    let seen = histograms(&ends.0, HistogramKind::Write, Phase::Total);
+    assert_eq!(seen, [10]);
     assert!(histograms(&ends.1, HistogramKind::Frame, Phase::Total).is_empty());
 }
 
 #[test]
-fn pacing_by_the_kernel_is_told_with_its_steps() {
+fn pacing_by_the_kernel_is_reported_with_its_steps() {
     let rate = |client: &[Event]| match &totals(client)[0].measure {
         Measure::TcpSend(send) => send.fair_queue_rate.map(|rate| rate.0),
         _ => None,
@@ -332,8 +332,8 @@ fn a_file_that_cannot_be_read_fails_the_flow_in_words() {
     plan.payload = Payload::File("/nowhere/at/all".into());
     let (code, events) = TestClient::start(plan).wait();
     assert_ne!(code, tapeline_base::ExitCode::Success);
-    let told = format!("{:?}", notices(&events));
-    assert!(told.contains("/nowhere/at/all"), "{told}");
+    let seen = format!("{:?}", notices(&events));
+    assert!(seen.contains("/nowhere/at/all"), "{seen}");
     server.stop();
 }
 
@@ -419,14 +419,14 @@ fn an_acknowledgement_carries_the_times_and_a_wrong_clock_gets_none() {
     stream.shutdown(Shutdown::Write).expect("shutdown");
     server.events.wait_for_totals(2);
     let served = server.stop();
-    // The first one's end may be told behind the second's.
+    // The first one's end may be reported behind the second's.
     let stamped = |row: &&Row| row.trip_times && bursts(row).is_some();
     let plain = |row: &&Row| !row.trip_times && bursts(row).is_none();
     let rows = totals(&served);
     assert_eq!(rows.iter().filter(stamped).count(), 1, "{rows:?}");
     assert_eq!(rows.iter().filter(plain).count(), 1, "{rows:?}");
-    let told = format!("{:?}", notices(&served));
-    assert!(told.contains("700 s away") || told.contains("70"), "{told}");
+    let seen = format!("{:?}", notices(&served));
+    assert!(seen.contains("700 s away") || seen.contains("70"), "{seen}");
 }
 
 #[test]
@@ -469,8 +469,8 @@ fn bursts_that_cannot_be_are_counted_and_said() {
         let row = &totals(&served)[0];
         assert_eq!(row.bytes, 80 + 2_000, "{size}");
         assert_eq!(bursts(row).expect("bursts").latency.count, 1, "{size}");
-        let told = format!("{:?}", notices(&served));
-        assert!(told.contains("could not be told apart"), "{told}");
+        let seen = format!("{:?}", notices(&served));
+        assert!(seen.contains("could not be told apart"), "{seen}");
     }
 }
 

@@ -49,9 +49,9 @@ fn every_arrangement(ip: IpAddr, limit: Limit, parallel: usize) {
             Arrangement::Reverse | Arrangement::FullDuplex => 0,
             _ => parallel,
         };
-        let told = server_reports(&client);
-        assert_eq!(told.len(), reports, "{what}");
-        let total: u64 = told.iter().map(|row| row.bytes).sum();
+        let reports_seen = server_reports(&client);
+        assert_eq!(reports_seen.len(), reports, "{what}");
+        let total: u64 = reports_seen.iter().map(|row| row.bytes).sum();
         let sent: u64 = carried(&client, true).iter().map(|flow| flow.2).sum();
         if reports > 0 {
             assert_eq!(total, sent, "{what}");

@@ -9,7 +9,7 @@ use tapeline_wire::iperf2::{DatagramStamp, ServerReport, TestMode, UdpClientHead
 
 use crate::harness::*;
 
-/// A client that sends what it is told to.
+/// A client that sends what it is given.
 struct Raw {
     socket: UdpSocket,
     header: UdpClientHeader,
@@ -92,7 +92,7 @@ fn no_first_datagram_is_lost_among_two_hundred_flows() {
 }
 
 #[test]
-fn the_report_is_repeated_for_every_final_datagram_but_told_once() {
+fn the_report_is_repeated_for_every_final_datagram_but_shown_once() {
     let server = TestServer::on(V4, Udp);
     let mut client = Raw::new(&server);
     for id in [1, 2, -3] {
@@ -125,7 +125,7 @@ fn data_that_the_final_datagram_overtook_is_counted() {
 }
 
 #[test]
-fn a_lost_tail_is_told_with_the_second_question() {
+fn a_lost_tail_is_reported_with_the_second_question() {
     let server = TestServer::on(V4, Udp);
     let mut client = Raw::new(&server);
     for id in [1, 2, -5] {

@@ -1,10 +1,10 @@
-//! TCP flows beside a test.
+//! TCP flows next to a test.
 
 use std::time::Duration;
 
 use tapeline_base::Transport::{self, Tcp, Udp};
 use tapeline_dialect::{
-    ClientPlan, ClientWorkload, ExchangePlan, LoadDirection, ServerPlan, WorkingLoad,
+    ClientPlan, ClientWorkload, LoadDirection, RequestResponsePlan, ServerPlan, WorkingLoad,
 };
 use tapeline_report::{Connected, ConnectionFlavour, Event, Measure, Phase, Row, Subject};
 
@@ -37,7 +37,7 @@ fn directions(rows: &[Row]) -> (usize, usize) {
 
 fn bounce(server: std::net::SocketAddr) -> ClientPlan {
     let mut plan = client_plan(server, Tcp);
-    let mut exchange = ExchangePlan::back_to_back(100);
+    let mut exchange = RequestResponsePlan::back_to_back(100);
     exchange.burst = Some((5, Duration::from_millis(20)));
     plan.workload = ClientWorkload::RequestResponse(exchange);
     plan.limit = time(120);
@@ -100,7 +100,7 @@ fn a_load_ends_with_a_test_of_bytes() {
 }
 
 #[test]
-fn a_udp_server_serves_loads_over_tcp_when_told_to() {
+fn a_udp_server_serves_loads_over_tcp_when_asked_to() {
     let udp = |working_load| ServerPlan {
         working_load,
         ..server_plan(V4, Transport::Udp)
@@ -114,8 +114,8 @@ fn a_udp_server_serves_loads_over_tcp_when_told_to() {
     };
     let port = server.address.port();
     let wait = |server: &TestServer| {
-        let told = |events: &[Event]| announced(events).is_some();
-        server.events.wait("a banner", told);
+        let is_announced = |events: &[Event]| announced(events).is_some();
+        server.events.wait("a banner", is_announced);
         announced(&server.events.all()).flatten()
     };
     assert_eq!(wait(&server), Some(port));

@@ -2,29 +2,29 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use tapeline_base::MonoTime;
+use tapeline_base::{MonoTime, MutexExt};
 
-use super::super::plan::{Iperf3Authentication, RsaPadding};
 use super::{base64, rsa};
+use crate::plan::{Iperf3Authentication, RsaPadding};
 
 /// Time from a failing login to its answer, whatever was wrong; doubled by each further one from
 /// the same address.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Most doublings.
-const MOST_DOUBLINGS: u32 = 4;
+const MAX_DOUBLINGS: u32 = 4;
 /// A failure is forgotten after this time.
 const MEMORY: Duration = Duration::from_secs(60);
 /// Addresses whose failures are remembered.
-const MOST_ADDRESSES: usize = 4096;
+const MAX_ADDRESSES: usize = 4096;
 /// Longest token, characters: an RSA key of 8192 bits makes 1368.
 const LONGEST: usize = 2048;
 
 /// Lets in who has a login.
 #[derive(Debug)]
-pub(in crate::iperf3) struct Gate {
+pub(crate) struct Gate {
     key: rsa::PrivateKey,
     /// Users and the hashes of their passwords, lower case.
     users: HashMap<String, String>,
@@ -44,7 +44,7 @@ impl Gate {
     ///
     /// # Errors
     /// A sentence when the key cannot be used.
-    pub(in crate::iperf3) fn new(plan: &Iperf3Authentication) -> Result<Self, String> {
+    pub(crate) fn new(plan: &Iperf3Authentication) -> Result<Self, String> {
         Ok(Self {
             key: rsa::PrivateKey::read(&plan.private_key)?,
             users: users(&plan.users),
@@ -54,7 +54,7 @@ impl Gate {
     }
 
     /// Whether this token is a login at `now`, seconds since 1970. Each token is one only once.
-    pub(in crate::iperf3) fn admits(&self, token: Option<&str>, now: i64) -> bool {
+    pub(crate) fn admits(&self, token: Option<&str>, now: i64) -> bool {
         let Some(sealed) = token
             .filter(|token| token.len() <= LONGEST)
             .and_then(base64::decode)
@@ -92,26 +92,26 @@ impl Gate {
     }
 
     /// How long the answer to a failing login waits.
-    pub(in crate::iperf3) fn pause(&self, client: IpAddr, now: MonoTime) -> Duration {
+    pub(crate) fn pause(&self, client: IpAddr, now: MonoTime) -> Duration {
         let mut memory = self.memory();
-        if memory.failures.len() >= MOST_ADDRESSES {
+        if memory.failures.len() >= MAX_ADDRESSES {
             memory.failures.clear();
         }
         memory.failures.retain(|_, (_, at)| now.since(*at) < MEMORY);
         let (count, at) = memory.failures.entry(client).or_insert((0, now));
-        let doublings = (*count).min(MOST_DOUBLINGS);
+        let doublings = (*count).min(MAX_DOUBLINGS);
         *count = count.saturating_add(1);
         *at = now;
         FIRST_PAUSE * (1 << doublings)
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock_unpoisoned()
     }
 }
 
 /// Users and the hashes of their passwords, lower case, of a file with a line for each.
-pub(super) fn users(file: &str) -> HashMap<String, String> {
+pub(crate) fn users(file: &str) -> HashMap<String, String> {
     let lines = file.lines().map(str::trim);
     let users = lines
         .filter(|line| !line.starts_with('#'))
@@ -121,7 +121,7 @@ pub(super) fn users(file: &str) -> HashMap<String, String> {
 }
 
 /// User, password and time of a login.
-pub(super) fn fields(plain: &str) -> Option<(&str, &str, i64)> {
+pub(crate) fn fields(plain: &str) -> Option<(&str, &str, i64)> {
     let mut lines = plain.lines();
     let user = lines.next()?.strip_prefix("user: ")?;
     let password = lines.next()?.strip_prefix("pwd:  ")?;

@@ -3,65 +3,14 @@
 //! The token is `user`, `password` and time, encrypted with the server's public RSA key. Nothing
 //! else on the connections is protected.
 
-mod base64;
-#[cfg(any(test, fuzzing))]
-mod checks;
-mod gate;
+pub(crate) mod base64;
+pub(crate) mod gate;
 #[cfg(any(feature = "auth", test, fuzzing))]
-mod pem;
+pub(crate) mod pem_file;
 #[cfg(feature = "auth")]
 #[path = "rsa.rs"]
 mod rsa;
 #[cfg(not(feature = "auth"))]
 #[path = "no_rsa.rs"]
 mod rsa;
-
-use super::plan::Iperf3Credentials;
-
-#[cfg(any(test, fuzzing))]
-pub(crate) use checks::{files as files_contract, token as token_contract};
-pub(super) use gate::Gate;
-
-/// What makes a client's tokens.
-pub(super) struct Login {
-    key: rsa::PublicKey,
-    credentials: Iperf3Credentials,
-}
-
-impl Login {
-    /// Reads the key.
-    ///
-    /// # Errors
-    /// A sentence when the key or the login cannot be used.
-    pub(super) fn new(credentials: &Iperf3Credentials) -> Result<Self, String> {
-        let breaks = |text: &str| text.chars().any(char::is_control);
-        if breaks(&credentials.user) || breaks(&credentials.password) {
-            return Err("user name and password cannot hold control characters".into());
-        }
-        Ok(Self {
-            key: rsa::PublicKey::read(&credentials.public_key)?,
-            credentials: credentials.clone(),
-        })
-    }
-
-    /// The token for this time, seconds since 1970.
-    ///
-    /// # Errors
-    /// A sentence when the login is too long for the key.
-    pub(super) fn token(&self, now: i64) -> Result<String, String> {
-        let Iperf3Credentials {
-            user,
-            password,
-            padding,
-            ..
-        } = &self.credentials;
-        let plain = format!("user: {user}\npwd:  {password}\nts:   {now}");
-        let sealed = self.key.encrypt(plain.as_bytes(), *padding);
-        sealed
-            .map(|bytes| base64::encode(&bytes))
-            .ok_or_else(|| "user name and password are too long for the RSA key".into())
-    }
-}
-
-#[cfg(all(test, feature = "auth"))]
-mod tests;
+pub(crate) mod token;

@@ -6,18 +6,18 @@ use aws_lc_rs::rsa::{
 };
 use aws_lc_rs::{constant_time, digest};
 
-use super::super::plan::RsaPadding;
-use super::pem::{pem, wrapped};
+use crate::iperf3::login::pem_file::{pem, wrapped};
+use crate::plan::RsaPadding;
 
 /// A server's key, as its clients have it.
-pub(super) struct PublicKey {
+pub(crate) struct PublicKey {
     oaep: OaepPublicEncryptingKey,
     pkcs1: Pkcs1PublicEncryptingKey,
 }
 
 impl PublicKey {
     /// Reads a `PUBLIC KEY` (SubjectPublicKeyInfo).
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         let unusable = || "not an RSA public key of 2048 to 8192 bits".to_owned();
         let Some(("PUBLIC KEY", der)) = pem(text) else {
             return Err("no PEM block `PUBLIC KEY` in the RSA public key".into());
@@ -30,7 +30,7 @@ impl PublicKey {
     }
 
     /// `None` for more than fits the key.
-    pub(super) fn encrypt(&self, plain: &[u8], padding: RsaPadding) -> Option<Vec<u8>> {
+    pub(crate) fn encrypt(&self, plain: &[u8], padding: RsaPadding) -> Option<Vec<u8>> {
         let mut sealed = vec![0; self.oaep.ciphertext_size()];
         let length = match padding {
             RsaPadding::Oaep => {
@@ -48,14 +48,14 @@ impl PublicKey {
 
 /// A server's own key.
 #[derive(Debug)]
-pub(super) struct PrivateKey {
+pub(crate) struct PrivateKey {
     oaep: OaepPrivateDecryptingKey,
     pkcs1: Pkcs1PrivateDecryptingKey,
 }
 
 impl PrivateKey {
     /// Reads a `PRIVATE KEY` (PKCS#8) or `RSA PRIVATE KEY` (PKCS#1), both without a password.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
         let unusable = || "not an RSA private key of 2048 to 8192 bits".to_owned();
         let der = match pem(text) {
             Some(("PRIVATE KEY", der)) => der,
@@ -73,7 +73,7 @@ impl PrivateKey {
     }
 
     /// `None` for what was not encrypted for this key and in this way.
-    pub(super) fn decrypt(&self, sealed: &[u8], padding: RsaPadding) -> Option<Vec<u8>> {
+    pub(crate) fn decrypt(&self, sealed: &[u8], padding: RsaPadding) -> Option<Vec<u8>> {
         let mut plain = vec![0; self.oaep.min_output_size()];
         let length = match padding {
             RsaPadding::Oaep => {
@@ -89,15 +89,15 @@ impl PrivateKey {
     }
 }
 
-pub(super) type Digest = [u8; 32];
+pub(crate) type Digest = [u8; 32];
 
-pub(super) fn sha256(bytes: &[u8]) -> Digest {
+pub(crate) fn sha256(bytes: &[u8]) -> Digest {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, bytes).as_ref());
     hash
 }
 
-/// Compares without telling by the time it takes where a difference is.
-pub(super) fn are_equal(one: &[u8], other: &[u8]) -> bool {
+/// Compares without showing by the time it takes where a difference is.
+pub(crate) fn are_equal(one: &[u8], other: &[u8]) -> bool {
     constant_time::verify_slices_are_equal(one, other).is_ok()
 }

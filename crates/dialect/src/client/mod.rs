@@ -1,0 +1,21 @@
+//! Who connects: a client's run, from its plan to the end of its test.
+//!
+//! ```text
+//!  iperf2 ─► target ─► tcp ─► connector, tcp_start ─► iperf2 (flows)
+//!                  └─► udp ─────────────────────────► iperf2 (flows)
+//!  iperf3 ──────────────────────────────────────────► iperf3 (control connection, streams)
+//! ```
+
+pub(crate) mod connect_only;
+pub(crate) mod connector;
+pub(crate) mod dual_listener;
+pub(crate) mod iperf2;
+pub(crate) mod iperf3;
+pub(crate) mod target;
+pub(crate) mod tcp;
+pub(crate) mod tcp_start;
+pub(crate) mod udp;
+pub(crate) mod working_load;
+
+pub use iperf2::run_client;
+pub use iperf3::run_iperf3_client;

@@ -1,0 +1,170 @@
+//! The TCP client: connect all flows, send the headers, start the traffic together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, Role};
+use tapeline_report::{Event, Notice};
+use tapeline_sys::TcpProbe;
+
+use super::connect_only;
+use super::connector::Connector;
+use super::dual_listener::ClientListener;
+use super::target::{Target, control_test};
+use super::tcp_start::{Starter, wait_until};
+use super::working_load::{RunningLoad, WorkingLoad};
+use crate::iperf2::banner;
+use crate::iperf2::banner::SocketFacts;
+use crate::iperf2::start_time::held_start;
+use crate::iperf2::tcp_flow::payload;
+use crate::iperf2::test_groups::TestSums;
+use crate::iperf2::wrong_protocol::WrongProtocolWatch;
+use crate::native::client::{ClientTest, TrafficEnd};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload};
+use crate::run::context::Context;
+use crate::run::tasks::Tally;
+
+/// Time before a start that servers do not wait for at which connections are made: they
+/// would take silence for a fault.
+const CONNECT_AHEAD: Duration = Duration::from_secs(5);
+
+/// Runs the test; returns whether anything failed.
+pub(crate) fn run(plan: &ClientPlan, target: &Target, context: &Arc<Context>) -> bool {
+    if target.first().ip().is_multicast() {
+        context.notice(Notice::Text("Multicast requires -u option".into()));
+        return true;
+    }
+    let tally = Tally::new();
+    let sums = TestSums::for_client(&context.reporter, plan);
+    let listener = match ClientListener::open(plan, target, context, sums.back) {
+        Ok(listener) => listener,
+        Err(notice) => {
+            context.notice(notice);
+            return true;
+        }
+    };
+    let plan = &ClientListener::completed(listener.as_ref(), plan);
+    let Some(plan) = &announce(plan, target, context) else {
+        return true;
+    };
+    let options = banner::client_options(plan);
+    if let ClientWorkload::ConnectOnly { count, report_each } = plan.workload {
+        return connect_only::run(plan, target, &options, context, count, report_each);
+    }
+    let tags: Vec<FlowTag> = (0..plan.parallel)
+        .map(|_| FlowTag {
+            id: context.next_id(),
+            reversed: false,
+        })
+        .collect();
+    let load = WorkingLoad::for_plan(plan, context);
+    let connector = Connector {
+        plan,
+        target,
+        options: &options,
+        context,
+    };
+    let mut held = held_start(plan, context.both());
+    if let Some(start) = &mut held
+        && start.at.since(context.now()) > CONNECT_AHEAD
+    {
+        let announced = start.announced.take();
+        for tag in &tags {
+            context.report_start(*tag, Role::Client, announced);
+        }
+        if !wait_until(start.at - CONNECT_AHEAD, context) {
+            return false;
+        }
+    }
+    let stop = context.stop().child();
+    let control = control_test(plan, context, &stop);
+    if let (Some(listener), Some(control)) = (&listener, &control) {
+        listener.belongs_to(control);
+    }
+    let watch = Arc::new(WrongProtocolWatch::new(plan, stop.clone()));
+    let starter = Starter {
+        held,
+        plan,
+        context,
+        group: sums.opened,
+        tally: &tally,
+        payload: payload(plan.tcp_write_length(), plan.techniques),
+        stop,
+        watch: Some(&watch),
+        control: control.as_ref(),
+    };
+    let begin_load = || load.map(|load| load.begin(target, context, sums.opened));
+    let (connected, load) = if plan.connect_sync {
+        let ready = connector.connect_all(&tags, |flow| flow);
+        let connected = ready.len();
+        let load = if connected > 0 { begin_load() } else { None };
+        starter.start_all(ready);
+        (connected, load)
+    } else {
+        let load = begin_load();
+        let ready = connector.connect_all(&tags, |flow| starter.start_all(vec![flow]));
+        (ready.len(), load)
+    };
+    if connected < plan.parallel {
+        tally.fail();
+    }
+    let failed = watch.wait(plan, context, &tally);
+    let failed = load.is_some_and(RunningLoad::end) || failed;
+    let failed = control.as_ref().is_some_and(ClientTest::is_refused) || failed;
+    // Nobody connects back from a server of another family, or one that refuses the test.
+    let given_up = starter.stop.is_raised() && !context.stop().is_raised();
+    let failed = match listener {
+        Some(listener) if !given_up => listener.wait() || failed,
+        _ => failed,
+    };
+    let cut = control.is_some_and(|control| control.finish(TrafficEnd::new(failed, context)));
+    failed || cut
+}
+
+/// Shows the banner; returns the plan as the system lets it be carried out, `None` when the
+/// test cannot go on.
+fn announce(plan: &ClientPlan, target: &Target, context: &Arc<Context>) -> Option<ClientPlan> {
+    let options = banner::client_options(plan);
+    let probe = match TcpProbe::of(target.first(), &options) {
+        Ok(probe) => probe,
+        Err(error) => {
+            context.notice(Notice::Text(error.to_string()));
+            return None;
+        }
+    };
+    if let Err(notice) = banner::log_refusals(&probe.refused, &options, plan.personality, context) {
+        context.notice(notice);
+        return None;
+    }
+    let mut plan = plan.clone();
+    let connects_back = matches!(
+        plan.arrangement(),
+        Arrangement::Dual { .. } | Arrangement::Tradeoff { .. }
+    );
+    if plan.peer_detect && connects_back {
+        context.notice(Notice::Remark(
+            "-X is left out: a header that asks for the version cannot order -d or -r".into(),
+        ));
+        plan.peer_detect = false;
+    }
+    if let (Some(wanted), Some(actual)) = (plan.socket.tos, probe.tos)
+        && wanted != actual
+    {
+        context.notice(Notice::TosFailed { wanted, actual });
+        plan.socket.tos = Some(actual);
+    }
+    banner::log_clamped(
+        plan.socket.window,
+        probe.send_buffer,
+        plan.personality,
+        context,
+    );
+    let facts = SocketFacts {
+        buffer: probe.send_buffer,
+        mss: probe.mss,
+        congestion: probe.congestion,
+    };
+    let banner = banner::client_banner(&plan, target.bound(), target.is_ipv6(), facts);
+    context.reporter.event(Event::Connecting(banner));
+    Some(plan)
+}
