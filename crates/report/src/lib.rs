@@ -12,19 +12,15 @@
 //!                       ├─ Iperf2Csv    iperf 2.2.1's -y C
 //!                       ├─ Iperf3Json   iperf3 3.22's -J and --json-stream
 //!                       ├─ Iperf3Text   iperf3 3.22's text
-//!                       ├─ NativeText   tapeline's own
+//!                       ├─ NativeText   tapeline's own; ServerText of its servers
 //!                       ├─ document     tapeline's own as data: JSON, NDJSON, CSV
 //!                       └─ prometheus   counters and results as metrics (feature `prometheus`)
 //! ```
-//!
-//! [`layout`] is the grammar of iperf 2.2.1's lines: it names the kind of a line and
-//! finds its fields, so that output can be compared with recorded runs.
 
 mod calendar;
 pub mod document;
-mod iperf2;
+pub mod iperf2;
 mod iperf3;
-pub mod layout;
 mod model;
 mod native;
 #[cfg(feature = "prometheus")]
@@ -32,12 +28,16 @@ pub mod prometheus;
 mod render;
 mod series;
 mod style;
+mod tracker;
 
 pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_output};
 pub use model::*;
-pub use native::{NativeText, TrialPart, TrialReport, TrialResult, finding_words, limit_words};
+pub use native::{
+    NativeText, RequestedTest, ServerText, TrialPart, TrialReport, TrialResult, TrialTarget,
+    finding_words, hanging, limit_words, rate_words,
+};
 pub use render::{Output, Renderer};
 pub use series::{Runs, StopRule};
-pub use style::{Exclude, Style, Terminal};
+pub use style::{Amount, Build, Exclude, Style, Terminal};

@@ -17,6 +17,40 @@ pub struct Exclude {
     pub server_report: bool,
 }
 
+/// Which build of iperf 2.2.1 the text is that of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Build {
+    /// As `./configure` makes it: times in hundredths of a second.
+    #[default]
+    Plain,
+    /// `./configure --enable-fastsampling`, which the packages of Debian and Ubuntu are: times with four
+    /// decimals, and wider headers.
+    FastSampling,
+}
+
+impl Build {
+    /// Decimals of the seconds at which a row begins and ends.
+    #[must_use]
+    pub const fn decimals(self) -> usize {
+        match self {
+            Self::Plain => 2,
+            Self::FastSampling => 4,
+        }
+    }
+}
+
+/// How much of a test tapeline's own text shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Amount {
+    /// Setup, intervals, totals and the result block.
+    #[default]
+    Usual,
+    /// `-q`: the result block.
+    Quiet,
+    /// `--brief`: one line of keys and values.
+    Brief,
+}
+
 /// How a test is told. Renderers of fixed formats ignore what does not concern them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
@@ -34,6 +68,10 @@ pub struct Style {
     pub sum_only: bool,
     /// `-i` was given: interval rows will come.
     pub interval: bool,
+    /// `--fast-sampling`: the build of iperf whose text it is.
+    pub build: Build,
+    /// `-q`, `--brief`.
+    pub amount: Amount,
 }
 
 /// The device that shows the text.

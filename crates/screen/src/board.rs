@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tapeline_base::{Role, WallTime};
-use tapeline_report::document::{Assembler, Occasion, PlannedLimit, Report, Step};
+use tapeline_report::document::{PlannedLimit, Report, ReportTracker, RunInfo, Step};
 use tapeline_report::{
     Event, FlowDirection, Measure, Phase, Repetition, Row, Severity, Subject, Warning,
 };
@@ -14,12 +14,12 @@ use crate::history::History;
 use crate::words;
 
 /// Lines of each list.
-const MOST_LINES: usize = 32;
+const MAX_LINES: usize = 32;
 
 /// What a view shows of a process's tests.
 #[derive(Debug)]
 pub struct Board {
-    assembler: Assembler,
+    tracker: ReportTracker,
     role: Role,
     /// The program's command line.
     command: String,
@@ -48,18 +48,18 @@ pub struct Board {
 impl Board {
     /// Nothing has happened yet.
     #[must_use]
-    pub fn new(occasion: Occasion) -> Self {
-        let planned = occasion.planned.as_ref();
+    pub fn new(run_info: RunInfo) -> Self {
+        let planned = run_info.planned.as_ref();
         Self {
-            role: occasion.role,
-            command: occasion.command.clone(),
+            role: run_info.role,
+            command: run_info.command.clone(),
             planned: planned.and_then(|planned| match planned.limit {
                 PlannedLimit::Time(span) => Some(span),
                 _ => None,
             }),
             run: None,
             peer: planned
-                .filter(|_| !occasion.style.hide_addresses)
+                .filter(|_| !run_info.style.hide_addresses)
                 .map(|planned| planned.host.clone()),
             began: None,
             latest: None,
@@ -73,20 +73,20 @@ impl Board {
             warnings: VecDeque::new(),
             results: VecDeque::new(),
             missed: 0,
-            assembler: Assembler::without_intervals(occasion),
+            tracker: ReportTracker::without_intervals(run_info),
         }
     }
 
     /// Takes an event.
-    pub fn note(&mut self, event: &Event) {
+    pub fn observe(&mut self, event: &Event) {
         match event {
             Event::Row(row) => self.row(row),
             Event::Processor(_) => self.probes = None,
             Event::Probes(probes) => self.probes = Some(probes.round_trips.mean * 1e3),
-            Event::Judgement(judgement) => {
-                push(&mut self.verdicts, words::verdict(judgement));
+            Event::LimitVerdict(limit_verdict) => {
+                push(&mut self.verdicts, words::verdict(limit_verdict));
             }
-            Event::Repetition(Repetition::Begins { run, most }) => {
+            Event::Repetition(Repetition::Begins { run, most, .. }) => {
                 self.run = Some((*run, *most));
                 self.began = None;
                 self.flows.clear();
@@ -94,7 +94,7 @@ impl Board {
             }
             _ => {}
         }
-        for step in self.assembler.note(event) {
+        for step in self.tracker.observe(event) {
             match step {
                 Step::Warning { warning, .. } => push(&mut self.warnings, warning),
                 Step::End { test, report } => push(&mut self.results, result(test, &report)),
@@ -115,7 +115,7 @@ impl Board {
         let Subject::Flow(_) = row.subject else {
             return;
         };
-        self.flows.note(row);
+        self.flows.observe(row);
         let length = row.span.length();
         let start = WallTime::from_nanos(row.ended.as_nanos() - row.span.end.as_nanos() as i64);
         self.began = Some(self.began.map_or(start, |began| began.min(start)));
@@ -221,7 +221,7 @@ impl Board {
 /// Puts a line in front; the oldest goes when there are too many.
 fn push<T>(lines: &mut VecDeque<T>, line: T) {
     lines.push_front(line);
-    lines.truncate(MOST_LINES);
+    lines.truncate(MAX_LINES);
 }
 
 /// A test that has ended, in one line.

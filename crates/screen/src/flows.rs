@@ -4,14 +4,14 @@ use tapeline_base::FlowTag;
 use tapeline_report::{Measure, Phase, Row, Subject};
 
 /// Flows that are kept; a server's ended ones go first.
-const MOST: usize = 1024;
+const MAX_FLOWS: usize = 1024;
 
 /// One direction of one flow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FlowLine {
     pub(crate) tag: FlowTag,
     pub(crate) sends: bool,
-    /// The other end, where it is known.
+    /// The peer, where it is known.
     pub(crate) peer: Option<String>,
     /// Over the latest row, bits per second.
     pub(crate) rate: f64,
@@ -50,7 +50,7 @@ pub(crate) struct Flows(Vec<FlowLine>);
 
 impl Flows {
     /// Takes a row.
-    pub(crate) fn note(&mut self, row: &Row) {
+    pub(crate) fn observe(&mut self, row: &Row) {
         let Subject::Flow(tag) = row.subject else {
             return;
         };
@@ -60,14 +60,14 @@ impl Flows {
         } else {
             0.0
         };
-        let Some(new) = Kind::of(&row.measure) else {
+        let Some(new) = Kind::for_measure(&row.measure) else {
             return;
         };
         let total = row.phase == Phase::Total;
         let line = self.line(tag, row);
         line.rate = rate;
         if total {
-            // All of it, whatever was told before.
+            // All of it, whatever was reported before.
             (line.bytes, line.kind, line.ended) = (row.bytes, new, true);
         } else {
             line.bytes += row.bytes;
@@ -81,18 +81,18 @@ impl Flows {
             .iter()
             .rposition(|line| line.tag == tag && !line.ended);
         let index = known.unwrap_or_else(|| {
-            if self.0.len() >= MOST {
+            if self.0.len() >= MAX_FLOWS {
                 let old = self.0.iter().position(|line| line.ended).unwrap_or(0);
                 self.0.remove(old);
             }
-            let sends = !matches!(row.measure, Measure::TcpReceive(_) | Measure::UdpReceive(_));
+            let sends = row.measure.sends();
             self.0.push(FlowLine {
                 tag,
                 sends,
                 peer: row.endpoints.map(|ends| ends.peer.to_string()),
                 rate: 0.0,
                 bytes: 0,
-                kind: Kind::of(&row.measure).map_or(Kind::TcpReceive, Kind::none),
+                kind: Kind::for_measure(&row.measure).map_or(Kind::TcpReceive, Kind::none),
                 ended: false,
             });
             self.0.len() - 1
@@ -133,15 +133,14 @@ impl Flows {
 }
 
 impl Kind {
-    fn of(measure: &Measure) -> Option<Self> {
+    fn for_measure(measure: &Measure) -> Option<Self> {
         Some(match measure {
             Measure::TcpSend(send) => {
                 let state = send.state.unwrap_or_default();
-                let window = state.cwnd_packets.zip(state.mss);
                 Self::TcpSend {
                     retransmits: send.retransmits,
                     rtt: state.rtt_micros.map(|micros| f64::from(micros) / 1e3),
-                    window: window.map(|(packets, mss)| u64::from(packets) * u64::from(mss)),
+                    window: state.window_bytes(),
                 }
             }
             Measure::TcpReceive(_) => Self::TcpReceive,

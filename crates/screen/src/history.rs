@@ -8,7 +8,7 @@ use tapeline_base::WallTime;
 /// Length of a step.
 pub(crate) const STEP: Duration = Duration::from_millis(250);
 /// Steps that are kept: more than a wide terminal has columns.
-const MOST: usize = 512;
+const MAX_STEPS: usize = 512;
 
 /// One step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,7 +37,7 @@ impl History {
         if length <= 0.0 {
             return;
         }
-        let start = end - length.min(MOST as f64);
+        let start = end - length.min(MAX_STEPS as f64);
         let mut at = start;
         while at < end {
             let number = at.floor();
@@ -66,14 +66,14 @@ impl History {
             self.first = number;
         }
         // After a long silence nothing of before is shown any more.
-        if number - self.first > 4 * MOST as i64 {
+        if number - self.first > 4 * MAX_STEPS as i64 {
             self.steps.clear();
             self.first = number;
         }
         while number >= self.first + self.steps.len() as i64 {
             self.steps.push_back(Step::default());
         }
-        while self.steps.len() > MOST {
+        while self.steps.len() > MAX_STEPS {
             self.steps.pop_front();
             self.first += 1;
         }
@@ -85,19 +85,19 @@ impl History {
         self.steps.is_empty()
     }
 
-    /// Amounts per second of the latest `most` steps, up to the step in which `now` is; that one
+    /// Amounts per second of the latest `max` steps, up to the step in which `now` is; that one
     /// is not complete, and left out.
-    pub(crate) fn rates(&self, now: WallTime, most: usize) -> Vec<f64> {
+    pub(crate) fn rates(&self, now: WallTime, max: usize) -> Vec<f64> {
         let seconds = STEP.as_secs_f64();
-        self.latest(now, most, |step| Some(step.sum / seconds))
+        self.latest(now, max, |step| Some(step.sum / seconds))
             .into_iter()
             .map(|rate| rate.unwrap_or(0.0))
             .collect()
     }
 
     /// Mean levels of the same steps; none where none was seen.
-    pub(crate) fn levels(&self, now: WallTime, most: usize) -> Vec<Option<f64>> {
-        self.latest(now, most, |step| {
+    pub(crate) fn levels(&self, now: WallTime, max: usize) -> Vec<Option<f64>> {
+        self.latest(now, max, |step| {
             (step.count > 0).then(|| step.sum / f64::from(step.count))
         })
     }
@@ -105,14 +105,14 @@ impl History {
     fn latest(
         &self,
         now: WallTime,
-        most: usize,
+        max: usize,
         value: impl Fn(&Step) -> Option<f64>,
     ) -> Vec<Option<f64>> {
         let end = now.as_nanos().div_euclid(STEP.as_nanos() as i64);
         if self.steps.is_empty() {
             return Vec::new();
         }
-        let start = (end - most as i64).max(self.first);
+        let start = (end - max as i64).max(self.first);
         let step = |number: i64| {
             let index = usize::try_from(number - self.first).ok()?;
             self.steps.get(index).and_then(&value)
@@ -163,7 +163,7 @@ mod tests {
         for step in 0..2000 {
             history.level(at(step * 250), step as f64);
         }
-        assert_eq!(history.steps.len(), MOST);
+        assert_eq!(history.steps.len(), MAX_STEPS);
         assert_eq!(history.levels(at(2000 * 250), 1), [Some(1999.0)]);
         // Too old to be shown.
         history.level(at(0), 1.0);
@@ -171,6 +171,6 @@ mod tests {
         history.level(at(i64::from(u32::MAX)), 7.0);
         assert_eq!(history.steps.len(), 1);
         history.amount(at(i64::from(u32::MAX)), Duration::from_secs(1 << 40), 1.0);
-        assert!(history.steps.len() <= MOST);
+        assert!(history.steps.len() <= MAX_STEPS);
     }
 }

@@ -129,8 +129,8 @@ impl Pen<'_> {
             (Role::Client, None) => " tapeline".to_owned(),
             (Role::Server, _) => " tapeline serves".to_owned(),
         };
-        if let Some((run, most)) = board.run() {
-            title.push_str(&format!(", run {run} of at most {most}"));
+        if let Some((run, max)) = board.run() {
+            title.push_str(&format!(", run {run} of at most {max}"));
         }
         self.put(0, &title, bar);
         let (running, known) = (board.flows().running(), board.flows().len());
@@ -159,9 +159,9 @@ impl Pen<'_> {
             }
             let rates = history.rates(now, columns.into());
             let latest = rates.last().copied().unwrap_or(0.0);
-            let most = rates.iter().copied().fold(0.0, f64::max);
+            let max = rates.iter().copied().fold(0.0, f64::max);
             let values: Vec<Option<u64>> = rates.iter().map(|rate| Some(*rate as u64)).collect();
-            let numbers = [rate(latest), format!("most {}", rate(most))];
+            let numbers = [rate(latest), format!("most {}", rate(max))];
             self.curve(
                 name,
                 &numbers,
@@ -181,7 +181,7 @@ impl Pen<'_> {
             let known = || levels.iter().flatten().copied();
             let latest = known().last().unwrap_or(0.0);
             let least = known().fold(f64::INFINITY, f64::min);
-            let most = known().fold(0.0, f64::max);
+            let max = known().fold(0.0, f64::max);
             // In nanoseconds, so that small ones have a height.
             let nanos = |level: &Option<f64>| level.map(|millis| (millis * 1e6).max(0.0) as u64);
             let values: Vec<Option<u64>> = levels.iter().map(nanos).collect();
@@ -189,7 +189,7 @@ impl Pen<'_> {
             let range = format!(
                 "{} to {}",
                 millis(least).trim_end_matches(" ms"),
-                millis(most)
+                millis(max)
             );
             let numbers = [millis(latest), range];
             self.curve(

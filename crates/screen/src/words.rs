@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_report::{Judgement, finding_words, limit_words};
+use tapeline_report::{LimitVerdict, finding_words, limit_words};
 use tapeline_stats::Certainty;
 
 /// A rate with its unit.
@@ -68,9 +68,9 @@ pub(crate) fn clock(span: Duration) -> String {
 }
 
 /// What limited a test, and what says so.
-pub(crate) fn verdict(judgement: &Judgement) -> String {
-    let verdict = &judgement.verdict;
-    let way = if judgement.local_sends {
+pub(crate) fn verdict(limit_verdict: &LimitVerdict) -> String {
+    let verdict = &limit_verdict.verdict;
+    let way = if limit_verdict.local_sends {
         "sending"
     } else {
         "receiving"
@@ -79,9 +79,9 @@ pub(crate) fn verdict(judgement: &Judgement) -> String {
         (None, _) => format!("{way}: the limit is not known"),
         (Some(limit), certainty) => {
             let sure = match certainty {
-                Certainty::High => "surely",
-                Certainty::Medium => "likely",
-                Certainty::Low => "perhaps",
+                Certainty::High => "high confidence",
+                Certainty::Medium => "medium confidence",
+                Certainty::Low => "low confidence",
             };
             format!("{way} limited by {}, {sure}", limit_words(limit))
         }

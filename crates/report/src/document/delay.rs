@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tapeline_stats::{DelayCounts, Moments, PUBLISHED_PERCENTILES};
 
-use super::{millis, seconds};
+use super::figures::{millis, seconds};
 use crate::model;
 
 /// Quantiles from the least to the largest delay.
@@ -41,7 +41,7 @@ pub struct DelaySummary {
 
 impl DelaySummary {
     /// Of moments in seconds; percentiles stay unknown. `None` without samples.
-    pub(super) fn of_moments(moments: &Moments) -> Option<Self> {
+    pub(crate) fn from_moments(moments: &Moments) -> Option<Self> {
         (moments.count > 0).then(|| Self {
             samples: Some(moments.count),
             min_ms: millis(moments.min),
@@ -52,7 +52,7 @@ impl DelaySummary {
     }
 
     /// With the published percentiles of the same samples, seconds.
-    pub(super) fn with_percentiles(self, percentiles: [Option<f64>; 5]) -> Self {
+    pub(crate) fn with_percentiles(self, percentiles: [Option<f64>; 5]) -> Self {
         let [p50_ms, p90_ms, p95_ms, p99_ms, p999_ms] =
             percentiles.map(|seconds| seconds.and_then(millis));
         Self {
@@ -66,7 +66,7 @@ impl DelaySummary {
     }
 
     /// With the percentiles and quantiles of the same samples.
-    pub(super) fn with_counts(self, counts: &DelayCounts) -> Self {
+    pub(crate) fn with_counts(self, counts: &DelayCounts) -> Self {
         let seconds = |nanos: i64| nanos as f64 * 1e-9;
         let percentiles =
             PUBLISHED_PERCENTILES.map(|percent| counts.percentile(percent).map(seconds));
@@ -87,12 +87,12 @@ impl DelaySummary {
     }
 
     /// Of round trips one by one.
-    fn of_counts(counts: &DelayCounts) -> Self {
+    fn from_counts(counts: &DelayCounts) -> Self {
         let mut moments = Moments::EMPTY;
         for (nanos, count) in counts.points() {
             moments.add_many(*nanos as f64 * 1e-9, *count);
         }
-        let summary = Self::of_moments(&moments).unwrap_or(Self {
+        let summary = Self::from_moments(&moments).unwrap_or(Self {
             samples: Some(0),
             ..Self::default()
         });
@@ -100,7 +100,7 @@ impl DelaySummary {
     }
 
     /// Of samples in microseconds.
-    pub(super) fn of_micros(samples: &[u32]) -> Option<Self> {
+    pub(crate) fn from_micros(samples: &[u32]) -> Option<Self> {
         let moments: Moments = samples
             .iter()
             .map(|micros| f64::from(*micros) * 1e-6)
@@ -109,7 +109,7 @@ impl DelaySummary {
             .iter()
             .map(|micros| i64::from(*micros) * 1000)
             .collect();
-        Self::of_moments(&moments).map(|summary| summary.with_counts(&counts))
+        Self::from_moments(&moments).map(|summary| summary.with_counts(&counts))
     }
 }
 
@@ -124,17 +124,17 @@ pub struct LatencyUnderLoad {
     /// How long it flowed.
     pub load_seconds: f64,
     /// Probes that were sent while it flowed.
-    pub probes: u64,
+    pub probes_sent: u64,
     /// Of them, those that were answered: `samples` of `loaded`.
-    pub answered: u64,
+    pub probes_answered: u64,
     /// Median under load less the idle median.
     pub increase_ms: Option<f64>,
     /// The same of the 95th percentiles.
     pub increase_p95_ms: Option<f64>,
     /// The increase of the way from client to server.
-    pub increase_there_ms: Option<f64>,
+    pub increase_to_server_ms: Option<f64>,
     /// The increase of the way back.
-    pub increase_back_ms: Option<f64>,
+    pub increase_from_server_ms: Option<f64>,
     /// `A+` (less than 5 ms), `A` (30), `B` (60), `C` (200), `D` (400) or `F`; unknown of a load shorter than 5 s and of
     /// fewer than 50 round trips.
     pub bufferbloat_grade: Option<&'static str>,
@@ -142,18 +142,18 @@ pub struct LatencyUnderLoad {
 
 impl LatencyUnderLoad {
     /// As told.
-    pub(super) fn of(latency: &model::LoadedLatency) -> Self {
+    pub(crate) fn new(latency: &model::LoadedLatency) -> Self {
         let [idle, loaded] =
-            [&latency.idle, &latency.loaded].map(|one| DelaySummary::of_counts(&one.round_trips));
+            [&latency.idle, &latency.loaded].map(|one| DelaySummary::from_counts(&one.round_trips));
         let higher = loaded.p95_ms.zip(idle.p95_ms);
         Self {
             load_seconds: seconds(latency.load),
-            probes: latency.loaded.sent,
-            answered: latency.loaded.round_trips.count(),
+            probes_sent: latency.loaded.sent,
+            probes_answered: latency.loaded.round_trips.count(),
             increase_ms: latency.increase.and_then(millis),
             increase_p95_ms: higher.and_then(|(loaded, idle)| millis((loaded - idle) / 1e3)),
-            increase_there_ms: latency.increase_there.and_then(millis),
-            increase_back_ms: latency.increase_back.and_then(millis),
+            increase_to_server_ms: latency.increase_there.and_then(millis),
+            increase_from_server_ms: latency.increase_back.and_then(millis),
             bufferbloat_grade: latency.grade.map(tapeline_stats::BufferbloatGrade::letter),
             idle,
             loaded,
@@ -182,20 +182,34 @@ pub struct OneWayDelay {
     #[serde(flatten)]
     pub delays: DelaySummary,
     /// What was taken out: the receiver's clock less the sender's.
-    pub offset_ms: Option<f64>,
-    /// The true mean is at most this far from the mean told.
-    pub bound_ms: Option<f64>,
-    /// Extremes and percentiles are at most this far from the true ones.
-    pub bound_single_ms: Option<f64>,
+    pub clock_offset_ms: Option<f64>,
+    /// The true mean is at most this far from the mean told, if the path without queues takes as long
+    /// there as back.
+    pub error_ms: Option<f64>,
+    /// The same whatever the path is like.
+    pub error_worst_case_ms: Option<f64>,
+    /// Minimum, maximum and percentiles are at most this far from the true ones, if the path without queues
+    /// takes as long there as back.
+    pub error_single_ms: Option<f64>,
+    /// The same whatever the path is like.
+    pub error_single_worst_case_ms: Option<f64>,
     /// What is known of the clocks.
     pub clock: DelayClock,
 }
 
 impl OneWayDelay {
     /// As told for a flow whose data this end `sends`.
-    pub(super) fn told(delay: &model::OneWayDelay, sends: bool) -> Self {
-        let (offset_ms, bound_ms, clock) = match delay.clock {
-            model::DelayClock::Estimated(estimate) => {
+    pub(crate) fn measured(delay: &model::OneWayDelay, sends: bool) -> Self {
+        let estimate = match delay.clock {
+            model::DelayClock::Estimated(estimate) => Some(estimate),
+            model::DelayClock::AssumedSynchronised => None,
+        };
+        let single = delay.bound_single;
+        let certain = estimate
+            .zip(single)
+            .map(|(clock, bound)| bound + clock.asymmetry());
+        let (clock_offset_ms, error_ms, clock) = match estimate {
+            Some(estimate) => {
                 // The other end's clock less this end's.
                 let offset = if sends {
                     estimate.offset
@@ -208,7 +222,7 @@ impl OneWayDelay {
                     DelayClock::Estimated,
                 )
             }
-            model::DelayClock::AssumedSynchronised => (None, None, DelayClock::AssumedSynchronised),
+            None => (None, None, DelayClock::AssumedSynchronised),
         };
         let summary = DelaySummary {
             samples: Some(delay.samples),
@@ -219,21 +233,25 @@ impl OneWayDelay {
         };
         Self {
             delays: summary.with_counts(&delay.counts),
-            offset_ms,
-            bound_ms,
-            bound_single_ms: delay.bound_single.and_then(millis),
+            clock_offset_ms,
+            error_ms,
+            error_worst_case_ms: estimate.and_then(|clock| millis(clock.certain)),
+            error_single_ms: single.and_then(millis),
+            error_single_worst_case_ms: certain.and_then(millis),
             clock,
         }
     }
 
     /// Delays by two clocks that are said to agree, with the same one by one where they are known.
-    pub(super) fn assumed(moments: &Moments, counts: Option<&DelayCounts>) -> Option<Self> {
+    pub(crate) fn assumed(moments: &Moments, counts: Option<&DelayCounts>) -> Option<Self> {
         let none = DelayCounts::default();
-        DelaySummary::of_moments(moments).map(|delays| Self {
+        DelaySummary::from_moments(moments).map(|delays| Self {
             delays: delays.with_counts(counts.unwrap_or(&none)),
-            offset_ms: None,
-            bound_ms: None,
-            bound_single_ms: None,
+            clock_offset_ms: None,
+            error_ms: None,
+            error_worst_case_ms: None,
+            error_single_ms: None,
+            error_single_worst_case_ms: None,
             clock: DelayClock::AssumedSynchronised,
         })
     }

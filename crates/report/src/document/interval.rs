@@ -1,12 +1,10 @@
-//! The numbers of one flow in one interval.
+//! The numbers of one stream in one interval.
 
 use serde::Serialize;
-
-use super::flow::{rate, smoothed, window};
-use super::report::FlowDirection;
-use super::{millis, seconds};
-use crate::model::{Measure, Phase, ProbeDelays, Row, TcpState};
 use tapeline_stats::Moments;
+
+use super::figures::{micros_as_millis, millis, rate, rounded, seconds};
+use crate::model::{FlowDirection, Measure, PeerProgress, Phase, ProbeDelays, Row, TcpState};
 
 /// Which end counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,196 +17,140 @@ pub enum CountedBy {
     Receiver,
 }
 
-/// One flow in one interval. Every interval has all members; those that its flow does not have,
-/// or that are not known, are `null`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Interval {
-    /// Number of the flow.
-    pub flow: u32,
-    /// Its direction.
-    pub direction: FlowDirection,
-    /// Which end counted.
-    pub counted_by: CountedBy,
-    /// When it ended, by this end's clock: RFC 3339, universal time.
-    pub time: String,
-    /// Start, seconds after the flow's.
-    pub start: f64,
-    /// End, seconds after the flow's start.
-    pub end: f64,
-    /// Its length.
-    pub seconds: f64,
-    /// It lies in the start that does not count.
-    pub omitted: bool,
-    /// Payload.
-    pub bytes: u64,
-    /// `bytes` over `seconds`.
-    pub bits_per_second: Option<f64>,
-    /// Segments that were sent again.
-    pub retransmits: Option<u64>,
-    /// Congestion window at the end.
-    pub cwnd_bytes: Option<u64>,
-    /// Bytes on the way at the end.
-    pub in_flight_bytes: Option<u64>,
-    /// Smoothed round-trip time at the end.
-    pub rtt_ms: Option<f64>,
-    /// Its mean deviation.
-    pub rtt_variance_ms: Option<f64>,
-    /// Datagrams: that left (sender), distinct ones that arrived (receiver).
-    pub packets: Option<u64>,
-    /// Datagrams that were missed, less those that came late.
-    pub lost: Option<u64>,
-    /// Datagrams that arrived again.
-    pub duplicates: Option<u64>,
-    /// Distinct datagrams that arrived after a later one.
-    pub reordered: Option<u64>,
-    /// RFC 3550 jitter at the end.
-    pub jitter_ms: Option<f64>,
-    /// Delays of the interval: one-way delays of the data, or round trips of requests.
-    pub delay_samples: Option<u64>,
-    /// Least of them.
-    pub delay_min_ms: Option<f64>,
-    /// Their mean.
-    pub delay_mean_ms: Option<f64>,
-    /// Largest of them.
-    pub delay_max_ms: Option<f64>,
-    /// Slow-start threshold at the end; `null` too while there is none.
-    pub ssthresh_bytes: Option<u64>,
-    /// The kernel's estimate of the rate at which data arrives, at the end.
-    pub delivery_bits_per_second: Option<u64>,
-    /// Processor use of this process, percent of one processor.
-    pub cpu_percent: Option<f64>,
-    /// That of the other end, as it told last: twice a second.
-    pub other_cpu_percent: Option<f64>,
-    /// Runs of consecutive losses that the interval added.
-    pub loss_runs: Option<u64>,
-    /// Largest reordering extent (RFC 4737) of the datagrams that came in it.
-    pub reordering_extent: Option<u64>,
-    /// Probes beside the test's traffic that were answered in it.
-    pub probe_samples: Option<u64>,
-    /// Least of their round trips.
-    pub probe_min_ms: Option<f64>,
-    /// Their mean.
-    pub probe_mean_ms: Option<f64>,
-    /// Largest of them.
-    pub probe_max_ms: Option<f64>,
+/// Makes a struct whose members are the columns of a table too.
+macro_rules! columns {
+    (
+        $(#[$of_struct:meta])*
+        pub struct $name:ident {
+            $($(#[$of_member:meta])* pub $member:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$of_struct])*
+        pub struct $name {
+            $($(#[$of_member])* pub $member: $type,)+
+        }
+
+        impl $name {
+            /// Names of the members, in their order.
+            pub(crate) const COLUMNS: &[&str] = &[$(stringify!($member)),+];
+
+            /// The members as text, in the order of [`Self::COLUMNS`]; empty when not known.
+            pub(crate) fn cells(&self) -> Vec<String> {
+                vec![$(self.$member.cell()),+]
+            }
+        }
+    };
+}
+
+columns! {
+    /// One stream in one interval. Every interval has all members; those that its stream does not have,
+    /// or that are not known, are `null`.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct Interval {
+        /// Number of the stream.
+        pub stream: u32,
+        /// Its direction.
+        pub direction: FlowDirection,
+        /// Which end counted.
+        pub counted_by: CountedBy,
+        /// When it ended, by this end's clock: RFC 3339, universal time.
+        pub time: String,
+        /// Start, seconds after the stream's.
+        pub start_seconds: f64,
+        /// End, seconds after the stream's start.
+        pub end_seconds: f64,
+        /// Its length.
+        pub seconds: f64,
+        /// It lies in the start that does not count.
+        pub omitted: bool,
+        /// Payload.
+        pub bytes: u64,
+        /// `bytes` over `seconds`.
+        pub bits_per_second: Option<f64>,
+        /// Segments that were sent again.
+        pub retransmits: Option<u64>,
+        /// Congestion window at the end.
+        pub cwnd_bytes: Option<u64>,
+        /// Bytes on the way at the end.
+        pub in_flight_bytes: Option<u64>,
+        /// Smoothed round-trip time at the end.
+        pub rtt_ms: Option<f64>,
+        /// Its mean deviation.
+        pub rtt_variance_ms: Option<f64>,
+        /// Datagrams: that left (sender), distinct ones that arrived (receiver).
+        pub packets: Option<u64>,
+        /// Datagrams that were missed, less those that came late.
+        pub lost: Option<u64>,
+        /// Datagrams that arrived again.
+        pub duplicates: Option<u64>,
+        /// Distinct datagrams that arrived after a later one.
+        pub reordered: Option<u64>,
+        /// RFC 3550 jitter at the end.
+        pub jitter_ms: Option<f64>,
+        /// Delays of the interval: one-way delays of the data, or round trips of requests.
+        pub delay_samples: Option<u64>,
+        /// Least of them.
+        pub delay_min_ms: Option<f64>,
+        /// Their mean.
+        pub delay_mean_ms: Option<f64>,
+        /// Largest of them.
+        pub delay_max_ms: Option<f64>,
+        /// Slow-start threshold at the end; `null` too while there is none.
+        pub ssthresh_bytes: Option<u64>,
+        /// The kernel's estimate of the rate at which data arrives, at the end.
+        pub delivery_bits_per_second: Option<u64>,
+        /// Processor use of this process, percent of one processor.
+        pub cpu_percent: Option<f64>,
+        /// That of the peer, as it reported last: twice a second.
+        pub peer_cpu_percent: Option<f64>,
+        /// Runs of consecutive losses that the interval added.
+        pub loss_runs: Option<u64>,
+        /// Largest reordering extent (RFC 4737) of the datagrams that came in it.
+        pub reordering_extent: Option<u64>,
+        /// Probes beside the test's traffic that were answered in it.
+        pub probe_samples: Option<u64>,
+        /// Least of their round trips.
+        pub probe_min_ms: Option<f64>,
+        /// Their mean.
+        pub probe_mean_ms: Option<f64>,
+        /// Largest of them.
+        pub probe_max_ms: Option<f64>,
+    }
 }
 
 /// What is told beside the rows of an interval, of no flow alone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Beside {
+pub(crate) struct IntervalContext {
     /// Processor use of this process, percent of one processor.
-    pub(super) own_cpu: Option<f64>,
+    pub(crate) own_cpu: Option<f64>,
     /// That of the other end.
-    pub(super) other_cpu: Option<f64>,
+    pub(crate) other_cpu: Option<f64>,
     /// Round trips of probes.
-    pub(super) probes: Option<ProbeDelays>,
-}
-
-/// Percent to a thousandth.
-pub(super) fn rounded(percent: f64) -> f64 {
-    (percent * 1e3).round() / 1e3
+    pub(crate) probes: Option<ProbeDelays>,
 }
 
 impl Interval {
-    /// Names of the members, in their order.
-    pub(super) const COLUMNS: [&'static str; 34] = [
-        "flow",
-        "direction",
-        "counted_by",
-        "time",
-        "start",
-        "end",
-        "seconds",
-        "omitted",
-        "bytes",
-        "bits_per_second",
-        "retransmits",
-        "cwnd_bytes",
-        "in_flight_bytes",
-        "rtt_ms",
-        "rtt_variance_ms",
-        "packets",
-        "lost",
-        "duplicates",
-        "reordered",
-        "jitter_ms",
-        "delay_samples",
-        "delay_min_ms",
-        "delay_mean_ms",
-        "delay_max_ms",
-        "ssthresh_bytes",
-        "delivery_bits_per_second",
-        "cpu_percent",
-        "other_cpu_percent",
-        "loss_runs",
-        "reordering_extent",
-        "probe_samples",
-        "probe_min_ms",
-        "probe_mean_ms",
-        "probe_max_ms",
-    ];
-
-    /// The members as text, in the order of [`Self::COLUMNS`]; empty when not known.
-    pub(super) fn cells(&self) -> [String; Self::COLUMNS.len()] {
-        [
-            self.flow.to_string(),
-            word(self.direction),
-            word(self.counted_by),
-            self.time.clone(),
-            self.start.to_string(),
-            self.end.to_string(),
-            self.seconds.to_string(),
-            self.omitted.to_string(),
-            self.bytes.to_string(),
-            known(self.bits_per_second),
-            known(self.retransmits),
-            known(self.cwnd_bytes),
-            known(self.in_flight_bytes),
-            known(self.rtt_ms),
-            known(self.rtt_variance_ms),
-            known(self.packets),
-            known(self.lost),
-            known(self.duplicates),
-            known(self.reordered),
-            known(self.jitter_ms),
-            known(self.delay_samples),
-            known(self.delay_min_ms),
-            known(self.delay_mean_ms),
-            known(self.delay_max_ms),
-            known(self.ssthresh_bytes),
-            known(self.delivery_bits_per_second),
-            known(self.cpu_percent),
-            known(self.other_cpu_percent),
-            known(self.loss_runs),
-            known(self.reordering_extent),
-            known(self.probe_samples),
-            known(self.probe_min_ms),
-            known(self.probe_mean_ms),
-            known(self.probe_max_ms),
-        ]
-    }
-
     /// Of a row of a flow; `time` is the end in words.
-    pub(super) fn of(
-        flow: u32,
+    pub(crate) fn from_row(
+        stream: u32,
         direction: FlowDirection,
         time: String,
         row: &Row,
-        beside: Beside,
+        context: IntervalContext,
     ) -> Self {
-        let probes = beside.probes.map(|probes| probes.round_trips);
+        let probes = context.probes.map(|probes| probes.round_trips);
         let length = seconds(row.span.length());
         let mut interval = Self {
-            flow,
+            stream,
             direction,
             counted_by: match row.measure {
                 Measure::TcpReceive(_) | Measure::UdpReceive(_) => CountedBy::Receiver,
                 _ => CountedBy::Sender,
             },
             time,
-            start: seconds(row.span.start),
-            end: seconds(row.span.end),
+            start_seconds: seconds(row.span.start),
+            end_seconds: seconds(row.span.end),
             seconds: length,
             omitted: row.phase == Phase::Omitted,
             bytes: row.bytes,
@@ -229,8 +171,8 @@ impl Interval {
             delay_max_ms: None,
             ssthresh_bytes: None,
             delivery_bits_per_second: None,
-            cpu_percent: beside.own_cpu.map(rounded),
-            other_cpu_percent: beside.other_cpu.map(rounded),
+            cpu_percent: context.own_cpu.map(rounded),
+            peer_cpu_percent: context.other_cpu.map(rounded),
             loss_runs: None,
             reordering_extent: None,
             probe_samples: probes.map(|probes| probes.count),
@@ -280,15 +222,12 @@ impl Interval {
         let Some(state) = state else {
             return;
         };
-        let segments = state.in_flight_packets.zip(state.mss);
-        self.cwnd_bytes = window(state);
-        self.in_flight_bytes = segments.map(|(packets, mss)| u64::from(packets) * u64::from(mss));
-        let threshold = state.ssthresh_packets.zip(state.mss);
-        self.ssthresh_bytes = threshold.map(|(packets, mss)| u64::from(packets) * u64::from(mss));
+        self.cwnd_bytes = state.window_bytes();
+        self.in_flight_bytes = state.in_flight_bytes();
+        self.ssthresh_bytes = state.threshold_bytes();
         self.delivery_bits_per_second = state.delivery.map(|rate| rate.0);
-        self.rtt_ms = smoothed(state);
-        let variance = state.rtt_variance_micros;
-        self.rtt_variance_ms = variance.map(|micros| f64::from(micros) / 1e3);
+        self.rtt_ms = state.rtt_micros.map(micros_as_millis);
+        self.rtt_variance_ms = state.rtt_variance_micros.map(micros_as_millis);
     }
 
     fn delays(&mut self, delays: &Moments) {
@@ -301,14 +240,69 @@ impl Interval {
     }
 }
 
-fn known<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+/// Running counters of the other end, over all flows of the test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PeerInterval {
+    /// Time since its first flow's start, seconds.
+    pub seconds: f64,
+    /// Payload that it has sent or received.
+    pub bytes: u64,
+    /// Datagrams that it has sent or received; `null` over TCP.
+    pub packets: Option<u64>,
+    /// Streams that run there.
+    pub streams: u32,
+    /// Its processor use since the line before, percent of one processor.
+    pub cpu_percent: Option<f64>,
 }
 
-/// The name that a value has in JSON.
-fn word(value: impl Serialize) -> String {
-    let text = serde_json::to_string(&value).unwrap_or_default();
-    text.trim_matches('"').to_owned()
+impl PeerInterval {
+    pub(crate) fn new(progress: &PeerProgress, udp: bool) -> Self {
+        Self {
+            seconds: seconds(progress.elapsed),
+            bytes: progress.bytes,
+            packets: udp.then_some(progress.datagrams),
+            streams: progress.flows,
+            cpu_percent: progress.cpu_percent.map(rounded),
+        }
+    }
+}
+
+/// A member as the cell of a table.
+trait Cell {
+    fn cell(&self) -> String;
+}
+
+/// Numbers and words as they are.
+macro_rules! plain_cells {
+    ($($type:ty),+) => {
+        $(impl Cell for $type {
+            fn cell(&self) -> String {
+                self.to_string()
+            }
+        })+
+    };
+}
+
+plain_cells!(u32, u64, f64, bool, String);
+
+/// Words as JSON has them.
+macro_rules! word_cells {
+    ($($type:ty),+) => {
+        $(impl Cell for $type {
+            fn cell(&self) -> String {
+                let text = serde_json::to_string(self).unwrap_or_default();
+                text.trim_matches('"').to_owned()
+            }
+        })+
+    };
+}
+
+word_cells!(FlowDirection, CountedBy);
+
+impl<T: Cell> Cell for Option<T> {
+    fn cell(&self) -> String {
+        self.as_ref().map_or_else(String::new, Cell::cell)
+    }
 }
 
 #[cfg(test)]
@@ -318,12 +312,12 @@ mod tests {
     #[test]
     fn columns_are_the_members_in_their_order() {
         let row = crate::document::tests::tcp_row(1, (0, 1000), 125_000);
-        let interval = Interval::of(
+        let interval = Interval::from_row(
             1,
             FlowDirection::Forward,
             "T".to_owned(),
             &row,
-            Beside::default(),
+            IntervalContext::default(),
         );
         let json = serde_json::to_string(&interval).expect("JSON");
         let pairs = Interval::COLUMNS.iter().zip(interval.cells());
@@ -333,7 +327,13 @@ mod tests {
                 (_, "") => format!("\"{name}\":null"),
                 (true, cell) => format!("\"{name}\":\"{cell}\""),
                 (false, cell) => {
-                    let whole = ["start", "end", "seconds", "bits_per_second", "rtt_ms"];
+                    let whole = [
+                        "start_seconds",
+                        "end_seconds",
+                        "seconds",
+                        "bits_per_second",
+                        "rtt_ms",
+                    ];
                     let point = whole.contains(name) && !cell.contains('.');
                     format!("\"{name}\":{cell}{}", if point { ".0" } else { "" })
                 }

@@ -1,15 +1,22 @@
 //! Forms that are written when a test is over.
 
-use super::assembler::{Assembler, Occasion, Step};
-use super::report::Report;
-use super::{html, json};
+use serde::Serialize;
+
+use super::run_info::RunInfo;
+use super::schema::{Report, TestRole};
+use super::series::SeriesReport;
+use super::tracker::{ReportTracker, Step};
 use crate::model::Event;
 use crate::render::{Output, Renderer};
+
+/// The page; the document takes the place of [`PLACE`].
+const PAGE: &str = include_str!("page.html");
+const PLACE: &str = "@REPORT@";
 
 /// The document of each test, in one form.
 #[derive(Debug)]
 pub struct WholeDocument {
-    assembler: Assembler,
+    tracker: ReportTracker,
     form: Form,
     /// The runs of a series that have ended.
     runs: Vec<Report>,
@@ -25,20 +32,20 @@ impl WholeDocument {
     /// `--json`: a client's document, laid out for people too, or a line with a document for each
     /// test of a server. Several runs of a client are one document.
     #[must_use]
-    pub fn json(occasion: Occasion) -> Self {
-        Self::new(occasion, Form::Json)
+    pub fn json(run_info: RunInfo) -> Self {
+        Self::new(run_info, Form::Json)
     }
 
     /// `--html`: one page with charts, which needs nothing else. Several runs of a client are one page; of a
     /// server's tests it is the last one's.
     #[must_use]
-    pub fn html(occasion: Occasion) -> Self {
-        Self::new(occasion, Form::Html)
+    pub fn html(run_info: RunInfo) -> Self {
+        Self::new(run_info, Form::Html)
     }
 
-    fn new(occasion: Occasion, form: Form) -> Self {
+    fn new(run_info: RunInfo, form: Form) -> Self {
         Self {
-            assembler: Assembler::new(occasion),
+            tracker: ReportTracker::new(run_info),
             form,
             runs: Vec::new(),
         }
@@ -48,31 +55,31 @@ impl WholeDocument {
     #[must_use]
     pub fn json_of(report: &Report) -> String {
         let mut out = Output::default();
-        json::write(report, &mut out);
+        write_json(report, &mut out);
         out.stdout
     }
 
     /// The same as a page.
     #[must_use]
     pub fn html_of(report: &Report) -> String {
-        html::page(report)
+        page(report)
     }
 
     fn print(&mut self, steps: Vec<Step>, out: &mut Output) {
         for step in steps {
             match step {
-                Step::End { report, .. } if self.assembler.is_in_series() => {
+                Step::End { report, .. } if self.tracker.is_in_series() => {
                     self.runs.push(*report);
                 }
                 Step::End { report, .. } => match self.form {
-                    Form::Json => json::write(&report, out),
-                    Form::Html => html::write(&report, out),
+                    Form::Json => write_json(&report, out),
+                    Form::Html => write_page(&report, out),
                 },
                 Step::Series(mut series) => {
                     series.runs = std::mem::take(&mut self.runs);
                     match self.form {
-                        Form::Json => json::write_series(&series, out),
-                        Form::Html => html::write_series(&series, out),
+                        Form::Json => write_json_series(&series, out),
+                        Form::Html => write_series_page(&series, out),
                     }
                 }
                 Step::Start { .. }
@@ -86,16 +93,62 @@ impl WholeDocument {
 
 impl Renderer for WholeDocument {
     fn render(&mut self, event: &Event, out: &mut Output) {
-        let steps = self.assembler.note(event);
+        let steps = self.tracker.observe(event);
         self.print(steps, out);
     }
 
     fn missed(&mut self, rows: u64, _out: &mut Output) {
-        self.assembler.missed(rows);
+        self.tracker.missed(rows);
     }
 
     fn finish(&mut self, out: &mut Output) {
-        let steps = self.assembler.finish();
+        let steps = self.tracker.finish();
         self.print(steps, out);
+    }
+}
+
+/// Writes the document of a client over many lines, that of a server in one.
+fn write_json(report: &Report, out: &mut Output) {
+    let text = match report.test.role {
+        TestRole::Client => serde_json::to_string_pretty(report),
+        TestRole::Server => serde_json::to_string(report),
+    };
+    // Neither a map with keys that are no text nor a failing writer can occur.
+    out.line(&text.unwrap_or_default());
+}
+
+/// Writes the document of several runs.
+fn write_json_series(series: &SeriesReport, out: &mut Output) {
+    out.line(&serde_json::to_string_pretty(series).unwrap_or_default());
+}
+
+/// Writes the document as a page, in the place of an earlier one.
+fn write_page(report: &Report, out: &mut Output) {
+    out.stdout = page(report);
+}
+
+/// Writes the document of several runs as a page.
+fn write_series_page(series: &SeriesReport, out: &mut Output) {
+    out.stdout = page(series);
+}
+
+/// A document as a page. No text of it can end the element that it stands in.
+fn page(document: &impl Serialize) -> String {
+    let json = serde_json::to_string(document).unwrap_or_default();
+    PAGE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_loads_nothing() {
+        assert_eq!(PAGE.matches(PLACE).count(), 1);
+        let names = "http://www.w3.org/2000/svg";
+        let rest = PAGE.replace(names, "");
+        for way in ["http:", "https:", "src=", "@import", "url(", "fetch("] {
+            assert!(!rest.contains(way), "{way}");
+        }
     }
 }

@@ -2,17 +2,17 @@
 
 use std::net::SocketAddr;
 
-use super::notice::{self, Stream};
-use super::page::Page;
-use super::row::{jitter, kib};
-use super::{figure, text, timing};
 use tapeline_stats::Moments;
 
+use super::figure;
+use super::lines::{self, Stream};
+use super::page::{Page, beyond_iperf2};
+use super::row::jitter;
 use crate::model::{
     BurstKind, Endpoints, Event, Measure, Phase, RequestResponse, Row, Subject, TcpReceive,
     TcpSend, TcpState, UdpReceive, UdpSend,
 };
-use crate::render::{Output, Renderer};
+use crate::render::{self, Output, Renderer};
 use crate::style::Style;
 
 /// Columns that every enhanced row begins with.
@@ -41,7 +41,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(row: &Row) -> Self {
+    fn for_row(row: &Row) -> Self {
         match &row.measure {
             Measure::TcpReceive(TcpReceive {
                 bursts: Some(bursts),
@@ -149,7 +149,7 @@ impl Iperf2Csv {
         if hidden {
             return;
         }
-        let kind = Kind::of(row);
+        let kind = Kind::for_row(row);
         let enhanced = self.page.style.enhanced || kind.is_always_enhanced(&row.measure);
         if enhanced && !self.headers.contains(&kind) {
             self.headers.push(kind);
@@ -202,7 +202,7 @@ impl Iperf2Csv {
     }
 
     fn address(&self, socket: SocketAddr) -> String {
-        let address = figure::address(socket.ip(), self.page.style.hide_addresses);
+        let address = render::address(socket.ip(), self.page.style.hide_addresses);
         format!("{address},{}", socket.port())
     }
 }
@@ -210,19 +210,22 @@ impl Iperf2Csv {
 impl Renderer for Iperf2Csv {
     fn render(&mut self, event: &Event, out: &mut Output) {
         match event {
-            Event::Listening(banner) => self.serves = !banner.of_client,
+            Event::Listening(banner) => {
+                self.page.serves = !banner.of_client;
+                self.serves = self.page.serves;
+            }
             Event::Connecting(banner) => self.serves = banner.connect_back,
             Event::Row(row) => self.row(row, out),
             Event::Notice(notice) => {
                 // Standard output holds rows only.
-                let sentence = notice::sentence(notice, &self.page)
+                let sentence = lines::sentence(notice, &self.page)
                     .filter(|(stream, _)| *stream == Stream::Error);
-                text::say(sentence, out);
+                lines::say(sentence, out);
             }
             // Standard error speaks as in text.
-            Event::ClockCheck(check) => out.error_line(&timing::clock_check(check, &self.page)),
+            Event::ClockCheck(check) => out.error_line(&lines::clock_check(check, &self.page)),
             Event::ScheduleErrors(schedule) => {
-                out.error_line(&timing::schedule_errors(schedule, &self.page));
+                out.error_line(&lines::schedule_errors(schedule, &self.page));
             }
             Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             beyond_iperf2!() => {}
@@ -238,8 +241,8 @@ impl Renderer for Iperf2Csv {
             | Event::StartDelay(_)
             | Event::ConnectTimes(_)
             | Event::Markov(_)
-            | Event::Departures(_)
-            | Event::Judgement(_)
+            | Event::SendTiming(_)
+            | Event::LimitVerdict(_)
             | Event::Dropped(_) => {}
         }
     }
@@ -372,7 +375,7 @@ fn state_columns(state: Option<TcpState>) -> String {
     let state = state.unwrap_or_default();
     format!(
         "{},{},{},{}",
-        kib(state.cwnd_packets, state.mss).unwrap_or(0),
+        figure::kib(state.window_bytes()).unwrap_or(0),
         state.cwnd_packets.unwrap_or(0),
         state.rtt_micros.unwrap_or(0),
         state.rtt_variance_micros.unwrap_or(0)

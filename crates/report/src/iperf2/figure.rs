@@ -1,34 +1,34 @@
 //! Figures as iperf 2.2.1 prints them.
 
-use std::net::IpAddr;
-
 use tapeline_base::{BitRate, FormatLetter, format_quantity};
 use tapeline_stats::Moments;
 
 use crate::model::Span;
+use crate::style::Build;
 
 /// Delays outside these bounds, in seconds, come from clocks that disagree.
 const PLAUSIBLE_TRANSIT: std::ops::RangeInclusive<f64> = -1e4..=6e7;
 /// Power and bytes on their way below this come from such clocks too.
 const OUT_OF_BOUNDS: f64 = -1e7;
 
-/// `0.00-1.00 sec`.
-pub(super) fn interval(span: Span) -> String {
+/// `0.00-1.00 sec`, with four decimals in the text of the other build.
+pub(crate) fn interval(span: Span, build: Build) -> String {
     format!(
-        "{:4.2}-{:4.2} sec",
+        "{:4.decimals$}-{:4.decimals$} sec",
         span.start.as_secs_f64(),
-        span.end.as_secs_f64()
+        span.end.as_secs_f64(),
+        decimals = build.decimals()
     )
 }
 
 /// `1.26 GBytes`.
-pub(super) fn transfer(bytes: u64, format: FormatLetter) -> String {
+pub(crate) fn transfer(bytes: u64, format: FormatLetter) -> String {
     format_quantity(bytes as f64, format.in_bytes()) + "s"
 }
 
 /// Bytes per second of a row; 0 for one without length. (2.2.1 shows 0 for every row that
 /// ends within 5 ms, however much was transferred.)
-pub(super) fn bytes_per_second(bytes: u64, span: Span) -> f64 {
+pub(crate) fn bytes_per_second(bytes: u64, span: Span) -> f64 {
     let seconds = span.length().as_secs_f64();
     if seconds <= 0.0 {
         return 0.0;
@@ -37,27 +37,27 @@ pub(super) fn bytes_per_second(bytes: u64, span: Span) -> f64 {
 }
 
 /// `10.9 Gbits/sec`.
-pub(super) fn rate(bytes: u64, span: Span, format: FormatLetter) -> String {
+pub(crate) fn rate(bytes: u64, span: Span, format: FormatLetter) -> String {
     format_quantity(bytes_per_second(bytes, span), format) + "s/sec"
 }
 
 /// Adaptive bytes without plural: `1.95 KByte`.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     format_quantity(bytes as f64, FormatLetter::BYTES)
 }
 
 /// Adaptive bits of a rate without plural: `50.0 Mbit`.
-pub(super) fn rate_of(rate: BitRate) -> String {
+pub(crate) fn rate_of(rate: BitRate) -> String {
     bits(rate.0 as f64)
 }
 
 /// Adaptive bits without plural, of bits per second.
-pub(super) fn bits(per_second: f64) -> String {
+pub(crate) fn bits(per_second: f64) -> String {
     format_quantity(per_second / 8.0, FormatLetter::BITS)
 }
 
 /// Bytes on their way: `2.43 KByte`; `OBL` when clocks disagree.
-pub(super) fn in_progress(bytes: Option<f64>) -> String {
+pub(crate) fn in_progress(bytes: Option<f64>) -> String {
     match bytes {
         Some(bytes) if bytes < OUT_OF_BOUNDS => "OBL".to_owned(),
         bytes => format_quantity(bytes.unwrap_or(0.0), FormatLetter::BYTES),
@@ -65,12 +65,12 @@ pub(super) fn in_progress(bytes: Option<f64>) -> String {
 }
 
 /// Packets per second over a span.
-pub(super) fn packets_per_second(packets: u64, span: Span) -> f64 {
+pub(crate) fn packets_per_second(packets: u64, span: Span) -> f64 {
     bytes_per_second(packets, span)
 }
 
 /// Lost share in percent with two significant digits, as C's `%.2g`.
-pub(super) fn percent(lost: u64, total: u64) -> String {
+pub(crate) fn percent(lost: u64, total: u64) -> String {
     if total == 0 {
         return "0".to_owned();
     }
@@ -78,7 +78,7 @@ pub(super) fn percent(lost: u64, total: u64) -> String {
 }
 
 /// A number of percent with two significant digits, as C's `%.2g`.
-pub(super) fn percentage(value: f64) -> String {
+pub(crate) fn percentage(value: f64) -> String {
     let scientific = format!("{value:.1e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else {
         return scientific;
@@ -102,7 +102,7 @@ fn trim_zeros(text: &str) -> &str {
 }
 
 /// Network power: 10⁻⁶ · (bytes per second) / (delay in seconds).
-pub(super) fn network_power(bytes_per_second: f64, delay: f64) -> String {
+pub(crate) fn network_power(bytes_per_second: f64, delay: f64) -> String {
     if delay == 0.0 || !delay.is_finite() {
         return "NAN".to_owned();
     }
@@ -119,14 +119,14 @@ pub(super) fn network_power(bytes_per_second: f64, delay: f64) -> String {
 }
 
 /// `avg/min/max/stdev` in milliseconds with three decimals.
-pub(super) fn latency(moments: &Moments) -> String {
+pub(crate) fn latency(moments: &Moments) -> String {
     let [mean, min, max] = average_minimum_maximum(moments);
     let deviation = moments.stdev() * 1e3;
     format!("{mean:.3}/{min:.3}/{max:.3}/{deviation:.3}")
 }
 
 /// Mean, smallest and largest in milliseconds; zeros without a sample.
-pub(super) fn average_minimum_maximum(moments: &Moments) -> [f64; 3] {
+pub(crate) fn average_minimum_maximum(moments: &Moments) -> [f64; 3] {
     if moments.count == 0 {
         return [0.0; 3];
     }
@@ -134,28 +134,18 @@ pub(super) fn average_minimum_maximum(moments: &Moments) -> [f64; 3] {
 }
 
 /// Whether receive time minus send stamp may be shown as a delay.
-pub(super) fn plausible_transit(transit: &Moments) -> bool {
+pub(crate) fn plausible_transit(transit: &Moments) -> bool {
     transit.count > 0 && PLAUSIBLE_TRANSIT.contains(&transit.min)
 }
 
-/// An address; hidden, IPv4 keeps its last byte only.
-pub(super) fn address(address: IpAddr, hide: bool) -> String {
-    match address {
-        IpAddr::V4(v4) if hide => format!("*.*.*.{}", v4.octets()[3]),
-        _ => address.to_string(),
-    }
+/// A count, or `-` when the kernel does not report it.
+pub(crate) fn count(value: Option<u64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-/// What is shown of a peer's word, bytes.
-const WORD: usize = 256;
-
-/// Text that came from a peer, without characters that could move a cursor, and cut where nobody
-/// would read on.
-pub(crate) fn tame(text: &str) -> String {
-    text.char_indices()
-        .take_while(|(at, letter)| at + letter.len_utf8() <= WORD)
-        .map(|(_, letter)| if letter.is_control() { '?' } else { letter })
-        .collect()
+/// Whole KiB of so many bytes.
+pub(crate) fn kib(bytes: Option<u64>) -> Option<u64> {
+    bytes.map(|bytes| bytes / 1024)
 }
 
 #[cfg(test)]
@@ -204,25 +194,5 @@ mod tests {
         assert_eq!(shown(span), "2.10 Gbits/sec");
         span.end = Duration::ZERO;
         assert_eq!(shown(span), "0.000 bits/sec");
-    }
-
-    #[test]
-    fn hidden_addresses_show_their_last_byte() {
-        let hidden = |text: &str| address(text.parse().expect("an address"), true);
-        assert_eq!(hidden("192.168.77.11"), "*.*.*.11");
-        assert_eq!(hidden("2001:db8::1"), "2001:db8::1");
-    }
-
-    #[test]
-    fn text_of_a_peer_cannot_move_the_cursor() {
-        assert_eq!(tame("2.2.1\u{1b}[2J\n"), "2.2.1?[2J?");
-    }
-
-    #[test]
-    fn a_peers_word_is_tamed_and_cut() {
-        assert_eq!(tame("tape\u{1b}[2Jline\n"), "tape?[2Jline?");
-        assert_eq!(tame(&"a".repeat(300)).len(), 256);
-        // No letter is cut in two.
-        assert_eq!(tame(&"\u{20ac}".repeat(100)).len(), 255);
     }
 }

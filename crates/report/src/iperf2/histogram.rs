@@ -3,12 +3,13 @@
 use super::figure::interval;
 use super::page;
 use crate::model::{HistogramKind, HistogramRow, Phase};
+use crate::style::Build;
 
-/// Share that is always shown beside the chosen ones, percent.
+/// Share that is always shown in addition to the chosen ones, percent.
 const THREE_SIGMA: f64 = 99.7;
 
 /// The whole line.
-pub(super) fn line(row: &HistogramRow) -> String {
+pub(crate) fn line(row: &HistogramRow, build: Build) -> String {
     let mark = match row.phase {
         Phase::Interval | Phase::Omitted => "",
         Phase::Total => "(f)",
@@ -18,7 +19,7 @@ pub(super) fn line(row: &HistogramRow) -> String {
     let mut line = format!(
         "{}{} {}{mark}-PDF: bin(w={}):cnt({})",
         page::plain(row.tag),
-        interval(row.span),
+        interval(row.span, build),
         name(row.kind),
         width(row),
         summary.total
@@ -80,7 +81,7 @@ fn width(row: &HistogramRow) -> String {
     }
 }
 
-/// The shares behind which the three bins lie, the chosen upper one in its place beside
+/// The shares behind which the three bins lie, the chosen upper one in its place next to
 /// 99.7 %.
 fn shares(row: &HistogramRow) -> String {
     let shape = row.histogram.shape();
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_upper_share_beyond_three_sigma_comes_last() {
-        let line = line(&row(99.9, &[50_000, 250_000, -1]));
+        let line = line(&row(99.9, &[50_000, 250_000, -1]), Build::Plain);
         assert_eq!(
             line,
             "[  1] 0.00-1.50 sec  BB8(f)-PDF: bin(w=100us):cnt(3)=1:1,3:1 \
@@ -143,7 +144,7 @@ mod tests {
     fn delays_of_data_have_the_moment_of_the_largest() {
         let mut delays = row(95.0, &[50_000, 250_000, -1]);
         delays.kind = HistogramKind::Frame;
-        let line = line(&delays);
+        let line = line(&delays, Build::Plain);
         assert!(
             line.ends_with(",obl/obu=1/0) (0.250 ms/1.000001)"),
             "{line}"
@@ -155,7 +156,7 @@ mod tests {
         let mut empty = row(95.0, &[]);
         empty.in_micros = false;
         assert_eq!(
-            line(&empty),
+            line(&empty, Build::Plain),
             "[  1] 0.00-1.50 sec  BB8(f)-PDF: bin(w=0ms):cnt(0) \
              (5.00/95.00/99.7%=0/100000/100000,Outliers=0,obl/obu=0/0)"
         );

@@ -2,36 +2,39 @@
 
 use tapeline_base::{FlowTag, WallTime};
 
-use super::figure::tame;
 use crate::calendar::Calendar;
+use crate::render::tame;
 use crate::style::Style;
 
 /// Choices of the reader, the calendar, and how flows are named.
 #[derive(Debug)]
-pub(super) struct Page {
-    pub(super) style: Style,
+pub(crate) struct Page {
+    pub(crate) style: Style,
     calendar: Calendar,
     /// `--permit-key` of this process: flows are named by it.
     key: Option<String>,
+    /// This process is a server.
+    pub(crate) serves: bool,
 }
 
 impl Page {
-    pub(super) fn new(style: Style) -> Self {
+    pub(crate) fn new(style: Style) -> Self {
         Self {
             style,
             calendar: Calendar::new(style.utc),
             key: None,
+            serves: false,
         }
     }
 
     /// Names flows by this key from now on.
-    pub(super) fn key(&mut self, key: &str) {
+    pub(crate) fn key(&mut self, key: &str) {
         self.key = Some(tame(key));
     }
 
     /// `[  1] `, or `[ *1] ` for data that flows against the connection; with a permit key
     /// `[key(1)] ` and `[key(*1)] `.
-    pub(super) fn flow(&self, tag: FlowTag) -> String {
+    pub(crate) fn flow(&self, tag: FlowTag) -> String {
         let id = tag.id.0;
         match (&self.key, tag.reversed) {
             (Some(key), false) => format!("[{key}({id})] "),
@@ -43,30 +46,49 @@ impl Page {
     }
 
     /// `2026-11-20 23:05:56.108 (UTC)`, without milliseconds in basic output.
-    pub(super) fn date(&self, at: WallTime) -> String {
+    pub(crate) fn date(&self, at: WallTime) -> String {
         self.calendar.date(at, self.style.enhanced)
     }
 
     /// The same with milliseconds in any case.
-    pub(super) fn exact_date(&self, at: WallTime) -> String {
+    pub(crate) fn exact_date(&self, at: WallTime) -> String {
         self.calendar.date(at, true)
     }
 
     /// `2026-11-20 23:05:56`.
-    pub(super) fn bare_date(&self, at: WallTime) -> String {
+    pub(crate) fn bare_date(&self, at: WallTime) -> String {
         self.calendar.bare_date(at)
     }
 
     /// The date of a CSV row; precise ones have a zone and microseconds.
-    pub(super) fn compact(&self, at: WallTime, precise: bool) -> String {
+    pub(crate) fn compact(&self, at: WallTime, precise: bool) -> String {
         self.calendar.compact(at, precise)
     }
 }
 
 /// `[  1] ` whatever the direction and key: some lines show neither.
-pub(super) fn plain(tag: FlowTag) -> String {
+pub(crate) fn plain(tag: FlowTag) -> String {
     format!("[{:>3}] ", tag.id.0)
 }
+
+/// Events that iperf 2 has no lines for: what two tapelines send each other, and several runs.
+macro_rules! beyond_iperf2 {
+    () => {
+        $crate::model::Event::PeerFound(_)
+            | $crate::model::Event::PeerProgress(_)
+            | $crate::model::Event::PeerResults(_)
+            | $crate::model::Event::NoPeerResults(_)
+            | $crate::model::Event::Clocks(_)
+            | $crate::model::Event::OneWayDelay(_)
+            | $crate::model::Event::LoadedLatency(_)
+            | $crate::model::Event::Repetition(_)
+            | $crate::model::Event::Processor(_)
+            | $crate::model::Event::Probes(_)
+            | $crate::model::Event::TestOver(_)
+    };
+}
+
+pub(crate) use beyond_iperf2;
 
 #[cfg(test)]
 mod tests {

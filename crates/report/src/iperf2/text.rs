@@ -2,10 +2,9 @@
 
 use tapeline_base::FlowTag;
 
-use super::notice::{self, Stream};
-use super::page::{self, Page};
-use super::{banner, connection, histogram, row, timing};
-use crate::layout::Header;
+use super::header::Header;
+use super::page::{self, Page, beyond_iperf2};
+use super::{banner, histogram, lines, row};
 use crate::model::{Connected, Event, Row, Subject};
 use crate::render::{Output, Renderer};
 use crate::style::Style;
@@ -44,7 +43,7 @@ impl Iperf2Text {
         };
         self.header(header, out);
         out.line(&text);
-        lines(row::remarks(row, &self.page), out);
+        print(row::remarks(row, &self.page), out);
     }
 
     fn connected(&mut self, connected: &Connected, out: &mut Output) {
@@ -53,7 +52,7 @@ impl Iperf2Text {
         }
         let style = &self.page.style;
         if !style.exclude.connection && !style.sum_only {
-            out.line(&connection::line(connected, &self.page));
+            out.line(&lines::connected(connected, &self.page));
         }
     }
 
@@ -71,7 +70,7 @@ impl Iperf2Text {
     fn header(&mut self, header: Header, out: &mut Output) {
         if !self.headers.contains(&header) {
             self.headers.push(header);
-            out.line(header.text());
+            out.line(&header.text(self.page.style.build));
         }
     }
 
@@ -85,17 +84,20 @@ impl Iperf2Text {
         let (header, text) = row::server_report(row, enhanced, &self.page);
         // iperf 2.2.1 repeats the header above every basic report.
         if header == Header::UdpReceive {
-            out.line(header.text());
+            out.line(&header.text(self.page.style.build));
         } else {
             self.header(header, out);
         }
         out.line(&text);
-        lines(row::remarks(row, &self.page), out);
+        print(row::remarks(row, &self.page), out);
     }
 }
 
 impl Renderer for Iperf2Text {
     fn render(&mut self, event: &Event, out: &mut Output) {
+        if let Event::Listening(banner) = event {
+            self.page.serves = !banner.of_client;
+        }
         let style = self.page.style;
         let rows = !style.exclude.data && !style.sum_only;
         match event {
@@ -107,9 +109,9 @@ impl Renderer for Iperf2Text {
             }
             Event::Listening(_) | Event::Connecting(_) => {}
             Event::Connected(connected) => self.connected(connected, out),
-            Event::Dropped(connected) => out.line(&connection::dropped(connected, &self.page)),
+            Event::Dropped(connected) => out.line(&lines::dropped(connected, &self.page)),
             Event::Row(row) => self.row(row, out),
-            Event::Histogram(row) if rows => out.line(&histogram::line(row)),
+            Event::Histogram(row) if rows => out.line(&histogram::line(row, style.build)),
             Event::Histogram(_) => {}
             Event::Sent {
                 tag,
@@ -118,17 +120,17 @@ impl Renderer for Iperf2Text {
             } => self.sent(*tag, *flows, *datagrams, out),
             Event::ServerReport { row, enhanced } => self.server_report(row, *enhanced, out),
             Event::StartDelay(delay) if !style.exclude.connection => {
-                out.line(&timing::start_delay(delay, &self.page));
+                out.line(&lines::start_delay(delay, &self.page));
             }
             Event::StartDelay(_) => {}
-            Event::ClockCheck(check) => out.error_line(&timing::clock_check(check, &self.page)),
-            Event::ConnectTimes(times) => lines(timing::connect_times(times), out),
+            Event::ClockCheck(check) => out.error_line(&lines::clock_check(check, &self.page)),
+            Event::ConnectTimes(times) => print(lines::connect_times(times), out),
             Event::ScheduleErrors(schedule) => {
-                out.error_line(&timing::schedule_errors(schedule, &self.page));
+                out.error_line(&lines::schedule_errors(schedule, &self.page));
             }
-            Event::Markov(report) if rows => lines(timing::markov(report, &self.page), out),
-            Event::Markov(_) | Event::Departures(_) | Event::Judgement(_) => {}
-            Event::Notice(notice) => say(notice::sentence(notice, &self.page), out),
+            Event::Markov(report) if rows => print(lines::markov(report, &self.page), out),
+            Event::Markov(_) | Event::SendTiming(_) | Event::LimitVerdict(_) => {}
+            Event::Notice(notice) => lines::say(lines::sentence(notice, &self.page), out),
             Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             beyond_iperf2!() => {}
             Event::Idle => self.headers.clear(),
@@ -136,17 +138,8 @@ impl Renderer for Iperf2Text {
     }
 }
 
-fn lines(lines: impl IntoIterator<Item = String>, out: &mut Output) {
+fn print(lines: impl IntoIterator<Item = String>, out: &mut Output) {
     for line in lines {
         out.line(&line);
-    }
-}
-
-/// Puts a sentence on its stream.
-pub(super) fn say(sentence: Option<(Stream, String)>, out: &mut Output) {
-    match sentence {
-        Some((Stream::Output, text)) => out.line(&text),
-        Some((Stream::Error, text)) => out.error_line(&text),
-        None => {}
     }
 }

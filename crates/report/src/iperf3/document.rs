@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use tapeline_base::Role;
 
+use super::amounts::{Amount, Loss, percent};
+use super::flow::Iperf3Interval;
+use super::interval_buffer::Intervals;
 use super::json::{Json, Object};
-use super::kept::Intervals;
+use super::record::{Iperf3Record, Lane};
 use super::style::Iperf3Style;
-use super::test::{Amount, Interval, Lane, Loss, Test, percent, window};
 use super::words;
 use crate::calendar::Calendar;
 use crate::model::{
-    ControlConnected, ControlPeer, CpuUse, Measure, PeerOutput, Row, TcpSend, TestDirection,
+    ControlConnected, ControlPeer, CpuUse, Measure, PeerOutput, Row, Span, TcpSend, TestDirection,
     TestLimit, TestStart, TestTransport,
 };
 
 /// The whole document.
-pub(super) fn document(test: &Test, style: &Iperf3Style, intervals: Intervals) -> Object {
+pub(crate) fn document(test: &Iperf3Record, style: &Iperf3Style, intervals: Intervals) -> Object {
     let document = Object::new().with("start", start(test, style));
     let mut document = intervals.enter(document).with("end", end(test));
     if let Some(error) = error(test) {
@@ -36,13 +38,13 @@ pub(super) fn document(test: &Test, style: &Iperf3Style, intervals: Intervals) -
 }
 
 /// Why the test failed.
-pub(super) fn error(test: &Test) -> Option<String> {
+pub(crate) fn error(test: &Iperf3Record) -> Option<String> {
     let failure = test.end.as_ref()?.failure.as_ref()?;
     Some(words::document_error(test, failure))
 }
 
-/// What the other end printed, under its key.
-pub(super) fn peer_output(test: &Test) -> Option<(&'static str, Json)> {
+/// What the peer printed, under its key.
+pub(crate) fn peer_output(test: &Iperf3Record) -> Option<(&'static str, Json)> {
     Some(match test.end.as_ref()?.peer_output.as_ref()? {
         PeerOutput::Text(text) => ("server_output_text", text.as_str().into()),
         PeerOutput::Json(text) => match Json::parse(text) {
@@ -53,11 +55,11 @@ pub(super) fn peer_output(test: &Test) -> Option<(&'static str, Json)> {
 }
 
 /// `start`.
-pub(super) fn start(test: &Test, style: &Iperf3Style) -> Object {
+pub(crate) fn start(test: &Iperf3Record, style: &Iperf3Style) -> Object {
     let connected = test.flows.iter().enumerate().filter_map(|(number, flow)| {
         let line = flow.connected.as_ref()?;
         let object = Object::new()
-            .with("socket", Test::socket(number))
+            .with("socket", Iperf3Record::socket(number))
             .with("local_host", line.local.ip().to_canonical().to_string())
             .with("local_port", line.local.port())
             .with("remote_host", line.peer.ip().to_canonical().to_string())
@@ -73,7 +75,7 @@ pub(super) fn start(test: &Test, style: &Iperf3Style) -> Object {
         // A client knows what it asked for; a server speaks of tests that it began.
         if let Some(control) = &test.control
             && let ControlPeer::ConnectingTo { .. } = control.peer
-            && !words::turned_away(failure)
+            && !words::was_rejected(failure)
         {
             enter_control(&mut object, control, None);
         }
@@ -180,7 +182,7 @@ fn test_start(start: &TestStart) -> Object {
 }
 
 /// The transport's name.
-pub(super) fn protocol(transport: TestTransport) -> &'static str {
+pub(crate) fn protocol(transport: TestTransport) -> &'static str {
     match transport {
         TestTransport::Tcp => "TCP",
         TestTransport::Udp => "UDP",
@@ -189,9 +191,9 @@ pub(super) fn protocol(transport: TestTransport) -> &'static str {
 }
 
 /// An entry of `intervals`.
-pub(super) fn interval(test: &Test, interval: &Interval) -> Object {
+pub(crate) fn interval(test: &Iperf3Record, interval: &Iperf3Interval) -> Object {
     let streams = interval.rows.iter().map(|(number, row)| {
-        let object = Object::new().with("socket", Test::socket(*number));
+        let object = Object::new().with("socket", Iperf3Record::socket(*number));
         interval_figures(object, row, interval.omitted(), test.flows[*number].sends).into()
     });
     let mut object = Object::new().with("streams", streams.collect::<Vec<Json>>());
@@ -225,11 +227,11 @@ fn enter_loss(object: Object, loss: Loss) -> Object {
 
 fn interval_figures(object: Object, row: &Row, omitted: bool, sends: bool) -> Object {
     let start = row.span.start.as_secs_f64();
-    let mut object = enter_span(object, start, Amount::of(row));
+    let mut object = enter_span(object, start, Amount::from_row(row));
     match &row.measure {
         Measure::TcpSend(send) => object = enter_tcp(object, send),
         Measure::UdpSend(send) => object.set("packets", send.writes),
-        Measure::UdpReceive(receive) => object = enter_loss(object, Loss::of(receive)),
+        Measure::UdpReceive(receive) => object = enter_loss(object, Loss::from_receive(receive)),
         Measure::TcpReceive(_) | Measure::Both { .. } | Measure::RequestResponse(_) => {}
     }
     object.with("omitted", omitted).with("sender", sends)
@@ -241,10 +243,10 @@ fn enter_tcp(mut object: Object, send: &TcpSend) -> Object {
     };
     object.set("retransmits", retransmits);
     let state = send.state.unwrap_or_default();
-    // What the system does not tell is -1.
+    // What the system does not report is -1.
     let known = |value: Option<u32>| value.map_or(-1, i64::from);
     object
-        .with("snd_cwnd", window(&state).unwrap_or(0))
+        .with("snd_cwnd", state.window_bytes().unwrap_or(0))
         .with("snd_wnd", known(state.send_window))
         .with("rtt", state.rtt_micros.unwrap_or(0))
         .with("rttvar", state.rtt_variance_micros.unwrap_or(0))
@@ -252,24 +254,30 @@ fn enter_tcp(mut object: Object, send: &TcpSend) -> Object {
         .with("reorder", known(state.reordering))
 }
 
-/// Share of the longest stream's interval from which on another one is alike.
+/// Share of the longest stream's interval from which on all others are alike.
 const LIKE: f64 = 0.99;
 
-fn interval_sum(interval: &Interval, lane: &Lane) -> Object {
-    let rows: Vec<&Row> = interval.of(&lane.flows).collect();
-    // The first stream's time is that of the sum, in both directions; where streams ended apart,
-    // that of the longest.
+fn interval_sum(interval: &Iperf3Interval, lane: &Lane) -> Object {
+    let rows: Vec<&Row> = interval.rows_of(&lane.flows).collect();
+    // The first stream's time is that of the sum, in both directions; where streams ended apart, in
+    // it or just behind the one before, that from the latest begin on until the latest end.
     let spans = || interval.rows.iter().map(|(_, row)| row.span);
-    let first = spans().next().unwrap_or_default();
-    let longest = spans().max_by_key(|span| span.length()).unwrap_or_default();
-    let apart = first.length() < longest.length().mul_f64(LIKE);
-    let span = if apart { longest } else { first };
+    let lengths = || spans().map(Span::length);
+    let longest = lengths().max().unwrap_or_default();
+    let apart = lengths().any(|length| length < longest.mul_f64(LIKE));
+    let span = match spans().reduce(|one, other| Span {
+        start: one.start.max(other.start),
+        end: one.end.max(other.end),
+    }) {
+        Some(span) if apart => span,
+        _ => spans().next().unwrap_or_default(),
+    };
     let amount = Amount {
         seconds: span.length().as_secs_f64(),
         bytes: rows.iter().map(|row| row.bytes).sum(),
     };
     let mut object = enter_span(Object::new(), span.start.as_secs_f64(), amount);
-    let figures = SumFigures::of(&rows);
+    let figures = SumFigures::from_rows(&rows);
     if let Some(retransmits) = figures.retransmits {
         object.set("retransmits", retransmits);
     }
@@ -284,20 +292,20 @@ fn interval_sum(interval: &Interval, lane: &Lane) -> Object {
         .with("sender", lane.sends)
 }
 
-/// What stands beside the bytes of a sum.
+/// What stands next to the bytes of a sum.
 #[derive(Debug, Default)]
-pub(super) struct SumFigures {
+pub(crate) struct SumFigures {
     /// Segments.
-    pub(super) retransmits: Option<u64>,
+    pub(crate) retransmits: Option<u64>,
     /// Datagrams.
-    pub(super) sent: Option<u64>,
+    pub(crate) sent: Option<u64>,
     /// What receivers say.
-    pub(super) loss: Option<Loss>,
+    pub(crate) loss: Option<Loss>,
 }
 
 impl SumFigures {
     /// Of the rows of one direction.
-    pub(super) fn of(rows: &[&Row]) -> Self {
+    pub(crate) fn from_rows(rows: &[&Row]) -> Self {
         let mut figures = Self::default();
         let mut losses = Vec::new();
         for row in rows {
@@ -308,7 +316,7 @@ impl SumFigures {
                     }
                 }
                 Measure::UdpSend(send) => *figures.sent.get_or_insert(0) += send.writes,
-                Measure::UdpReceive(receive) => losses.push(Loss::of(receive)),
+                Measure::UdpReceive(receive) => losses.push(Loss::from_receive(receive)),
                 _ => {}
             }
         }
@@ -320,11 +328,11 @@ impl SumFigures {
 }
 
 /// `end`; empty when no test took place.
-pub(super) fn end(test: &Test) -> Object {
+pub(crate) fn end(test: &Iperf3Record) -> Object {
     let (Some(start), Some(end)) = (&test.start, &test.end) else {
         return Object::new();
     };
-    if !words::tells_totals(end.failure.as_ref()) {
+    if !words::reports_totals(end.failure.as_ref()) {
         return Object::new();
     }
     let udp = start.transport == TestTransport::Udp;
@@ -374,35 +382,35 @@ pub(super) fn end(test: &Test) -> Object {
 }
 
 /// Retransmits of a flow, where its sender counted them and this end knows.
-pub(super) fn retransmits(test: &Test, flow: usize) -> Option<u64> {
+pub(crate) fn retransmits(test: &Iperf3Record, flow: usize) -> Option<u64> {
     match &test.sender(flow)?.measure {
         Measure::TcpSend(send) => send.retransmits,
         _ => None,
     }
 }
 
-fn stream(test: &Test, number: usize) -> Object {
+fn stream(test: &Iperf3Record, number: usize) -> Object {
     let flow = &test.flows[number];
     let (sent, received) = (
         test.amount(test.sender(number)),
         test.amount(test.receiver(number)),
     );
-    let socket = || Object::new().with("socket", Test::socket(number));
+    let socket = || Object::new().with("socket", Iperf3Record::socket(number));
     let mut sender = enter_span(socket(), 0.0, sent);
     if let Some(retransmits) = retransmits(test, number) {
         let reordering = flow.total.as_ref().and_then(|row| match &row.measure {
             Measure::TcpSend(send) => send.state?.reordering,
             _ => None,
         });
-        let extremes = &flow.extremes;
+        let min_max = &flow.min_max;
         sender = sender
             .with("retransmits", retransmits)
             .with("reorder", reordering.unwrap_or(0))
-            .with("max_snd_cwnd", extremes.window)
-            .with("max_snd_wnd", extremes.send_window)
-            .with("max_rtt", extremes.longest)
-            .with("min_rtt", extremes.shortest)
-            .with("mean_rtt", extremes.mean());
+            .with("max_snd_cwnd", min_max.window)
+            .with("max_snd_wnd", min_max.send_window)
+            .with("max_rtt", min_max.longest)
+            .with("min_rtt", min_max.shortest)
+            .with("mean_rtt", min_max.mean());
     }
     let mut object = Object::new().with("sender", sender.with("sender", flow.sends));
     if let Some(file) = test.start.as_ref().and_then(|start| start.file.as_ref()) {
@@ -422,7 +430,7 @@ fn stream(test: &Test, number: usize) -> Object {
     )
 }
 
-fn stream_sums(test: &Test, lane: &Lane) -> (Object, Object) {
+fn stream_sums(test: &Iperf3Record, lane: &Lane) -> (Object, Object) {
     let sum = |rows: &dyn Fn(usize) -> Amount| {
         let amounts = lane.flows.iter().map(|flow| rows(*flow));
         amounts.fold(Amount::default(), Amount::plus)
@@ -448,8 +456,8 @@ fn loss_of_sent(sent: Option<u64>, loss: Loss) -> Loss {
     }
 }
 
-fn datagram_stream(test: &Test, number: usize) -> Object {
-    let object = Object::new().with("socket", Test::socket(number));
+fn datagram_stream(test: &Iperf3Record, number: usize) -> Object {
+    let object = Object::new().with("socket", Iperf3Record::socket(number));
     let sent = test.amount(test.sender(number));
     let loss = loss_of_sent(test.sent(number), test.loss(number).unwrap_or_default());
     let sends = test.flows[number].sends;
@@ -465,7 +473,7 @@ struct DatagramSums {
     received: Object,
 }
 
-fn datagram_sums(test: &Test, lane: &Lane) -> DatagramSums {
+fn datagram_sums(test: &Iperf3Record, lane: &Lane) -> DatagramSums {
     let flows = || lane.flows.iter().copied();
     let sent = flows()
         .map(|flow| test.amount(test.sender(flow)))

@@ -2,8 +2,8 @@
 
 use tapeline_base::FormatLetter;
 
+use super::amounts::{Amount, Loss};
 use super::json::general;
-use super::test::{Amount, Loss};
 use crate::model::Span;
 
 /// Four characters, a blank, and the unit in the singular.
@@ -23,12 +23,12 @@ fn scaled(mut value: f64, base: f64, steps: Option<usize>, unit: &str) -> String
 }
 
 /// `4.88 MByte`.
-pub(super) fn volume(bytes: u64) -> String {
+pub(crate) fn volume(bytes: u64) -> String {
     scaled(bytes as f64, 1024.0, None, "Byte")
 }
 
 /// `40.7 Mbit`, or in the unit that was asked for.
-pub(super) fn rate(amount: Amount, format: FormatLetter) -> String {
+pub(crate) fn rate(amount: Amount, format: FormatLetter) -> String {
     let steps = match format.letter().to_ascii_lowercase() {
         'k' => Some(1),
         'm' => Some(2),
@@ -44,13 +44,13 @@ pub(super) fn rate(amount: Amount, format: FormatLetter) -> String {
 }
 
 /// `  0.00-1.00   sec`.
-pub(super) fn span(span: Span) -> String {
+pub(crate) fn span(span: Span) -> String {
     let (start, end) = (span.start.as_secs_f64(), span.end.as_secs_f64());
     format!("{start:6.2}-{end:<6.2} sec")
 }
 
 /// `0.063 ms  0/1501 (0%)`.
-pub(super) fn loss(loss: Loss) -> String {
+pub(crate) fn loss(loss: Loss) -> String {
     let percent = general(loss.percent(), 2);
     let Loss { lost, packets, .. } = loss;
     format!(

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// A value. Keys keep their order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     /// Nothing, and numbers that are none.
     Null,
     /// True or false.
@@ -25,22 +25,22 @@ pub(super) enum Json {
 
 /// Named values in order; no name comes twice.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Object(Vec<(String, Json)>);
+pub(crate) struct Object(Vec<(String, Json)>);
 
 impl Object {
     /// No values.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// With one more value.
-    pub(super) fn with(mut self, key: &str, value: impl Into<Json>) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Json>) -> Self {
         self.set(key, value);
         self
     }
 
     /// Adds a value, or replaces the one of that name.
-    pub(super) fn set(&mut self, key: &str, value: impl Into<Json>) {
+    pub(crate) fn set(&mut self, key: &str, value: impl Into<Json>) {
         let value = value.into();
         match self.0.iter_mut().find(|(name, _)| name == key) {
             Some(entry) => entry.1 = value,
@@ -49,12 +49,12 @@ impl Object {
     }
 
     #[cfg(test)]
-    pub(super) fn entries_mut(&mut self) -> &mut Vec<(String, Json)> {
+    pub(crate) fn entries_mut(&mut self) -> &mut Vec<(String, Json)> {
         &mut self.0
     }
 
     /// The values with their names.
-    pub(super) fn entries(&self) -> &[(String, Json)] {
+    pub(crate) fn entries(&self) -> &[(String, Json)] {
         &self.0
     }
 }
@@ -121,14 +121,14 @@ impl From<Object> for Json {
 
 impl Json {
     /// Over many lines, indented with tabs; no newline at the end.
-    pub(super) fn indented(&self) -> String {
+    pub(crate) fn indented(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, Some(0));
         out
     }
 
     /// The same as a part of a value, so deep within it.
-    pub(super) fn indented_at(&self, depth: usize) -> String {
+    pub(crate) fn indented_at(&self, depth: usize) -> String {
         let mut out = String::new();
         self.write(&mut out, Some(depth));
         out.shrink_to_fit();
@@ -136,7 +136,7 @@ impl Json {
     }
 
     /// On one line, without white space.
-    pub(super) fn compact(&self) -> String {
+    pub(crate) fn compact(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, None);
         out
@@ -231,7 +231,7 @@ fn number(value: f64) -> String {
 }
 
 /// A number as C's `%.{digits}g` writes it.
-pub(super) fn general(value: f64, digits: usize) -> String {
+pub(crate) fn general(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
@@ -265,7 +265,7 @@ const DEEPEST: usize = 64;
 
 impl Json {
     /// Reads one value and what follows it; `None` when it is none, or nested too deeply.
-    pub(super) fn parse(text: &str) -> Option<(Self, &str)> {
+    pub(crate) fn parse(text: &str) -> Option<(Self, &str)> {
         Reader { rest: text }
             .value(0)
             .map(|(value, rest)| (value, rest.trim_start()))

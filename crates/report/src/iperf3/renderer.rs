@@ -1,12 +1,13 @@
 //! Tests as documents and as streams of JSON.
 
-use super::book::{Book, Step};
 use super::document;
+use super::interval_buffer::IntervalBuffer;
 use super::json::{Json, Object};
-use super::kept::Kept;
-use super::style::Iperf3Style;
+use super::style::{Iperf3Output, Iperf3Style};
+use super::text::Iperf3Text;
+use super::tracker::{Iperf3Step, Iperf3Tracker};
 use super::words;
-use crate::model::Event;
+use crate::model::{Event, PeerOutput};
 use crate::render::{Output, Renderer};
 
 /// JSON: a document for each test, a line for each event, or both.
@@ -17,9 +18,9 @@ pub struct Iperf3Json {
     lines: bool,
     /// A document behind a test's end.
     documents: bool,
-    book: Book,
-    /// Kept for the documents.
-    intervals: Kept,
+    tracker: Iperf3Tracker,
+    /// IntervalBuffer for the documents.
+    intervals: IntervalBuffer,
 }
 
 impl Iperf3Json {
@@ -30,8 +31,8 @@ impl Iperf3Json {
             style,
             lines: false,
             documents: true,
-            book: Book::default(),
-            intervals: Kept::default(),
+            tracker: Iperf3Tracker::default(),
+            intervals: IntervalBuffer::default(),
         }
     }
 
@@ -51,23 +52,23 @@ impl Iperf3Json {
             return;
         }
         let mut line = Object::new().with("event", event).with("data", data);
-        if self.book.running() > 1 {
+        if self.tracker.running() > 1 {
             line.set("test", test);
         }
         out.line(&Json::from(line).compact());
     }
 
-    fn tell(&mut self, step: Step, out: &mut Output) {
+    fn print(&mut self, step: Iperf3Step, out: &mut Output) {
         match step {
-            Step::Control(_) => {}
-            Step::Start(number) => {
-                if let Some(test) = self.book.test(number) {
+            Iperf3Step::Control(_) => {}
+            Iperf3Step::Start(number) => {
+                if let Some(test) = self.tracker.test(number) {
                     let start = document::start(test, &self.style);
                     self.line(number, "start", start, out);
                 }
             }
-            Step::Interval(number, interval) => {
-                if let Some(test) = self.book.test(number) {
+            Iperf3Step::Interval(number, interval) => {
+                if let Some(test) = self.tracker.test(number) {
                     let interval: Json = document::interval(test, &interval).into();
                     if self.documents {
                         self.intervals.push(number, &interval);
@@ -75,13 +76,13 @@ impl Iperf3Json {
                     self.line(number, "interval", interval, out);
                 }
             }
-            Step::End(number) => self.end(number, out),
+            Iperf3Step::End(number) => self.end(number, out),
         }
     }
 
     fn end(&mut self, number: u32, out: &mut Output) {
         let intervals = self.intervals.take(number);
-        if let Some(test) = self.book.test(number) {
+        if let Some(test) = self.tracker.test(number) {
             if let Some(error) = document::error(test) {
                 self.line(number, "error", error, out);
             }
@@ -90,7 +91,7 @@ impl Iperf3Json {
             }
             self.line(number, "end", document::end(test), out);
         }
-        if let Some(test) = self.book.take(number)
+        if let Some(test) = self.tracker.take(number)
             && self.documents
         {
             let document = document::document(&test, &self.style, intervals);
@@ -102,14 +103,14 @@ impl Iperf3Json {
 impl Renderer for Iperf3Json {
     fn render(&mut self, event: &Event, out: &mut Output) {
         warn(event, out);
-        for step in self.book.note(event) {
-            self.tell(step, out);
+        for step in self.tracker.observe(event) {
+            self.print(step, out);
         }
     }
 
     fn finish(&mut self, out: &mut Output) {
-        for step in self.book.finish() {
-            self.tell(step, out);
+        for step in self.tracker.finish() {
+            self.print(step, out);
         }
     }
 }
@@ -118,5 +119,23 @@ impl Renderer for Iperf3Json {
 fn warn(event: &Event, out: &mut Output) {
     if let Some(text) = words::notice(event) {
         out.error_line(&text);
+    }
+}
+
+/// The events of a test as its client is to see them (`--get-server-output`).
+#[must_use]
+pub fn iperf3_output(events: &[Event], form: &Iperf3Output) -> PeerOutput {
+    let printed = |mut renderer: Box<dyn Renderer>| {
+        let mut out = Output::default();
+        for event in events {
+            renderer.render(event, &mut out);
+        }
+        out.stdout
+    };
+    let style = form.style.clone();
+    if form.json {
+        PeerOutput::Json(printed(Box::new(Iperf3Json::documents(style))))
+    } else {
+        PeerOutput::Text(printed(Box::new(Iperf3Text::new(style))))
     }
 }

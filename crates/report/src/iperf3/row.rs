@@ -2,44 +2,44 @@
 
 use tapeline_base::FormatLetter;
 
+use super::amounts::{Amount, Loss};
 use super::document::SumFigures;
 use super::figure;
-use super::test::{Amount, Loss, window};
 use crate::model::{Measure, Row, Span, TestTransport};
 
 /// Dashes between blocks of rows.
-pub(super) const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
+pub(crate) const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
 
 /// What begins a row: the number of its socket or `SUM`, and the role in tests of both
 /// directions.
 #[derive(Clone, Debug)]
-pub(super) struct Label(String);
+pub(crate) struct Label(String);
 
 impl Label {
-    pub(super) fn stream(socket: u64, role: &str) -> Self {
+    pub(crate) fn stream(socket: u64, role: &str) -> Self {
         Self(format!("[{socket:3}]{role}"))
     }
 
-    pub(super) fn sum(role: &str) -> Self {
+    pub(crate) fn sum(role: &str) -> Self {
         Self(format!("[SUM]{role}"))
     }
 
-    pub(super) fn is_sum(&self) -> bool {
+    pub(crate) fn is_sum(&self) -> bool {
         self.0.starts_with("[SUM]")
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0
     }
 }
 
 /// What is common to the rows of a test.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Columns {
-    pub(super) format: FormatLetter,
-    pub(super) transport: TestTransport,
+pub(crate) struct Columns {
+    pub(crate) format: FormatLetter,
+    pub(crate) transport: TestTransport,
     /// Data flows both ways.
-    pub(super) both: bool,
+    pub(crate) both: bool,
 }
 
 impl Columns {
@@ -61,7 +61,7 @@ impl Columns {
     }
 
     /// Over interval rows; `sends` says whether any row is a sender's, `receives` a receiver's.
-    pub(super) fn interval_title(self, sends: bool, receives: bool) -> String {
+    pub(crate) fn interval_title(self, sends: bool, receives: bool) -> String {
         self.title(match (self.transport, sends) {
             (TestTransport::Udp, true) if !receives => "Total Datagrams",
             (TestTransport::Udp, _) => "Jitter    Lost/Total Datagrams",
@@ -71,7 +71,7 @@ impl Columns {
     }
 
     /// Over the summary.
-    pub(super) fn summary_title(self, retransmits: bool) -> String {
+    pub(crate) fn summary_title(self, retransmits: bool) -> String {
         self.title(match (self.transport, retransmits) {
             (TestTransport::Udp, _) => "Jitter    Lost/Total Datagrams",
             (_, true) => "Retr",
@@ -80,26 +80,29 @@ impl Columns {
     }
 
     /// A stream's interval.
-    pub(super) fn interval(self, label: &Label, row: &Row, omitted: bool) -> String {
-        let head = self.head(label, row.span, Amount::of(row));
+    pub(crate) fn interval(self, label: &Label, row: &Row, omitted: bool) -> String {
+        let head = self.head(label, row.span, Amount::from_row(row));
         let note = note(omitted);
         match &row.measure {
             Measure::TcpSend(send) if send.retransmits.is_some() => {
                 let retransmits = send.retransmits.unwrap_or(0);
                 let state = send.state.unwrap_or_default();
-                let window = figure::volume(window(&state).unwrap_or(0));
+                let window = figure::volume(state.window_bytes().unwrap_or(0));
                 format!("{head}  {retransmits:3}   {window}s       {note}")
             }
             Measure::UdpSend(send) => self.datagrams(&head, send.writes, note),
             Measure::UdpReceive(receive) => {
-                format!("{head}  {}  {note}", figure::loss(Loss::of(receive)))
+                format!(
+                    "{head}  {}  {note}",
+                    figure::loss(Loss::from_receive(receive))
+                )
             }
             _ => bare(&head, note),
         }
     }
 
     /// An interval of all streams in a direction.
-    pub(super) fn interval_sum(
+    pub(crate) fn interval_sum(
         self,
         label: &Label,
         span: Span,
@@ -112,7 +115,7 @@ impl Columns {
         };
         let head = self.head(label, span, amount);
         let note = note(omitted);
-        let figures = SumFigures::of(rows);
+        let figures = SumFigures::from_rows(rows);
         match (figures.retransmits, figures.sent, figures.loss) {
             (Some(retransmits), _, _) => format!("{head}  {retransmits:3}             {note}"),
             (_, Some(packets), _) => self.datagrams(&head, packets, note),
@@ -127,7 +130,7 @@ impl Columns {
     }
 
     /// What a sender counted over the whole test.
-    pub(super) fn sender(self, label: &Label, amount: Amount, detail: Detail) -> String {
+    pub(crate) fn sender(self, label: &Label, amount: Amount, detail: Detail) -> String {
         let head = self.head(label, whole(amount), amount);
         match detail {
             Detail::Retransmits(count) if label.is_sum() => {
@@ -140,7 +143,7 @@ impl Columns {
     }
 
     /// What a receiver counted over the whole test.
-    pub(super) fn receiver(self, label: &Label, amount: Amount, loss: Option<Loss>) -> String {
+    pub(crate) fn receiver(self, label: &Label, amount: Amount, loss: Option<Loss>) -> String {
         let head = self.head(label, whole(amount), amount);
         match loss {
             Some(loss) => format!("{head}  {}  receiver", figure::loss(loss)),
@@ -151,7 +154,7 @@ impl Columns {
 
 /// What stands behind a sender's rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Detail {
+pub(crate) enum Detail {
     /// Nothing is known.
     None,
     /// Segments.

@@ -2,7 +2,7 @@
 
 use tapeline_base::FormatLetter;
 
-/// How iperf3's forms tell a test, and what no event says.
+/// How iperf3's forms report a test, and what no event says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iperf3Style {
     /// `version`: `iperf 3.21+`.
@@ -26,6 +26,6 @@ pub struct Iperf3Style {
 pub struct Iperf3Output {
     /// As a document, else as text.
     pub json: bool,
-    /// How it is told.
+    /// How it is reported.
     pub style: Iperf3Style,
 }

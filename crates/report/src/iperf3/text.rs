@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use tapeline_base::{Role, Transport};
 
-use super::book::{Book, Step};
+use super::amounts::{Amount, Loss, percent};
 use super::document::{protocol, retransmits};
 use super::figure;
+use super::flow::Iperf3Interval;
+use super::record::{Iperf3Record, Lane};
 use super::row::{Columns, Detail, Label, SEPARATOR};
 use super::style::Iperf3Style;
-use super::test::{Amount, Interval, Lane, Loss, Test, percent};
+use super::tracker::{Iperf3Step, Iperf3Tracker};
 use super::words;
 use crate::calendar::Calendar;
 use crate::model::{
@@ -26,23 +28,23 @@ const RULE: &str = "-----------------------------------------------------------"
 #[derive(Debug)]
 pub struct Iperf3Text {
     style: Iperf3Style,
-    book: Book,
+    tracker: Iperf3Tracker,
     /// Port that is listened on.
     port: Option<u16>,
     /// Tests that a server has begun.
     begun: u32,
-    /// Tests of which intervals have been told.
+    /// Tests of which intervals have been reported.
     opened: BTreeSet<u32>,
     introduced: bool,
 }
 
 impl Iperf3Text {
-    /// A renderer that has heard of no test.
+    /// A renderer that has observed no test.
     #[must_use]
     pub fn new(style: Iperf3Style) -> Self {
         Self {
             style,
-            book: Book::default(),
+            tracker: Iperf3Tracker::default(),
             port: None,
             begun: 0,
             opened: BTreeSet::new(),
@@ -61,7 +63,7 @@ impl Iperf3Text {
 
     fn page<'a>(&self, test: Option<u32>, out: &'a mut Output) -> Page<'a> {
         let title = self.style.title.as_ref().map(|title| format!("{title}:  "));
-        let several = self.book.running() > 1;
+        let several = self.tracker.running() > 1;
         let test = test.filter(|_| several && self.port.is_some());
         let prefix = test.map(|test| format!("test #{test}:  ")).or(title);
         Page {
@@ -90,48 +92,48 @@ impl Iperf3Text {
         }
     }
 
-    fn tell(&mut self, step: Step, out: &mut Output) {
+    fn print(&mut self, step: Iperf3Step, out: &mut Output) {
         match step {
-            Step::Control(number) => {
+            Iperf3Step::Control(number) => {
                 self.begun = self.begun.max(number);
                 let mut page = self.page(Some(number), out);
-                if let Some(test) = self.book.test(number).cloned()
+                if let Some(test) = self.tracker.test(number).cloned()
                     && test.role() == Role::Client
                 {
                     self.introduce(&mut page);
                     page.control(&test, &self.style);
                 }
             }
-            Step::Start(number) => {
+            Iperf3Step::Start(number) => {
                 let mut page = self.page(Some(number), out);
-                if let Some(test) = self.book.test(number) {
+                if let Some(test) = self.tracker.test(number) {
                     if test.role() == Role::Server {
                         page.control(test, &self.style);
                     }
                     page.start(test, &self.style);
                 }
             }
-            Step::Interval(number, interval) => {
+            Iperf3Step::Interval(number, interval) => {
                 let first = self.opened.insert(number);
                 let mut page = self.page(Some(number), out);
-                if let Some(test) = self.book.test(number) {
+                if let Some(test) = self.tracker.test(number) {
                     page.interval(test, &interval, &self.style, first);
                 }
             }
-            Step::End(number) => self.end(number, out),
+            Iperf3Step::End(number) => self.end(number, out),
         }
     }
 
     fn end(&mut self, number: u32, out: &mut Output) {
         let mut page = self.page(Some(number), out);
-        if let Some(test) = self.book.test(number) {
+        if let Some(test) = self.tracker.test(number) {
             page.end(test, &self.style);
         }
         self.opened.remove(&number);
-        let end = self.book.take(number).and_then(|test| test.end);
+        let end = self.tracker.take(number).and_then(|test| test.end);
         let failure = end.and_then(|end| end.failure);
         let interrupted = failure.is_some_and(|failure| failure.interrupted);
-        if !self.style.one_off && !interrupted && self.book.running() == 0 {
+        if !self.style.one_off && !interrupted && self.tracker.running() == 0 {
             self.listen(out);
         }
     }
@@ -147,14 +149,14 @@ impl Renderer for Iperf3Text {
                 }
             }
         }
-        for step in self.book.note(event) {
-            self.tell(step, out);
+        for step in self.tracker.observe(event) {
+            self.print(step, out);
         }
     }
 
     fn finish(&mut self, out: &mut Output) {
-        for step in self.book.finish() {
-            self.tell(step, out);
+        for step in self.tracker.finish() {
+            self.print(step, out);
         }
     }
 }
@@ -171,7 +173,7 @@ impl Page<'_> {
     }
 
     /// Who is connected, and what is asked for.
-    fn control(&mut self, test: &Test, style: &Iperf3Style) {
+    fn control(&mut self, test: &Iperf3Record, style: &Iperf3Style) {
         let Some(control) = &test.control else {
             return;
         };
@@ -218,14 +220,14 @@ impl Page<'_> {
         }
     }
 
-    fn start(&mut self, test: &Test, style: &Iperf3Style) {
+    fn start(&mut self, test: &Iperf3Record, style: &Iperf3Style) {
         for (number, flow) in test.flows.iter().enumerate() {
             let Some(line) = &flow.connected else {
                 continue;
             };
             self.line(&format!(
                 "{} local {} port {} connected to {} port {}",
-                Label::stream(Test::socket(number), "").text(),
+                Label::stream(Iperf3Record::socket(number), "").text(),
                 line.local.ip().to_canonical(),
                 line.local.port(),
                 line.peer.ip().to_canonical(),
@@ -239,7 +241,13 @@ impl Page<'_> {
         }
     }
 
-    fn interval(&mut self, test: &Test, interval: &Interval, style: &Iperf3Style, first: bool) {
+    fn interval(
+        &mut self,
+        test: &Iperf3Record,
+        interval: &Iperf3Interval,
+        style: &Iperf3Style,
+        first: bool,
+    ) {
         let Some(start) = &test.start else {
             return;
         };
@@ -257,11 +265,11 @@ impl Page<'_> {
             let role = role(start, &lane);
             for (number, row) in &interval.rows {
                 if lane.flows.contains(number) {
-                    let label = Label::stream(Test::socket(*number), role);
+                    let label = Label::stream(Iperf3Record::socket(*number), role);
                     self.line(&columns.interval(&label, row, omitted));
                 }
             }
-            let rows: Vec<_> = interval.of(&lane.flows).collect();
+            let rows: Vec<_> = interval.rows_of(&lane.flows).collect();
             if let Some(span) = span
                 && lane.flows.len() > 1
             {
@@ -271,12 +279,12 @@ impl Page<'_> {
         }
     }
 
-    fn end(&mut self, test: &Test, style: &Iperf3Style) {
+    fn end(&mut self, test: &Iperf3Record, style: &Iperf3Style) {
         let Some(end) = &test.end else {
             return;
         };
         if let Some(start) = &test.start
-            && words::tells_totals(end.failure.as_ref())
+            && words::reports_totals(end.failure.as_ref())
         {
             self.summary(test, start, end, style);
         }
@@ -304,7 +312,13 @@ impl Page<'_> {
         }
     }
 
-    fn summary(&mut self, test: &Test, start: &TestStart, end: &TestEnd, style: &Iperf3Style) {
+    fn summary(
+        &mut self,
+        test: &Iperf3Record,
+        start: &TestStart,
+        end: &TestEnd,
+        style: &Iperf3Style,
+    ) {
         let columns = columns(start, style);
         self.line(SEPARATOR);
         if style.verbose {
@@ -334,8 +348,11 @@ impl Page<'_> {
 
     fn flow_summary(&mut self, summary: &Summary<'_>, flow: usize) {
         let Summary { test, columns, .. } = *summary;
-        let label = Label::stream(Test::socket(flow), role(summary.start, summary.lane));
-        if summary.tells(true) {
+        let label = Label::stream(
+            Iperf3Record::socket(flow),
+            role(summary.start, summary.lane),
+        );
+        if summary.reports(true) {
             let amount = test.amount(test.sender(flow));
             let detail = match columns.transport {
                 TestTransport::Udp => sent(test.sent(flow)),
@@ -355,7 +372,7 @@ impl Page<'_> {
             let text = "(sender statistics not available)";
             self.line(&format!("{} {text}", label.text()));
         }
-        if summary.tells(false) {
+        if summary.reports(false) {
             let amount = test.amount(test.receiver(flow));
             let udp = columns.transport == TestTransport::Udp;
             let loss = udp.then(|| test.loss(flow).unwrap_or_default());
@@ -380,7 +397,7 @@ impl Page<'_> {
         let label = Label::sum(role(summary.start, summary.lane));
         let flows = || summary.lane.flows.iter().copied();
         let udp = columns.transport == TestTransport::Udp;
-        if summary.tells(true) {
+        if summary.reports(true) {
             let amounts = flows().map(|flow| test.amount(test.sender(flow)));
             let detail = if udp {
                 sent(flows().map(|flow| test.sent(flow)).sum())
@@ -391,7 +408,7 @@ impl Page<'_> {
             let amount = amounts.fold(Amount::default(), Amount::plus);
             self.line(&columns.sender(&label, amount, detail));
         }
-        if summary.tells(false) {
+        if summary.reports(false) {
             let amounts = flows().map(|flow| test.amount(test.receiver(flow)));
             let losses = flows().map(|flow| test.loss(flow).unwrap_or_default());
             let loss = udp.then(|| Loss::sum(losses));
@@ -420,14 +437,14 @@ impl Page<'_> {
         if let Some(name) = end
             .sender_congestion
             .as_ref()
-            .filter(|_| summary.tells(true))
+            .filter(|_| summary.reports(true))
         {
             self.line(&format!("snd_tcp_congestion {name}"));
         }
         if let Some(name) = end
             .receiver_congestion
             .as_ref()
-            .filter(|_| summary.tells(false))
+            .filter(|_| summary.reports(false))
         {
             self.line(&format!("rcv_tcp_congestion {name}"));
         }
@@ -437,7 +454,7 @@ impl Page<'_> {
 /// What the summary of a direction is made of.
 #[derive(Clone, Copy)]
 struct Summary<'a> {
-    test: &'a Test,
+    test: &'a Iperf3Record,
     start: &'a TestStart,
     columns: Columns,
     lane: &'a Lane,
@@ -445,9 +462,9 @@ struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// Whether the rows of the sending, or of the receiving, end are told: a server tells its
+    /// Whether the rows of the sending, or of the receiving, end are reported: a server reports its
     /// own.
-    fn tells(&self, sender: bool) -> bool {
+    fn reports(&self, sender: bool) -> bool {
         self.start.role == Role::Client || self.lane.sends == sender
     }
 }

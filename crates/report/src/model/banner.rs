@@ -77,7 +77,7 @@ pub struct ServerBanner {
     pub buffer: BufferSize,
     /// This listener belongs to the client of a dual test.
     pub of_client: bool,
-    /// TCP port that a UDP server serves beside its own (`--working-load`).
+    /// TCP port that a UDP server serves in addition to its own (`--working-load`).
     pub working_load: Option<u16>,
     /// The only source that `group` is joined for (`-H`).
     pub group_source: Option<IpAddr>,
@@ -95,6 +95,8 @@ pub struct ServerBanner {
     pub by_frame: bool,
     /// `--permit-key`.
     pub permit_key: Option<PermitKeyLife>,
+    /// Listeners of the same server that are reported behind this one.
+    pub following: usize,
 }
 
 impl ServerBanner {
@@ -127,6 +129,7 @@ impl ServerBanner {
             jitter_histograms: None,
             by_frame: false,
             permit_key: None,
+            following: 0,
         }
     }
 }
@@ -233,7 +236,7 @@ pub struct ClientBanner {
     pub request_response: Option<RequestPlan>,
     /// This connection is a server's connect-back for a dual test.
     pub connect_back: bool,
-    /// TCP flows beside the test (`--working-load`).
+    /// TCP flows next to the test (`--working-load`).
     pub load_flows: usize,
     /// Their congestion control, when one was asked for (`--working-load-cca`).
     pub load_congestion: Option<String>,

@@ -89,8 +89,8 @@ pub struct Connected {
     pub congestion_by_user: bool,
     /// Type of service, when not zero.
     pub tos: Option<TosNote>,
-    /// The peer has shown that it is tapeline; which version is told by
-    /// [`OtherEnd`](super::OtherEnd). Then the next is what its header says for iperf.
+    /// The peer has shown that it is tapeline; which version is reported by
+    /// [`PeerResults`](super::PeerResults). Then the next is what its header says for iperf.
     pub peer_is_tapeline: bool,
     /// Peer's version as it is shown: `2.2.1-rc`.
     pub peer_version: Option<String>,

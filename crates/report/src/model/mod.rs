@@ -2,124 +2,48 @@
 
 mod banner;
 mod connection;
-mod loaded_latency;
+mod event;
+mod latency;
 mod notice;
-mod other_end;
-mod probes;
-mod processor;
+mod peer_results;
 mod repetition;
 mod row;
-mod test;
+mod test_events;
 mod timing;
+mod trust;
 mod verdict;
-mod warning;
+mod warning_id;
 
 pub use banner::{
     BufferSize, ClientBanner, CongestionControl, FairQueue, PermitKeyLife, RequestPlan,
     SegmentSize, ServerBanner, TargetGap, TrafficShape,
 };
 pub use connection::{ClientTest, Connected, ConnectionFlavour, InitialTcp, TosNote};
-pub use loaded_latency::{LoadedLatency, ProbeSeries};
-pub use notice::{Notice, TrafficOperation};
-pub use other_end::{
-    ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoOtherEnd, OneWayDelay, OtherEnd,
-    OtherFlow, OtherLimits, OtherProgram, OtherProgress, OtherWarning,
+pub use event::Event;
+pub use latency::{LoadedLatency, ProbeDelays, ProbeSeries};
+pub use notice::{Notice, Severity, Silence, TrafficOperation, Warning};
+pub use peer_results::{
+    ClockEstimate, DelayClock, FlowEvidence, HostDrops, NoPeerResults, OneWayDelay, PeerFlow,
+    PeerLimits, PeerProgram, PeerProgress, PeerResults, PeerWarning,
 };
-pub use probes::ProbeDelays;
-pub use processor::ProcessorUse;
-pub use repetition::{FlowDirection, LeftOut, Quantity, Repetition, Series, Spread, WhyLeftOut};
+pub use repetition::{
+    ExcludedRun, ExclusionReason, FlowDirection, Quantity, Repetition, RunResult, RunValue, Series,
+    Spread,
+};
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, IntervalPattern,
     LinkErrors, LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse, Row, Span,
     Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
-pub use test::{
-    ControlConnected, ControlPeer, CpuUse, PeerOutput, TestDirection, TestEnd, TestFailure,
-    TestFile, TestLimit, TestRequest, TestStart, TestTransport,
+pub use test_events::{
+    ControlConnected, ControlPeer, CpuUse, PeerOutput, ProcessorUse, TestDirection, TestEnd,
+    TestFailure, TestFile, TestLimit, TestRequest, TestStart, TestTransport,
 };
 pub use timing::{
-    ClockCheck, ConnectTimes, Departures, GapErrors, HistogramKind, HistogramRow, MarkovReport,
-    ScheduleErrors, StartDelay,
+    ClockCheck, ConnectTimes, GapErrors, HistogramKind, HistogramRow, MarkovReport, ScheduleErrors,
+    SendTiming, StartDelay,
 };
-pub use verdict::Judgement;
-pub use warning::{Severity, Warning};
-
-use tapeline_base::FlowTag;
-
-/// One thing that happened, in the order in which it happened.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// A server (or the listener of a dual test) listens.
-    Listening(ServerBanner),
-    /// A client (or a server that connects back) is about to connect.
-    Connecting(ClientBanner),
-    /// A flow is connected.
-    Connected(Connected),
-    /// Numbers of an interval or of the whole test.
-    Row(Row),
-    /// A UDP sender's own count at its end.
-    Sent {
-        /// The flow, or `None` for the sum of `flows`.
-        tag: Option<FlowTag>,
-        /// Flows in the sum (1 for a flow).
-        flows: usize,
-        /// Datagrams sent, the final one included.
-        datagrams: u64,
-    },
-    /// What the peer says it received: a row of kind [`Measure::UdpReceive`] that
-    /// follows the words "Server Report". `enhanced` as announced by the peer.
-    ServerReport {
-        /// The peer's numbers.
-        row: Row,
-        /// The peer sent the latency extension.
-        enhanced: bool,
-    },
-    /// A histogram, behind the row of the same span.
-    Histogram(HistogramRow),
-    /// Traffic starts later, or was to start earlier.
-    StartDelay(StartDelay),
-    /// What an exchange of times says of the two clocks.
-    ClockCheck(ClockCheck),
-    /// The end of a connect-only test.
-    ConnectTimes(ConnectTimes),
-    /// Lateness of isochronous frames, at a sender's end.
-    ScheduleErrors(ScheduleErrors),
-    /// How datagrams left, at a UDP sender's end.
-    Departures(Departures),
-    /// What limited one direction of a test, behind the totals of its flows.
-    Judgement(Box<Judgement>),
-    /// Transitions of a bra-ket sender, at its end.
-    Markov(MarkovReport),
-    /// A connection was dropped because its permit key is wrong or missing.
-    Dropped(Connected),
-    /// A control connection is made (iperf3).
-    ControlConnected(ControlConnected),
-    /// Data connections are there, clocks start (iperf3).
-    TestStart(Box<TestStart>),
-    /// A test has ended, in order or not (iperf3).
-    TestEnd(Box<TestEnd>),
-    /// Processor use of this process: in front of the rows of an interval, and when no flow runs any more.
-    Processor(ProcessorUse),
-    /// Round trips of probes since the interval before, where there were any: behind the processor use.
-    Probes(ProbeDelays),
-    /// The other end has shown that it is tapeline, and takes part in the control connection.
-    OtherEndFound(OtherProgram),
-    /// Running counters of the other end.
-    OtherProgress(OtherProgress),
-    /// The other end's results; all totals of this end were told before.
-    OtherEnd(Box<OtherEnd>),
-    /// There are no results of the other end, and why; told once for a test.
-    NoOtherEnd(NoOtherEnd),
-    /// How the two ends' clocks differ.
-    Clocks(ClockEstimate),
-    /// One-way delay of a flow's datagrams; not told where the clocks could not be compared.
-    OneWayDelay(OneWayDelay),
-    /// Between the runs of a series (`--repeat`), and at its end.
-    Repetition(Repetition),
-    /// Round trips beside a test's traffic, and on the quiet path.
-    LoadedLatency(Box<LoadedLatency>),
-    /// A condition, in words; the renderer chooses stream and sentence.
-    Notice(Notice),
-    /// No flow is active any more (a server between tests): column headers start anew.
-    Idle,
-}
+pub use trust::{CountedBy, PeerKind, Trust, TrustFacts, TrustLevel, TrustReason};
+pub use verdict::LimitVerdict;
+pub use warning_id::WARNING_IDS;
+pub(crate) use warning_id::WarningId;

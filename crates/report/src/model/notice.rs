@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde::Serialize;
 use tapeline_base::{FlowTag, Tos, Transport, WallTime};
 
 /// A socket call in which traffic failed.
@@ -22,6 +23,15 @@ pub enum TrafficOperation {
     SendHeader,
 }
 
+/// Why there is no word from a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// Its host refuses the datagrams, with this reason of the operating system.
+    Refused(String),
+    /// Nothing came, and nothing was taken, for so long.
+    Timeout(Duration),
+}
+
 /// A condition. Each has one sentence per personality.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
@@ -33,6 +43,8 @@ pub enum Notice {
         peer: SocketAddr,
         /// The operating system's reason, without number.
         reason: String,
+        /// How long the attempt took.
+        after: Duration,
         /// When.
         at: WallTime,
         /// Another attempt follows.
@@ -42,8 +54,22 @@ pub enum Notice {
     ConnectTimedOut {
         /// The flow.
         tag: FlowTag,
+        /// How long that was.
+        after: Duration,
         /// When.
         at: WallTime,
+    },
+    /// The server was reached, or seemed to be, and neither answered nor took part in the test:
+    /// there was none. Reported under tapeline's own name.
+    NoReply {
+        /// The flow.
+        tag: FlowTag,
+        /// Where to.
+        peer: SocketAddr,
+        /// TCP or UDP.
+        transport: Transport,
+        /// Why.
+        silence: Silence,
     },
     /// A listening socket cannot be had.
     ListenFailed {
@@ -141,8 +167,8 @@ pub enum Notice {
         /// Why, in words.
         reason: String,
     },
-    /// What comes in floods was counted in place of being told one by one.
-    Untold {
+    /// What comes in floods was counted in place of being reported one by one.
+    Suppressed {
         /// How often.
         count: u64,
         /// What, such as `refusals`.
@@ -175,7 +201,7 @@ pub enum Notice {
         reason: String,
     },
     /// A client of iperf 2's protocol has reached an iperf3 server.
-    OtherFamily {
+    WrongProtocol {
         /// Host as typed.
         host: String,
         /// The server's port.
@@ -227,8 +253,11 @@ pub enum Notice {
     },
     /// The test ended by an interrupt: numbers cover a part of it.
     Interrupted,
-    /// Any other sentence, already whole; goes to standard error.
+    /// Any other sentence, already whole, on what failed.
     Text(String),
+    /// Any other sentence, already whole, on a test that goes on: its numbers say less than was
+    /// asked for.
+    Remark(String),
 }
 
 impl Notice {
@@ -238,7 +267,7 @@ impl Notice {
         matches!(
             self,
             Self::PeerRefused { .. }
-                | Self::Untold { .. }
+                | Self::Suppressed { .. }
                 | Self::Shedding { .. }
                 | Self::InternalFault { .. }
                 | Self::LimitsReread
@@ -246,4 +275,42 @@ impl Notice {
                 | Self::WaitingForTests
         )
     }
+}
+
+/// How grave a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Something to know; the numbers hold.
+    Note,
+    /// The numbers say less than they seem to.
+    Warning,
+    /// Something did not take place.
+    Error,
+}
+
+impl Severity {
+    /// The word before a sentence, and the name in documents.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A condition with a name that does not change between versions. The other end may send
+/// names that this one does not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Warning {
+    /// Its name, lower case with hyphens; `tapeline explain` knows it.
+    pub id: String,
+    /// How grave.
+    pub severity: Severity,
+    /// One sentence with the numbers of this run.
+    pub text: String,
 }

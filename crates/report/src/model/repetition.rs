@@ -1,6 +1,9 @@
 //! Several runs of one test, and how sure their means are.
 
 use serde::Serialize;
+use tapeline_stats::{Certainty, LimitedBy};
+
+use super::Trust;
 
 /// Which way a flow's data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -34,13 +37,39 @@ pub enum Repetition {
     Begins {
         /// Its number, from 1.
         run: u32,
+        /// Runs in any case.
+        least: u32,
         /// The last one's number, unless the series ends before.
         most: u32,
     },
-    /// The run has ended, and all of it was told.
-    Ends,
+    /// The run has ended, and all of it was reported.
+    Ends(Box<RunResult>),
     /// All runs have ended.
     Over(Box<Series>),
+}
+
+/// A number of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunValue {
+    /// Which one.
+    pub quantity: Quantity,
+    /// Which way the data goes that it is of.
+    pub direction: Option<FlowDirection>,
+    /// The number, in the unit of the quantity.
+    pub number: f64,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunResult {
+    /// Its numbers; none of a run that did not take place.
+    pub values: Vec<RunValue>,
+    /// What limited it, in the direction that is limited most, and how sure that is.
+    pub limit: Option<(LimitedBy, Certainty)>,
+    /// How far it is to be trusted; `None` of a test that carried no traffic.
+    pub trust: Option<Trust>,
+    /// Why it is in no mean, as far as that is known without the other runs.
+    pub fault: Option<ExclusionReason>,
 }
 
 /// What several runs of one test came to.
@@ -50,17 +79,17 @@ pub struct Series {
     /// Runs that were begun.
     pub runs: u32,
     /// Runs that were to be made at most.
-    pub most_runs: u32,
+    pub max_runs: u32,
     /// Level of the confidence intervals, percent.
     pub confidence_percent: f64,
-    /// `--until-ci`: how wide the interval of the main numbers may be, percent of their mean.
-    pub wanted_width_percent: Option<f64>,
-    /// Whether it got so narrow; `null` without `--until-ci`.
-    pub reached: Option<bool>,
+    /// `--precision`: how wide the interval of the main numbers may be, percent of their mean.
+    pub requested_width_percent: Option<f64>,
+    /// Whether it got so narrow; `null` without `--precision`.
+    pub precise_enough: Option<bool>,
     /// It was ended by an interrupt.
     pub interrupted: bool,
     /// Runs whose numbers are in no mean.
-    pub left_out: Vec<LeftOut>,
+    pub excluded: Vec<ExcludedRun>,
     /// The numbers.
     pub quantities: Vec<Spread>,
 }
@@ -68,18 +97,18 @@ pub struct Series {
 /// A run whose numbers are in no mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LeftOut {
+pub struct ExcludedRun {
     /// Its number, from 1.
     pub run: u32,
     /// Why.
-    pub reason: WhyLeftOut,
+    pub reason: ExclusionReason,
 }
 
 /// Why the numbers of a run are in no mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum WhyLeftOut {
+pub enum ExclusionReason {
     /// The first one differs from all others by far.
     WarmUp,
     /// It was interrupted.

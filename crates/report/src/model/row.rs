@@ -59,7 +59,7 @@ pub struct Endpoints {
     pub local_sends: bool,
 }
 
-/// Sampled state of a TCP sender; a field that the kernel does not tell is `None`.
+/// Sampled state of a TCP sender; a field that the kernel does not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpState {
     /// Packets in flight (unacked - sacked - lost + retransmitted).
@@ -84,6 +84,30 @@ pub struct TcpState {
     pub delivery: Option<BitRate>,
 }
 
+impl TcpState {
+    /// Bytes of the congestion window.
+    #[must_use]
+    pub fn window_bytes(&self) -> Option<u64> {
+        self.bytes_of(self.cwnd_packets)
+    }
+
+    /// Bytes on the way.
+    #[must_use]
+    pub fn in_flight_bytes(&self) -> Option<u64> {
+        self.bytes_of(self.in_flight_packets)
+    }
+
+    /// Slow-start threshold, bytes.
+    #[must_use]
+    pub fn threshold_bytes(&self) -> Option<u64> {
+        self.bytes_of(self.ssthresh_packets)
+    }
+
+    fn bytes_of(&self, packets: Option<u32>) -> Option<u64> {
+        Some(u64::from(packets?) * u64::from(self.mss?))
+    }
+}
+
 /// A TCP sender's numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSend {
@@ -91,7 +115,7 @@ pub struct TcpSend {
     pub writes: u64,
     /// Failed writes that did not end the flow.
     pub errors: u64,
-    /// Retransmitted segments; `None` when the kernel does not tell.
+    /// Retransmitted segments; `None` when the kernel does not report it.
     pub retransmits: Option<u64>,
     /// State at the end of the span (flows only, not sums).
     pub state: Option<TcpState>,
@@ -276,7 +300,7 @@ pub struct UdpReceive {
     pub pattern: Option<LossPattern>,
     /// The same of an interval; intervals of flows only.
     pub interval_pattern: Option<IntervalPattern>,
-    /// Of `lost`: dropped by this host's own socket buffer, when the kernel tells.
+    /// Of `lost`: dropped by this host's own socket buffer, when the kernel reports them.
     pub lost_in_host: Option<u64>,
     /// RFC 3550 jitter at the end of the span, seconds; `None` without a sample.
     pub jitter: Option<f64>,
@@ -331,7 +355,7 @@ pub struct RequestResponse {
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// Retransmitted segments; `None` when the kernel does not tell.
+    /// Retransmitted segments; `None` when the kernel does not report it.
     pub retransmits: Option<u64>,
     /// State at the end of the span.
     pub state: Option<TcpState>,
@@ -365,6 +389,17 @@ pub enum Measure {
     RequestResponse(RequestResponse),
 }
 
+impl Measure {
+    /// Whether a sender counted it; whoever asks is one.
+    #[must_use]
+    pub fn sends(&self) -> bool {
+        match self {
+            Self::TcpSend(_) | Self::UdpSend(_) | Self::RequestResponse(_) => true,
+            Self::TcpReceive(_) | Self::UdpReceive(_) | Self::Both { .. } => false,
+        }
+    }
+}
+
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -384,4 +419,12 @@ pub struct Row {
     pub trip_times: bool,
     /// The numbers.
     pub measure: Measure,
+}
+
+impl Row {
+    /// Whether it is of the whole test.
+    #[must_use]
+    pub fn is_total(&self) -> bool {
+        self.phase == Phase::Total
+    }
 }

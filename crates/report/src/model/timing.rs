@@ -112,7 +112,7 @@ pub struct ScheduleErrors {
 
 /// How a UDP sender's datagrams left, at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Departures {
+pub struct SendTiming {
     /// The flow.
     pub tag: FlowTag,
     /// Most datagrams that left with one call; 1 where each had a call of its own.

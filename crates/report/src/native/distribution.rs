@@ -3,7 +3,7 @@
 use tapeline_base::FlowTag;
 use tapeline_stats::LinearHistogram;
 
-use super::unit::millis;
+use super::number::millis;
 use crate::calendar::Calendar;
 use crate::model::{HistogramKind, HistogramRow};
 
@@ -17,7 +17,7 @@ const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 const ASCII_HEIGHTS: [char; 9] = [' ', '.', '.', ':', ':', '+', '+', '#', '#'];
 
 /// The line of an interval.
-pub(super) fn interval(row: &HistogramRow) -> String {
+pub(crate) fn interval(row: &HistogramRow) -> String {
     let histogram = &row.histogram;
     let mut phrases = percentiles(histogram, &FEW_PERCENTILES);
     phrases.push(samples(histogram.total()));
@@ -30,7 +30,7 @@ pub(super) fn interval(row: &HistogramRow) -> String {
 }
 
 /// The lines of a whole test.
-pub(super) fn total(row: &HistogramRow, unicode: bool, calendar: &Calendar) -> Vec<String> {
+pub(crate) fn total(row: &HistogramRow, unicode: bool, calendar: &Calendar) -> Vec<String> {
     let histogram = &row.histogram;
     let summary = histogram.summary();
     let mut phrases = vec![samples(summary.total)];
@@ -63,7 +63,7 @@ pub(super) fn total(row: &HistogramRow, unicode: bool, calendar: &Calendar) -> V
 }
 
 fn title(kind: HistogramKind, tag: FlowTag) -> String {
-    format!("flow {}, {}", tag.id, name(kind))
+    format!("stream {}, {}", tag.id, name(kind))
 }
 
 fn name(kind: HistogramKind) -> &'static str {
@@ -210,13 +210,13 @@ mod tests {
         assert_eq!(
             total(&row(&spread()), false, &calendar),
             [
-                "flow 1, one-way delay: 100 samples, 1 far above the rest",
+                "stream 1, one-way delay: 100 samples, 1 far above the rest",
                 "  p50-p90 <0.100 ms, p95-p99 <0.200 ms, max 0.950 ms at 23:05:56",
-                "  0 |#.       .| 1.000 ms",
+                "  0 |#.       .| 1.00 ms",
             ]
         );
         let shown = total(&row(&spread()), true, &calendar);
-        assert_eq!(shown[2], "  0 |█▁       ▁| 1.000 ms");
+        assert_eq!(shown[2], "  0 |█▁       ▁| 1.00 ms");
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let shown = total(&row(&[-5, 50, i64::MAX]), false, &Calendar::new(true));
         assert_eq!(
             shown[0],
-            "flow 1, one-way delay: 3 samples, 1 below 0: the clocks disagree, 1 beyond the last bin"
+            "stream 1, one-way delay: 3 samples, 1 below 0: the clocks disagree, 1 beyond the last bin"
         );
         assert_eq!(total(&row(&[]), true, &Calendar::new(true)).len(), 1);
     }

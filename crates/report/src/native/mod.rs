@@ -1,28 +1,36 @@
 //! What tapeline prints under its own name.
 
+mod accounts;
 mod cells;
-mod cost;
+mod client;
 mod distribution;
-mod finding;
-mod other_end;
-mod paint;
+mod messages;
+mod number;
+mod peer;
 mod repetition;
+mod requests;
+mod result_line;
+mod server;
 mod setup;
 mod summary;
 mod table;
 mod text;
+mod text_parts;
 mod timing;
 mod trial;
-mod unit;
 mod verdict;
 mod views;
 mod warning;
 
-pub use finding::{finding_words, limit_words};
+pub use client::RequestedTest;
+pub use messages::hanging;
+pub use number::rate as rate_words;
 pub(crate) use repetition::unreached;
+pub use server::ServerText;
 pub(crate) use setup::{shown, shown_address};
 pub use text::NativeText;
 pub(crate) use text::clock_errors;
 pub(crate) use timing::{clock_check, start_delay};
-pub use trial::{TrialPart, TrialReport, TrialResult};
+pub use trial::{TrialPart, TrialReport, TrialResult, TrialTarget};
+pub use verdict::{finding_words, limit_words};
 pub(crate) use warning::sentence;

@@ -1,198 +1,451 @@
-//! What several runs came to: a line for each number.
+//! Several runs of one test: a row for each, and what they came to together.
 
+use std::collections::BTreeMap;
+
+use tapeline_stats::{Certainty, LimitedBy};
+
+use super::number::{digits, percent, rate, rate_unit};
+use super::result_line;
 use super::table::{Column, Table};
-use super::unit::{Unit, percent};
-use crate::model::{FlowDirection, LeftOut, Quantity, Series, Spread, WhyLeftOut};
-use crate::style::Style;
+use super::text_parts::{Paint, Unit};
+use super::verdict::limit_words;
+use crate::model::{
+    ExcludedRun, ExclusionReason, FlowDirection, Quantity, RunResult, RunValue, Series, Spread,
+    Trust, TrustLevel, TrustReason,
+};
+use crate::render::Output;
+use crate::style::{Style, Terminal};
 
-/// A table of the numbers, then the runs that are in none of them.
-pub(super) fn lines(series: &Series, style: &Style) -> Vec<String> {
-    let titles: Vec<String> = series
-        .quantities
-        .iter()
-        .map(|spread| title(spread, style))
-        .collect();
-    let count = plural(series.runs, "run");
-    let width = titles.iter().map(|title| title.chars().count());
-    let first = Column::new(&count, width.max().unwrap_or(0), 0);
-    let table = Table::fitting(
-        vec![
-            first,
-            Column::new("counted", 7, 0),
-            Column::new("mean", 9, 0),
-            Column::new(
-                &format!("{} % confidence", series.confidence_percent),
-                19,
-                0,
-            ),
-            Column::new("width", 8, 0),
-            Column::new("min", 9, 1),
-            Column::new("max", 9, 1),
-        ],
-        usize::MAX / 2,
-    );
-    let mut lines = vec![table.header()];
-    for (spread, title) in series.quantities.iter().zip(titles) {
-        lines.push(table.line(cells(spread, title, style)));
+/// Columns of the longest level of trust, with their gap.
+const TRUST: usize = "  host-limited".len();
+
+/// Tells the runs of a series.
+#[derive(Debug)]
+pub(crate) struct SeriesText {
+    style: Style,
+    terminal: Terminal,
+    paint: Paint,
+    /// The run that runs, from 1.
+    run: u32,
+    results: BTreeMap<u32, RunResult>,
+    layout: Option<Layout>,
+}
+
+/// The columns of the rows, as the first run determines them.
+#[derive(Debug)]
+struct Layout {
+    kinds: Vec<(Quantity, Option<FlowDirection>)>,
+    unit: Unit,
+    table: Table,
+    /// Runs have a rate, and so a limit.
+    limits: bool,
+    /// Runs carry traffic, and so a level of trust.
+    trust: bool,
+}
+
+impl SeriesText {
+    pub(crate) fn new(style: Style, terminal: Terminal) -> Self {
+        Self {
+            style,
+            terminal,
+            paint: Paint::new(terminal.colour),
+            run: 0,
+            results: BTreeMap::new(),
+            layout: None,
+        }
     }
-    lines.extend(series.left_out.iter().map(|one| left_out(one, series)));
-    lines
-}
 
-/// That the interval wanted was not reached, and what it is.
-pub(crate) fn unreached(series: &Series) -> Option<String> {
-    let wanted = series.wanted_width_percent?;
-    if series.reached != Some(false) {
-        return None;
+    /// Each run is told in full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.style.enhanced
     }
-    let widths = series.quantities.iter().filter(|spread| spread.is_main());
-    let widest = widths.filter_map(|spread| spread.ci_width_percent);
-    let runs = plural(series.runs, "run");
-    Some(match widest.max_by(f64::total_cmp) {
-        Some(widest) => format!(
-            "after {runs} the confidence interval is {} of the mean wide, {} was asked for",
-            percent(widest / 100.0),
-            percent(wanted / 100.0)
-        ),
-        None => format!("after {runs} there is no confidence interval: too few of them count"),
-    })
+
+    /// A run begins; with the line above it, where it is told in full.
+    pub(crate) fn begin(&mut self, run: u32, most: u32, out: &mut Output) {
+        self.run = run;
+        if self.is_full() {
+            if run > 1 {
+                out.line("");
+            }
+            out.line(&self.paint.dim(&format!("run {run}/{most}")));
+        }
+    }
+
+    /// Whether the run that runs is the first one.
+    pub(crate) fn is_first(&self) -> bool {
+        self.run == 1
+    }
+
+    /// A run has ended.
+    pub(crate) fn end(&mut self, result: &RunResult, out: &mut Output) {
+        if !self.is_full() {
+            self.row(self.run, result, out);
+        }
+        self.results.insert(self.run, result.clone());
+    }
+
+    /// All runs have ended.
+    pub(crate) fn conclude(mut self, series: &Series, out: &mut Output) {
+        if self.is_full() {
+            for (run, result) in std::mem::take(&mut self.results) {
+                self.row(run, &result, out);
+                self.results.insert(run, result);
+            }
+        }
+        for one in &series.excluded {
+            out.line(&excluded(one, series, &self.style));
+        }
+        let facts = self.facts(series);
+        if facts.is_empty() {
+            return;
+        }
+        out.line("");
+        for (label, value) in facts {
+            out.line(&result_line::fact(label, &value, self.paint));
+        }
+        out.line(&result_line::trust(&self.trust(series), self.terminal));
+    }
+
+    fn row(&mut self, run: u32, result: &RunResult, out: &mut Output) {
+        if result.values.is_empty() || self.style.exclude.data {
+            return;
+        }
+        let (style, terminal, paint) = (self.style, self.terminal, self.paint);
+        let layout = self.layout.get_or_insert_with(|| {
+            let layout = Layout::new(result, &style, terminal);
+            out.line("");
+            out.line(&paint.dim(&layout.header()));
+            layout
+        });
+        out.line(&layout.row(run, result));
+    }
+
+    fn facts(&self, series: &Series) -> Vec<(&'static str, String)> {
+        let mains: Vec<&Spread> = series
+            .quantities
+            .iter()
+            .filter(|one| one.is_main())
+            .collect();
+        let several = mains.len() > 1;
+        let mut facts = Vec::new();
+        for spread in &mains {
+            let name = several.then(|| way(spread.direction)).flatten();
+            let name = name.map_or_else(String::new, |name| format!("{name}: "));
+            let Some(mean) = mean(spread, series, &self.style) else {
+                continue;
+            };
+            facts.push((label(spread), fitted(&name, mean)));
+            let scatter = scatter(spread, &self.style);
+            facts.extend(scatter.map(|texts| ("Spread", fitted(&name, texts))));
+        }
+        facts.extend(self.limited_by(series).map(|text| ("Limited by", text)));
+        facts
+    }
+
+    fn counted<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a RunResult> {
+        let counts = |run: u32| !series.excluded.iter().any(|one| one.run == run);
+        let results = self.results.iter();
+        results.filter_map(move |(run, result)| counts(*run).then_some(result))
+    }
+
+    /// `network (high confidence) in 3 of 3 runs`: the limit of most runs, as sure as in the least sure one.
+    fn limited_by(&self, series: &Series) -> Option<String> {
+        let mut limits: BTreeMap<LimitedBy, (u32, Certainty)> = BTreeMap::new();
+        let mut runs = 0;
+        for result in self.counted(series) {
+            runs += 1;
+            if let Some((limit, certainty)) = result.limit {
+                let (count, least) = limits.entry(limit).or_insert((0, certainty));
+                *count += 1;
+                *least = certainty.min(*least);
+            }
+        }
+        let mut limits: Vec<_> = limits.into_iter().collect();
+        limits.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+        let ((limit, (count, certainty)), others) = limits.split_first()?;
+        let words = limit_words(*limit);
+        let confidence = certainty.id();
+        let mut text = format!("{words} ({confidence} confidence) in {count} of {runs} runs");
+        for (limit, (count, _)) in others {
+            let more = format!(", {} in {count}", limit_words(*limit));
+            if text.len() + more.len() <= result_line::ROOM {
+                text.push_str(&more);
+            }
+        }
+        Some(text)
+    }
+
+    /// That of the worst run that counts, and how many do.
+    fn trust(&self, series: &Series) -> Trust {
+        let count = self.counted(series).count();
+        let trusts = self
+            .counted(series)
+            .filter_map(|result| result.trust.as_ref());
+        let worst = trusts.max_by_key(|trust| trust.level);
+        let level = worst.map_or(TrustLevel::Good, |trust| trust.level);
+        let mut reasons = Vec::new();
+        let mut say = |text: String| {
+            reasons.push(TrustReason {
+                text,
+                warning_id: None,
+            });
+        };
+        if series.interrupted {
+            say(format!(
+                "interrupted after {} of {} runs",
+                series.runs, series.max_runs
+            ));
+        }
+        if level > TrustLevel::Good {
+            let reason = worst.and_then(|trust| trust.reasons.first());
+            reason
+                .into_iter()
+                .for_each(|reason| say(reason.text.clone()));
+        }
+        say(format!("{count} of {} runs count", series.runs));
+        if let (Some(requested), Some(false)) =
+            (series.requested_width_percent, series.precise_enough)
+        {
+            say(format!("the requested width is {}", share(requested)));
+        }
+        let is_part = series.interrupted || count < 2;
+        Trust {
+            level: if is_part {
+                level.max(TrustLevel::Partial)
+            } else {
+                level
+            },
+            reasons,
+        }
+    }
 }
 
-fn plural(count: u32, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+impl Layout {
+    fn new(first: &RunResult, style: &Style, terminal: Terminal) -> Self {
+        let kind = |value: &RunValue| (value.quantity, value.direction);
+        let kinds: Vec<_> = first.values.iter().map(kind).collect();
+        let several = first.values.iter().filter(|value| is_main(value)).count() > 1;
+        let rates = first.values.iter();
+        let rate = rates.filter(|value| value.quantity == Quantity::BitsPerSecond);
+        let unit = Unit::for_rate(
+            rate.map(|value| value.number).fold(0.0, f64::max),
+            style.format,
+        );
+        let rates = first
+            .values
+            .iter()
+            .any(|value| value.quantity == Quantity::BitsPerSecond);
+        let trust = first.trust.is_some();
+        let mut columns = vec![Column::new("run", 6, 0)];
+        columns.extend(first.values.iter().zip(1..).map(|(value, place)| {
+            let title = match value.quantity {
+                Quantity::BitsPerSecond => unit.label,
+                Quantity::LostPercent => "loss %",
+                Quantity::JitterMs => "jitter ms",
+                Quantity::Retransmits => "retrans",
+                Quantity::RttMeanMs => "rtt ms",
+                Quantity::OneWayDelayMeanMs => "delay ms",
+                Quantity::ConnectMeanMs => "connect ms",
+            };
+            let title = match value.direction.filter(|_| several) {
+                Some(FlowDirection::Forward) => format!("to {title}"),
+                Some(FlowDirection::Reverse) => format!("from {title}"),
+                Some(FlowDirection::RoundTrip) | None => title.to_owned(),
+            };
+            Column::new(&title, 7, if is_main(value) { 0 } else { place })
+        }));
+        let limits = LimitedBy::ALL.map(|limit| 2 + limit_words(limit).len());
+        let limits = limits.into_iter().max().filter(|_| rates).unwrap_or(0);
+        let words = limits + if trust { TRUST } else { 0 };
+        Self {
+            kinds,
+            unit,
+            table: Table::fitting(columns, terminal.width.saturating_sub(words)),
+            limits: rates,
+            trust,
+        }
+    }
+
+    fn header(&self) -> String {
+        let mut line = self.table.header();
+        if self.limits {
+            line.push_str("  limited by");
+        }
+        if self.trust {
+            line.push_str("  trust");
+        }
+        line
+    }
+
+    fn row(&self, run: u32, result: &RunResult) -> String {
+        let number = |(quantity, direction): &(Quantity, Option<FlowDirection>)| {
+            let same =
+                |value: &&RunValue| value.quantity == *quantity && value.direction == *direction;
+            let value = result.values.iter().find(same);
+            value.map_or_else(|| "-".to_owned(), |value| self.cell(value))
+        };
+        let cells = [run.to_string()].into_iter();
+        let mut line = self.table.line(cells.chain(self.kinds.iter().map(number)));
+        if self.limits {
+            let limit = result.limit.map_or("-", |(limit, _)| limit_words(limit));
+            line.push_str(&format!("  {limit:<10}"));
+        }
+        if self.trust {
+            let trust = result.trust.as_ref();
+            line.push_str("  ");
+            line.push_str(trust.map_or("-", |trust| trust.level.word()));
+        }
+        line
+    }
+
+    fn cell(&self, value: &RunValue) -> String {
+        match value.quantity {
+            Quantity::BitsPerSecond => digits(self.unit.of(value.number)),
+            Quantity::Retransmits => format!("{:.0}", value.number),
+            // A delay by two clocks may be below 0 by their error.
+            _ => digits(value.number.max(0.0)),
+        }
+    }
 }
 
-fn title(spread: &Spread, style: &Style) -> String {
-    let name = match spread.quantity {
-        Quantity::BitsPerSecond => unit(spread, style).label,
-        Quantity::LostPercent => "loss %",
-        Quantity::JitterMs => "jitter ms",
-        Quantity::Retransmits => "retrans",
-        Quantity::RttMeanMs => "rtt ms",
-        Quantity::OneWayDelayMeanMs => "delay ms",
-        Quantity::ConnectMeanMs => "connect ms",
+fn is_main(value: &RunValue) -> bool {
+    value.quantity.is_main(value.direction)
+}
+
+fn label(spread: &Spread) -> &'static str {
+    match spread.quantity {
+        Quantity::ConnectMeanMs => "Connect",
+        Quantity::RttMeanMs => "Round trip",
+        _ => "Throughput",
+    }
+}
+
+fn way(direction: Option<FlowDirection>) -> Option<&'static str> {
+    match direction? {
+        FlowDirection::Forward => Some("to server"),
+        FlowDirection::Reverse => Some("from server"),
+        FlowDirection::RoundTrip => None,
+    }
+}
+
+/// A number with its unit, and others in the same unit without it.
+struct Scale {
+    unit: Option<Unit>,
+}
+
+impl Scale {
+    /// That of a number's mean.
+    fn of(spread: &Spread, style: &Style) -> Self {
+        let is_rate = spread.quantity == Quantity::BitsPerSecond;
+        let mean = spread.mean.unwrap_or(0.0);
+        Self {
+            unit: is_rate.then(|| rate_unit(mean, style.format)),
+        }
+    }
+
+    fn bare(&self, value: f64) -> String {
+        digits(self.unit.map_or(value, |unit| unit.of(value)))
+    }
+
+    fn named(&self, value: f64) -> String {
+        format!(
+            "{} {}",
+            self.bare(value),
+            self.unit.map_or("ms", |unit| unit.label)
+        )
+    }
+}
+
+/// `941 Mbit/s mean of 3 runs, 95 % confidence interval 936 to 946`, the longest first.
+fn mean(spread: &Spread, series: &Series, style: &Style) -> Option<Vec<String>> {
+    let scale = Scale::of(spread, style);
+    let runs = counted(spread.runs, "run");
+    let mean = scale.named(spread.mean?);
+    let Some((lower, upper)) = spread.ci_lower.zip(spread.ci_upper) else {
+        return Some(vec![format!("{mean} in {runs}, no confidence interval")]);
     };
-    match spread.direction {
-        Some(FlowDirection::Forward) => format!("-> {name}"),
-        Some(FlowDirection::Reverse) => format!("<- {name}"),
-        Some(FlowDirection::RoundTrip) => format!("<> {name}"),
-        None => name.to_owned(),
+    // A rate or a time is not below 0, however wide its interval.
+    let [lower, upper] = [lower.max(0.0), upper].map(|value| scale.bare(value));
+    let level = series.confidence_percent;
+    Some(vec![
+        format!("{mean} mean of {runs}, {level} % confidence interval {lower} to {upper}"),
+        format!("{mean} mean of {runs}, {level} % CI {lower} to {upper}"),
+    ])
+}
+
+/// The first that fits behind a label and a name.
+fn fitted(name: &str, texts: Vec<String>) -> String {
+    let mut named = texts.into_iter().map(|text| format!("{name}{text}"));
+    let first = named.next().unwrap_or_default();
+    if first.len() <= result_line::ROOM {
+        return first;
+    }
+    named.next().unwrap_or(first)
+}
+
+/// `0.21 % standard deviation, 939 to 943; the interval is 1.06 % wide`, the longest first.
+fn scatter(spread: &Spread, style: &Style) -> Option<Vec<String>> {
+    let mean = spread.mean.filter(|mean| *mean > 0.0)?;
+    let deviation = share(100.0 * spread.deviation? / mean);
+    let scale = Scale::of(spread, style);
+    let [min, max] = [spread.min?, spread.max?].map(|value| scale.bare(value));
+    let text = format!("{deviation} standard deviation, {min} to {max}");
+    let width = spread.ci_width_percent.map(share);
+    let wide = width.map(|width| format!("{text}; the interval is {width} wide"));
+    Some(wide.into_iter().chain([text]).collect())
+}
+
+/// A share that is an estimate itself: two decimals below 10 %.
+fn share(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.2} %")
+    } else {
+        percent(value / 100.0)
     }
 }
 
-fn unit(spread: &Spread, style: &Style) -> Unit {
-    Unit::of_rate(spread.mean.unwrap_or(0.0), style.format)
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
-fn cells(spread: &Spread, title: String, style: &Style) -> Vec<String> {
-    let number = |value: f64| match spread.quantity {
-        Quantity::BitsPerSecond => unit(spread, style).number(value),
-        Quantity::Retransmits => format!("{value:.1}"),
-        _ => format!("{value:.3}"),
-    };
-    let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
-    let interval = spread.ci_lower.zip(spread.ci_upper);
-    let interval = interval.map(|(lower, upper)| format!("{} to {}", number(lower), number(upper)));
-    let width = spread.ci_width_percent.map(|width| percent(width / 100.0));
-    let unknown = || "-".to_owned();
-    vec![
-        title,
-        spread.runs.to_string(),
-        known(spread.mean),
-        interval.unwrap_or_else(unknown),
-        width.unwrap_or_else(unknown),
-        known(spread.min),
-        known(spread.max),
-    ]
-}
-
-fn left_out(one: &LeftOut, series: &Series) -> String {
-    let number = one.run as usize - 1;
+/// `run 1 excluded: warm-up (470 Mbit/s)`.
+fn excluded(one: &ExcludedRun, series: &Series, style: &Style) -> String {
     let reason = match one.reason {
-        WhyLeftOut::WarmUp => "it differs from all others by far, a warm-up",
-        WhyLeftOut::Interrupted => "it was interrupted",
-        WhyLeftOut::Failed => "it did not run to its end",
+        ExclusionReason::WarmUp => "warm-up",
+        ExclusionReason::Interrupted => "interrupted",
+        ExclusionReason::Failed => "failed",
     };
     let main = series.quantities.iter().find(|spread| spread.is_main());
     let value = main.and_then(|spread| {
-        let value = (*spread.values.get(number)?)?;
+        let value = (*spread.values.get(one.run as usize - 1)?)?;
         Some(match spread.quantity {
-            Quantity::BitsPerSecond => {
-                format!(" ({})", super::unit::rate(value, Default::default()))
-            }
-            _ => format!(" ({value:.3} ms)"),
+            Quantity::BitsPerSecond => format!(" ({})", rate(value, style.format)),
+            _ => format!(" ({} ms)", digits(value)),
         })
     });
     format!(
-        "run {} is not counted: {reason}{}",
+        "run {} excluded: {reason}{}",
         one.run,
         value.unwrap_or_default()
     )
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spread(quantity: Quantity, mean: f64, width: Option<f64>) -> Spread {
-        Spread {
-            quantity,
-            direction: Some(FlowDirection::Forward),
-            runs: 5,
-            mean: Some(mean),
-            deviation: width,
-            min: Some(mean * 0.9),
-            max: Some(mean * 1.1),
-            ci_lower: width.map(|width| mean * (1.0 - width / 200.0)),
-            ci_upper: width.map(|width| mean * (1.0 + width / 200.0)),
-            ci_width_percent: width,
-            values: vec![Some(mean / 2.0)],
-        }
+/// That the requested interval was not reached, and what it is.
+pub(crate) fn unreached(series: &Series) -> Option<String> {
+    let requested = series.requested_width_percent?;
+    if series.precise_enough != Some(false) {
+        return None;
     }
-
-    fn series() -> Series {
-        Series {
-            runs: 6,
-            most_runs: 30,
-            confidence_percent: 95.0,
-            wanted_width_percent: Some(1.0),
-            reached: Some(false),
-            interrupted: false,
-            left_out: vec![LeftOut {
-                run: 1,
-                reason: WhyLeftOut::WarmUp,
-            }],
-            quantities: vec![
-                spread(Quantity::BitsPerSecond, 941.5e6, Some(2.5)),
-                spread(Quantity::Retransmits, 12.4, None),
-            ],
-        }
-    }
-
-    #[test]
-    fn means_stand_beside_how_sure_they_are() {
-        let lines = lines(&series(), &Style::default());
-        assert_eq!(
-            lines,
-            [
-                "    6 runs  counted       mean      95 % confidence     width        min        max",
-                " -> Mbit/s        5      941.5       929.7 to 953.3    2.50 %      847.4     1035.7",
-                "-> retrans        5       12.4                    -         -       11.2       13.6",
-                "run 1 is not counted: it differs from all others by far, a warm-up (470.8 Mbit/s)",
-            ]
-        );
-    }
-
-    #[test]
-    fn an_interval_that_is_too_wide_is_said() {
-        let mut series = series();
-        assert_eq!(
-            unreached(&series).as_deref(),
-            Some(
-                "after 6 runs the confidence interval is 2.50 % of the mean wide, 1.00 % was asked for"
-            )
-        );
-        series.reached = Some(true);
-        assert_eq!(unreached(&series), None);
-    }
+    let widths = series.quantities.iter().filter(|spread| spread.is_main());
+    let widest = widths.filter_map(|spread| spread.ci_width_percent);
+    let runs = counted(series.runs.into(), "run");
+    Some(match widest.max_by(f64::total_cmp) {
+        Some(widest) => format!(
+            "after {runs} the confidence interval is {} of the mean wide, not the requested {}",
+            share(widest),
+            share(requested)
+        ),
+        None => format!("after {runs} there is no confidence interval: too few of them count"),
+    })
 }

@@ -6,17 +6,17 @@ use std::time::Duration;
 use tapeline_base::{FormatLetter, Tos, Transport};
 use tapeline_stats::HistogramShape;
 
-use super::unit::{rate, size};
+use super::text_parts::{rate, size};
 use crate::calendar::Calendar;
-use crate::iperf2::{hidden, tame};
 use crate::model::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, PermitKeyLife,
-    RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote, TrafficShape,
+    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
+    PermitKeyLife, SegmentSize, ServerBanner, TargetGap, TosNote, TrafficShape,
 };
+use crate::render::{hidden, tame};
 use crate::style::Style;
 
 /// Phrases of a server's settings.
-pub(super) fn listening(banner: &ServerBanner) -> Vec<String> {
+pub(crate) fn listening(banner: &ServerBanner) -> Vec<String> {
     let family = if banner.ipv6 { " (IPv6 and IPv4)" } else { "" };
     let ports = match banner.ports {
         (first, last) if first != last => format!("ports {first}-{last}"),
@@ -97,7 +97,7 @@ fn histograms(shape: &HistogramShape) -> String {
 }
 
 /// Phrases of a client's settings.
-pub(super) fn connecting(banner: &ClientBanner, style: &Style) -> Vec<String> {
+pub(crate) fn connecting(banner: &ClientBanner, style: &Style) -> Vec<String> {
     let host = if style.hide_addresses {
         "(hidden)"
     } else {
@@ -148,15 +148,71 @@ pub(super) fn connecting(banner: &ClientBanner, style: &Style) -> Vec<String> {
     list
 }
 
+/// Phrases of what is special about a client's traffic, and with `-e` of its buffers.
+pub(crate) fn special_traffic(banner: &ClientBanner, enhanced: bool) -> Vec<String> {
+    let mut list: Vec<String> = shape(&banner.shape).into_iter().collect();
+    list.extend(banner.device.iter().map(|device| format!("via {device}")));
+    list.extend(banner.fair_queue.map(paced));
+    if banner.write_times {
+        list.push("each write timed".to_owned());
+    }
+    if banner.load_flows > 0 {
+        list.push(format!(
+            "with {} streams of working load",
+            banner.load_flows
+        ));
+    }
+    list.extend(banner.segment_size.map(segment_size));
+    if banner.tos != Tos(0) {
+        list.push(format!("TOS {}", banner.tos));
+    }
+    if banner.nodelay {
+        list.push("no delay".to_owned());
+    }
+    if let Some(bytes) = banner.write_prefetch {
+        list.push(format!("at most {} unsent", size(u64::from(bytes))));
+    }
+    list.extend(banner.transmit_delay.map(transmit_delay));
+    if banner.trip_times {
+        list.push("clocks assumed synchronised".to_owned());
+    }
+    list.extend(banner.histograms.as_ref().map(histograms));
+    if enhanced {
+        list.push(format!("send buffer {}", buffer(banner.buffer)));
+        if banner.transport == Transport::Tcp {
+            list.push(format!("writes of {}", size(banner.write_length)));
+        }
+    }
+    list
+}
+
+/// Phrases of a client's connection with `-e`.
+pub(crate) fn connection_details(flow: &Connected) -> Vec<String> {
+    let mut list = special(flow);
+    list.extend(flow.tos.map(tos));
+    list.extend(
+        flow.connect_time
+            .map(|time| format!("connect time {}", duration(time))),
+    );
+    list.push(format!("local port {}", flow.local.port()));
+    list
+}
+
+fn paced(pacing: FairQueue) -> String {
+    let step = pacing.step.map_or(String::new(), |step| {
+        format!(" rising by {} at a time", bit_rate(step.0 as f64))
+    });
+    format!(
+        "paced by the kernel at {}{step}",
+        bit_rate(pacing.rate.0 as f64)
+    )
+}
+
 /// What a client sends, in which sizes and when.
 fn traffic(banner: &ClientBanner) -> Vec<String> {
-    if banner.connect_only {
-        return vec!["connections without data".to_owned()];
-    }
-    let mut list = vec![match (banner.transport, &banner.request_response) {
-        (_, Some(plan)) => requests(plan),
-        (Transport::Tcp, None) => format!("writes of {}", size(banner.write_length)),
-        (Transport::Udp, None) => match &banner.shape {
+    let mut list = vec![match banner.transport {
+        Transport::Tcp => format!("writes of {}", size(banner.write_length)),
+        Transport::Udp => match &banner.shape {
             TrafficShape::Isochronous { .. } => {
                 format!("datagrams of {} B", banner.write_length)
             }
@@ -165,35 +221,11 @@ fn traffic(banner: &ClientBanner) -> Vec<String> {
         },
     }];
     list.extend(shape(&banner.shape));
-    list.extend(banner.fair_queue.map(|pacing| {
-        let step = pacing.step.map_or(String::new(), |step| {
-            format!(" rising by {} at a time", bit_rate(step.0 as f64))
-        });
-        format!(
-            "paced by the kernel at {}{step}",
-            bit_rate(pacing.rate.0 as f64)
-        )
-    }));
+    list.extend(banner.fair_queue.map(paced));
     if banner.write_times {
         list.push("each write timed".to_owned());
     }
     list
-}
-
-fn requests(plan: &RequestPlan) -> String {
-    let burst = plan.burst.map_or(String::new(), |(number, period)| {
-        format!(", {number} every {}", duration(period))
-    });
-    let hold = if plan.hold_micros > 0 {
-        format!(" after {}", micros(u64::from(plan.hold_micros)))
-    } else {
-        String::new()
-    };
-    format!(
-        "requests of {} answered with {}{hold}{burst}",
-        size(u64::from(plan.request)),
-        size(u64::from(plan.response))
-    )
 }
 
 fn shape(shape: &TrafficShape) -> Option<String> {
@@ -233,7 +265,7 @@ fn bit_rate(bits_per_second: f64) -> String {
 }
 
 /// Phrases of a connected flow.
-pub(super) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) -> Vec<String> {
+pub(crate) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) -> Vec<String> {
     let address = |socket| shown(socket, style);
     let device = flow
         .device
@@ -342,7 +374,7 @@ pub(crate) fn shown_address(address: IpAddr, style: &Style) -> String {
 }
 
 /// `TCP` or `UDP`.
-pub(super) fn name(transport: Transport) -> &'static str {
+pub(crate) fn name(transport: Transport) -> &'static str {
     match transport {
         Transport::Tcp => "TCP",
         Transport::Udp => "UDP",
@@ -369,16 +401,16 @@ fn congestion(control: &CongestionControl) -> String {
 fn buffer(buffer: BufferSize) -> String {
     let actual = size(buffer.actual);
     match buffer.requested {
-        None | Some(0) => format!("{actual} (system's choice)"),
+        None | Some(0) => format!("{actual} (default)"),
         Some(requested) if requested == buffer.actual => actual,
-        Some(requested) => format!("{actual} ({} asked for)", size(requested)),
+        Some(requested) => format!("{actual} ({} requested)", size(requested)),
     }
 }
 
 fn segment_size(size: SegmentSize) -> String {
     match size {
         SegmentSize::Measured(bytes) => format!("mss {bytes}"),
-        SegmentSize::Requested(bytes) => format!("mss {bytes} asked for"),
+        SegmentSize::Requested(bytes) => format!("mss {bytes} requested"),
     }
 }
 

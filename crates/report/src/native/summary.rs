@@ -6,9 +6,9 @@ use std::time::Duration;
 use tapeline_base::{BitRate, FormatLetter, Transport};
 use tapeline_stats::Moments;
 
-use super::unit::{millis, percent, rate, size};
-use crate::iperf2::hidden;
-use crate::model::{BurstKind, LossPattern, Measure, Phase, Row, Subject, UdpReceive};
+use super::text_parts::{millis, percent, rate, size};
+use crate::model::{BurstKind, Connected, LossPattern, Measure, Phase, Row, Subject, UdpReceive};
+use crate::render::hidden;
 use crate::style::Style;
 
 /// Which way data went, seen from here.
@@ -41,12 +41,8 @@ struct Tally {
 
 /// Collects totals until the end of a test.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     tallies: Vec<Tally>,
-    /// Mean round trip of each request/response flow, and its details.
-    round_trips: Vec<(String, Vec<String>)>,
-    /// Mean time of connections without data, and its details.
-    connects: Vec<(String, Vec<String>)>,
     peer: Option<IpAddr>,
     /// Several peers took part.
     peers_differ: bool,
@@ -54,12 +50,9 @@ pub(super) struct Summary {
     congestion_differs: bool,
 }
 
-/// Request/response flows that get a line of their own.
-const MOST_ROUND_TRIPS: usize = 16;
-
 impl Summary {
     /// Takes note of a flow's congestion control.
-    pub(super) fn uses(&mut self, congestion: &str) {
+    pub(crate) fn uses(&mut self, congestion: &str) {
         match &self.congestion {
             Some(known) if known != congestion => self.congestion_differs = true,
             Some(_) => {}
@@ -67,21 +60,24 @@ impl Summary {
         }
     }
 
+    /// Takes note of a flow's connection.
+    pub(crate) fn connected(&mut self, line: &Connected) {
+        self.meets(line.peer.ip());
+        if let Some(congestion) = &line.congestion {
+            self.uses(congestion);
+        }
+    }
+
     /// Takes note of a flow's peer.
-    pub(super) fn meets(&mut self, peer: IpAddr) {
+    pub(crate) fn meets(&mut self, peer: IpAddr) {
         match self.peer {
             Some(known) if known != peer => self.peers_differ = true,
             _ => self.peer = Some(peer),
         }
     }
 
-    /// Takes note of the times of connections without data.
-    pub(super) fn connects(&mut self, headline: (String, Vec<String>)) {
-        self.connects.push(headline);
-    }
-
     /// Adds a row; only totals of flows count.
-    pub(super) fn add(&mut self, row: &Row) {
+    pub(crate) fn add(&mut self, row: &Row) {
         let (Subject::Flow(_), Phase::Total) = (row.subject, row.phase) else {
             return;
         };
@@ -121,30 +117,12 @@ impl Summary {
                     tally.frames(frames.received, frames.lost);
                 }
             }
-            Measure::RequestResponse(exchange) => {
-                let trips = &exchange.round_trips;
-                if trips.count > 0 && self.round_trips.len() < MOST_ROUND_TRIPS {
-                    let mut details = vec![
-                        "mean round trip".to_owned(),
-                        format!("{} min", millis(trips.min)),
-                        format!("{} max", millis(trips.max)),
-                        format!("{} trips", trips.count),
-                        format!("{:.0} per second", 1.0 / trips.mean.max(f64::MIN_POSITIVE)),
-                    ];
-                    details.extend(exchange.one_way.map(|times| {
-                        let [there, back] = [times.transmit.mean, times.receive.mean].map(millis);
-                        format!("{there} there and {back} back")
-                    }));
-                    let mean = format!("{} ms", millis(trips.mean));
-                    self.round_trips.push((mean, details));
-                }
-            }
-            Measure::Both { .. } => {}
+            Measure::RequestResponse(_) | Measure::Both { .. } => {}
         }
     }
 
     /// Adds what the peer says it received.
-    pub(super) fn delivered(&mut self, row: &Row) {
+    pub(crate) fn delivered(&mut self, row: &Row) {
         if let Measure::UdpReceive(receive) = &row.measure {
             let tally = self.tally(Way::Delivered, Transport::Udp, row);
             tally.loss(receive);
@@ -168,7 +146,7 @@ impl Summary {
     }
 
     /// Payload that this end sent or received.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let own = self
             .tallies
             .iter()
@@ -177,21 +155,15 @@ impl Summary {
     }
 
     /// The headline of each way: what it is about, its number, and phrases of detail.
-    pub(super) fn headlines(&self, style: &Style) -> Vec<(&'static str, String, Vec<String>)> {
-        let mut list: Vec<_> = self
-            .tallies
+    pub(crate) fn headlines(&self, style: &Style) -> Vec<(&'static str, String, Vec<String>)> {
+        self.tallies
             .iter()
             .filter(|tally| !(tally.way == Way::Sent && self.is_delivered(tally)))
             .map(|tally| self.headline(tally, style))
-            .collect();
-        let trips = self.round_trips.iter().cloned();
-        list.extend(trips.map(|(mean, details)| ("latency", mean, details)));
-        let connects = self.connects.iter().cloned();
-        list.extend(connects.map(|(mean, details)| ("connect", mean, details)));
-        list
+            .collect()
     }
 
-    /// Whether every flow of this kind is told by the receiver's view.
+    /// Whether every flow of this kind is reported by the receiver's view.
     fn is_delivered(&self, sent: &Tally) -> bool {
         self.tallies.iter().any(|tally| {
             tally.way == Way::Delivered
@@ -280,9 +252,9 @@ impl Summary {
 }
 
 /// How losses lie in a flow, as far as there is something to tell.
-pub(super) fn pattern_phrases(pattern: &LossPattern) -> Vec<String> {
+pub(crate) fn pattern_phrases(pattern: &LossPattern) -> Vec<String> {
     /// Shorter ones are every host's own.
-    const TOLD_OUTAGE: Duration = Duration::from_millis(10);
+    const MIN_OUTAGE: Duration = Duration::from_millis(10);
     let mut list = Vec::new();
     if pattern.runs > 0 {
         let plural = if pattern.runs == 1 { "" } else { "s" };
@@ -294,7 +266,7 @@ pub(super) fn pattern_phrases(pattern: &LossPattern) -> Vec<String> {
     if pattern.longest_extent > 0 {
         list.push(format!("late by up to {}", pattern.longest_extent));
     }
-    let outage = pattern.outage.filter(|outage| outage.length >= TOLD_OUTAGE);
+    let outage = pattern.outage.filter(|outage| outage.length >= MIN_OUTAGE);
     list.extend(outage.map(|outage| {
         let (length, start) = (outage.length.as_secs_f64(), outage.start.as_secs_f64());
         format!("longest outage {} ms at {start:.2} s", millis(length))

@@ -2,7 +2,7 @@
 
 /// A column: what its header says and how it is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(crate) struct Column {
     title: String,
     width: usize,
     /// Columns of lower rank stay longer on a narrow terminal; rank 0 always stays.
@@ -10,18 +10,23 @@ pub(super) struct Column {
 }
 
 impl Column {
-    pub(super) fn new(title: &str, width: usize, rank: u8) -> Self {
+    pub(crate) fn new(title: &str, width: usize, rank: u8) -> Self {
         Self {
             title: title.to_owned(),
             width: width.max(title.chars().count()),
             rank,
         }
     }
+
+    /// What its header says.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
 }
 
 /// A set of columns that fits into a width.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     /// Which columns are shown.
     shown: Vec<bool>,
@@ -32,7 +37,7 @@ const GAP: usize = 2;
 
 impl Table {
     /// Leaves out columns, highest rank first, until the rest is at most `width` wide.
-    pub(super) fn fitting(columns: Vec<Column>, width: usize) -> Self {
+    pub(crate) fn fitting(columns: Vec<Column>, width: usize) -> Self {
         let mut shown = vec![true; columns.len()];
         let used = |shown: &[bool]| -> usize {
             columns
@@ -55,17 +60,17 @@ impl Table {
     }
 
     /// Whether it was made of these columns.
-    pub(super) fn is_of(&self, columns: &[Column]) -> bool {
+    pub(crate) fn is_of(&self, columns: &[Column]) -> bool {
         self.columns == columns
     }
 
     /// The header line.
-    pub(super) fn header(&self) -> String {
+    pub(crate) fn header(&self) -> String {
         self.line(self.columns.iter().map(|column| column.title.clone()))
     }
 
     /// A line of cells, one for each column that there was, shown or not.
-    pub(super) fn line(&self, cells: impl IntoIterator<Item = String>) -> String {
+    pub(crate) fn line(&self, cells: impl IntoIterator<Item = String>) -> String {
         let mut line = String::new();
         let shown = self.columns.iter().zip(&self.shown).zip(cells);
         for ((column, _), cell) in shown.filter(|((_, shown), _)| **shown) {
@@ -82,7 +87,7 @@ impl Table {
 
 /// Joins phrases with commas into lines of at most `width`; lines after the first are
 /// indented.
-pub(super) fn wrap(phrases: &[String], width: usize, indent: usize) -> String {
+pub(crate) fn wrap(phrases: &[String], width: usize, indent: usize) -> String {
     let mut text = String::new();
     let mut used = 0;
     for (index, phrase) in phrases.iter().enumerate() {

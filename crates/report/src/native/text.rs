@@ -2,33 +2,27 @@
 
 use std::collections::VecDeque;
 
-use tapeline_base::FlowId;
+use tapeline_base::{FlowId, Role};
 
+use super::accounts::{Account, Accounts};
 use super::cells::{self, Field, Units};
-use super::cost::Cost;
-use super::paint::Paint;
-use super::summary::Summary;
+use super::client::{ClientText, RequestedTest};
+use super::messages::{Message, Messages};
+use super::repetition::SeriesText;
+use super::requests::RequestsText;
 use super::table::{Table, wrap};
-use super::warning;
-use super::{distribution, other_end, repetition, setup, timing, verdict, views};
+use super::text_parts::Paint;
+use super::{distribution, peer, repetition, setup, timing, verdict, views};
 use crate::calendar::Calendar;
 use crate::model::{
-    Event, HistogramRow, Judgement, Measure, Notice, OtherProgress, Phase, Repetition,
-    RequestResponse, Row, Severity, Subject,
+    ControlPeer, Event, HistogramRow, Measure, NoPeerResults, Notice, PeerProgress, Phase,
+    Repetition, RequestResponse, Row, Severity, Subject, WarningId,
 };
 use crate::render::{Output, Renderer};
 use crate::style::{Style, Terminal};
 
 /// Sender's totals that wait for the receiver's view.
-const MOST_WAITING: usize = 4096;
-/// Warnings that the summary repeats.
-const MOST_WARNINGS: usize = 20;
-/// Lines that the summary has of the other end.
-const MOST_BEYOND: usize = 64;
-/// Verdicts that the summary shows: a busy server may never come to one.
-const MOST_JUDGEMENTS: usize = 64;
-/// Histograms that the summary shows.
-const MOST_HISTOGRAMS: usize = 64;
+const MAX_WAITING: usize = 4096;
 
 /// Renders tapeline's own text: aligned columns under one header per kind of row, units
 /// that stay, both ends' views beside each other, a headline at the end.
@@ -38,27 +32,27 @@ pub struct NativeText {
     terminal: Terminal,
     paint: Paint,
     calendar: Calendar,
-    /// This process waits for others.
-    serves: bool,
     /// Target rate of the banner, bits per second.
     target: Option<u64>,
     units: Option<Units>,
     tables: Vec<Table>,
-    summary: Summary,
-    warnings: Vec<(Severity, String)>,
-    /// What limited the tests, told with the result.
-    judgements: Vec<Judgement>,
-    /// Histograms of whole tests, told with the result.
-    histograms: Vec<HistogramRow>,
+    accounts: Accounts,
+    messages: Messages,
     /// Totals of UDP senders whose receiver may still tell its view.
     waiting: VecDeque<(FlowId, Row)>,
-    /// What the other end has counted so far.
-    so_far: other_end::SoFar,
-    cost: Cost,
-    /// Closing lines of the other end and of the clocks.
-    beyond: Vec<other_end::Headline>,
-    /// The settings were shown in an earlier run.
-    repeats: bool,
+    /// What the peer has counted so far.
+    so_far: peer::SoFar,
+    /// The runs of a series, and whether the settings of the first are still to be shown.
+    series: Option<SeriesText>,
+    banner_due: bool,
+    /// How many runs there are to be, in words.
+    runs: Option<String>,
+    /// A client's test of requests, or of connections without data.
+    requests: Option<RequestsText>,
+    /// What a client was asked to do.
+    requested: Option<RequestedTest>,
+    /// A client's test of traffic.
+    client: Option<ClientText>,
 }
 
 impl NativeText {
@@ -70,19 +64,85 @@ impl NativeText {
             terminal,
             paint: Paint::new(terminal.colour),
             calendar: Calendar::new(style.utc),
-            serves: false,
             target: None,
             units: None,
             tables: Vec::new(),
-            summary: Summary::default(),
-            warnings: Vec::new(),
-            judgements: Vec::new(),
-            histograms: Vec::new(),
+            accounts: Accounts::default(),
+            messages: Messages::plain(),
             waiting: VecDeque::new(),
-            so_far: other_end::SoFar::default(),
-            cost: Cost::default(),
-            beyond: Vec::new(),
-            repeats: false,
+            so_far: peer::SoFar::default(),
+            series: None,
+            banner_due: false,
+            runs: None,
+            requests: None,
+            requested: None,
+            client: None,
+        }
+    }
+
+    /// The same for a client that was asked to do this.
+    #[must_use]
+    pub fn requested(self, requested: RequestedTest) -> Self {
+        Self {
+            requested: Some(requested),
+            ..self
+        }
+    }
+
+    /// A client's test of traffic begins with this event.
+    fn begin_client(&mut self, event: &Event) {
+        let begins = match event {
+            Event::Connecting(banner) => {
+                !banner.connect_back && banner.request_response.is_none() && !banner.connect_only
+            }
+            Event::ControlConnected(control) => {
+                matches!(control.peer, ControlPeer::ConnectingTo { .. })
+            }
+            Event::TestStart(start) => start.role == Role::Client,
+            _ => false,
+        };
+        if begins && self.client.is_none() {
+            let (style, terminal) = (self.style, self.terminal);
+            let client = ClientText::new(style, terminal, self.requested, self.runs.clone());
+            self.client = Some(client);
+        }
+    }
+
+    /// Tells what happens in a client's test of traffic; says whether there is one.
+    fn render_client(&mut self, event: &Event, out: &mut Output) -> bool {
+        self.begin_client(event);
+        let Some(client) = &mut self.client else {
+            return false;
+        };
+        client.render(event, &self.calendar, out);
+        match event {
+            // The result says so.
+            Event::Notice(Notice::Interrupted)
+            | Event::NoPeerResults(NoPeerResults::NotRecognised) => true,
+            Event::Notice(_)
+            | Event::StartDelay(_)
+            | Event::ClockCheck(_)
+            | Event::Dropped(_)
+            | Event::NoPeerResults(_)
+            | Event::Repetition(_) => false,
+            Event::TestEnd(_) => false,
+            _ => true,
+        }
+    }
+
+    fn finish_client(&mut self, out: &mut Output) {
+        if let Some(client) = self.client.take() {
+            client.finish(&self.calendar, out);
+            self.messages.forget();
+        }
+    }
+
+    /// Standard error is this device; its conditions go to the report too where that is elsewhere.
+    #[must_use]
+    pub fn with_errors(self, errors: Terminal, in_report: bool) -> Self {
+        Self {
+            messages: Messages::new(errors, in_report),
+            ..self
         }
     }
 
@@ -91,23 +151,17 @@ impl NativeText {
     }
 
     fn row(&mut self, row: &Row, out: &mut Output) {
-        self.summary.add(row);
+        self.accounts.row(row);
         if row.phase != Phase::Total {
             self.so_far.interval_ended();
-        }
-        if let Some(endpoints) = row.endpoints {
-            self.summary.meets(endpoints.peer.ip());
         }
         if let (Subject::Flow(tag), Phase::Total, Measure::UdpSend(_)) =
             (row.subject, row.phase, &row.measure)
         {
-            if self.waiting.len() >= MOST_WAITING {
+            if self.waiting.len() >= MAX_WAITING {
                 self.waiting.pop_front();
             }
             self.waiting.push_back((tag.id, row.clone()));
-        }
-        if let Some(sentence) = clock_errors(row) {
-            self.say((Severity::Warning, sentence), out);
         }
         let exclude = self.style.exclude;
         let hidden = match row.subject {
@@ -176,7 +230,7 @@ impl NativeText {
         let (Subject::Flow(tag) | Subject::Duplex(tag)) = row.subject else {
             return;
         };
-        self.summary.delivered(row);
+        self.accounts.of(tag).summary.delivered(row);
         let sender = self.waiting.iter().position(|(id, _)| *id == tag.id);
         let sender = sender.and_then(|index| self.waiting.remove(index));
         if self.style.exclude.server_report {
@@ -197,26 +251,19 @@ impl NativeText {
         }
     }
 
-    /// Says a condition at once, and keeps it for the summary when it touches the result.
-    /// The same failure is said once.
+    /// Reports a condition at once; the same one once for a test. That it was interrupted is known to
+    /// whoever interrupted.
     fn notice(&mut self, notice: &Notice, out: &mut Output) {
-        let (severity, sentence) = warning::sentence(notice, &self.style);
+        let message = Message::from_notice(notice, &self.style);
         if notice.is_of_server() {
-            out.error_line(&self.warning_line(severity, &sentence));
-        } else {
-            self.say((severity, sentence), out);
+            self.messages.report(&message, out);
+        } else if *notice != Notice::Interrupted {
+            self.messages.report_once(&message, out);
         }
     }
 
-    fn say(&mut self, (severity, sentence): (Severity, String), out: &mut Output) {
-        let kept = self.warnings.iter().any(|(_, known)| *known == sentence);
-        if severity == Severity::Error && kept {
-            return;
-        }
-        out.error_line(&self.warning_line(severity, &sentence));
-        if severity != Severity::Note && !kept && self.warnings.len() < MOST_WARNINGS {
-            self.warnings.push((severity, sentence));
-        }
+    fn say(&mut self, id: WarningId, sentence: (Severity, String), out: &mut Output) {
+        self.messages.report_once(&Message::new(id, sentence), out);
     }
 
     /// Facts beside the rows; they go with the data.
@@ -239,15 +286,12 @@ impl NativeText {
             Phase::Interval | Phase::Omitted => {
                 out.line(&self.paint.dim(&distribution::interval(row)))
             }
-            Phase::Total if self.histograms.len() < MOST_HISTOGRAMS => {
-                self.histograms.push(row.clone());
-            }
-            Phase::Total => {}
+            Phase::Total => self.accounts.of(row.tag).histogram(row),
         }
     }
 
-    /// The other end's running counters: a line for each interval of this end.
-    fn progress(&mut self, progress: &OtherProgress, out: &mut Output) {
+    /// The peer's running counters: a line for each interval of this end.
+    fn progress(&mut self, progress: &PeerProgress, out: &mut Output) {
         let line = self.so_far.line(progress, self.style.format);
         if !self.style.exclude.data
             && let Some(line) = line
@@ -256,71 +300,94 @@ impl NativeText {
         }
     }
 
-    /// Keeps closing lines.
-    fn beyond(&mut self, lines: impl IntoIterator<Item = other_end::Headline>) {
-        let room = MOST_BEYOND.saturating_sub(self.beyond.len());
-        self.beyond.extend(lines.into_iter().take(room));
-    }
-
-    /// Runs stand below each other under one head, their means and how sure they are below all.
+    /// Runs have a row each, or are told in full, and a result together.
     fn repetition(&mut self, repetition: &Repetition, out: &mut Output) {
         match repetition {
-            Repetition::Begins { run, most } => {
-                self.repeats = *run > 1;
-                if self.repeats {
-                    out.line("");
-                }
-                out.line(&self.paint.dim(&format!("run {run} of at most {most}")));
+            Repetition::Begins { run, least, most } => {
+                let (style, terminal) = (self.style, self.terminal);
+                let series = self
+                    .series
+                    .get_or_insert_with(|| SeriesText::new(style, terminal));
+                series.begin(*run, *most, out);
+                self.banner_due = series.is_first();
+                self.runs = Some(match least == most {
+                    true => format!("{most} runs"),
+                    false => format!("{least} to {most} runs"),
+                });
             }
-            Repetition::Ends => {
-                self.conclude(out);
-                self.tables.clear();
-            }
-            Repetition::Over(series) => {
-                out.line("");
-                for (index, line) in repetition::lines(series, &self.style)
-                    .into_iter()
-                    .enumerate()
-                {
-                    out.line(&if index == 0 {
-                        self.paint.dim(&line)
-                    } else {
-                        line
-                    });
+            Repetition::Ends(result) => {
+                self.within_run(out, |text, out| {
+                    text.finish_client(out);
+                    text.conclude_all(out);
+                    text.tables.clear();
+                });
+                if let Some(series) = &mut self.series {
+                    series.end(result, out);
                 }
-                if let Some(sentence) = repetition::unreached(series) {
-                    self.say((Severity::Warning, sentence), out);
+            }
+            Repetition::Over(result) => {
+                if let Some(series) = self.series.take() {
+                    series.conclude(result, out);
+                }
+                if let Some(sentence) = repetition::unreached(result) {
+                    self.say(
+                        WarningId::ConfidenceNotReached,
+                        (Severity::Warning, sentence),
+                        out,
+                    );
                 }
             }
         }
     }
 
-    fn warning_line(&self, severity: Severity, sentence: &str) -> String {
-        let word = severity.word();
-        let word = match severity {
-            Severity::Note => word.to_owned(),
-            Severity::Warning => self.paint.yellow(word),
-            Severity::Error => self.paint.red(word),
-        };
-        format!("{word}: {sentence}")
+    /// Prints what a run has to say: all of it, or of a run that has a row only the first one's settings,
+    /// which end with the first empty line.
+    fn within_run(&mut self, out: &mut Output, print: impl FnOnce(&mut Self, &mut Output)) {
+        if self.series.as_ref().is_none_or(SeriesText::is_full) {
+            return print(self, out);
+        }
+        let mut whole = Output::default();
+        print(self, &mut whole);
+        out.stderr.push_str(&whole.stderr);
+        for line in whole.stdout.lines() {
+            self.banner_due &= !line.is_empty();
+            if self.banner_due {
+                out.line(line);
+            }
+        }
     }
 
-    /// Prints headline and warnings of what ended, and forgets it.
-    fn conclude(&mut self, out: &mut Output) {
-        let summary = std::mem::take(&mut self.summary);
-        let warnings = std::mem::take(&mut self.warnings);
-        let judgements = std::mem::take(&mut self.judgements);
+    /// Prints what is left of everything that ended, and forgets it.
+    fn conclude_all(&mut self, out: &mut Output) {
         self.waiting.clear();
-        for row in std::mem::take(&mut self.histograms) {
+        if let Some(requests) = self.requests.take() {
+            requests.conclude(out);
+        }
+        for account in self.accounts.take() {
+            self.conclude(account, out);
+        }
+        self.messages.forget();
+    }
+
+    /// Prints headline and verdicts of a test that ended.
+    fn conclude(&mut self, account: Account, out: &mut Output) {
+        let Account {
+            summary,
+            limit_verdicts,
+            histograms,
+            cost,
+            mut peer_lines,
+        } = account;
+        self.messages.forget();
+        for row in histograms {
             out.line("");
             let lines = distribution::total(&row, self.terminal.unicode, &self.calendar);
             self.lines(lines, out);
         }
         let mut headlines = summary.headlines(&self.style);
-        let mut beyond = std::mem::take(&mut self.beyond);
-        beyond.extend(std::mem::take(&mut self.cost).headline(summary.bytes()));
+        peer_lines.extend(cost.headline(summary.bytes()));
         if !headlines.is_empty() {
-            headlines.extend(beyond);
+            headlines.extend(peer_lines);
         }
         if headlines.is_empty() {
             return;
@@ -335,13 +402,10 @@ impl NativeText {
             let text = wrap(&phrases, self.terminal.width, 9);
             out.line(&text.replacen(&title, &self.paint.bold(&title), 1));
         }
-        for judgement in &judgements {
-            let several = judgements.len() > 1;
-            let phrases = verdict::phrases(judgement, several);
+        for limit_verdict in &limit_verdicts {
+            let several = limit_verdicts.len() > 1;
+            let phrases = verdict::phrases(limit_verdict, several);
             out.line(&wrap(&phrases, self.terminal.width, 9));
-        }
-        for (severity, sentence) in warnings {
-            out.line(&self.warning_line(severity, &sentence));
         }
     }
 }
@@ -372,30 +436,56 @@ fn loses(row: &Row) -> bool {
     matches!(&row.measure, Measure::UdpReceive(receive) if receive.lost > 0)
 }
 
-impl Renderer for NativeText {
-    fn render(&mut self, event: &Event, out: &mut Output) {
+impl NativeText {
+    /// Tells an event of one test.
+    fn tell(&mut self, event: &Event, out: &mut Output) {
+        if self.requests.is_none() && RequestsText::begins(event) {
+            self.requests = Some(RequestsText::new(
+                self.style,
+                self.terminal,
+                self.runs.clone(),
+            ));
+        }
+        if let Event::Row(row) = event
+            && let Some(sentence) = clock_errors(row)
+        {
+            self.say(
+                WarningId::ClocksDisagree,
+                (Severity::Warning, sentence),
+                out,
+            );
+        }
+        if let Some(requests) = &mut self.requests
+            && requests.render(event, out)
+        {
+            return;
+        }
+        if self.render_client(event, out) {
+            return;
+        }
         match event {
             Event::Listening(banner) => {
-                self.serves = !banner.of_client;
-                if !self.style.exclude.settings {
+                self.accounts.serve(!banner.of_client);
+                if !self.style.exclude.settings && !banner.of_client {
                     self.phrases(&setup::listening(banner), out);
                 }
             }
             Event::Connecting(banner) => {
-                self.serves = banner.connect_back;
+                self.accounts.serve(banner.connect_back);
                 self.target = banner.rate.or(self.target);
-                if let Some(congestion) = &banner.congestion {
-                    self.summary.uses(&congestion.name);
+                if let Some(congestion) =
+                    banner.congestion.as_ref().filter(|_| !banner.connect_back)
+                {
+                    self.accounts.client().summary.uses(&congestion.name);
                 }
-                if !self.style.exclude.settings && !self.repeats {
-                    self.phrases(&setup::connecting(banner, &self.style), out);
+                if !self.style.exclude.settings {
+                    let mut phrases = setup::connecting(banner, &self.style);
+                    phrases.extend(self.runs.clone());
+                    self.phrases(&phrases, out);
                 }
             }
             Event::Connected(connected) => {
-                self.summary.meets(connected.peer.ip());
-                if let Some(congestion) = &connected.congestion {
-                    self.summary.uses(congestion);
-                }
+                self.accounts.connected(connected);
                 if !self.style.exclude.connection && !self.style.sum_only {
                     let phrases = setup::connected(connected, &self.style, &self.calendar);
                     self.phrases(&phrases, out);
@@ -407,58 +497,106 @@ impl Renderer for NativeText {
             Event::ServerReport { row, .. } => self.server_report(row, out),
             Event::Notice(notice) => self.notice(notice, out),
             Event::Histogram(row) => self.histogram(row, out),
-            Event::StartDelay(delay) => self.say(timing::start_delay(delay, &self.calendar), out),
-            Event::ClockCheck(check) => self.say(timing::clock_check(check), out),
-            Event::ConnectTimes(times) => self.summary.connects(timing::connect_times(times)),
+            Event::StartDelay(delay) => {
+                let said = timing::start_delay(delay, &self.calendar);
+                self.say(WarningId::StartTimePassed, said, out);
+            }
+            Event::ClockCheck(check) => {
+                self.say(WarningId::ClocksCompared, timing::clock_check(check), out);
+            }
             Event::ScheduleErrors(schedule) => self.lines(timing::schedule_errors(schedule), out),
-            Event::Departures(departures) => self.lines(timing::departures(departures), out),
+            Event::SendTiming(send_timing) => self.lines(timing::send_timing(send_timing), out),
             Event::Markov(report) => self.lines(timing::markov(report), out),
-            Event::Judgement(judgement) => {
-                if self.judgements.len() < MOST_JUDGEMENTS {
-                    self.judgements.push((**judgement).clone());
+            Event::LimitVerdict(limit_verdict) => {
+                if let Some(tag) = limit_verdict.flows.first() {
+                    self.accounts.of(*tag).judged(limit_verdict);
                 }
             }
             Event::Dropped(connected) => {
                 let peer = setup::shown(connected.peer, &self.style);
-                let sentence = format!("turned away {peer}: its permit key is wrong or missing");
-                self.say((Severity::Warning, sentence), out);
+                let sentence = format!("refused {peer}: wrong or missing permit key");
+                self.say(
+                    WarningId::PermitKeyRefused,
+                    (Severity::Warning, sentence),
+                    out,
+                );
             }
             Event::TestEnd(end) => {
                 // An interrupt is known to whoever interrupted.
                 let failure = end.failure.as_ref().filter(|failure| !failure.interrupted);
                 if let Some(failure) = failure {
-                    self.say((Severity::Error, failure.text.clone()), out);
+                    self.messages
+                        .report_once(&Message::from_failure(failure), out);
                 }
             }
-            Event::ControlConnected(_) | Event::TestStart(_) => {}
-            Event::OtherEndFound(_) | Event::Probes(_) => {}
-            Event::OtherProgress(progress) => self.progress(progress, out),
-            Event::OtherEnd(end) => {
-                self.cost.other(end);
-                self.beyond(other_end::headlines(end, self.style.format));
+            Event::ControlConnected(_) => {}
+            Event::TestStart(start) => self.accounts.announced(start),
+            // Requests and connections without data have a text of their own.
+            Event::PeerFound(_) | Event::Probes(_) | Event::ConnectTimes(_) => {}
+            Event::PeerProgress(progress) => self.progress(progress, out),
+            Event::PeerResults(end) => {
+                let account = self.accounts.peer_results(end);
+                account.cost.other(end);
+                account.peer_lines(peer::headlines(end, self.style.format));
             }
-            Event::Processor(used) => self.cost.own(used),
-            Event::Clocks(clock) => self.beyond([other_end::clocks(clock)]),
-            Event::OneWayDelay(delay) => self.beyond([other_end::one_way(delay)]),
-            Event::Repetition(repetition) => self.repetition(repetition, out),
-            Event::LoadedLatency(latency) => self.beyond([other_end::under_load(latency)]),
-            Event::NoOtherEnd(reason) => {
-                self.say((Severity::Note, other_end::absence(reason)), out);
+            Event::Processor(used) => {
+                if let Some(account) = self.accounts.only() {
+                    account.cost.own(used);
+                }
+            }
+            Event::Clocks(clock) => {
+                let account = self.accounts.client();
+                account.peer_lines([peer::clocks(clock)]);
+            }
+            Event::OneWayDelay(delay) => {
+                let account = self.accounts.of(delay.tag);
+                account.peer_lines([peer::one_way(delay)]);
+            }
+            Event::Repetition(_) => {}
+            Event::LoadedLatency(latency) => {
+                let account = self.accounts.client();
+                account.peer_lines([peer::under_load(latency)]);
+            }
+            Event::NoPeerResults(reason) => {
+                let said = (Severity::Note, peer::absence(reason));
+                self.say(WarningId::Other, said, out);
+            }
+            Event::TestOver(flows) => {
+                for account in self.accounts.over(flows) {
+                    self.conclude(account, out);
+                }
+                // The rows of others go on below, under a head of their own.
+                self.tables.clear();
+                if self.accounts.is_empty() {
+                    out.line("");
+                }
             }
             Event::Idle => {
                 self.tables.clear();
-                self.so_far = other_end::SoFar::default();
-                if self.serves {
+                self.so_far = peer::SoFar::default();
+                if self.accounts.serves() {
                     self.units = None;
                     self.target = None;
-                    self.conclude(out);
-                    out.line("");
+                    self.conclude_all(out);
                 }
             }
         }
     }
+}
+
+impl Renderer for NativeText {
+    fn render(&mut self, event: &Event, out: &mut Output) {
+        match event {
+            Event::Repetition(repetition) => self.repetition(repetition, out),
+            _ => self.within_run(out, |text, out| text.tell(event, out)),
+        }
+    }
 
     fn missed(&mut self, rows: u64, out: &mut Output) {
+        if let Some(client) = &mut self.client {
+            client.dropped(rows);
+            return;
+        }
         self.lines(
             [format!(
                 "({rows} rows are missing here: the output was too slow)"
@@ -468,6 +606,7 @@ impl Renderer for NativeText {
     }
 
     fn finish(&mut self, out: &mut Output) {
-        self.conclude(out);
+        self.finish_client(out);
+        self.conclude_all(out);
     }
 }

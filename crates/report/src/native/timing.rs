@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tapeline_base::WallTime;
 
-use super::unit::{millis, percent};
+use super::text_parts::{millis, percent};
 use crate::calendar::Calendar;
 use crate::model::{
-    ClockCheck, ConnectTimes, Departures, MarkovReport, Measure, Phase, Row, ScheduleErrors,
-    Severity, StartDelay, Subject,
+    ClockCheck, MarkovReport, Measure, Phase, Row, ScheduleErrors, SendTiming, Severity,
+    StartDelay, Subject,
 };
 
 /// A clock error below this may be nothing but the granularity of stamps.
@@ -50,24 +50,8 @@ pub(crate) fn clock_check(check: &ClockCheck) -> (Severity, String) {
     (Severity::Warning, sentence)
 }
 
-/// The headline of a connect-only test: its number, and phrases of detail.
-pub(super) fn connect_times(result: &ConnectTimes) -> (String, Vec<String>) {
-    let times = &result.times;
-    let mut details = vec![format!("{} connections", times.count)];
-    let mean = if times.is_empty() {
-        "-".to_owned()
-    } else {
-        details.insert(0, "mean time to connect".to_owned());
-        details.push(format!("{} min", millis(times.min)));
-        details.push(format!("{} max", millis(times.max)));
-        format!("{} ms", millis(times.mean))
-    };
-    details.push(format!("{} failed", result.errors));
-    (mean, details)
-}
-
 /// How late an isochronous sender's frames were begun.
-pub(super) fn schedule_errors(schedule: &ScheduleErrors) -> Option<String> {
+pub(crate) fn schedule_errors(schedule: &ScheduleErrors) -> Option<String> {
     let errors = &schedule.errors;
     (!errors.is_empty()).then(|| {
         format!(
@@ -80,8 +64,8 @@ pub(super) fn schedule_errors(schedule: &ScheduleErrors) -> Option<String> {
 }
 
 /// How a UDP sender's datagrams left.
-pub(super) fn departures(departures: &Departures) -> Option<String> {
-    let Departures { tag, group, gaps } = departures;
+pub(crate) fn send_timing(send_timing: &SendTiming) -> Option<String> {
+    let SendTiming { tag, group, gaps } = send_timing;
     let id = tag.id;
     let Some(gaps) = gaps else {
         return (*group > 1)
@@ -104,7 +88,7 @@ pub(super) fn departures(departures: &Departures) -> Option<String> {
 }
 
 /// Of how many datagrams the arrival is not their own.
-pub(super) fn shared_arrivals(row: &Row) -> Option<String> {
+pub(crate) fn shared_arrivals(row: &Row) -> Option<String> {
     let (Subject::Flow(tag), Phase::Total, Measure::UdpReceive(receive)) =
         (row.subject, row.phase, &row.measure)
     else {
@@ -121,7 +105,7 @@ pub(super) fn shared_arrivals(row: &Row) -> Option<String> {
 }
 
 /// How often each length was chosen, and what followed it.
-pub(super) fn markov(report: &MarkovReport) -> Vec<String> {
+pub(crate) fn markov(report: &MarkovReport) -> Vec<String> {
     let all: u64 = report.counts.iter().flatten().sum();
     let mut lines = vec![format!(
         "flow {}: {all} lengths by the chain {}",

@@ -1,14 +1,22 @@
-//! The report of `tapeline try`: a few measurements of one path on one page.
+//! The report of `tapeline try`: a few measurements of one path, a line each.
 
-use tapeline_base::FormatLetter;
+use std::time::Duration;
 
-use super::paint::Paint;
-use super::unit::{millis, percent, rate, size};
-use super::warning::sentence;
-use crate::model::{Measure, Notice, Row};
+use tapeline_base::{BitRate, FormatLetter};
+use tapeline_stats::Verdict;
+
+use super::messages::Message;
+use super::number::{digits, millis, percent, rate};
+use super::result_line;
+use super::text_parts::Paint;
+use super::{peer, verdict};
+use crate::model::{
+    CountedBy, Event, LoadedLatency, Measure, Notice, PeerKind, Phase, Row, Severity, Subject,
+    Trust, TrustFacts,
+};
 use crate::style::{Style, Terminal};
 
-/// What one measurement was about.
+/// What one measurement is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialPart {
     /// Round trips of small messages over TCP, nothing else running.
@@ -19,82 +27,17 @@ pub enum TrialPart {
     TcpDown,
     /// UDP at a fixed rate, bits per second, towards the server.
     Udp {
-        /// Rate asked for.
+        /// Requested rate.
         rate: u64,
     },
 }
 
-/// A measurement, as far as it came.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrialResult {
-    /// What it was about.
-    pub part: TrialPart,
-    /// The sender's total, where the sender's end is known.
-    pub sender: Option<Row>,
-    /// The receiver's total, where the receiver's end is known. For latency, the client's.
-    pub receiver: Option<Row>,
-    /// Congestion control in force.
-    pub congestion: Option<String>,
-    /// Conditions that arose.
-    pub notices: Vec<Notice>,
-}
-
-/// The whole page.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrialReport {
-    /// What was tried, in words: `127.0.0.1 (this machine against itself)`.
-    pub target: String,
-    /// The measurements in the order in which they ran.
-    pub results: Vec<TrialResult>,
-}
-
-const LABEL: usize = 10;
-
-impl TrialReport {
-    /// The page as text.
-    #[must_use]
-    pub fn render(&self, terminal: Terminal) -> String {
-        let paint = Paint::new(terminal.colour);
-        let mut page = format!("{} {}\n\n", paint.bold("tapeline try"), self.target);
-        for result in &self.results {
-            page.push_str(&result.lines(paint));
-        }
-        let warnings = self.warnings();
-        if !warnings.is_empty() {
-            page.push('\n');
-        }
-        for (word, text) in warnings {
-            let painted = match word {
-                "error" => paint.red(word),
-                "warning" => paint.yellow(word),
-                _ => paint.dim(word),
-            };
-            page.push_str(&format!("{painted}: {text}\n"));
-        }
-        page
-    }
-
-    /// Each condition once.
-    fn warnings(&self) -> Vec<(&'static str, String)> {
-        let style = Style::default();
-        let mut lines: Vec<(&'static str, String)> = Vec::new();
-        for result in &self.results {
-            for notice in &result.notices {
-                let (severity, text) = sentence(notice, &style);
-                let line = (severity.word(), format!("{}: {text}", result.part.name()));
-                if !lines.contains(&line) {
-                    lines.push(line);
-                }
-            }
-        }
-        lines
-    }
-}
-
 impl TrialPart {
-    fn name(self) -> &'static str {
+    /// Its name in the report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Latency => "latency",
+            Self::Latency => "Latency",
             Self::TcpUp => "TCP up",
             Self::TcpDown => "TCP down",
             Self::Udp { .. } => "UDP up",
@@ -102,238 +45,333 @@ impl TrialPart {
     }
 }
 
+/// Which path is tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrialTarget {
+    /// That to a server, in words: `192.0.2.7 port 5001`.
+    Server(String),
+    /// Loopback.
+    ThisMachine,
+}
+
+/// A measurement, as far as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialResult {
+    part: TrialPart,
+    /// How long it is to last.
+    length: Duration,
+    /// The sender's total.
+    sender: Option<Row>,
+    /// The receiver's total; of requests, the client's.
+    receiver: Option<Row>,
+    verdict: Option<Verdict>,
+    latency: Option<LoadedLatency>,
+    peer: PeerKind,
+    /// The peer reported its CPU and buffers.
+    peer_visible: bool,
+    interrupted: bool,
+    clock_jump: Option<i64>,
+    errors: Vec<Notice>,
+}
+
 impl TrialResult {
-    fn lines(&self, paint: Paint) -> String {
-        let label = format!("{:<LABEL$}", self.part.name());
-        let head = |value: &str| format!("  {}{}\n", paint.dim(&label), paint.bold(value));
-        let more = |text: String| format!("  {:LABEL$}{text}\n", "");
-        let unreachable = self.notices.iter().any(|notice| {
-            matches!(
-                notice,
-                Notice::ConnectFailed { .. } | Notice::Unresolvable { .. }
-            )
-        });
-        let (headline, details) = match self.part {
-            _ if unreachable => ("not measured".into(), Vec::new()),
-            TrialPart::Latency => self.latency(),
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(part: TrialPart, length: Duration) -> Self {
+        Self {
+            part,
+            length,
+            sender: None,
+            receiver: None,
+            verdict: None,
+            latency: None,
+            peer: PeerKind::default(),
+            peer_visible: false,
+            interrupted: false,
+            clock_jump: None,
+            errors: Vec::new(),
+        }
+    }
+
+    /// Takes what the client reports.
+    pub fn observe(&mut self, event: &Event) {
+        match event {
+            Event::Connected(connected) if connected.peer_is_tapeline => {
+                self.peer = PeerKind::Tapeline;
+            }
+            Event::PeerFound(_) => self.peer = PeerKind::Tapeline,
+            Event::Row(row) => self.take(row),
+            Event::ServerReport { row, .. } => self.receiver = Some(row.clone()),
+            Event::PeerResults(results) => {
+                self.peer = PeerKind::Tapeline;
+                self.peer_visible = results.cpu.is_some();
+                for flow in &results.flows {
+                    self.take(&flow.total);
+                }
+            }
+            Event::LimitVerdict(judged) => self.verdict = Some(judged.verdict.clone()),
+            Event::LoadedLatency(latency) => self.latency = Some((**latency).clone()),
+            Event::Notice(Notice::Interrupted) => self.interrupted = true,
+            Event::Notice(Notice::ClockSet { by }) => self.clock_jump = Some(*by),
+            Event::Notice(notice) if is_error(notice) => self.errors.push(notice.clone()),
+            _ => {}
+        }
+    }
+
+    /// Takes a reason for which the measurement did not take place.
+    pub fn fail(&mut self, reason: String) {
+        self.errors.push(Notice::Text(reason));
+    }
+
+    /// Whether nothing was measured.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self.part {
+            TrialPart::Latency => self.round_trips().is_none(),
+            _ => self.sender.is_none() && self.receiver.is_none(),
+        }
+    }
+
+    /// Why nothing was measured, where that is known, and what helps: the lines of the first error.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let error = self.errors.first().filter(|_| self.is_empty())?;
+        let message = Message {
+            severity: Severity::Error,
+            ..Message::from_notice(error, &Style::default())
+        };
+        Some(message.lines(Paint::new(false), usize::MAX).join("\n"))
+    }
+
+    fn take(&mut self, row: &Row) {
+        if (row.phase, matches!(row.subject, Subject::Flow(_))) != (Phase::Total, true) {
+            return;
+        }
+        match row.measure {
+            Measure::TcpSend(_) | Measure::UdpSend(_) => self.sender = Some(row.clone()),
+            Measure::TcpReceive(_) | Measure::UdpReceive(_) | Measure::RequestResponse(_) => {
+                self.receiver = Some(row.clone());
+            }
+            Measure::Both { .. } => {}
+        }
+    }
+
+    /// The line of the measurement, behind its name.
+    fn text(&self) -> String {
+        let text = match self.part {
+            TrialPart::Latency => self.idle_latency(),
             TrialPart::TcpUp | TrialPart::TcpDown => self.tcp(),
             TrialPart::Udp { rate } => self.udp(rate),
         };
-        let mut lines = head(&headline);
-        for detail in details {
-            lines.push_str(&more(detail));
-        }
-        lines
+        text.unwrap_or_else(|| match self.part {
+            TrialPart::Latency => "not measured: the server does not answer requests".to_owned(),
+            _ => "not measured".to_owned(),
+        })
     }
 
-    fn latency(&self) -> (String, Vec<String>) {
-        let exchange = self.receiver.as_ref().and_then(|row| match &row.measure {
-            Measure::RequestResponse(exchange) => Some(exchange),
+    fn round_trips(&self) -> Option<&crate::model::RequestResponse> {
+        match &self.receiver.as_ref()?.measure {
+            Measure::RequestResponse(requests) if requests.round_trips.count > 0 => Some(requests),
             _ => None,
-        });
-        let Some(exchange) = exchange.filter(|exchange| exchange.round_trips.count > 0) else {
-            return (
-                "no answer".into(),
-                vec!["the server does not answer small requests (iperf before 2.1 cannot)".into()],
-            );
-        };
-        let trips = &exchange.round_trips;
-        let [median, ninety, _, ninety_nine, _] = exchange.percentiles;
-        let shown = |value: Option<f64>| value.map_or_else(|| "n/a".into(), millis);
-        let headline = median.map_or_else(
-            || format!("{} ms mean round trip", millis(trips.mean)),
-            |median| format!("{} ms median round trip", millis(median)),
-        );
-        let details = vec![format!(
-            "min {}   90 % {}   99 % {}   max {} ms   {} round trips, path idle",
-            millis(trips.min),
-            shown(ninety),
-            shown(ninety_nine),
-            millis(trips.max),
-            trips.count,
-        )];
-        (headline, details)
+        }
     }
 
-    fn tcp(&self) -> (String, Vec<String>) {
-        // What arrived counts; what was written only where nothing better is known.
-        let Some(row) = self.receiver.as_ref().or(self.sender.as_ref()) else {
-            return ("not measured".into(), Vec::new());
+    /// `2.10 ms median, 2.87 ms p99 (1412 round trips, idle path)`.
+    fn idle_latency(&self) -> Option<String> {
+        let requests = self.round_trips()?;
+        let trips = &requests.round_trips;
+        let [median, _, _, p99, _] = requests.percentiles;
+        let middle = match median {
+            Some(median) => format!("{} ms median", millis(median)),
+            None => format!("{} ms mean", millis(trips.mean)),
         };
-        let known = if self.receiver.is_some() {
-            "received"
-        } else {
-            "sent"
-        };
-        let headline = format!("{} {known}", row_rate(row));
-        let mut details = Vec::new();
-        if let Some(sender) = self.sender.as_ref().filter(|_| self.receiver.is_some()) {
-            details.push(format!(
-                "sender     {}   {} in {:.2} s",
-                row_rate(sender),
-                size(sender.bytes),
-                sender.span.length().as_secs_f64()
-            ));
-            details.push(format!(
-                "receiver   {}   {} in {:.2} s",
-                row_rate(row),
-                size(row.bytes),
-                row.span.length().as_secs_f64()
-            ));
-        } else {
-            let span = row.span.length().as_secs_f64();
-            details.push(format!("{} in {span:.2} s", size(row.bytes)));
-        }
-        let mut facts = Vec::new();
-        if let Some(name) = &self.congestion {
-            facts.push(format!("congestion control {name}"));
-        }
-        if let Some(Measure::TcpSend(send)) = self.sender.as_ref().map(|row| &row.measure) {
-            if let Some(count) = send.retransmits {
-                facts.push(format!("{count} retransmissions"));
-            }
-            if let Some(rtt) = send.state.and_then(|state| state.rtt_micros) {
-                facts.push(format!(
-                    "round trip under load {} ms",
-                    millis(f64::from(rtt) * 1e-6)
-                ));
-            }
-        }
-        if !facts.is_empty() {
-            details.push(facts.join(", "));
-        }
-        (headline, details)
+        let p99 = p99.map_or_else(String::new, |p99| format!(", {} ms p99", millis(p99)));
+        let count = trips.count;
+        Some(format!("{middle}{p99} ({count} round trips, idle path)"))
     }
 
-    fn udp(&self, wanted: u64) -> (String, Vec<String>) {
+    /// `939 Mbit/s, limited by network (high confidence)`.
+    fn tcp(&self) -> Option<String> {
+        let counted = match (&self.receiver, &self.sender) {
+            (Some(row), _) => rate(bits_per_second(row), FormatLetter::BITS),
+            (None, Some(row)) => format!("{} sent", rate(bits_per_second(row), FormatLetter::BITS)),
+            (None, None) => return None,
+        };
+        let limit = self.verdict.as_ref().and_then(verdict::limit_phrase);
+        Some(match limit {
+            Some(limit) => format!("{counted}, limited by {limit}"),
+            None => format!("{counted}, limit unknown"),
+        })
+    }
+
+    /// `10.0 of 10.0 Mbit/s, no loss (0 of 2552), jitter 0.042 ms`.
+    fn udp(&self, requested: u64) -> Option<String> {
+        let megabits = |row: &Row| digits(bits_per_second(row) / 1e6);
         let received = self.receiver.as_ref().and_then(|row| match &row.measure {
             Measure::UdpReceive(receive) => Some((row, receive)),
             _ => None,
         });
-        let asked = rate(wanted as f64, FormatLetter::BITS);
         let Some((row, receive)) = received else {
-            return (
-                "no report".into(),
-                vec![format!("sent at {asked}; nothing tells what arrived")],
-            );
+            let sent = megabits(self.sender.as_ref()?);
+            return Some(format!("{sent} Mbit/s sent, no report from the server"));
         };
-        let lost = if receive.total > 0 {
-            receive.lost as f64 / receive.total as f64
+        let (lost, total) = (receive.lost, receive.total);
+        let loss = match lost {
+            0 => format!("no loss (0 of {total})"),
+            _ => {
+                let share = percent(lost as f64 / total.max(1) as f64);
+                format!("{share} lost ({lost} of {total})")
+            }
+        };
+        let jitter = receive.jitter.map_or_else(String::new, |jitter| {
+            format!(", jitter {} ms", millis(jitter))
+        });
+        let requested = digits(requested as f64 / 1e6);
+        Some(format!(
+            "{} of {requested} Mbit/s, {loss}{jitter}",
+            megabits(row)
+        ))
+    }
+
+    /// `B up` and `+45.2 ms`.
+    fn bufferbloat(&self) -> Option<(String, String)> {
+        let way = match self.part {
+            TrialPart::TcpUp => "up",
+            TrialPart::TcpDown => "down",
+            TrialPart::Latency | TrialPart::Udp { .. } => return None,
+        };
+        let latency = self.latency.as_ref()?;
+        let (grade, increase) = latency.grade.zip(peer::increase(latency))?;
+        Some((format!("{} {way}", grade.letter()), increase))
+    }
+
+    fn trust(&self) -> Trust {
+        let row = self.receiver.as_ref().or(self.sender.as_ref());
+        let counted_by = match (self.part, &self.sender, &self.receiver) {
+            (TrialPart::Latency, ..) => CountedBy::OneClock,
+            (_, Some(_), Some(_)) => CountedBy::BothEnds,
+            (_, None, Some(_)) => CountedBy::Receiver,
+            (TrialPart::Udp { .. }, _, None) => CountedBy::Nobody,
+            (_, _, None) => CountedBy::Sender,
+        };
+        let ends = row.and_then(|row| row.endpoints);
+        let verdict = self.verdict.as_ref();
+        Trust::new(&TrustFacts {
+            duration: row.map_or(Duration::ZERO, |row| row.span.length()),
+            counted_by,
+            peer: self.peer,
+            peer_visible: self.peer_visible,
+            same_machine: ends.is_some_and(|ends| ends.local.ip() == ends.peer.ip()),
+            clock_jump: self.clock_jump,
+            interrupted: self.interrupted,
+            requested: Some(self.length),
+            streams: 1,
+            datagrams: matches!(self.part, TrialPart::Udp { .. }),
+            limits: verdict
+                .map(|verdict| (verdict.limited_by, verdict.certainty))
+                .into_iter()
+                .collect(),
+            ..TrustFacts::default()
+        })
+    }
+}
+
+/// The whole report; its lines come as the measurements end.
+#[derive(Clone, Debug)]
+pub struct TrialReport {
+    target: TrialTarget,
+    terminal: Terminal,
+    results: Vec<TrialResult>,
+}
+
+impl TrialReport {
+    /// A report without results.
+    #[must_use]
+    pub fn new(target: TrialTarget, terminal: Terminal) -> Self {
+        Self {
+            target,
+            terminal,
+            results: Vec::new(),
+        }
+    }
+
+    /// What is going to be measured, and how long all of it takes.
+    #[must_use]
+    pub fn opening(&self, parts: &[TrialPart], time: Duration) -> String {
+        let target = match &self.target {
+            TrialTarget::Server(target) => target,
+            TrialTarget::ThisMachine => {
+                let [what, meaning] = [
+                    "Testing this machine against itself (loopback):",
+                    "this measures its CPU, not a network",
+                ];
+                let fits = what.len() + 1 + meaning.len() <= self.terminal.width;
+                let gap = if fits { ' ' } else { '\n' };
+                return format!("{what}{gap}{meaning}\n\n");
+            }
+        };
+        let seconds = time.as_secs_f64().ceil();
+        let tcp = if parts.contains(&TrialPart::TcpDown) {
+            "TCP both ways"
         } else {
-            0.0
+            "TCP"
         };
-        let headline = format!("{} received of {asked} asked for", row_rate(row));
-        let mut details = vec![format!(
-            "{} of {} datagrams lost ({}), {} out of order",
-            receive.lost,
-            receive.total,
-            percent(lost),
-            receive.out_of_order
-        )];
-        if receive.duplicates > 0 {
-            details.push(format!("{} arrived twice", receive.duplicates));
+        format!("Testing {target}: latency, {tcp}, UDP; about {seconds} s\n\n")
+    }
+
+    /// Takes a result; with its line.
+    #[must_use]
+    pub fn add(&mut self, result: TrialResult) -> String {
+        let line = self.line(result.part.name(), &result.text());
+        self.results.push(result);
+        line
+    }
+
+    /// What all measurements together say.
+    #[must_use]
+    pub fn closing(&self) -> String {
+        let grades = self.results.iter().filter_map(TrialResult::bufferbloat);
+        let grades = grades.zip(std::iter::once(" under load").chain(std::iter::repeat("")));
+        let grades = grades.map(|((grade, increase), when)| format!("{grade} ({increase}{when})"));
+        let grades: Vec<String> = grades.collect();
+        let mut lines = String::new();
+        if !grades.is_empty() {
+            lines.push_str(&self.line("Bufferbloat", &grades.join(", ")));
         }
-        if let Some(jitter) = receive.jitter {
-            details.push(format!("jitter {} ms", millis(jitter)));
+        if let Some(trust) = self.trust() {
+            lines.push_str(&result_line::trust(&trust, self.terminal));
+            lines.push('\n');
         }
-        if let Some(host) = receive.lost_in_host.filter(|count| *count > 0) {
-            details.push(format!(
-                "{host} of the losses happened in the receiving host, not in the network"
-            ));
-        }
-        (headline, details)
+        lines
+    }
+
+    /// That of the worst result; of equals, TCP's comes first.
+    fn trust(&self) -> Option<Trust> {
+        let streams = |result: &&TrialResult| result.part != TrialPart::Latency;
+        let measured = self.results.iter().filter(|result| !result.is_empty());
+        let (streams, others): (Vec<_>, Vec<_>) = measured.partition(streams);
+        let all = streams.into_iter().chain(others).map(TrialResult::trust);
+        all.reduce(|worst, other| {
+            if other.level > worst.level {
+                other
+            } else {
+                worst
+            }
+        })
+    }
+
+    fn line(&self, label: &str, text: &str) -> String {
+        result_line::fact(label, text, Paint::new(self.terminal.colour)) + "\n"
     }
 }
 
-fn row_rate(row: &Row) -> String {
-    let bits = tapeline_base::BitRate::over(row.bytes, row.span.length());
-    rate(bits, FormatLetter::BITS)
+/// Whether every measurement would meet the same. An old server may end a connection whose test it
+/// does not know.
+fn is_error(notice: &Notice) -> bool {
+    let is_error = Message::from_notice(notice, &Style::default()).severity == Severity::Error;
+    is_error && !matches!(notice, Notice::TrafficFailed { .. })
 }
 
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use tapeline_base::{FlowId, FlowTag, WallTime};
-
-    use super::*;
-    use crate::model::{Phase, RequestResponse, Span, Subject, UdpReceive};
-    use tapeline_stats::Moments;
-
-    fn row(bytes: u64, measure: Measure) -> Row {
-        Row {
-            subject: Subject::Flow(FlowTag {
-                id: FlowId(1),
-                reversed: false,
-            }),
-            phase: Phase::Total,
-            span: Span {
-                start: Duration::ZERO,
-                end: Duration::from_secs(2),
-            },
-            ended: WallTime::default(),
-            bytes,
-            endpoints: None,
-            trip_times: false,
-            measure,
-        }
-    }
-
-    #[test]
-    fn a_page_shows_every_part() {
-        let trips: Moments = [0.001, 0.002, 0.003].into_iter().collect();
-        let report = TrialReport {
-            target: "192.0.2.1".into(),
-            results: vec![
-                TrialResult {
-                    part: TrialPart::Latency,
-                    sender: None,
-                    receiver: Some(row(
-                        600,
-                        Measure::RequestResponse(RequestResponse {
-                            round_trips: trips,
-                            percentiles: [Some(0.002), None, None, None, None],
-                            ..RequestResponse::default()
-                        }),
-                    )),
-                    congestion: None,
-                    notices: Vec::new(),
-                },
-                TrialResult {
-                    part: TrialPart::Udp { rate: 10_000_000 },
-                    sender: None,
-                    receiver: Some(row(
-                        2_500_000,
-                        Measure::UdpReceive(UdpReceive {
-                            received: 1690,
-                            total: 1700,
-                            lost: 10,
-                            ..UdpReceive::default()
-                        }),
-                    )),
-                    congestion: None,
-                    notices: vec![Notice::Interrupted],
-                },
-                TrialResult {
-                    part: TrialPart::TcpUp,
-                    sender: None,
-                    receiver: None,
-                    congestion: None,
-                    notices: Vec::new(),
-                },
-            ],
-        };
-        assert_eq!(
-            report.render(Terminal::default()),
-            "tapeline try 192.0.2.1\n\
-             \n\
-             \x20 latency   2.000 ms median round trip\n\
-             \x20           min 1.000   90 % n/a   99 % n/a   max 3.000 ms   3 round trips, path idle\n\
-             \x20 UDP up    10.00 Mbit/s received of 10.00 Mbit/s asked for\n\
-             \x20           10 of 1700 datagrams lost (0.59 %), 0 out of order\n\
-             \x20 TCP up    not measured\n\
-             \n\
-             warning: UDP up: interrupted: the numbers cover a part of the test\n"
-        );
-    }
+fn bits_per_second(row: &Row) -> f64 {
+    BitRate::over(row.bytes, row.span.length())
 }

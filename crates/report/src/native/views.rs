@@ -3,11 +3,11 @@
 use tapeline_base::{FlowTag, FormatLetter};
 
 use super::cells::{Units, bits_per_second};
-use super::unit::{millis, percent};
+use super::text_parts::{millis, percent};
 use crate::model::{Measure, Row, UdpReceive};
 
 /// The lines of both views of a UDP flow. Without the sender's row its column is empty.
-pub(super) fn lines(
+pub(crate) fn lines(
     tag: FlowTag,
     sender: Option<&Row>,
     receiver: &Row,
@@ -22,7 +22,7 @@ pub(super) fn lines(
     let mut add = |title: &str, sent: String, received: String, remark: &str| {
         list.push(line(&format!("  {title}"), &sent, &received, remark));
     };
-    let number = |value: Option<f64>, unit: super::unit::Unit| {
+    let number = |value: Option<f64>, unit: super::text_parts::Unit| {
         value.map_or(String::new(), |value| unit.number(value))
     };
     add(

@@ -1,31 +1,45 @@
-//! Conditions in words: what happened, what it means, what to do.
+//! Conditions in words: what happened, what it means, what helps.
 
-use tapeline_base::{FlowTag, FormatLetter};
+use std::net::SocketAddr;
+use std::time::Duration;
 
-use super::setup::{name, shown};
-use super::unit::{percent, rate, size};
-use crate::model::{Notice, Severity, TrafficOperation};
+use tapeline_base::{FlowTag, FormatLetter, Transport};
+
+use super::setup::{name, shown, shown_address};
+use super::text_parts::{Unit, size};
+use crate::model::{Notice, Severity, Silence, TrafficOperation};
+use crate::native::number::digits;
+use crate::render::tame;
 use crate::style::Style;
 
-/// A condition's severity and sentence.
+/// A condition's severity and sentence; it begins with the stream where it is of one.
 pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
+    let (severity, text) = plain(notice, style);
+    match stream(notice) {
+        Some(tag) => (severity, format!("stream {}: {text}", tag.id)),
+        None => (severity, text),
+    }
+}
+
+/// The same without the stream.
+pub(crate) fn plain(notice: &Notice, style: &Style) -> (Severity, String) {
     match notice {
-        Notice::Text(text) => (Severity::Warning, text.clone()),
+        Notice::Text(text) | Notice::Remark(text) => (Severity::Warning, text.clone()),
         Notice::WaitingForTests => (
             Severity::Note,
-            "ending the running tests; interrupt again to quit at once".to_owned(),
+            "ending the running tests; Ctrl-C again to quit now".to_owned(),
         ),
         Notice::ClockSet { by } => (
             Severity::Warning,
             format!(
-                "the clock was set by {:+.1} s during the test: times of day and one-way delays are not \
-                 comparable",
+                "this host's clock jumped by {:+.1} s during the test: times of day and one-way delays \
+                 are not comparable",
                 *by as f64 / 1e9
             ),
         ),
         Notice::LimitsKept { fault } => (
             Severity::Warning,
-            format!("the limits stay as they are: {fault}"),
+            format!("reload failed, limits unchanged: {fault}"),
         ),
         Notice::InternalFault { peer } => (
             Severity::Error,
@@ -34,23 +48,21 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
                 shown(*peer, style)
             ),
         ),
-        Notice::LimitsReread => (
-            Severity::Note,
-            "the limits were read anew and hold from now on".to_owned(),
-        ),
+        Notice::LimitsReread => (Severity::Note, "limits reloaded".to_owned()),
         Notice::Interrupted => (
             Severity::Warning,
             "interrupted: the numbers cover a part of the test".to_owned(),
         ),
         Notice::ConnectFailed { .. }
         | Notice::ConnectTimedOut { .. }
+        | Notice::NoReply { .. }
         | Notice::TestRefused { .. }
         | Notice::TestCut { .. }
-        | Notice::OtherFamily { .. }
-        | Notice::ListenFailed { .. }
+        | Notice::WrongProtocol { .. } => towards_server(notice, style),
+        Notice::ListenFailed { .. }
         | Notice::BindFailed { .. }
         | Notice::DeviceFailed { .. }
-        | Notice::Unresolvable { .. } => setup(notice, style),
+        | Notice::Unresolvable { .. } => (Severity::Error, setup(notice, style)),
         Notice::CongestionFailed { .. } => (Severity::Error, option(notice)),
         Notice::SegmentSizeFailed { .. }
         | Notice::TosFailed { .. }
@@ -61,110 +73,205 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
     }
 }
 
+/// The stream of a condition that concerns one and does not name it itself.
+pub(crate) fn stream(notice: &Notice) -> Option<FlowTag> {
+    match notice {
+        Notice::ConnectFailed { tag, .. }
+        | Notice::ConnectTimedOut { tag, .. }
+        | Notice::NoReply { tag, .. }
+        | Notice::TrafficFailed { tag, .. }
+        | Notice::NoServerReport { tag, .. }
+        | Notice::ReportUnacknowledged { tag }
+        | Notice::PeerVanished { tag, .. }
+        | Notice::PeerGone { tag }
+        | Notice::PacingMissed { tag, .. } => Some(*tag),
+        Notice::ReceiveBufferDrops { tag, .. } => *tag,
+        _ => None,
+    }
+}
+
 /// Bits of the TOS byte that carry explicit congestion notification (RFC 3168).
 const ECN: u8 = 3;
 
+/// What helps against a condition.
+pub(crate) fn hint(notice: &Notice) -> Option<String> {
+    match notice {
+        Notice::ConnectFailed {
+            retrying: false,
+            reason,
+            ..
+        }
+        | Notice::NoReply {
+            silence: Silence::Refused(reason),
+            ..
+        } => unreached(reason),
+        Notice::NoReply {
+            transport: Transport::Tcp,
+            ..
+        } => Some("another program listens there, or a firewall drops the data".to_owned()),
+        Notice::NoReply { .. } => unreached("timed out"),
+        Notice::WrongProtocol { host, port } => Some(format!(
+            "tapeline -c {} -p {port} --peer iperf3",
+            tame(host)
+        )),
+        Notice::ListenFailed {
+            address, reason, ..
+        } => unavailable(address.port(), reason),
+        Notice::BindFailed { reason, .. } => reason
+            .contains("assign requested")
+            .then(|| "this host has no such address".to_owned()),
+        Notice::DeviceFailed { reason, .. } => known(DEVICES, reason),
+        Notice::Unresolvable { reason, .. } => (!is_unknown(reason))
+            .then(|| "no name server answered: try again, or give the address".to_owned()),
+        Notice::CongestionFailed { reason, .. } => reason
+            .contains("No such file")
+            .then(|| "this host's are in net.ipv4.tcp_available_congestion_control".to_owned()),
+        Notice::TrafficFailed { reason, .. } => known(ENDINGS, reason),
+        _ => None,
+    }
+}
+
 /// Part of a system's reason, in the words of any system, and what it means to the user.
-const MEANINGS: &[(&str, &str)] = &[
+type Meanings = &'static [(&'static str, &'static str)];
+
+const CONNECTIONS: Meanings = &[
     (
         "refused",
-        "no server listens there: start one, or name its port with -p",
+        "is \"tapeline -s\" running there? Another port: -p",
     ),
     (
         "timed out",
-        "no answer: the host is down, or something on the way drops the packets",
+        "the host is down, or a firewall drops the packets",
     ),
-    ("unreachable", "there is no way to it from here"),
-    ("No route", "there is no way to it from here"),
-    (
-        "in use",
-        "another program has this port: end that one, or choose another port with -p",
-    ),
-    (
-        "Permission denied",
-        "ports below 1024 need privileges: choose a higher one with -p",
-    ),
-    ("assign requested", "this host has no such address"),
-    ("not available", "this host has no such address"),
+    ("unreachable", "this host has no route to it"),
+    ("No route", "this host has no route to it"),
     ("No such device", "this host has no such interface"),
     ("not permitted", "that needs privileges"),
-    ("Unknown host", "check the name, or give the address"),
-    (
-        "lookup failure",
-        "no name server answered: try again, or give the address",
-    ),
+    ("reset", "the server ended the connection"),
+];
+
+const DEVICES: Meanings = &[
+    ("No such device", "this host has no such interface"),
+    ("not permitted", "that needs privileges"),
+];
+
+const ENDINGS: Meanings = &[
     ("reset", "the peer ended the test"),
     ("Broken pipe", "the peer ended the test"),
 ];
 
-/// What a reason means, in brackets; empty when there is nothing to add.
-fn because(reason: &str) -> String {
-    let known = MEANINGS.iter().find(|(part, _)| reason.contains(part));
-    known.map_or_else(String::new, |(_, meaning)| format!(" ({meaning})"))
+fn known(meanings: Meanings, reason: &str) -> Option<String> {
+    let meaning = meanings.iter().find(|(part, _)| reason.contains(part));
+    meaning.map(|(_, meaning)| (*meaning).to_owned())
 }
 
-fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
-    match notice {
+/// What helps where no server was reached.
+pub(crate) fn unreached(reason: &str) -> Option<String> {
+    known(CONNECTIONS, reason)
+}
+
+fn unavailable(port: u16, reason: &str) -> Option<String> {
+    if reason.contains("in use") {
+        let other = port.checked_add(1).unwrap_or(port - 1);
+        Some(format!("stop it, or choose another port: -p {other}"))
+    } else if reason.contains("Permission denied") {
+        Some("ports below 1024 need privileges: choose a higher one with -p".to_owned())
+    } else if reason.contains("not available") || reason.contains("assign requested") {
+        Some("this host has no such address".to_owned())
+    } else {
+        None
+    }
+}
+
+fn is_unknown(reason: &str) -> bool {
+    reason.contains("Unknown host")
+}
+
+/// A system's reason as it stands behind a colon: `connection refused`.
+pub(crate) fn lowered(reason: &str) -> String {
+    let mut letters = reason.chars();
+    match (letters.next(), reason.chars().nth(1)) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => reason.to_owned(),
+    }
+}
+
+/// `192.0.2.7 port 5001`.
+fn place(peer: SocketAddr, style: &Style) -> String {
+    format!("{} port {}", shown_address(peer.ip(), style), peer.port())
+}
+
+/// `10 s`, `0.3 s`.
+fn seconds(time: Duration) -> String {
+    let tenths = (time.as_secs_f64() * 10.0).round() / 10.0;
+    format!("{tenths} s")
+}
+
+fn towards_server(notice: &Notice, style: &Style) -> (Severity, String) {
+    let text = match notice {
         Notice::ConnectFailed {
-            tag,
             peer,
             reason,
+            after,
             retrying,
             ..
         } => {
-            let address = shown(*peer, style);
-            let severity = if *retrying {
-                Severity::Warning
-            } else {
-                Severity::Error
+            let why = match reason.contains("timed out") {
+                true => format!("no answer after {}", seconds(*after)),
+                false => lowered(reason),
             };
-            let next = if *retrying {
-                "; trying again".to_owned()
-            } else {
-                because(reason)
-            };
-            (
-                severity,
-                format!("{}cannot connect to {address}: {reason}{next}", flow(*tag)),
-            )
+            let text = format!("cannot connect to {}: {why}", place(*peer, style));
+            if *retrying {
+                return (Severity::Warning, format!("{text}; retrying"));
+            }
+            text
         }
-        Notice::ConnectTimedOut { tag, .. } => (
-            Severity::Error,
-            format!("{}gave up connecting: the time for it is over", flow(*tag)),
-        ),
+        Notice::ConnectTimedOut { after, .. } => {
+            format!("gave up connecting after {}", seconds(*after))
+        }
+        Notice::NoReply {
+            peer,
+            transport,
+            silence,
+            ..
+        } => {
+            let place = format!("{} over {}", place(*peer, style), name(*transport));
+            match silence {
+                Silence::Refused(reason) => {
+                    format!("no reply from {place}: {}", lowered(reason))
+                }
+                Silence::Timeout(time) => format!("no reply from {place} for {}", seconds(*time)),
+            }
+        }
         Notice::TestRefused {
             peer,
             reason,
             retry_after,
         } => {
             let retry = retry_after.map_or_else(String::new, |time| {
-                format!("; try again in {} s", time.as_secs())
+                format!("; retry in {} s", time.as_secs())
             });
-            (
-                Severity::Error,
-                format!(
-                    "{} refuses the test: {}{retry}",
-                    shown(*peer, style),
-                    crate::iperf2::tame(reason)
-                ),
+            format!(
+                "{} refused the test: {}{retry}",
+                place(*peer, style),
+                tame(reason)
             )
         }
-        Notice::TestCut { peer, reason } => (
-            Severity::Error,
-            format!(
-                "{} has cut the test: {}",
-                shown(*peer, style),
-                crate::iperf2::tame(reason)
-            ),
-        ),
-        Notice::OtherFamily { host, port } => (
-            Severity::Error,
-            format!(
-                "the server at {host} port {port} is iperf3's: use tapeline -c {host} -p {port} \
-                 --peer iperf3",
-                host = crate::iperf2::tame(host)
-            ),
-        ),
+        Notice::TestCut { peer, reason } => {
+            format!("{} stopped the test: {}", place(*peer, style), tame(reason))
+        }
+        Notice::WrongProtocol { host, port } => {
+            format!("port {port} of {} is an iperf3 server", tame(host))
+        }
+        _ => String::new(),
+    };
+    (Severity::Error, text)
+}
+
+fn setup(notice: &Notice, style: &Style) -> String {
+    match notice {
         Notice::ListenFailed {
             transport,
             address,
@@ -173,47 +280,39 @@ fn setup(notice: &Notice, style: &Style) -> (Severity, String) {
             let at = if address.ip().is_unspecified() {
                 format!("port {}", address.port())
             } else {
-                address.to_string()
+                format!("{} port {}", address.ip(), address.port())
             };
-            let transport = name(*transport);
-            (
-                Severity::Error,
-                format!(
-                    "cannot listen on {transport} {at}: {reason}{}",
-                    because(reason)
-                ),
-            )
+            let why = match reason.contains("in use") {
+                true => "in use by another program".to_owned(),
+                false => lowered(reason),
+            };
+            format!("cannot listen on {} {at}: {why}", name(*transport))
         }
         Notice::BindFailed { address, reason } => {
             let address = shown(*address, style);
             let address = address.strip_suffix(":0").unwrap_or(&address);
-            (
-                Severity::Error,
-                format!("cannot bind {address}: {reason}{}", because(reason)),
-            )
+            format!("cannot bind {address}: {}", lowered(reason))
         }
-        Notice::DeviceFailed { device, reason } => (
-            Severity::Error,
-            format!("cannot use device {device}: {reason}{}", because(reason)),
+        Notice::DeviceFailed { device, reason } => {
+            format!("cannot use device {device}: {}", lowered(reason))
+        }
+        Notice::Unresolvable { host, reason } if is_unknown(reason) => format!(
+            "unknown host {} (check the spelling, or give the address)",
+            tame(host)
         ),
-        Notice::Unresolvable { host, reason } => (
-            Severity::Error,
-            format!("cannot resolve {host}: {reason}{}", because(reason)),
-        ),
-        _ => (Severity::Note, String::new()),
+        Notice::Unresolvable { host, reason } => {
+            format!("cannot look up {}: {}", tame(host), lowered(reason))
+        }
+        _ => String::new(),
     }
 }
 
 fn option(notice: &Notice) -> String {
     match notice {
-        Notice::CongestionFailed { name, reason } => {
-            let advice = if reason.contains("No such file") {
-                " (this host's are in net.ipv4.tcp_available_congestion_control)"
-            } else {
-                ""
-            };
-            format!("congestion control {name} cannot be had: {reason}{advice}")
-        }
+        Notice::CongestionFailed { name, reason } => format!(
+            "congestion control \"{name}\" is not available: {}",
+            lowered(reason)
+        ),
         Notice::SegmentSizeFailed { wanted } => {
             format!("a segment size of {wanted} bytes cannot be set: the system chooses")
         }
@@ -231,7 +330,7 @@ fn option(notice: &Notice) -> String {
             )
         }
         Notice::BufferClamped { wanted, actual } => format!(
-            "socket buffer is {}, {} was asked for; raise net.core.rmem_max/wmem_max",
+            "socket buffer is {}, {} requested: raise net.core.rmem_max and wmem_max",
             size(*actual),
             size(*wanted)
         ),
@@ -241,10 +340,7 @@ fn option(notice: &Notice) -> String {
 
 fn traffic(notice: &Notice) -> String {
     let Notice::TrafficFailed {
-        tag,
-        operation,
-        reason,
-        ..
+        operation, reason, ..
     } = notice
     else {
         return String::new();
@@ -257,64 +353,78 @@ fn traffic(notice: &Notice) -> String {
         TrafficOperation::ReadFin => "waiting for the receiver's report failed",
         TrafficOperation::SendHeader => "the test header could not be sent",
     };
-    format!("{}{what}: {reason}{}", flow(*tag), because(reason))
+    format!("{what}: {}", lowered(reason))
 }
 
 fn measurement(notice: &Notice, style: &Style) -> String {
     match notice {
-        Notice::NoServerReport { tag, tries } => format!(
-            "{}no report from the receiver after {tries} tries: what it received is unknown",
-            flow(*tag)
-        ),
-        Notice::ReportUnacknowledged { tag } => {
-            format!("{}the sender may not have got our report", flow(*tag))
+        Notice::NoServerReport { tries, .. } => {
+            format!("no report from the server after {tries} tries: what it received is unknown")
         }
-        Notice::PeerVanished { tag, silent_for } => format!(
-            "{}nothing received for {:.1} s: the peer is gone, the test was ended",
-            flow(*tag),
+        Notice::ReportUnacknowledged { .. } => {
+            "the client may not have received the report".to_owned()
+        }
+        Notice::PeerVanished { silent_for, .. } => format!(
+            "nothing received for {:.1} s: peer lost, the test was ended",
             silent_for.as_secs_f64()
         ),
-        Notice::PeerGone { tag } => format!(
-            "{}nobody takes its datagrams any more: the peer is gone, the test was ended",
-            flow(*tag)
-        ),
+        Notice::PeerGone { .. } => {
+            "the client's port is closed: peer lost, the test was ended".to_owned()
+        }
         Notice::PeerRefused { peer, reason } => {
-            format!(
-                "refused {}: {}",
-                shown(*peer, style),
-                crate::iperf2::tame(reason)
-            )
+            format!("refused {}: {}", shown(*peer, style), tame(reason))
         }
-        Notice::Untold { count, kind } => {
-            format!("{count} further {kind} were not told one by one")
-        }
+        Notice::Suppressed { count, kind } => format!("{count} more {kind} not logged"),
         Notice::Shedding { reason } => {
-            format!("{reason}: clients are turned away until there is room again")
+            format!("{reason}: new clients are refused until resources are free")
         }
         Notice::CpuSaturated { tag, share } => format!(
-            "{}this end used {} of a processor: the network may carry more (try -P, or a larger -l)",
-            flow(*tag),
-            percent(*share)
+            "this host's CPU limits stream {} ({:.0} % of one core): try -P 2 or a larger -l",
+            tag.id,
+            share * 100.0
         ),
-        Notice::ReceiveBufferDrops { tag, datagrams } => format!(
-            "{}{datagrams} datagrams were lost in this host's socket buffer, not in the network \
-             (try a larger -w)",
-            tag.map(flow).unwrap_or_default()
+        Notice::ReceiveBufferDrops { datagrams, .. } => format!(
+            "{datagrams} datagrams were lost in this host's socket buffer, not in the network: \
+             try a larger -w"
         ),
         Notice::PacingMissed {
-            tag,
-            wanted,
-            reached,
-        } => format!(
-            "{}sent at {}, {} was asked for",
-            flow(*tag),
-            rate(*reached as f64, FormatLetter::BITS),
-            rate(*wanted as f64, FormatLetter::BITS)
-        ),
+            wanted, reached, ..
+        } => {
+            let unit = Unit::for_rate(*wanted as f64, FormatLetter::BITS);
+            let [reached, wanted] = [*reached, *wanted].map(|rate| digits(unit.of(rate as f64)));
+            format!(
+                "sent only {reached} of the requested {wanted} {}",
+                unit.label
+            )
+        }
         _ => String::new(),
     }
 }
 
-fn flow(tag: FlowTag) -> String {
-    format!("flow {}: ", tag.id)
+#[cfg(test)]
+mod tests {
+    use tapeline_base::FlowId;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_begins_small_unless_it_is_a_name() {
+        assert_eq!(lowered("Connection refused"), "connection refused");
+        assert_eq!(lowered("RPC failed"), "RPC failed");
+        assert_eq!(lowered(""), "");
+    }
+
+    #[test]
+    fn a_missed_rate_has_one_unit() {
+        let missed = Notice::PacingMissed {
+            tag: FlowTag {
+                id: FlowId(1),
+                reversed: false,
+            },
+            wanted: 100_000_000,
+            reached: 87_140_000,
+        };
+        let (_, text) = plain(&missed, &Style::default());
+        assert_eq!(text, "sent only 87.1 of the requested 100 Mbit/s");
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::family::{Distribution, Family, Labels, text};
 use super::result;
-use crate::document::{Report, SenderDetails};
+use crate::document::{Protocol, Report, SenderDetails};
 
 /// Upper bounds of the buckets of a probe's duration, seconds.
 const DURATIONS: [f64; 11] = [
@@ -118,15 +118,20 @@ impl ProbeResult<'_> {
     }
 }
 
-/// What answered.
+/// What answered: `tapeline`, `iperf 2` or `iperf3`. Who speaks iperf 2's protocol and does not say
+/// that it is tapeline is iperf 2.
 fn peer(report: &Report, mut labels: Labels) -> Family {
+    let program = match (report.peer.program.as_deref(), report.test.protocol) {
+        (Some("iperf") | None, Some(Protocol::Iperf2)) => Some("iperf 2"),
+        (program, _) => program,
+    };
     let known = [
-        ("program", &report.peer.program),
-        ("version", &report.peer.version),
+        ("program", program),
+        ("version", report.peer.version.as_deref()),
     ];
     for (name, value) in known {
         if let Some(value) = value {
-            labels.push((name, value.clone()));
+            labels.push((name, value.to_owned()));
         }
     }
     Family::gauge(

@@ -7,8 +7,11 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, 
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-/// Names and values that tell the samples of a metric apart.
-pub(super) type Labels = Vec<(&'static str, String)>;
+/// The media type of the text.
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Names and values that distinguish the samples of a metric.
+pub(crate) type Labels = Vec<(&'static str, String)>;
 
 /// Upper bounds of the buckets of delays, seconds: from a loopback to a satellite.
 const BOUNDS: [f64; 20] = [
@@ -29,7 +32,7 @@ enum Samples {
 
 /// Values, counted by buckets.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Distribution {
+pub(crate) struct Distribution {
     /// Of all values.
     sum: f64,
     count: u64,
@@ -39,7 +42,7 @@ pub(super) struct Distribution {
 
 impl Distribution {
     /// Nothing yet, in buckets up to these bounds and beyond.
-    pub(super) fn new(bounds: &[f64]) -> Self {
+    pub(crate) fn new(bounds: &[f64]) -> Self {
         let bounds = bounds.iter().copied().chain([f64::INFINITY]);
         Self {
             sum: 0.0,
@@ -49,12 +52,12 @@ impl Distribution {
     }
 
     /// Nothing yet, in the buckets of delays.
-    pub(super) fn of_delays() -> Self {
+    pub(crate) fn for_delays() -> Self {
         Self::new(&BOUNDS)
     }
 
     /// Takes `count` equal values.
-    pub(super) fn add(&mut self, value: f64, count: u64) {
+    pub(crate) fn add(&mut self, value: f64, count: u64) {
         self.sum += value * count as f64;
         self.count += count;
         let bucket = self.buckets.iter_mut().find(|(bound, _)| value <= *bound);
@@ -66,7 +69,7 @@ impl Distribution {
 
 /// A metric.
 #[derive(Clone, Debug)]
-pub(super) struct Family {
+pub(crate) struct Family {
     name: &'static str,
     help: &'static str,
     samples: Samples,
@@ -74,7 +77,7 @@ pub(super) struct Family {
 
 impl Family {
     /// What is now.
-    pub(super) fn gauge(
+    pub(crate) fn gauge(
         name: &'static str,
         help: &'static str,
         samples: impl IntoIterator<Item = (Labels, f64)>,
@@ -88,7 +91,7 @@ impl Family {
     }
 
     /// What has happened so far.
-    pub(super) fn counter(
+    pub(crate) fn counter(
         name: &'static str,
         help: &'static str,
         samples: impl IntoIterator<Item = (Labels, u64)>,
@@ -102,7 +105,7 @@ impl Family {
     }
 
     /// How values are distributed.
-    pub(super) fn histogram(
+    pub(crate) fn histogram(
         name: &'static str,
         help: &'static str,
         samples: impl IntoIterator<Item = (Labels, Distribution)>,
@@ -116,7 +119,7 @@ impl Family {
     }
 
     /// The version of this program.
-    pub(super) fn build(version: &str) -> Self {
+    pub(crate) fn build(version: &str) -> Self {
         Self::gauge(
             "tapeline_build_info",
             "The program that answers; always 1",
@@ -175,13 +178,13 @@ struct Families(Vec<Family>);
 
 impl Collector for Families {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut told = self.0.iter().filter(|family| !family.is_empty());
-        told.try_for_each(|family| family.encode(&mut encoder))
+        let mut families = self.0.iter().filter(|family| !family.is_empty());
+        families.try_for_each(|family| family.encode(&mut encoder))
     }
 }
 
 /// The text of metrics. Those without samples are left out.
-pub(super) fn text(families: Vec<Family>) -> String {
+pub(crate) fn text(families: Vec<Family>) -> String {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Families(families)));
     let mut text = String::new();
@@ -196,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_text_is_that_of_openmetrics() {
-        let mut delays = Distribution::of_delays();
+        let mut delays = Distribution::for_delays();
         delays.add(0.001, 2);
         delays.add(0.02, 1);
         delays.add(99.0, 1);

@@ -15,10 +15,8 @@ mod result;
 mod server;
 
 pub use exporter::{ExporterMetrics, ProbeResult};
+pub use family::MEDIA_TYPE;
 pub use server::ServerMetrics;
 
 #[cfg(test)]
 mod tests;
-
-/// The media type of the text.
-pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

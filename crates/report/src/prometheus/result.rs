@@ -4,11 +4,11 @@ use tapeline_stats::DelayCounts;
 
 use super::family::{Distribution, Family, Labels};
 use crate::document::{
-    DelaySummary, DirectionSum, Flow, FlowDirection, Report, SenderDetails, UdpReceiver,
+    DelaySummary, DirectionSum, FlowDirection, Report, SenderDetails, Stream, UdpReceiver,
 };
 
-/// Flows of a test beyond which none is told by itself.
-pub(super) const MOST_FLOWS: usize = 16;
+/// Flows of a test beyond which none is reported by itself.
+pub(crate) const MAX_FLOWS: usize = 16;
 
 /// A number of one direction of a test.
 type Number = (&'static str, &'static str, fn(&DirectionSum) -> Option<f64>);
@@ -92,7 +92,7 @@ const NUMBERS: [Number; 14] = [
     ),
     (
         "tapeline_test_jitter_seconds",
-        "RFC 3550 jitter at the end, of the worst flow (UDP)",
+        "RFC 3550 jitter at the end, of the worst stream (UDP)",
         |sum| {
             let jitter = sum.receiver.udp.as_ref()?.jitter_ms?;
             Some(jitter * 1e-3)
@@ -111,7 +111,7 @@ const PLACES: [(&str, LossCount); 3] = [
 ];
 
 /// The metrics of these results, each under its labels.
-pub(super) fn families(results: &[(Labels, &Report)]) -> Vec<Family> {
+pub(crate) fn families(results: &[(Labels, &Report)]) -> Vec<Family> {
     let mut families: Vec<Family> = NUMBERS
         .iter()
         .map(|(name, help, pick)| {
@@ -125,27 +125,43 @@ pub(super) fn families(results: &[(Labels, &Report)]) -> Vec<Family> {
         "tapeline_test_rtt_seconds",
         "tapeline_test_rtt_mean_seconds",
         "tapeline_test_rtt_distribution_seconds",
-        "Round trips of a flow, by quantile",
+        "Round trips of a stream, by quantile",
         flows(results).filter_map(|(labels, flow)| Some((labels, flow.rtt.as_ref()?))),
     ));
     families.extend(delays(
         "tapeline_test_one_way_delay_seconds",
         "tapeline_test_one_way_delay_mean_seconds",
         "tapeline_test_one_way_delay_distribution_seconds",
-        "One-way delays of a flow, by quantile",
+        "One-way delays of a stream, by quantile",
         flows(results)
             .filter_map(|(labels, flow)| Some((labels, &flow.one_way_delay.as_ref()?.delays))),
     ));
     families.push(Family::gauge(
-        "tapeline_test_one_way_delay_bound_seconds",
-        "The true one-way delays are at most this far from those told",
+        "tapeline_test_one_way_delay_error_seconds",
+        "The true mean is at most this far from the one told, if the path is symmetric",
         flows(results).filter_map(|(labels, flow)| {
-            let bound = flow.one_way_delay.as_ref()?.bound_ms?;
-            Some((labels, bound * 1e-3))
+            let error = flow.one_way_delay.as_ref()?.error_ms?;
+            Some((labels, error * 1e-3))
+        }),
+    ));
+    families.push(Family::gauge(
+        "tapeline_test_one_way_delay_error_worst_case_seconds",
+        "The true mean is at most this far from the one told, whatever the path is like",
+        flows(results).filter_map(|(labels, flow)| {
+            let error = flow.one_way_delay.as_ref()?.error_worst_case_ms?;
+            Some((labels, error * 1e-3))
         }),
     ));
     families.extend(under_load(results));
     families.push(limits(results));
+    families.push(Family::gauge(
+        "tapeline_test_trust",
+        "How far the numbers are to be trusted; always 1",
+        results.iter().filter_map(|(labels, report)| {
+            let trust = report.trust.as_ref()?;
+            Some((with(labels, "level", trust.level.word()), 1.0))
+        }),
+    ));
     families.push(Family::gauge(
         "tapeline_test_complete",
         "Whether the test ran to its end",
@@ -178,20 +194,25 @@ fn directions<'a>(
 ) -> impl Iterator<Item = (Labels, &'a DirectionSum)> {
     results.iter().flat_map(|(labels, report)| {
         let sums = report.sum.directions.iter();
-        sums.map(|sum| (with(labels, "way", direction_word(sum.direction)), sum))
+        sums.map(|sum| {
+            (
+                with(labels, "direction", direction_word(sum.direction)),
+                sum,
+            )
+        })
     })
 }
 
 fn flows<'a>(
     results: &'a [(Labels, &'a Report)],
-) -> impl Iterator<Item = (Labels, &'a Flow)> + Clone {
+) -> impl Iterator<Item = (Labels, &'a Stream)> + Clone {
     let few = results
         .iter()
-        .filter(|(_, report)| report.sum.flows <= MOST_FLOWS);
+        .filter(|(_, report)| report.sum.stream_count <= MAX_FLOWS);
     few.flat_map(|(labels, report)| {
-        report.flows.iter().map(|flow| {
-            let labels = with(labels, "way", direction_word(flow.direction));
-            (with(&labels, "flow", flow.id.to_string()), flow)
+        report.streams.iter().map(|flow| {
+            let labels = with(labels, "direction", direction_word(flow.direction));
+            (with(&labels, "stream", flow.id.to_string()), flow)
         })
     })
 }
@@ -246,7 +267,7 @@ fn delays<'a>(
 fn distributed(counts: &DelayCounts) -> Option<Distribution> {
     let (least, _) = counts.points().first()?;
     (*least >= 0).then(|| {
-        let mut distribution = Distribution::of_delays();
+        let mut distribution = Distribution::for_delays();
         for (nanos, count) in counts.points() {
             distribution.add(*nanos as f64 * 1e-9, *count);
         }
@@ -254,7 +275,7 @@ fn distributed(counts: &DelayCounts) -> Option<Distribution> {
     })
 }
 
-/// Round trips of probes beside the traffic and after it, and what the load adds.
+/// Round trips of probes next to the traffic and after it, and what the load adds.
 fn under_load(results: &[(Labels, &Report)]) -> Vec<Family> {
     let known = results.iter().filter_map(|(labels, report)| {
         let latency = report.latency_under_load.as_ref()?;

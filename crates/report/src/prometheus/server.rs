@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use tapeline_base::{FlowId, FlowTag, WallTime};
 
 use super::family::{Distribution, Family, Labels, text};
-use super::result::{self, MOST_FLOWS};
-use crate::document::{Assembler, Occasion, Protocol, Report, Step, TestShape, WARNING_IDS};
+use super::result::{self, MAX_FLOWS};
+use crate::document::{Protocol, Report, ReportTracker, RunInfo, Step, TestShape, WARNING_IDS};
 use crate::model::{Event, Measure, Phase, Row, Subject, Warning};
 
 /// Conditions under which a client is sent away.
-const REFUSALS: [&str; 2] = ["peer-refused", "turned-away"];
+const REFUSALS: [&str; 2] = ["client-refused", "permit-key-refused"];
 /// Flows of which is remembered which test they belong to.
-const MOST_REMEMBERED: usize = 1 << 16;
+const MAX_REMEMBERED: usize = 1 << 16;
 
 /// What of a flow, or of all, was counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +33,7 @@ const TCP: usize = 0;
 const UDP: usize = 1;
 
 impl Counts {
-    fn of(row: &Row) -> Self {
+    fn from_row(row: &Row) -> Self {
         let mut counts = Self::default();
         match &row.measure {
             Measure::TcpSend(send) => {
@@ -58,7 +58,7 @@ impl Counts {
                 counts.received[TCP] = exchange.received;
                 counts.retransmits = exchange.retransmits.unwrap_or(0);
             }
-            // Rows of two directions, whose rows are told too.
+            // Rows of two directions, whose rows are reported too.
             Measure::Both { .. } => {}
         }
         counts
@@ -92,11 +92,11 @@ enum TestKey {
     Flow(FlowId),
 }
 
-/// The metrics of a server, from what it tells.
+/// The metrics of a server, from what it reports.
 #[derive(Debug)]
 pub struct ServerMetrics {
     version: String,
-    assembler: Assembler,
+    tracker: ReportTracker,
     /// The test of each flow.
     tests: HashMap<FlowId, TestKey>,
     /// What was counted of flows that run, at the ends of their intervals.
@@ -107,7 +107,7 @@ pub struct ServerMetrics {
     warnings: BTreeMap<&'static str, u64>,
     missed: u64,
     round_trips: Distribution,
-    /// When the last total was told.
+    /// When the last total was reported.
     latest: Option<WallTime>,
     /// The last tests, by transport and direction, and when they ended.
     last: BTreeMap<[String; 2], (Option<WallTime>, Box<Report>)>,
@@ -116,24 +116,24 @@ pub struct ServerMetrics {
 impl ServerMetrics {
     /// Nothing has happened yet.
     #[must_use]
-    pub fn new(occasion: Occasion) -> Self {
+    pub fn new(run_info: RunInfo) -> Self {
         Self {
-            version: occasion.version.clone(),
-            assembler: Assembler::without_intervals(occasion),
+            version: run_info.version.clone(),
+            tracker: ReportTracker::without_intervals(run_info),
             tests: HashMap::new(),
             counted: HashMap::new(),
             counts: Counts::default(),
             ended: BTreeMap::new(),
             warnings: REFUSALS.into_iter().map(|id| (id, 0)).collect(),
             missed: 0,
-            round_trips: Distribution::of_delays(),
+            round_trips: Distribution::for_delays(),
             latest: None,
             last: BTreeMap::new(),
         }
     }
 
     /// Takes what has happened.
-    pub fn note(&mut self, event: &Event) {
+    pub fn observe(&mut self, event: &Event) {
         match event {
             Event::Connected(line) => {
                 if let Some(test) = line.test {
@@ -149,7 +149,7 @@ impl ServerMetrics {
             Event::Idle => self.tests.clear(),
             _ => {}
         }
-        for step in self.assembler.note(event) {
+        for step in self.tracker.observe(event) {
             match step {
                 Step::Warning { warning, .. } => self.warned(&warning),
                 Step::End { report, .. } => self.ended(report),
@@ -173,8 +173,8 @@ impl ServerMetrics {
         let mut families = vec![
             Family::build(&self.version),
             Family::gauge(
-                "tapeline_server_flows_active",
-                "Flows that run; both directions of a connection are one",
+                "tapeline_server_streams_active",
+                "Streams that run; both directions of a connection are one",
                 [(none(), running.len() as f64)],
             ),
             Family::gauge(
@@ -193,7 +193,7 @@ impl ServerMetrics {
             ),
             Family::counter(
                 "tapeline_server_warnings",
-                "Conditions that were told, by their names",
+                "Warnings, by their names",
                 self.warnings
                     .iter()
                     .map(|(id, count)| (vec![("id", (*id).to_owned())], *count)),
@@ -206,14 +206,15 @@ impl ServerMetrics {
             [(none(), self.round_trips.clone())],
         ));
         families.push(Family::counter(
-            "tapeline_server_metrics_missed_rows",
-            "Rows of intervals that came too fast to be counted when they were told",
+            "tapeline_server_intervals_dropped",
+            "Rows of intervals that came too fast to be counted as they came",
             [(none(), self.missed)],
         ));
+        // Numbers of a direction have a label of that name, too.
         let labelled = self.last.iter().map(|([transport, direction], last)| {
             let labels = vec![
                 ("transport", transport.clone()),
-                ("direction", direction.clone()),
+                ("test_direction", direction.clone()),
             ];
             (labels, last)
         });
@@ -234,7 +235,7 @@ impl ServerMetrics {
     }
 
     fn remember(&mut self, id: FlowId, test: TestKey) {
-        if self.tests.len() < MOST_REMEMBERED || self.tests.contains_key(&id) {
+        if self.tests.len() < MAX_REMEMBERED || self.tests.contains_key(&id) {
             self.tests.insert(id, test);
         }
     }
@@ -251,7 +252,7 @@ impl ServerMetrics {
         let Subject::Flow(tag) = row.subject else {
             return;
         };
-        let counts = Counts::of(row);
+        let counts = Counts::from_row(row);
         let known = self.counted.contains_key(&tag);
         let new = match row.phase {
             Phase::Omitted => return,
@@ -312,8 +313,8 @@ impl ServerMetrics {
         ];
         *self.ended.entry(labels).or_default() += 1;
         report.warnings.clear();
-        if report.flows.len() > MOST_FLOWS {
-            report.flows.clear();
+        if report.streams.len() > MAX_FLOWS {
+            report.streams.clear();
         }
         self.last
             .insert([transport, direction], (self.latest, report));

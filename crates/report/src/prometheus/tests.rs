@@ -1,4 +1,4 @@
-//! Small tests of a server, told as events; a probe.
+//! Small tests of a server, reported as events; a probe.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use tapeline_base::{FlowId, FlowTag, Role, WallTime};
 
 use super::*;
-use crate::document::{Assembler, Occasion, Report, Step};
+use crate::document::{self, ReportTracker, RunInfo, Step};
 use crate::model::{
     ClientTest, Connected, DelayClock, Endpoints, Event, LoadedLatency, Measure, Notice,
     OneWayDelay, Phase, ProbeSeries, Row, Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive,
 };
 use crate::style::Style;
 
-fn occasion(role: Role) -> Occasion {
-    Occasion {
+fn run_info(role: Role) -> RunInfo {
+    RunInfo {
         version: "0.1.0".to_owned(),
         command: "tapeline -s".to_owned(),
         role,
@@ -85,28 +85,31 @@ fn udp(received: u64, lost: u64) -> Measure {
 #[track_caller]
 fn has(text: &str, lines: &[&str]) {
     for line in lines {
-        assert!(text.lines().any(|told| told == *line), "{line} in\n{text}");
+        assert!(
+            text.lines().any(|observed| observed == *line),
+            "{line} in\n{text}"
+        );
     }
 }
 
-fn told(events: impl IntoIterator<Item = Event>) -> ServerMetrics {
-    let mut metrics = ServerMetrics::new(occasion(Role::Server));
+fn observed(events: impl IntoIterator<Item = Event>) -> ServerMetrics {
+    let mut metrics = ServerMetrics::new(run_info(Role::Server));
     for event in events {
-        metrics.note(&event);
+        metrics.observe(&event);
     }
     metrics
 }
 
 #[test]
 fn a_server_that_has_served_nobody_says_so() {
-    let text = told([]).text(&[]);
+    let text = observed([]).text(&[]);
     has(
         &text,
         &[
             r#"tapeline_build_info{version="0.1.0"} 1.0"#,
-            "tapeline_server_flows_active 0.0",
+            "tapeline_server_streams_active 0.0",
             "tapeline_server_tests_active 0.0",
-            r#"tapeline_server_refused_total{reason="peer-refused"} 0"#,
+            r#"tapeline_server_refused_total{reason="client-refused"} 0"#,
             r#"tapeline_server_bytes_total{transport="udp",direction="sent"} 0"#,
             "# EOF",
         ],
@@ -116,7 +119,7 @@ fn a_server_that_has_served_nobody_says_so() {
 
 #[test]
 fn bytes_are_counted_once_at_intervals_and_ends() {
-    let mut metrics = told([
+    let mut metrics = observed([
         connected(1, 7),
         row(1, Phase::Interval, (0, 1), 1000, tcp()),
         row(1, Phase::Interval, (1, 2), 500, tcp()),
@@ -128,38 +131,40 @@ fn bytes_are_counted_once_at_intervals_and_ends() {
             "tapeline_server_tests_active 1.0",
         ],
     );
-    metrics.note(&row(1, Phase::Total, (0, 3), 2000, tcp()));
-    metrics.note(&Event::Idle);
+    metrics.observe(&row(1, Phase::Total, (0, 3), 2000, tcp()));
+    metrics.observe(&Event::TestOver(vec![tag(1)]));
+    metrics.observe(&Event::Idle);
     has(
         &metrics.text(&[]),
         &[
             r#"tapeline_server_bytes_total{transport="tcp",direction="received"} 2000"#,
             r#"tapeline_server_tests_total{protocol="iperf2",transport="tcp",direction="forward",result="complete"} 1"#,
-            r#"tapeline_test_received_bytes{transport="tcp",direction="forward",way="forward"} 2000.0"#,
-            r#"tapeline_test_complete{transport="tcp",direction="forward"} 1.0"#,
-            r#"tapeline_test_end_time_seconds{transport="tcp",direction="forward"} 1795215956.0"#,
+            r#"tapeline_test_received_bytes{transport="tcp",test_direction="forward",direction="forward"} 2000.0"#,
+            r#"tapeline_test_complete{transport="tcp",test_direction="forward"} 1.0"#,
+            r#"tapeline_test_end_time_seconds{transport="tcp",test_direction="forward"} 1795215956.0"#,
         ],
     );
 }
 
 #[test]
 fn flows_of_a_test_are_one_test() {
-    let metrics = told([connected(1, 7), connected(2, 7), connected(3, 8)]);
+    let metrics = observed([connected(1, 7), connected(2, 7), connected(3, 8)]);
     let text = metrics.text(&[FlowId(1), FlowId(2), FlowId(3), FlowId(4)]);
     has(
         &text,
         &[
-            "tapeline_server_flows_active 4.0",
+            "tapeline_server_streams_active 4.0",
             "tapeline_server_tests_active 3.0",
         ],
     );
 }
 
 #[test]
-fn datagrams_and_their_losses_are_told_by_place() {
-    let text = told([
+fn datagrams_and_their_losses_are_reported_by_place() {
+    let text = observed([
         connected(1, 1),
         row(1, Phase::Total, (0, 1), 9000, udp(9, 3)),
+        Event::TestOver(vec![tag(1)]),
         Event::Idle,
     ])
     .text(&[]);
@@ -169,9 +174,10 @@ fn datagrams_and_their_losses_are_told_by_place() {
             r#"tapeline_server_datagrams_total{direction="received"} 9"#,
             "tapeline_server_datagrams_lost_total 3",
             "tapeline_server_datagrams_lost_in_host_total 1",
-            r#"tapeline_test_datagrams_lost{transport="udp",direction="forward",way="forward"} 3.0"#,
-            r#"tapeline_test_datagrams_lost_at{transport="udp",direction="forward",way="forward",place="receiver_host"} 1.0"#,
-            r#"tapeline_test_jitter_seconds{transport="udp",direction="forward",way="forward"} 0.001"#,
+            r#"tapeline_test_datagrams_lost{transport="udp",test_direction="forward",direction="forward"} 3.0"#,
+            r#"tapeline_test_datagrams_lost_at{transport="udp",test_direction="forward",direction="forward",place="receiver_host"} 1.0"#,
+            r#"tapeline_test_trust{transport="udp",test_direction="forward",level="partial"} 1.0"#,
+            r#"tapeline_test_jitter_seconds{transport="udp",test_direction="forward",direction="forward"} 0.001"#,
         ],
     );
     assert!(!text.contains(r#"place="network""#), "unknown is no number");
@@ -179,7 +185,7 @@ fn datagrams_and_their_losses_are_told_by_place() {
 
 #[test]
 fn refusals_and_missed_rows_are_counted() {
-    let mut metrics = told([Event::Notice(Notice::PeerRefused {
+    let mut metrics = observed([Event::Notice(Notice::PeerRefused {
         peer: ends().1,
         reason: "16 tests of its address run, which is the limit".to_owned(),
     })]);
@@ -187,9 +193,9 @@ fn refusals_and_missed_rows_are_counted() {
     has(
         &metrics.text(&[]),
         &[
-            r#"tapeline_server_refused_total{reason="peer-refused"} 1"#,
-            r#"tapeline_server_warnings_total{id="peer-refused"} 1"#,
-            "tapeline_server_metrics_missed_rows_total 5",
+            r#"tapeline_server_refused_total{reason="client-refused"} 1"#,
+            r#"tapeline_server_warnings_total{id="client-refused"} 1"#,
+            "tapeline_server_intervals_dropped_total 5",
         ],
     );
 }
@@ -206,7 +212,7 @@ fn round_trips_are_counted_at_the_ends_of_intervals() {
             ..TcpSend::default()
         })
     };
-    let text = told([
+    let text = observed([
         connected(1, 1),
         row(1, Phase::Interval, (0, 1), 10, send()),
         row(1, Phase::Interval, (1, 2), 10, send()),
@@ -224,7 +230,7 @@ fn round_trips_are_counted_at_the_ends_of_intervals() {
 }
 
 #[test]
-fn delays_are_told_in_buckets() {
+fn delays_are_reported_in_buckets() {
     let delay = Event::OneWayDelay(OneWayDelay {
         tag: tag(1),
         samples: 4,
@@ -243,11 +249,12 @@ fn delays_are_told_in_buckets() {
             connected(1, 1),
             row(1, Phase::Total, (0, 1), 9000, udp(9, 0)),
             delay,
+            Event::TestOver(vec![tag(1)]),
             Event::Idle,
         ];
-        told(events).text(&[])
+        observed(events).text(&[])
     };
-    let labels = r#"transport="udp",direction="forward",way="forward",flow="1""#;
+    let labels = r#"transport="udp",test_direction="forward",direction="forward",stream="1""#;
     let name = "tapeline_test_one_way_delay_distribution_seconds";
     let text = served(delay.clone());
     let bucket =
@@ -278,7 +285,7 @@ fn delays_are_told_in_buckets() {
 }
 
 #[test]
-fn a_probe_tells_what_the_load_adds() {
+fn a_probe_reports_what_the_load_adds() {
     let probes = |nanos: [i64; 3]| ProbeSeries {
         sent: 4,
         round_trips: nanos.into_iter().collect(),
@@ -290,15 +297,15 @@ fn a_probe_tells_what_the_load_adds() {
         grade: Some(tapeline_stats::BufferbloatGrade::A),
         ..LoadedLatency::default()
     };
-    let mut assembler = Assembler::new(occasion(Role::Client));
+    let mut tracker = ReportTracker::new(run_info(Role::Client));
     for event in [
         connected(1, 1),
         row(1, Phase::Total, (0, 6), 9000, udp(9, 0)),
         Event::LoadedLatency(Box::new(latency)),
     ] {
-        assembler.note(&event);
+        tracker.observe(&event);
     }
-    let steps = assembler.finish();
+    let steps = tracker.finish();
     let report = steps.iter().find_map(|step| match step {
         Step::End { report, .. } => Some(report),
         _ => None,
@@ -323,8 +330,39 @@ fn a_probe_tells_what_the_load_adds() {
 }
 
 #[test]
+fn a_probe_names_the_program_that_answered() {
+    let named = |tapeline: bool| {
+        let mut tracker = ReportTracker::new(run_info(Role::Client));
+        let mut line = connected(1, 1);
+        if let Event::Connected(line) = &mut line {
+            line.peer_is_tapeline = tapeline;
+        }
+        tracker.observe(&line);
+        tracker.observe(&row(1, Phase::Total, (0, 6), 9000, tcp()));
+        let steps = tracker.finish();
+        let report = steps.iter().find_map(|step| match step {
+            Step::End { report, .. } => Some(report),
+            _ => None,
+        });
+        let probe = ProbeResult {
+            target: "host",
+            port: 5001,
+            success: true,
+            duration: Duration::from_secs(6),
+            report: report.expect("a document"),
+        };
+        probe.text()
+    };
+    for (tapeline, program) in [(true, "tapeline"), (false, "iperf 2")] {
+        let line =
+            format!(r#"tapeline_test_peer{{target="host",port="5001",program="{program}"}} 1.0"#);
+        has(&named(tapeline), &[&line]);
+    }
+}
+
+#[test]
 fn a_probe_has_the_names_of_the_known_exporter() {
-    let report = Report::refused(&occasion(Role::Client), "no such host");
+    let report = document::refused(&run_info(Role::Client), "no such host");
     let failed = ProbeResult {
         target: "host \"x\"",
         port: 5201,

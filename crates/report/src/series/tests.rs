@@ -1,5 +1,6 @@
 use super::*;
 use crate::document::tests::report_of_rate;
+use crate::model::{ExcludedRun, ExclusionReason, FlowDirection, Quantity};
 
 fn runs(rule: StopRule, rates: &[f64]) -> Runs {
     let mut runs = Runs::new(rule);
@@ -36,7 +37,7 @@ fn the_interval_is_that_of_the_means_of_runs() {
     assert!(near(rate.ci_upper, 10e6 + half), "{rate:?}");
     assert!(near(rate.ci_width_percent, 2.0 * half / 1e5), "{rate:?}");
     assert_eq!(rate.values, [9e6, 10e6, 11e6].map(Some));
-    assert_eq!((series.reached, series.left_out.len()), (None, 0));
+    assert_eq!((series.precise_enough, series.excluded.len()), (None, 0));
 }
 
 #[test]
@@ -61,12 +62,12 @@ fn a_series_ends_when_its_interval_is_narrow_enough() {
     assert!(runs(UNTIL, &[10e6, 10.05e6, 9.95e6]).is_enough());
     let wide = [9e6, 10e6, 11e6];
     assert!(!runs(UNTIL, &wide).is_enough());
-    assert_eq!(runs(UNTIL, &wide).series(false).reached, Some(false));
+    assert_eq!(runs(UNTIL, &wide).series(false).precise_enough, Some(false));
     // At most so many, however wide.
     let many: Vec<f64> = wide.iter().copied().cycle().take(10).collect();
     let ended = runs(UNTIL, &many);
     assert!(ended.is_enough());
-    assert_eq!(ended.series(false).reached, Some(false));
+    assert_eq!(ended.series(false).precise_enough, Some(false));
 }
 
 #[test]
@@ -76,18 +77,18 @@ fn a_first_run_far_from_all_others_is_a_warm_up() {
         let rates: Vec<f64> = std::iter::once(first).chain(others).collect();
         runs(UNTIL, &rates).series(false)
     };
-    let warm_up = LeftOut {
+    let warm_up = ExcludedRun {
         run: 1,
-        reason: WhyLeftOut::WarmUp,
+        reason: ExclusionReason::WarmUp,
     };
     let cold = with(5e6);
-    assert_eq!(cold.left_out, [warm_up]);
+    assert_eq!(cold.excluded, [warm_up]);
     assert_eq!((cold.runs, cold.quantities[0].runs), (6, 5));
     assert_eq!(cold.quantities[0].values[0], Some(5e6));
-    assert_eq!(with(10.02e6).left_out, []);
+    assert_eq!(with(10.02e6).excluded, []);
     // Too few others to know what is usual.
     let few = runs(UNTIL, &[5e6, 10e6, 10e6, 10e6]);
-    assert_eq!(few.series(false).left_out, []);
+    assert_eq!(few.series(false).excluded, []);
 }
 
 #[test]
@@ -100,11 +101,14 @@ fn what_was_interrupted_or_failed_does_not_count() {
     runs.add(&broken);
     let series = runs.series(true);
     let reasons: Vec<_> = series
-        .left_out
+        .excluded
         .iter()
         .map(|one| (one.run, one.reason))
         .collect();
-    let wanted = [(4, WhyLeftOut::Failed), (5, WhyLeftOut::Interrupted)];
+    let wanted = [
+        (4, ExclusionReason::Failed),
+        (5, ExclusionReason::Interrupted),
+    ];
     assert_eq!(reasons, wanted);
     assert_eq!(series.quantities[0].runs, 3);
     assert_eq!(series.quantities[0].mean, Some(10e6));

@@ -1,23 +1,35 @@
 //! The numbers of one run.
 
-use super::Kind;
-use crate::document::{DelaySummary, DirectionSum, Flow, Report, SenderDetails};
+use crate::document::{DelaySummary, DirectionSum, Report, SenderDetails, Stream};
 use crate::model::{FlowDirection, Quantity};
+
+/// A number, and the direction that it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) quantity: Quantity,
+    pub(crate) direction: Option<FlowDirection>,
+}
+
+impl Kind {
+    pub(crate) fn is_main(&self) -> bool {
+        self.quantity.is_main(self.direction)
+    }
+}
 
 /// A number of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Value {
-    pub(super) kind: Kind,
-    pub(super) number: f64,
+pub(crate) struct Value {
+    pub(crate) kind: Kind,
+    pub(crate) number: f64,
 }
 
 /// All that are known.
-pub(super) fn of(report: &Report) -> Vec<Value> {
+pub(crate) fn from_report(report: &Report) -> Vec<Value> {
     let mut values = Vec::new();
     for sum in &report.sum.directions {
         let direction = Some(sum.direction);
         let flows = || {
-            let flows = report.flows.iter();
+            let flows = report.streams.iter();
             flows.filter(|flow| flow.direction == sum.direction)
         };
         for (quantity, number) in [
@@ -35,7 +47,7 @@ pub(super) fn of(report: &Report) -> Vec<Value> {
             values.extend(number.map(|number| Value { kind, number }));
         }
     }
-    let connects = report.connects.as_ref();
+    let connects = report.connect_times.as_ref();
     values.extend(connects.and_then(|connects| {
         Some(Value {
             kind: Kind {
@@ -71,11 +83,11 @@ fn retransmits(sum: &DirectionSum) -> Option<f64> {
     }
 }
 
-fn round_trips(flow: &Flow) -> Option<&DelaySummary> {
+fn round_trips(flow: &Stream) -> Option<&DelaySummary> {
     flow.rtt.as_ref()
 }
 
-fn one_way(flow: &Flow) -> Option<&DelaySummary> {
+fn one_way(flow: &Stream) -> Option<&DelaySummary> {
     flow.one_way_delay.as_ref().map(|delay| &delay.delays)
 }
 

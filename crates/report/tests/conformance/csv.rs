@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, WallTime};
-use tapeline_report::layout::{self, LineKind};
 use tapeline_report::{
     BurstsReceived, Endpoints, Event, FramesSent, Iperf2Csv, Measure, Output, Phase, Renderer,
     RequestResponse, Row, Span, Style, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes};
+use tapeline_testkit::iperf2_text::{self, LineKind};
 
 use crate::recorded::{Transcript, transcripts};
 use crate::setup;
@@ -28,6 +28,7 @@ fn replay(transcript: &Transcript) -> (Vec<String>, Vec<String>) {
         enhanced,
         hide_addresses: transcript.has("--hide-ips"),
         utc: true,
+        build: transcript.build,
         ..Style::default()
     });
     let mut out = Output::default();
@@ -41,7 +42,7 @@ fn replay(transcript: &Transcript) -> (Vec<String>, Vec<String>) {
     let mut expected = Vec::new();
     for line in &transcript.lines {
         expected.push(line.clone());
-        match layout::parse(line) {
+        match iperf2_text::parse(line, transcript.build) {
             Some((LineKind::CsvHeader(_), _)) => {}
             Some((LineKind::CsvRow(_), fields)) => {
                 let udp = transcript.name.starts_with("udp");

@@ -5,7 +5,7 @@
 //! listed numbers that iperf 2.2.1 is known to print wrongly.
 
 mod csv;
-mod layout;
+mod grammar;
 mod recorded;
 mod setup;
 mod solve;

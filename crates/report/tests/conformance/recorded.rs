@@ -3,10 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tapeline_report::Build;
+
 /// One stream of one end of a recorded run.
 pub(crate) struct Transcript {
     /// `tcp_e.client.txt`.
     pub(crate) name: String,
+    /// The build that printed it.
+    pub(crate) build: Build,
     /// Options of this end.
     pub(crate) options: Vec<String>,
     /// Lines without newline.
@@ -26,19 +30,27 @@ impl Transcript {
     }
 }
 
-/// All recorded streams, in alphabetic order.
+/// All recorded streams of both builds, in alphabetic order.
 pub(crate) fn transcripts() -> Vec<Transcript> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/iperf2");
-    let mut paths = files(&root);
-    paths.extend(files(&root.join("signals")));
-    paths.sort();
-    let list: Vec<Transcript> = paths.iter().filter_map(|path| transcript(path)).collect();
+    let plain = streams(&["iperf2", "iperf2/signals"], Build::Plain);
+    let fast = streams(&["iperf2-fast-sampling"], Build::FastSampling);
+    let counts = (plain.len(), fast.len());
     assert!(
-        list.len() > 250,
-        "only {} recorded streams found",
-        list.len()
+        counts.0 > 250 && counts.1 > 150,
+        "only {counts:?} recorded streams found"
     );
-    list
+    plain.into_iter().chain(fast).collect()
+}
+
+fn streams(folders: &[&str], build: Build) -> Vec<Transcript> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut paths: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| files(&root.join(folder)))
+        .collect();
+    paths.sort();
+    let transcripts = paths.iter().filter_map(|path| transcript(path, build));
+    transcripts.collect()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -48,7 +60,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn transcript(path: &Path) -> Option<Transcript> {
+fn transcript(path: &Path, build: Build) -> Option<Transcript> {
     let name = path.file_name()?.to_str()?.to_owned();
     let (run, stream) = name.split_once('.')?;
     let (end, kind) = stream.split_once('.')?;
@@ -66,6 +78,7 @@ fn transcript(path: &Path) -> Option<Transcript> {
     let text = fs::read_to_string(path).expect("a recorded stream");
     Some(Transcript {
         name,
+        build,
         options,
         lines: text.lines().map(str::to_owned).collect(),
     })

@@ -4,24 +4,24 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FormatLetter, Tos, Transport, WallTime};
-use tapeline_report::layout::{self, LineKind, Remark, Setting};
 use tapeline_report::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, Event, FairQueue,
-    InitialTcp, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap, TosNote,
-    TrafficShape,
+    BufferSize, Build, ClientBanner, CongestionControl, Connected, ConnectionFlavour, Event,
+    FairQueue, InitialTcp, PermitKeyLife, RequestPlan, SegmentSize, ServerBanner, TargetGap,
+    TosNote, TrafficShape,
 };
 use tapeline_stats::HistogramShape;
+use tapeline_testkit::iperf2_text::{self, LineKind, Remark, Setting};
 
 use crate::solve::solutions;
 use crate::values::{bits, float, integer, key, tag};
 
 /// The event behind the lines of a banner.
-pub(crate) fn banner(lines: &[&str]) -> Event {
+pub(crate) fn banner(lines: &[&str], build: Build) -> Event {
     let client = lines[0].starts_with("Client");
     let mut server_banner = empty_server();
     let mut client_banner = empty_client();
     for line in lines {
-        let Some((LineKind::Setting(setting), fields)) = layout::parse(line) else {
+        let Some((LineKind::Setting(setting), fields)) = iperf2_text::parse(line, build) else {
             panic!("'{line}' is no setting");
         };
         if client {
@@ -354,10 +354,15 @@ fn size(text: &str) -> u64 {
     } else {
         "0.000 Bytes/sec"
     };
-    solutions((0.0, 0.0), (&transfer, rate), format, (0.0, 0.0))
-        .first()
-        .unwrap_or_else(|| panic!("no size prints as '{text}'"))
-        .bytes
+    solutions(
+        (0.0, 0.0),
+        (&transfer, rate),
+        (format, Build::Plain),
+        (0.0, 0.0),
+    )
+    .first()
+    .unwrap_or_else(|| panic!("no size prints as '{text}'"))
+    .bytes
 }
 
 /// Hidden addresses keep a byte that can be anything in the hidden places.

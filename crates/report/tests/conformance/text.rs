@@ -4,12 +4,13 @@ use std::iter::Peekable;
 use std::slice::Iter;
 
 use tapeline_base::FormatLetter;
-use tapeline_report::layout::{self, Columns, Complaint, Header, LineKind, Who};
+use tapeline_report::iperf2::Header;
 use tapeline_report::{
-    Connected, Event, Iperf2Text, LinkErrors, Measure, Notice, OneWayTimes, Output, Phase,
+    Build, Connected, Event, Iperf2Text, LinkErrors, Measure, Notice, OneWayTimes, Output, Phase,
     Renderer, Row, ServerBanner, Style, Subject, TrafficOperation,
 };
 use tapeline_stats::HistogramShape;
+use tapeline_testkit::iperf2_text::{self, Columns, Complaint, LineKind, Who};
 
 use crate::recorded::{Transcript, transcripts};
 use crate::setup;
@@ -39,16 +40,17 @@ fn style(transcript: &Transcript) -> Style {
         utc: true,
         sum_only: transcript.has("--sum-only"),
         interval: transcript.has("-i"),
+        build: transcript.build,
         ..Style::default()
     }
 }
 
 /// Some options make the output an enhanced one.
 fn is_enhanced(transcript: &Transcript) -> bool {
-    let told = |line: &String| {
+    let enhanced = |line: &String| {
         line.contains(" with pid ") && !line.contains(" via ") && !line.contains(" ports ")
     };
-    transcript.has("-e") || transcript.lines.iter().any(told)
+    transcript.has("-e") || transcript.lines.iter().any(enhanced)
 }
 
 impl<'a> Replay<'a> {
@@ -58,6 +60,7 @@ impl<'a> Replay<'a> {
         let full_duplex = transcript.has("--full-duplex") || transcript.name.contains("fullduplex");
         Self {
             context: Context {
+                build: style.build,
                 format: style.format,
                 udp: transcript.has("-u"),
                 receives: server != (transcript.has("-R") || transcript.name.contains("_R")),
@@ -81,7 +84,7 @@ impl<'a> Replay<'a> {
     }
 
     fn line(&mut self, line: &'a str) {
-        let Some((kind, fields)) = layout::parse(line) else {
+        let Some((kind, fields)) = iperf2_text::parse(line, self.context.build) else {
             return;
         };
         self.expected.push(line.to_owned());
@@ -92,16 +95,16 @@ impl<'a> Replay<'a> {
             LineKind::Connection(_, remarks) => {
                 let connected = setup::connected(&fields, &remarks);
                 self.context.stamped |= connected.trip_times;
-                self.tell(&Event::Connected(connected));
+                self.play(&Event::Connected(connected));
             }
             LineKind::Refused(remarks) => {
                 let fields = [&["1"], fields.as_slice()].concat();
-                self.tell(&Event::Dropped(setup::connected(&fields, &remarks)));
+                self.play(&Event::Dropped(setup::connected(&fields, &remarks)));
             }
             LineKind::Header(header) => self.header(header),
             LineKind::Row(who, columns) => {
                 let event = Event::Row(self.row(line, who, columns, &fields));
-                self.tell(&event);
+                self.play(&event);
             }
             LineKind::OutOfOrder(_)
             | LineKind::OneWay
@@ -109,7 +112,7 @@ impl<'a> Replay<'a> {
             | LineKind::LinkErrors => panic!("'{line}' without a row before it"),
             LineKind::Sent(who) => {
                 let flow = matches!(who, Who::Flow | Who::Reversed);
-                self.tell(&Event::Sent {
+                self.play(&Event::Sent {
                     tag: flow.then(|| tag(fields[0])),
                     flows: if flow {
                         1
@@ -122,7 +125,7 @@ impl<'a> Replay<'a> {
             LineKind::ServerReport => self.server_report(),
             LineKind::Complaint(complaint) => {
                 if let Some(notice) = notice(complaint, line, &fields) {
-                    self.tell(&Event::Notice(notice));
+                    self.play(&Event::Notice(notice));
                 } else {
                     self.expected.pop();
                 }
@@ -130,7 +133,7 @@ impl<'a> Replay<'a> {
             LineKind::CsvHeader(_) | LineKind::CsvRow(_) => panic!("'{line}' is CSV"),
             kind => {
                 let event = timing::event(&kind, &fields, self.shape);
-                self.tell(&event.unwrap_or_else(|| panic!("'{line}' has no event")));
+                self.play(&event.unwrap_or_else(|| panic!("'{line}' has no event")));
             }
         }
     }
@@ -153,7 +156,7 @@ impl<'a> Replay<'a> {
     fn header(&mut self, header: Header) {
         if self.headers.contains(&header) {
             self.headers.clear();
-            self.tell(&Event::Idle);
+            self.play(&Event::Idle);
         }
         self.headers.push(header);
     }
@@ -167,7 +170,7 @@ impl<'a> Replay<'a> {
             }
             lines.push(line.as_str());
         }
-        let event = setup::banner(&lines);
+        let event = setup::banner(&lines, self.context.build);
         if let Event::Listening(ServerBanner {
             histograms: Some(shape),
             ..
@@ -175,13 +178,17 @@ impl<'a> Replay<'a> {
         {
             self.shape = *shape;
         }
-        self.tell(&event);
+        self.play(&event);
     }
 
     fn row(&mut self, line: &str, who: Who, columns: Columns, fields: &[&str]) -> Row {
         let mut row = values::row(who, columns, fields, self.context)
             .unwrap_or_else(|| panic!("no values print as\n{line}"));
-        while let Some((kind, more)) = self.lines.peek().and_then(|next| layout::parse(next)) {
+        while let Some((kind, more)) = self
+            .lines
+            .peek()
+            .and_then(|next| iperf2_text::parse(next, self.context.build))
+        {
             if !remark(&kind, &more, &mut row) {
                 break;
             }
@@ -193,30 +200,33 @@ impl<'a> Replay<'a> {
 
     fn server_report(&mut self) {
         let mut line = self.lines.next().expect("a row follows");
-        if let Some(LineKind::Header(header)) = layout::classify(line) {
+        if let Some(LineKind::Header(header)) = iperf2_text::classify(line, self.context.build) {
             self.expected.push(line.clone());
             if header != Header::UdpReceive {
                 self.headers.push(header);
             }
             line = self.lines.next().expect("a row follows");
         }
-        let Some((LineKind::Row(who, columns), fields)) = layout::parse(line) else {
+        let Some((LineKind::Row(who, columns), fields)) =
+            iperf2_text::parse(line, self.context.build)
+        else {
             panic!("'{line}' is no row");
         };
-        let basic = Header::UdpReceive.text();
-        if columns == Columns::JitterLoss && self.expected.last().is_none_or(|last| last != basic) {
+        let basic = Header::UdpReceive.text(self.context.build);
+        if columns == Columns::JitterLoss && self.expected.last().is_none_or(|last| *last != basic)
+        {
             // Of many recordings, one lacks the header above its second report.
-            self.expected.push(basic.to_owned());
+            self.expected.push(basic.into_owned());
         }
         self.expected.push(line.clone());
         let row = self.row(line, who, columns, &fields);
-        self.tell(&Event::ServerReport {
+        self.play(&Event::ServerReport {
             row,
             enhanced: columns == Columns::DelayInFlight,
         });
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn play(&mut self, event: &Event) {
         self.renderer.render(event, &mut self.out);
     }
 }
@@ -285,10 +295,10 @@ fn notice(complaint: Complaint, line: &str, fields: &[&str]) -> Option<Notice> {
 }
 
 /// Numbers that iperf 2.2.1 prints wrongly: what is left of the line without them.
-fn without_known_errors(line: &str) -> String {
+fn without_known_errors(line: &str, build: Build) -> String {
     // Jitter without a sample.
     let line = &line.replace("  -nan ms", " 0.000 ms");
-    let Some((LineKind::Row(_, columns), _)) = layout::parse(line) else {
+    let Some((LineKind::Row(_, columns), _)) = iperf2_text::parse(line, build) else {
         return line.to_owned();
     };
     // A row that ends within 5 ms has rate and power 0 there, whatever was transferred.
@@ -344,7 +354,9 @@ fn recorded_runs_are_rendered_as_recorded() {
             if expected == rendered {
                 continue;
             }
-            if without_known_errors(expected) == without_known_errors(rendered) {
+            let [theirs, ours] = [expected.as_str(), rendered]
+                .map(|line| without_known_errors(line, transcript.build));
+            if ours == theirs {
                 excused.push(format!("{expected}\n{rendered}"));
             } else {
                 wrong.push(format!("{}:\n{expected}\n{rendered}", transcript.name));
@@ -359,7 +371,7 @@ fn recorded_runs_are_rendered_as_recorded() {
     );
     assert!(lines > 5000, "{lines} lines compared");
     assert!(
-        excused.len() < 110,
+        excused.len() < 160,
         "{} excused:\n{}",
         excused.len(),
         excused.join("\n")

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use tapeline_base::{Role, WallTime};
-use tapeline_report::layout::{Distribution, LineKind};
 use tapeline_report::{
     ClockCheck, ConnectTimes, Event, HistogramKind, HistogramRow, Phase, ScheduleErrors, Span,
     StartDelay,
 };
 use tapeline_stats::{HistogramShape, LinearHistogram};
+use tapeline_testkit::iperf2_text::{Distribution, LineKind};
 
 use crate::setup::date;
 use crate::values::{float, integer, moments, tag};

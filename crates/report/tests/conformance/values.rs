@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowId, FlowTag, FormatLetter, WallTime};
-use tapeline_report::layout::{Columns, Who};
 use tapeline_report::{
-    BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, Phase,
+    Build, BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, Phase,
     RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes};
+use tapeline_testkit::iperf2_text::{Columns, Who};
 
 use crate::solve::{number_bounds, solutions};
 
 /// What a row does, as the recorded options tell.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
+    pub(crate) build: Build,
     pub(crate) format: FormatLetter,
     pub(crate) udp: bool,
     pub(crate) receives: bool,
@@ -57,7 +58,8 @@ pub(crate) fn subject(who: Who, id: &str) -> Subject {
 pub(crate) fn row(who: Who, columns: Columns, fields: &[&str], context: Context) -> Option<Row> {
     // Bursts begin anywhere, also next to where the rounding turns.
     let about = float(fields[1]);
-    [about, about + 0.004_9, about - 0.004_9]
+    let half = 0.49 * 10f64.powi(-(context.build.decimals() as i32));
+    [about, about + half, about - half]
         .into_iter()
         .filter(|start| *start == about || columns == Columns::Burst)
         .find_map(|start| row_from(start, who, columns, fields, context))
@@ -73,9 +75,20 @@ fn row_from(
     let end = float(fields[2]);
     let more = &fields[5..];
     let limits = rate_limits(columns, more);
-    let candidates = solutions((start, end), (fields[3], fields[4]), context.format, limits);
+    let candidates = solutions(
+        (start, end),
+        (fields[3], fields[4]),
+        (context.format, context.build),
+        limits,
+    );
     candidates.into_iter().find_map(|solution| {
-        let measure = measure(who, columns, more, context, solution.rate(start))?;
+        let measure = measure(
+            who,
+            columns,
+            more,
+            context,
+            solution.rate(start, context.build),
+        )?;
         Some(Row {
             subject: subject(who, fields[0]),
             phase: phase(columns, more),
@@ -411,7 +424,7 @@ fn size(text: &str) -> u64 {
     solutions(
         (0.0, 0.0),
         (&text, "0.000 bits/sec"),
-        FormatLetter::BITS,
+        (FormatLetter::BITS, Build::Plain),
         (0.0, 0.0),
     )
     .first()

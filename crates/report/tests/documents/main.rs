@@ -20,7 +20,7 @@ fn file(path: &str) -> PathBuf {
         .join(path)
 }
 
-fn told(mut renderer: impl Renderer, events: &[Event]) -> String {
+fn rendered(mut renderer: impl Renderer, events: &[Event]) -> String {
     let mut out = Output::default();
     for event in events {
         renderer.render(event, &mut out);
@@ -31,17 +31,20 @@ fn told(mut renderer: impl Renderer, events: &[Event]) -> String {
 
 /// What becomes of a sample: the ends of file names, and the text.
 fn forms(sample: &Sample) -> [(&'static str, String); 3] {
-    let occasion = || sample.occasion.clone();
+    let run_info = || sample.run_info.clone();
     [
         (
             "json",
-            told(WholeDocument::json(occasion()), &sample.events),
+            rendered(WholeDocument::json(run_info()), &sample.events),
         ),
         (
             "ndjson",
-            told(DocumentStream::new(occasion()), &sample.events),
+            rendered(DocumentStream::new(run_info()), &sample.events),
         ),
-        ("csv", told(DocumentCsv::new(occasion()), &sample.events)),
+        (
+            "csv",
+            rendered(DocumentCsv::new(run_info()), &sample.events),
+        ),
     ]
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tapeline_report::document::WholeDocument;
 
-use super::{file, samples, series, told};
+use super::{file, rendered, samples, series};
 
 /// The text that a page shows, where there is a program for its script.
 fn shown(page: &str, folder: &Path) -> Option<String> {
@@ -24,8 +24,8 @@ fn pages_of_all_samples_are_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let samples = samples::all();
     let pages = samples.iter().map(|sample| {
-        let page = WholeDocument::html(sample.occasion.clone());
-        (sample.name, told(page, &sample.events))
+        let page = WholeDocument::html(sample.run_info.clone());
+        (sample.name, rendered(page, &sample.events))
     });
     let (_, several) = series::forms().into_iter().last().expect("a page");
     for (name, page) in pages.chain([("series", several)]) {
@@ -35,7 +35,7 @@ fn pages_of_all_samples_are_drawn() {
         };
         let has = |line: &str| {
             assert!(
-                text.lines().any(|told| told == line),
+                text.lines().any(|printed| printed == line),
                 "{line} in {name}:\n{text}"
             );
         };

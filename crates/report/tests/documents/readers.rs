@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use tapeline_report::document::WholeDocument;
 
-use super::{file, forms, samples, series, told};
+use super::{file, forms, rendered, samples, series};
 
 /// Commands of a page behind a heading and before another.
 fn commands(page: &str, from: &str, to: &str) -> Vec<String> {
@@ -59,7 +59,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
 fn the_commands_of_the_page_read_every_form() {
     let folder = tempfile::tempdir().expect("a folder");
     let sample = samples::all().remove(0);
-    let page = told(WholeDocument::html(sample.occasion.clone()), &sample.events);
+    let page = rendered(WholeDocument::html(sample.run_info.clone()), &sample.events);
     for (form, text) in forms(&sample).into_iter().chain([("html", page)]) {
         let path = folder.path().join(format!("run.{form}"));
         std::fs::write(path, text).expect("a written file");
@@ -91,13 +91,13 @@ fn the_commands_of_the_page_read_metrics() {
     let samples = samples::all();
     let sample = samples.iter().find(|sample| sample.name == "udp-server");
     let sample = sample.expect("the sample of a server");
-    let mut metrics = tapeline_report::prometheus::ServerMetrics::new(sample.occasion.clone());
+    let mut metrics = tapeline_report::prometheus::ServerMetrics::new(sample.run_info.clone());
     for event in &sample.events {
-        metrics.note(event);
+        metrics.observe(event);
     }
     let path = folder.path().join("metrics.txt");
     std::fs::write(path, metrics.text(&[])).expect("a written file");
-    let commands = commands("docs/metrics.md", "\n## Results of a test\n", "\n## Bounds");
+    let commands = commands("docs/metrics.md", "\n## Results of a test\n", "\n## ");
     assert!(commands.len() >= 3, "{commands:?}");
     run_all(&commands, folder.path());
 }

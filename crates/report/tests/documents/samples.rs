@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowId, FlowTag, Role, Transport, WallTime};
-use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
+use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
-    IntervalPattern, Judgement, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay,
-    OneWayTimes, OtherEnd, OtherFlow, OtherLimits, OtherProgram, OtherProgress, Outage, Phase,
+    IntervalPattern, LimitVerdict, LoadedLatency, LossPattern, Measure, Notice, OneWayDelay,
+    OneWayTimes, Outage, PeerFlow, PeerLimits, PeerProgram, PeerProgress, PeerResults, Phase,
     ProbeDelays, ProbeSeries, ProcessorUse, RequestResponse, Row, Span, Style, Subject, TcpReceive,
     TcpSend, TcpState, TestDirection, TestEnd, TestLimit, TestStart, TestTransport, UdpReceive,
     UdpSend,
@@ -21,7 +21,7 @@ use tapeline_stats::{
 /// A test under a name.
 pub(crate) struct Sample {
     pub(crate) name: &'static str,
-    pub(crate) occasion: Occasion,
+    pub(crate) run_info: RunInfo,
     pub(crate) events: Vec<Event>,
 }
 
@@ -52,12 +52,12 @@ fn address(text: &str) -> SocketAddr {
     text.parse().expect("an address")
 }
 
-fn client(line: &str, transport: &'static str, streams: usize) -> Occasion {
-    Occasion {
+fn client(line: &str, transport: &'static str, streams: usize) -> RunInfo {
+    RunInfo {
         version: "0.1.0".to_owned(),
         command: format!("tapeline -c server.example {line}"),
         role: Role::Client,
-        planned: Some(Planned {
+        planned: Some(PlannedTest {
             host: "server.example".to_owned(),
             transport,
             direction: TestShape::Forward,
@@ -71,8 +71,8 @@ fn client(line: &str, transport: &'static str, streams: usize) -> Occasion {
     }
 }
 
-fn server() -> Occasion {
-    Occasion {
+fn server() -> RunInfo {
+    RunInfo {
         command: "tapeline -s --json".to_owned(),
         role: Role::Server,
         planned: None,
@@ -194,8 +194,8 @@ fn udp_receive(total: u64, lost: u64) -> UdpReceive {
     }
 }
 
-fn judgement(limited_by: LimitedBy, findings: &[Finding], receiver: ReceiverEvidence) -> Event {
-    Event::Judgement(Box::new(Judgement {
+fn limit_verdict(limited_by: LimitedBy, findings: &[Finding], receiver: ReceiverEvidence) -> Event {
+    Event::LimitVerdict(Box::new(LimitVerdict {
         flows: vec![tag(1)],
         transport: Transport::Tcp,
         local_sends: true,
@@ -224,11 +224,11 @@ fn tcp_client() -> Sample {
     events.push(total(2, 234_000_000, tcp_send(431, 0)));
     let findings = [Finding::CongestionWindow(0.97), Finding::Retransmissions(1)];
     let receiver = ReceiverEvidence::default();
-    events.push(judgement(LimitedBy::Network, &findings, receiver));
+    events.push(limit_verdict(LimitedBy::Network, &findings, receiver));
     events.push(Event::Idle);
     Sample {
         name: "tcp-client",
-        occasion: client("-P 2 -t 2 --json", "tcp", 2),
+        run_info: client("-P 2 -t 2 --json", "tcp", 2),
         events,
     }
 }
@@ -243,7 +243,7 @@ fn old_udp_server() -> Sample {
     };
     Sample {
         name: "udp-old-server",
-        occasion: client("-u -b 10m -t 2 --json", "udp", 1),
+        run_info: client("-u -b 10m -t 2 --json", "udp", 1),
         events: vec![
             banner(Transport::Udp),
             connected(1),
@@ -317,19 +317,19 @@ fn two_tapelines() -> Sample {
         ..ReceiverEvidence::default()
     };
     let findings = [Finding::LostInNetwork(12)];
-    let program = OtherProgram {
+    let program = PeerProgram {
         program: "tapeline".to_owned(),
         version: "0.1.0".to_owned(),
         system: "Linux".to_owned(),
     };
     Sample {
         name: "udp-tapeline",
-        occasion: client("-u -b 10m -t 2 --json", "udp", 1),
+        run_info: client("-u -b 10m -t 2 --json", "udp", 1),
         events: vec![
             banner(Transport::Udp),
             connected(1),
-            Event::OtherEndFound(program.clone()),
-            Event::OtherProgress(OtherProgress {
+            Event::PeerFound(program.clone()),
+            Event::PeerProgress(PeerProgress {
                 elapsed: Duration::from_millis(500),
                 bytes: 600_000,
                 datagrams: 408,
@@ -345,7 +345,7 @@ fn two_tapelines() -> Sample {
             interval(1, 1, 1_249_500, udp_send(850)),
             total(1, 2_500_470, udp_send(1701)),
             processor(Phase::Total),
-            Event::OtherEnd(Box::new(OtherEnd {
+            Event::PeerResults(Box::new(PeerResults {
                 seconds: Some(2.0),
                 program: Some(program),
                 cpu: Some(CpuUse {
@@ -353,12 +353,13 @@ fn two_tapelines() -> Sample {
                     user: 2.25,
                     system: 10.0,
                 }),
-                flows: vec![OtherFlow {
+                flows: vec![PeerFlow {
                     total: total_there,
-                    limits: OtherLimits::default(),
+                    limits: PeerLimits::default(),
                     evidence: None,
+                    round_trips: Vec::new(),
                 }],
-                ..OtherEnd::default()
+                ..PeerResults::default()
             })),
             Event::OneWayDelay(delay),
             Event::LoadedLatency(Box::new(LoadedLatency {
@@ -370,7 +371,7 @@ fn two_tapelines() -> Sample {
                 increase_back: Some(0.0001),
                 grade: Some(BufferbloatGrade::B),
             })),
-            judgement(LimitedBy::Network, &findings, receiver),
+            limit_verdict(LimitedBy::Network, &findings, receiver),
             Event::Idle,
         ],
     }
@@ -399,10 +400,11 @@ fn udp_server() -> Sample {
             datagrams: 5,
         }));
     }
+    events.push(Event::TestOver(vec![tag(1), tag(2)]));
     events.push(Event::Idle);
     Sample {
         name: "udp-server",
-        occasion: server(),
+        run_info: server(),
         events,
     }
 }
@@ -429,15 +431,15 @@ fn bounceback() -> Sample {
         }),
         ..RequestResponse::default()
     };
-    let mut occasion = client("--bounceback --trip-times -t 2 --json", "tcp", 1);
-    if let Some(planned) = &mut occasion.planned {
+    let mut run_info = client("--bounceback --trip-times -t 2 --json", "tcp", 1);
+    if let Some(planned) = &mut run_info.planned {
         planned.direction = TestShape::Bidirectional;
         planned.workload = Workload::RequestResponse;
     }
     let measure = Measure::RequestResponse(exchange);
     Sample {
         name: "bounceback",
-        occasion,
+        run_info,
         events: vec![
             banner(Transport::Tcp),
             connected(1),
@@ -449,8 +451,8 @@ fn bounceback() -> Sample {
 }
 
 fn connects() -> Sample {
-    let mut occasion = client("--connect-only=2 --json", "tcp", 1);
-    if let Some(planned) = &mut occasion.planned {
+    let mut run_info = client("--connect-only=2 --json", "tcp", 1);
+    if let Some(planned) = &mut run_info.planned {
         planned.workload = Workload::ConnectOnly;
         planned.limit = PlannedLimit::Never;
         planned.interval = None;
@@ -458,7 +460,7 @@ fn connects() -> Sample {
     let times: Moments = [0.000_11, 0.000_13].into_iter().collect();
     Sample {
         name: "connects",
-        occasion,
+        run_info,
         events: vec![
             banner(Transport::Tcp),
             connected(1),
@@ -470,13 +472,14 @@ fn connects() -> Sample {
 fn refused() -> Sample {
     Sample {
         name: "refused",
-        occasion: client("--json", "tcp", 1),
+        run_info: client("--json", "tcp", 1),
         events: vec![
             banner(Transport::Tcp),
             Event::Notice(Notice::ConnectFailed {
                 tag: tag(1),
                 peer: address("192.0.2.2:5001"),
                 reason: "Connection refused".to_owned(),
+                after: Duration::ZERO,
                 at: START,
                 retrying: false,
             }),
@@ -499,7 +502,7 @@ fn iperf3_interrupted() -> Sample {
     );
     Sample {
         name: "iperf3-interrupted",
-        occasion: client("--peer iperf3 -t 2 --json", "tcp", 1),
+        run_info: client("--peer iperf3 -t 2 --json", "tcp", 1),
         events: vec![
             connected(1),
             Event::TestStart(Box::new(TestStart {
@@ -543,6 +546,7 @@ fn iperf3_interrupted() -> Sample {
                 peer_totals: vec![received],
                 lost_behind: Vec::new(),
                 peer_output: None,
+                peer_tapeline: None,
                 failure: None,
             })),
         ],

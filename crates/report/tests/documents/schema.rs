@@ -193,10 +193,10 @@ fn the_check_finds_what_is_wrong() {
         Check::of(&schema, &document).len()
     };
     assert_eq!(broken(|_| {}), 0);
-    assert_eq!(broken(|d| d["flows"][0]["id"] = "1".into()), 1);
-    assert_eq!(broken(|d| d["flows"][0]["id"] = (-1).into()), 1);
-    assert_eq!(broken(|d| d["flows"][0]["direction"] = "up".into()), 3);
-    assert_eq!(broken(|d| d["flows"][0]["colour"] = 1.into()), 1);
+    assert_eq!(broken(|d| d["streams"][0]["id"] = "1".into()), 1);
+    assert_eq!(broken(|d| d["streams"][0]["id"] = (-1).into()), 1);
+    assert_eq!(broken(|d| d["streams"][0]["direction"] = "up".into()), 3);
+    assert_eq!(broken(|d| d["streams"][0]["colour"] = 1.into()), 1);
     assert_eq!(broken(|d| d["verdict"]["limited_by"] = "luck".into()), 2);
     assert_eq!(
         broken(|d| {

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 use tapeline_report::document::{
-    Assembler, DocumentCsv, DocumentStream, SeriesCsv, Step, WholeDocument,
+    DocumentCsv, DocumentStream, ReportTracker, SeriesCsv, Step, WholeDocument,
 };
 use tapeline_report::{Event, Repetition, Runs, StopRule};
 
 use super::samples::{self, Sample};
 use super::schema::Check;
-use super::{file, told};
+use super::{file, rendered};
 
 /// Three runs of a sample; the last one was interrupted.
 fn events(sample: &Sample) -> Vec<Event> {
@@ -19,19 +19,23 @@ fn events(sample: &Sample) -> Vec<Event> {
     });
     let mut all = Vec::new();
     for run in 1..=3 {
-        let mut assembler = Assembler::without_intervals(sample.occasion.clone());
-        all.push(Event::Repetition(Repetition::Begins { run, most: 5 }));
+        let mut tracker = ReportTracker::without_intervals(sample.run_info.clone());
+        all.push(Event::Repetition(Repetition::Begins {
+            run,
+            least: 3,
+            most: 5,
+        }));
         let interrupt = Event::Notice(tapeline_report::Notice::Interrupted);
         let events = sample.events.iter().cloned();
         for event in events.chain((run == 3).then_some(interrupt)) {
-            assembler.note(&event);
+            tracker.observe(&event);
             all.push(event);
         }
-        all.push(Event::Repetition(Repetition::Ends));
-        match assembler.finish().pop() {
+        let result = match tracker.finish().pop() {
             Some(Step::End { report, .. }) => runs.add(&report),
             other => panic!("{other:?}"),
-        }
+        };
+        all.push(Event::Repetition(Repetition::Ends(Box::new(result))));
     }
     let series = Box::new(runs.series(true));
     all.push(Event::Repetition(Repetition::Over(series)));
@@ -42,21 +46,24 @@ fn events(sample: &Sample) -> Vec<Event> {
 pub(crate) fn forms() -> [(&'static str, String); 5] {
     let sample = samples::all().remove(0);
     let events = events(&sample);
-    let occasion = || sample.occasion.clone();
+    let run_info = || sample.run_info.clone();
     [
         (
             "series.json",
-            told(WholeDocument::json(occasion()), &events),
+            rendered(WholeDocument::json(run_info()), &events),
         ),
         (
             "series.ndjson",
-            told(DocumentStream::new(occasion()), &events),
+            rendered(DocumentStream::new(run_info()), &events),
         ),
-        ("series.csv", told(DocumentCsv::new(occasion()), &events)),
-        ("means.csv", told(SeriesCsv, &events)),
+        (
+            "series.csv",
+            rendered(DocumentCsv::new(run_info()), &events),
+        ),
+        ("means.csv", rendered(SeriesCsv, &events)),
         (
             "series.html",
-            told(WholeDocument::html(occasion()), &events),
+            rendered(WholeDocument::html(run_info()), &events),
         ),
     ]
 }
@@ -73,9 +80,9 @@ fn a_series_is_one_document_with_all_runs() {
     assert_eq!(runs[0]["intervals"].as_array().map(Vec::len), Some(4));
     let series = &document["series"];
     assert_eq!(series["runs"], 3);
-    assert_eq!(series["reached"], true);
-    assert_eq!(series["left_out"][0]["run"], 3);
-    assert_eq!(series["left_out"][0]["reason"], "interrupted");
+    assert_eq!(series["precise_enough"], true);
+    assert_eq!(series["excluded"][0]["run"], 3);
+    assert_eq!(series["excluded"][0]["reason"], "interrupted");
     let rate = &series["quantities"][0];
     assert_eq!(rate["quantity"], "bits_per_second");
     assert_eq!(rate["direction"], "forward");

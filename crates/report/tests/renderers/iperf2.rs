@@ -1,6 +1,8 @@
 //! What recorded runs of iperf 2.2.1 cannot show: its errors put right, its options that
 //! had no effect, and the streams of its complaints.
 
+use std::time::Duration;
+
 use tapeline_base::FormatLetter;
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_report::{
@@ -181,6 +183,22 @@ fn a_sum_of_senders_on_a_server_keeps_the_senders_columns() {
 }
 
 #[test]
+fn senders_of_stamped_datagrams_keep_the_basic_columns() {
+    let send = |subject| {
+        let mut row = row(subject, (0, 1000), 147_000, udp_send(100));
+        row.trip_times = true;
+        Event::Row(total(row))
+    };
+    let rows = [send(Subject::Flow(tag(1))), send(Subject::Sum { flows: 2 })];
+    assert_eq!(
+        text(Style::default(), &rows),
+        "[ ID] Interval       Transfer     Bandwidth\n\
+         [  1] 0.00-1.00 sec   144 KBytes  1.18 Mbits/sec\n\
+         [SUM] 0.00-1.00 sec   144 KBytes  1.18 Mbits/sec\n"
+    );
+}
+
+#[test]
 fn what_the_kernel_does_not_tell_is_a_dash() {
     let style = Style {
         enhanced: true,
@@ -237,6 +255,51 @@ fn complaints_go_to_standard_error() {
     let cpu = "WARN: this test may have been CPU bound (97) (or may not be detecting the underlying network devices)\n";
     assert_eq!(render(Iperf2Text::new(style), &events).stdout, cpu);
     assert_eq!(render(Iperf2Csv::new(style), &events).stdout, "");
+}
+
+#[test]
+fn standard_error_holds_nothing_that_iperf_2_does_not_write_there() {
+    let vanished = Notice::PeerVanished {
+        tag: tag(1),
+        silent_for: Duration::from_secs(10),
+    };
+    let remarks = [
+        Notice::PacingMissed {
+            tag: tag(1),
+            wanted: 2000,
+            reached: 1000,
+        },
+        Notice::ReceiveBufferDrops {
+            tag: Some(tag(2)),
+            datagrams: 7,
+        },
+        Notice::Remark("no clock check".to_owned()),
+        vanished.clone(),
+    ];
+    let events: Vec<_> = [server(Udp)]
+        .into_iter()
+        .chain(remarks.map(Event::Notice))
+        .collect();
+    let [basic, enhanced] = [false, true].map(|enhanced| Style {
+        enhanced,
+        ..Style::default()
+    });
+    for style in [basic, enhanced] {
+        assert_eq!(render(Iperf2Text::new(style), &events).stderr, "");
+        let csv = render(Iperf2Csv::new(style), &events);
+        assert_eq!((csv.stdout.as_str(), csv.stderr.as_str()), ("", ""));
+    }
+    let words = "[  1] WARN: rate of 2000 bits/sec not reached, sent at 1000 bits/sec\n\
+        [  2] WARN: 7 datagrams dropped by this host's socket buffer\n\
+        WARN: no clock check\n\
+        [  1] WARN: nothing received for 10.0 seconds, test ended\n";
+    let report = |style| render(Iperf2Text::new(style), &events).stdout;
+    assert!(report(enhanced).ends_with(words), "{}", report(enhanced));
+    assert!(!report(basic).contains("WARN"), "{}", report(basic));
+    // A client's test has failed with it, and so has the run.
+    let failed = [client(Udp, 1), Event::Notice(vanished)];
+    let out = render(Iperf2Text::new(basic), &failed);
+    assert!(out.stderr.ends_with("test ended\n"), "{}", out.stderr);
 }
 
 #[test]

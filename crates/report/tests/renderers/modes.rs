@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_base::{FlowId, FlowTag, Role, Tos, WallTime};
-use tapeline_report::layout::{self, LineKind};
 use tapeline_report::{
-    BurstKind, BurstsReceived, ClientBanner, ClockCheck, ConnectTimes, Connected,
+    Build, BurstKind, BurstsReceived, ClientBanner, ClockCheck, ConnectTimes, Connected,
     ConnectionFlavour, Event, FramesReceived, Iperf2Csv, Iperf2Text, MarkovReport, Measure,
     OneWayTimes, Output, PermitKeyLife, Phase, Renderer, RequestResponse, Row, ServerBanner,
     StartDelay, Style, Subject, TcpReceive, TcpState, TosNote, TrafficShape, UdpReceive,
 };
 use tapeline_stats::{Moments, ReadSizes};
+use tapeline_testkit::iperf2_text::{self, LineKind};
 
 use crate::scenario::{row, tag, total, udp_receive};
 
@@ -40,7 +40,10 @@ fn lines(events: &[Event]) -> Vec<String> {
     let out = text(events);
     let all = out.stdout + &out.stderr;
     for line in all.lines() {
-        assert!(layout::classify(line).is_some(), "{line}");
+        assert!(
+            iperf2_text::classify(line, Build::Plain).is_some(),
+            "{line}"
+        );
     }
     all.lines().map(str::to_owned).collect()
 }
@@ -338,7 +341,7 @@ fn contradicting_clocks_are_counted_at_the_end() {
     ]);
     let kinds: Vec<LineKind> = shown
         .iter()
-        .filter_map(|line| layout::classify(line))
+        .filter_map(|line| iperf2_text::classify(line, Build::Plain))
         .collect();
     assert_eq!(kinds[2], LineKind::OneWay);
     assert_eq!(kinds[4..], [LineKind::OneWay, LineKind::ClockErrors]);

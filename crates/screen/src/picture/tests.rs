@@ -3,10 +3,10 @@ use std::time::Duration;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tapeline_base::{FlowId, FlowTag, Transport, WallTime};
-use tapeline_report::document::{Occasion, Planned, PlannedLimit, TestShape, Workload};
+use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
 use tapeline_report::{
-    Endpoints, Event, Judgement, Measure, Notice, Phase, ProbeDelays, Row, Span, Subject, TcpSend,
-    TcpState, UdpReceive, UdpSend,
+    Endpoints, Event, LimitVerdict, Measure, Notice, Phase, ProbeDelays, Row, Span, Subject,
+    TcpSend, TcpState, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Certainty, Finding, LimitedBy, ReceiverEvidence, SenderEvidence, Verdict};
 
@@ -17,12 +17,12 @@ const PLAIN: Look = Look {
     colour: false,
 };
 
-fn occasion(role: Role) -> Occasion {
-    Occasion {
+fn run_info(role: Role) -> RunInfo {
+    RunInfo {
         version: "0.1.0".to_owned(),
         command: "tapeline -c server.example --tui".to_owned(),
         role,
-        planned: (role == Role::Client).then(|| Planned {
+        planned: (role == Role::Client).then(|| PlannedTest {
             host: "server.example".to_owned(),
             transport: "tcp",
             direction: TestShape::Forward,
@@ -84,9 +84,9 @@ fn udp(total: u64, lost: u64) -> Measure {
 }
 
 fn board(role: Role, events: &[Event]) -> Board {
-    let mut board = Board::new(occasion(role));
+    let mut board = Board::new(run_info(role));
     for event in events {
-        board.note(event);
+        board.observe(event);
     }
     board
 }
@@ -116,7 +116,7 @@ fn two_seconds() -> Vec<Event> {
         ));
         events.push(row(2, Phase::Interval, span, 1_000_000, tcp(0, 420)));
     }
-    events.push(Event::Judgement(Box::new(Judgement {
+    events.push(Event::LimitVerdict(Box::new(LimitVerdict {
         flows: Vec::new(),
         transport: Transport::Tcp,
         local_sends: true,
@@ -154,8 +154,8 @@ fn a_client_sees_its_flows() {
             "",
             "",
             "",
-            " sending limited by network, surely; congestion window, 98 % of the busy time",
-            " warning: socket buffer is 1 MiB, 4 MiB was asked for; raise net.core.rmem_max/wmem_max",
+            " sending limited by network, high confidence; cwnd-limited 98 % of the time",
+            " warning: socket buffer is 1 MiB, 4 MiB requested: raise net.core.rmem_max and wmem_max",
             " tapeline -c server.example --tui                                              Ctrl-C ends the test",
         ]
     );
@@ -197,7 +197,11 @@ fn a_server_sees_who_comes_and_what_came_of_it() {
     assert!(text.contains("1 of 1 flows running"), "{text}");
     assert!(text.contains("3 of 100 datagrams (3.00 %)"), "{text}");
     events.push(row(1, Phase::Total, (0, 500), 250_000, udp(200, 4)));
-    events.push(Event::Idle);
+    let tag = FlowTag {
+        id: FlowId(1),
+        reversed: false,
+    };
+    events.extend([Event::TestOver(vec![tag]), Event::Idle]);
     let text = picture(&board(Role::Server, &events), PLAIN, 120, 14).join("\n");
     assert!(text.contains("0 of 1 flows running"), "{text}");
     assert!(
@@ -254,7 +258,7 @@ fn only_differences_are_written() {
     let first = canvas.frame(&board);
     assert!(first.contains("tapeline to server.example"), "{first:?}");
     assert_eq!(canvas.frame(&board), "");
-    board.note(&row(
+    board.observe(&row(
         1,
         Phase::Interval,
         (2000, 2250),

@@ -5,15 +5,15 @@ use std::time::Duration;
 use tapeline_base::Transport;
 
 use super::super::figure;
-use super::{
+use super::common::{
     RULE, bins, buffer, congestion_line, name, plain_bytes, segment_size_line, transmit_delay_line,
 };
 use crate::model::{ClientBanner, FairQueue, RequestPlan, TargetGap, TrafficShape};
-use crate::render::Output;
+use crate::render::{Output, tame};
 use crate::style::Style;
 
 /// Prints a client's banner.
-pub(in super::super) fn client(banner: &ClientBanner, style: &Style, out: &mut Output) {
+pub(crate) fn client(banner: &ClientBanner, style: &Style, out: &mut Output) {
     out.line(RULE);
     out.line(&connecting(banner, style));
     traffic_lines(banner, style, out);
@@ -24,7 +24,7 @@ pub(in super::super) fn client(banner: &ClientBanner, style: &Style, out: &mut O
     if let Some(name) = &banner.load_congestion {
         out.line(&format!(
             "TCP working load congestion control set to {}",
-            figure::tame(name)
+            tame(name)
         ));
     }
     transmit_delay_line(banner.transmit_delay, out);

@@ -3,15 +3,15 @@
 use tapeline_base::{Transport, format_quantity};
 
 use super::super::figure;
-use super::{
+use super::common::{
     RULE, bins, buffer, congestion_line, name, plain_bytes, segment_size_line, transmit_delay_line,
 };
 use crate::model::{PermitKeyLife, ServerBanner};
-use crate::render::Output;
-use crate::style::Style;
+use crate::render::{Output, tame};
+use crate::style::{Build, Style};
 
 /// Prints a server's banner.
-pub(in super::super) fn server(banner: &ServerBanner, style: &Style, out: &mut Output) {
+pub(crate) fn server(banner: &ServerBanner, style: &Style, out: &mut Output) {
     out.line(RULE);
     out.line(&listening(banner, style));
     if let Some(port) = banner.working_load {
@@ -33,7 +33,7 @@ pub(in super::super) fn server(banner: &ServerBanner, style: &Style, out: &mut O
         out.line(&format!("TOS will be set to {tos}"));
     }
     mode_lines(banner, out);
-    histogram_lines(banner, out);
+    histogram_lines(banner, style, out);
     out.line(&buffer(banner.transport, banner.buffer, style));
     if let Some(permit) = &banner.permit_key {
         out.line(&permit_key(permit));
@@ -115,7 +115,7 @@ fn mode_lines(banner: &ServerBanner, out: &mut Output) {
     }
 }
 
-fn histogram_lines(banner: &ServerBanner, out: &mut Output) {
+fn histogram_lines(banner: &ServerBanner, style: &Style, out: &mut Output) {
     if let Some(shape) = &banner.histograms {
         out.line(&format!(
             "Enabled receive histograms {} (clients should use --trip-times)",
@@ -129,15 +129,18 @@ fn histogram_lines(banner: &ServerBanner, out: &mut Output) {
         ));
     }
     if banner.by_frame {
-        out.line(
-            "Frame or burst interval reporting (feature is experimental, \
-             ./configure --enable-fastsampling suggested)",
-        );
+        let suggested = match style.build {
+            Build::Plain => ", ./configure --enable-fastsampling suggested",
+            Build::FastSampling => "",
+        };
+        out.line(&format!(
+            "Frame or burst interval reporting (feature is experimental{suggested})"
+        ));
     }
 }
 
 fn permit_key(permit: &PermitKeyLife) -> String {
-    let key = figure::tame(&permit.key);
+    let key = tame(&permit.key);
     match permit.lifetime {
         Some(lifetime) => format!(
             "Permit key is '{key}' (timeout in {:.1} seconds)",

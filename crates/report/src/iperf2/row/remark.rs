@@ -2,11 +2,10 @@
 
 use super::super::figure::{interval, latency};
 use super::super::page::Page;
-use super::is_total;
 use crate::model::{Measure, OneWayTimes, RequestResponse, Row, Subject, UdpReceive};
 
 /// The lines of a row, in their order.
-pub(in super::super) fn remarks(row: &Row, page: &Page) -> Vec<String> {
+pub(crate) fn remarks(row: &Row, page: &Page) -> Vec<String> {
     match &row.measure {
         Measure::UdpReceive(receive) => [
             out_of_order(row, receive, page),
@@ -29,14 +28,14 @@ fn out_of_order(row: &Row, receive: &UdpReceive, page: &Page) -> Option<String> 
     if count == 0 {
         return None;
     }
-    let span = interval(row.span);
+    let span = interval(row.span, page.style.build);
     match row.subject {
         Subject::Flow(tag) | Subject::Duplex(tag) => Some(format!(
             "{}{span}  {count} datagrams received out-of-order",
             page.flow(tag)
         )),
         // Sums say it at the end only; with --sum-only iperf 2.2.1 has one blank more.
-        Subject::Sum { .. } if !is_total(row) => None,
+        Subject::Sum { .. } if !row.is_total() => None,
         Subject::Sum { flows } if page.style.sum_only => Some(format!(
             "[SUM-{flows}] {span}  {count} datagrams  received out-of-order"
         )),
@@ -57,7 +56,7 @@ fn link_errors(row: &Row, receive: &UdpReceive, page: &Page) -> Option<String> {
         format!(
             "{}{}   L2 processing detected errors, total(length/checksum/unknown) = {total}({}/{}/{})",
             page.flow(tag),
-            interval(row.span),
+            interval(row.span, page.style.build),
             errors.length,
             errors.checksum,
             errors.unknown
@@ -70,7 +69,7 @@ fn one_way(row: &Row, times: &OneWayTimes, page: &Page) -> Vec<String> {
     let Subject::Flow(tag) = row.subject else {
         return Vec::new();
     };
-    let head = format!("{}{}", page.flow(tag), interval(row.span));
+    let head = format!("{}{}", page.flow(tag), interval(row.span, page.style.build));
     let mut lines = vec![format!(
         "{head}  OWD (ms) Cnt={} TX={} RX={} Asymmetry={}",
         times.transmit.count,
@@ -78,7 +77,7 @@ fn one_way(row: &Row, times: &OneWayTimes, page: &Page) -> Vec<String> {
         latency(&times.receive),
         latency(&times.asymmetry)
     )];
-    if is_total(row) && times.clock_errors > 0 {
+    if row.is_total() && times.clock_errors > 0 {
         lines.push(format!(
             "{head}  Clock sync error count = {}",
             times.clock_errors

@@ -4,15 +4,14 @@ use tapeline_base::BitRate;
 use tapeline_stats::ReadSizes;
 
 use super::super::figure::{
-    bytes_per_second, in_progress, latency, network_power, percentage, rate_of,
+    bytes_per_second, count, in_progress, kib, latency, network_power, percentage, rate_of,
 };
-use super::{count, is_total};
-use crate::layout::Header;
+use super::super::header::Header;
 use crate::model::{BurstKind, BurstsReceived, FramesSent, Row, TcpReceive, TcpSend, TcpState};
 
 /// Of a sender.
-pub(super) fn send(row: &Row, send: &TcpSend, enhanced: bool) -> (Header, String) {
-    let state = State::of(row, send.state);
+pub(crate) fn send(row: &Row, send: &TcpSend, enhanced: bool) -> (Header, String) {
+    let state = State::new(row, send.state);
     if let Some(times) = &send.write_times {
         let times = format!("{} ms ({})", latency(times), times.count);
         return (Header::TcpSendTimed, timed(send, &state, &times));
@@ -39,14 +38,14 @@ struct State {
 }
 
 impl State {
-    fn of(row: &Row, state: Option<TcpState>) -> Self {
+    fn new(row: &Row, state: Option<TcpState>) -> Self {
         let state = state.unwrap_or_default();
         let wide = |value: Option<u32>| count(value.map(u64::from));
         Self {
             in_flight: wide(state.in_flight_packets),
-            in_flight_kib: count(kib(state.in_flight_packets, state.mss)),
+            in_flight_kib: count(kib(state.in_flight_bytes())),
             window: wide(state.cwnd_packets),
-            window_kib: count(kib(state.cwnd_packets, state.mss)),
+            window_kib: count(kib(state.window_bytes())),
             rtt: wide(state.rtt_micros),
             variance: wide(state.rtt_variance_micros),
             power: match state.rtt_micros {
@@ -101,7 +100,7 @@ fn timed(send: &TcpSend, state: &State, times: &str) -> String {
 fn paced(row: &Row, send: &TcpSend, state: &State, rate: BitRate) -> String {
     let retransmits = count(send.retransmits);
     let (writes, errors) = (send.writes, send.errors);
-    if is_total(row) {
+    if row.is_total() {
         return format!(
             "  {writes}/{errors}{retransmits:>10} {:>8}K/{}({}) us {}",
             state.window_kib, state.rtt, state.variance, state.power
@@ -134,13 +133,13 @@ fn framed(send: &TcpSend, state: &State, frames: FramesSent) -> String {
 }
 
 /// Of the sum of senders.
-pub(super) fn send_sum(send: &TcpSend) -> String {
+pub(crate) fn send_sum(send: &TcpSend) -> String {
     let retransmits = count(send.retransmits);
     format!("  {}/{}{retransmits:>10}", send.writes, send.errors)
 }
 
 /// Of a receiver. Stamped bursts have their columns in basic output too.
-pub(super) fn receive(row: &Row, receive: &TcpReceive, enhanced: bool) -> (Header, String) {
+pub(crate) fn receive(row: &Row, receive: &TcpReceive, enhanced: bool) -> (Header, String) {
     let reads = reads(&receive.reads);
     let bursts = receive
         .bursts
@@ -169,7 +168,7 @@ fn stamped(row: &Row, bursts: &BurstsReceived, reads: &str) -> (Header, String) 
             Header::TcpReceiveFrames,
             format!("  {delay} ms ({number}/{mean_size}) {power}  {reads}"),
         ),
-        BurstKind::Periodic { .. } if is_total(row) => {
+        BurstKind::Periodic { .. } if row.is_total() => {
             (Header::Burst, format!("  {delay} ms  {reads}"))
         }
         BurstKind::Periodic { period } => {
@@ -185,7 +184,7 @@ fn stamped(row: &Row, bursts: &BurstsReceived, reads: &str) -> (Header, String) 
 }
 
 /// Of the sum of receivers. Only blocks of writes have bytes on their way.
-pub(super) fn receive_sum(row: &Row, receive: &TcpReceive) -> (Header, String) {
+pub(crate) fn receive_sum(row: &Row, receive: &TcpReceive) -> (Header, String) {
     let reads = reads(&receive.reads);
     if row.trip_times {
         let bytes = receive.bursts.and_then(|bursts| bursts.in_progress);
@@ -199,9 +198,4 @@ pub(super) fn receive_sum(row: &Row, receive: &TcpReceive) -> (Header, String) {
 fn reads(reads: &ReadSizes) -> String {
     let bins: Vec<String> = reads.bins.iter().map(u64::to_string).collect();
     format!("{}={}", reads.reads, bins.join(":"))
-}
-
-/// KiB in so many packets.
-pub(in super::super) fn kib(packets: Option<u32>, mss: Option<u32>) -> Option<u64> {
-    Some(u64::from(packets?) * u64::from(mss?) / 1024)
 }

@@ -4,11 +4,11 @@ use super::super::figure::{
     average_minimum_maximum, bytes_per_second, latency, network_power, packets_per_second, percent,
     plausible_transit,
 };
-use crate::layout::Header;
+use super::super::header::Header;
 use crate::model::{FramesReceived, InProgress, Phase, Row, UdpReceive, UdpSend};
 
 /// Of a sender. Frames have their columns in basic output too.
-pub(super) fn send(row: &Row, send: &UdpSend, enhanced: bool) -> (Header, String) {
+pub(crate) fn send(row: &Row, send: &UdpSend, enhanced: bool) -> (Header, String) {
     let pps = packets_per_second(send.writes, row.span);
     let (writes, errors) = (send.writes, send.errors);
     match send.frames {
@@ -28,13 +28,13 @@ pub(super) fn send(row: &Row, send: &UdpSend, enhanced: bool) -> (Header, String
 }
 
 /// Of the sum of senders.
-pub(super) fn send_sum(row: &Row, send: &UdpSend) -> String {
+pub(crate) fn send_sum(row: &Row, send: &UdpSend) -> String {
     let pps = packets_per_second(send.writes, row.span);
     format!("  {}/{} {pps:8.0} pps", send.writes, send.errors)
 }
 
 /// Of a receiver. Stamps of a synchronised clock have their columns in basic output too.
-pub(super) fn receive(row: &Row, receive: &UdpReceive, enhanced: bool) -> (Header, String) {
+pub(crate) fn receive(row: &Row, receive: &UdpReceive, enhanced: bool) -> (Header, String) {
     match &receive.frames {
         Some(frames) if row.trip_times => (Header::UdpReceiveFrames, framed(row, receive, frames)),
         _ if row.trip_times => (Header::UdpReceiveTripTimes, trip_times(row, receive)),
@@ -58,7 +58,7 @@ fn delayed(row: &Row, receive: &UdpReceive) -> String {
 }
 
 /// With the datagrams on their way.
-pub(super) fn trip_times(row: &Row, receive: &UdpReceive) -> String {
+pub(crate) fn trip_times(row: &Row, receive: &UdpReceive) -> String {
     if !plausible_transit(&receive.transit) {
         return delayed(row, receive);
     }
@@ -92,7 +92,7 @@ fn framed(row: &Row, receive: &UdpReceive, frames: &FramesReceived) -> String {
 }
 
 /// Of the sum of receivers.
-pub(super) fn receive_sum(row: &Row, receive: &UdpReceive) -> (Header, String) {
+pub(crate) fn receive_sum(row: &Row, receive: &UdpReceive) -> (Header, String) {
     let loss = loss(receive);
     let [mean, min, max] = average_minimum_maximum(&receive.transit);
     let pps = receive.packets_per_second;
@@ -125,14 +125,14 @@ fn power(row: &Row, receive: &UdpReceive) -> String {
 }
 
 /// Of every receiver.
-pub(super) fn jitter_and_loss(phase: Phase, receive: &UdpReceive) -> String {
+pub(crate) fn jitter_and_loss(phase: Phase, receive: &UdpReceive) -> String {
     let millis = jitter(phase, receive) * 1e3;
     format!("  {millis:6.3} ms {}", loss(receive))
 }
 
 /// An interval shows the running jitter, a total the mean of all of them; 0 without a
 /// sample (iperf 2.2.1 prints `-nan` in some of these cases).
-pub(in super::super) fn jitter(phase: Phase, receive: &UdpReceive) -> f64 {
+pub(crate) fn jitter(phase: Phase, receive: &UdpReceive) -> f64 {
     match phase {
         Phase::Interval | Phase::Omitted => receive.jitter,
         Phase::Total => receive.jitter_mean.or(receive.jitter),
@@ -141,7 +141,7 @@ pub(in super::super) fn jitter(phase: Phase, receive: &UdpReceive) -> f64 {
 }
 
 /// `1/181 (0.55%)`.
-pub(super) fn loss(receive: &UdpReceive) -> String {
+pub(crate) fn loss(receive: &UdpReceive) -> String {
     let (lost, total) = (receive.lost, receive.total);
     format!("{lost}/{total} ({}%)", percent(lost, total))
 }

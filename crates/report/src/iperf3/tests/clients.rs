@@ -1,4 +1,4 @@
-//! Tests over iperf 2's protocol on a server, told apart.
+//! Tests over iperf 2's protocol on a server, distinguished.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::Iperf3Json;
 use super::super::json::Json;
 use super::scenario::{row, style, tag};
-use super::{told, values};
+use super::support::{rendered, values};
 use crate::model::{ClientTest, Connected, Event, Measure, Notice, Phase, TcpReceive};
 use crate::render::{Output, Renderer};
 
@@ -22,7 +22,7 @@ fn served(id: u32, client: u8, test: Option<ClientTest>) -> Event {
 
 /// The documents of a server's events: bytes that each stream received.
 fn received_bytes(events: &[Event]) -> Vec<Vec<u64>> {
-    let documents = values(&told(Iperf3Json::documents(style()), events).stdout);
+    let documents = values(&rendered(Iperf3Json::documents(style()), events).stdout);
     let bytes = |stream: &Json| stream.at("receiver.bytes").count();
     let streams = |document: &Json| {
         let streams = document.at("end.streams").items();
@@ -59,17 +59,17 @@ fn iperf_2_clients_at_the_same_time_have_a_document_each() {
         received_bytes(&events),
         [vec![400], vec![100, 300], vec![200]]
     );
-    let documents = values(&told(Iperf3Json::documents(style()), &events).stdout);
+    let documents = values(&rendered(Iperf3Json::documents(style()), &events).stdout);
     assert_eq!(documents[1].at("end.sum_received.bytes").count(), 400);
     assert_eq!(documents[1].at("intervals.0.sum.bytes").count(), 20);
-    let lines = values(&told(Iperf3Json::stream(style()), &events).stdout);
+    let lines = values(&rendered(Iperf3Json::stream(style()), &events).stdout);
     let ends = lines.iter().filter(|line| line.at("event").text() == "end");
     let named: Vec<Option<u64>> = ends.map(|line| line.get("test").map(Json::count)).collect();
     assert_eq!(named, [Some(3), Some(1), None]);
 }
 
 #[test]
-fn iperf_2_clients_without_a_header_are_told_apart_by_address_and_time() {
+fn iperf_2_clients_without_a_header_are_distinguished_by_address_and_time() {
     let received = || Measure::TcpReceive(TcpReceive::default());
     let mut events = vec![served(1, 7, None), served(2, 7, None), served(3, 8, None)];
     for id in [1, 2, 3] {
@@ -100,7 +100,7 @@ fn a_flow_that_fails_on_an_iperf_2_server_fails_its_own_test() {
     for id in [1, 2] {
         events.push(row(id, Phase::Total, (0, 2000), 20, received()));
     }
-    let documents = values(&told(Iperf3Json::documents(style()), &events).stdout);
+    let documents = values(&rendered(Iperf3Json::documents(style()), &events).stdout);
     let errors: Vec<bool> = documents
         .iter()
         .map(|document| document.get("error").is_some())

@@ -1,11 +1,11 @@
-//! Every recorded document, told again.
+//! Every recorded document, rendered again.
 
 use tapeline_base::Role;
 
 use super::super::json::{Json, Object};
 use super::super::{Iperf3Json, Iperf3Style};
 use super::events::events;
-use super::{golden, names, told, values};
+use super::support::{golden, names, rendered, values};
 
 fn style(document: &Json) -> Iperf3Style {
     Iperf3Style {
@@ -37,7 +37,7 @@ fn documents() -> Vec<(String, Role, Json)> {
     found.collect()
 }
 
-/// After the other end was ended by a signal, the reference tells its last interval twice.
+/// After the peer was ended by a signal, the reference reports its last interval twice.
 fn without_repetition(document: Json) -> Json {
     let mut document = document.object().clone();
     if let Some(Json::Array(intervals)) = entry(&mut document, "intervals") {
@@ -136,25 +136,25 @@ fn tolerance(name: &str) -> f64 {
     }
 }
 
-/// Values that the reference takes from another end or another clock than the ones beside them.
+/// Values that the reference takes from another end or another clock than the ones next to them.
 fn is_ours(path: &str) -> bool {
     let key = path.rsplit('.').next().unwrap_or_default();
-    let far_window = path.contains(".sender.") && (key.starts_with("max_") || key.contains("rtt"));
+    let peer_window = path.contains(".sender.") && (key.starts_with("max_") || key.contains("rtt"));
     let receiver = path.contains(".receiver.") && key == "seconds";
     let start = key == "start" && path.contains("intervals");
     let both = path.contains(".end.sum.") || path.contains(".end.sum_bidir_reverse.");
     // A server divides by what the sender counted, which it does not know.
     let share = path.ends_with(".udp.lost_percent");
-    far_window || receiver || start || share || (both && (key == "end" || key == "seconds"))
+    peer_window || receiver || start || share || (both && (key == "end" || key == "seconds"))
 }
 
 #[test]
-fn recorded_documents_are_told_alike() {
+fn recorded_documents_are_rendered_alike() {
     let documents = documents();
     assert!(documents.len() > 45, "{}", documents.len());
     for (name, role, recorded) in documents {
         let events = events(&recorded, role);
-        let out = told(Iperf3Json::documents(style(&recorded)), &events);
+        let out = rendered(Iperf3Json::documents(style(&recorded)), &events);
         assert_eq!(out.stderr, "", "{name}");
         let ours = values(&out.stdout);
         assert_eq!(ours.len(), 1, "{name}");
@@ -171,7 +171,7 @@ fn windows_and_round_trips_of_an_own_sender_are_the_references() {
         "client-sigint.json",
     ] {
         let recorded = values(&golden(name)).remove(0);
-        let out = told(
+        let out = rendered(
             Iperf3Json::documents(style(&recorded)),
             &events(&recorded, Role::Client),
         );
@@ -215,7 +215,7 @@ fn documents_have_the_layout_of_the_reference() {
     ] {
         let text = golden(name);
         let recorded = values(&text).remove(0);
-        let out = told(
+        let out = rendered(
             Iperf3Json::documents(style(&recorded)),
             &events(&recorded, Role::Client),
         );
@@ -224,15 +224,15 @@ fn documents_have_the_layout_of_the_reference() {
 }
 
 #[test]
-fn recorded_streams_are_told_alike() {
+fn recorded_streams_are_rendered_alike() {
     let names = names(".json").into_iter();
-    let mut told_streams = 0;
+    let mut reported_streams = 0;
     for name in names.filter(|name| name.contains("stream")) {
         let recorded = values(&golden(&name));
         if recorded[0].get("event").is_none() {
             continue;
         }
-        told_streams += 1;
+        reported_streams += 1;
         let full = name.contains("full-output") && !name.contains("server");
         let document = gathered(&recorded);
         let mut style = Iperf3Style {
@@ -243,7 +243,7 @@ fn recorded_streams_are_told_alike() {
             style.version = version.text().to_owned();
             style.system_info = document.at("start.system_info").text().to_owned();
         }
-        let out = told(Iperf3Json::stream(style), &events(&document, role(&name)));
+        let out = rendered(Iperf3Json::stream(style), &events(&document, role(&name)));
         let ours = values(&out.stdout);
         assert_eq!(ours.len(), recorded.len(), "{name}");
         let lines = out.stdout.lines().take_while(|line| *line != "{").count();
@@ -257,7 +257,7 @@ fn recorded_streams_are_told_alike() {
             assert_eq!(ours.last().expect("a document"), &gathered(&ours));
         }
     }
-    assert!(told_streams >= 9, "{told_streams}");
+    assert!(reported_streams >= 9, "{reported_streams}");
 }
 
 /// The document that the events of a stream make up.

@@ -1,4 +1,4 @@
-//! From a recorded document back to the events that it tells.
+//! From a recorded document back to the events that it reports.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ struct Source<'a> {
 }
 
 /// The events of a recorded document.
-pub(super) fn events(document: &Json, role: Role) -> Vec<Event> {
+pub(crate) fn events(document: &Json, role: Role) -> Vec<Event> {
     let Some(source) = Source::new(document, role) else {
         return unstarted(document, role);
     };
@@ -160,6 +160,7 @@ fn end(document: &Json, role: Role) -> TestEnd {
         peer_totals: Vec::new(),
         lost_behind: Vec::new(),
         peer_output: text.or(json),
+        peer_tapeline: None,
         failure,
     }
 }

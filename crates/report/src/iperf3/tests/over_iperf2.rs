@@ -1,10 +1,10 @@
-//! Tests over the protocol of iperf 2, as iperf3 would tell them.
+//! Tests over the protocol of iperf 2, as iperf3 would report them.
 
 use tapeline_base::{FlowTag, Transport, WallTime};
 
 use super::super::Iperf3Json;
 use super::scenario::{changed, connected, datagrams, document, renumbered, row, sent, style, tag};
-use super::{told, values};
+use super::support::{rendered, values};
 use crate::model::{
     BufferSize, ClientBanner, Connected, Event, Measure, Notice, Phase, Row, ServerBanner, Subject,
     TcpReceive, UdpReceive,
@@ -44,7 +44,7 @@ fn a_test_over_iperf_2_is_a_document_too() {
     );
     assert_eq!(document.at("end.sum_sent.retransmits").count(), 6);
     assert!((document.at("end.sum_received.bits_per_second").float() - 16e6).abs() < 1.0);
-    let lines = values(&told(Iperf3Json::stream(style()), &events).stdout);
+    let lines = values(&rendered(Iperf3Json::stream(style()), &events).stdout);
     let names: Vec<&str> = lines.iter().map(|line| line.at("event").text()).collect();
     assert_eq!(names, ["start", "interval", "end"]);
 }
@@ -83,7 +83,7 @@ fn an_iperf_2_servers_report_is_the_receivers_count() {
 }
 
 #[test]
-fn an_iperf_2_server_tells_a_document_whenever_it_is_idle() {
+fn an_iperf_2_server_prints_a_document_whenever_it_is_idle() {
     let received = || Measure::TcpReceive(TcpReceive::default());
     let mut events = vec![Event::Listening(ServerBanner::new(Transport::Tcp, 5001))];
     for id in [1, 2] {
@@ -92,7 +92,7 @@ fn an_iperf_2_server_tells_a_document_whenever_it_is_idle() {
         events.push(row(id, Phase::Total, (0, 2000), 20, received()));
         events.push(Event::Idle);
     }
-    let documents = values(&told(Iperf3Json::documents(style()), &events).stdout);
+    let documents = values(&rendered(Iperf3Json::documents(style()), &events).stdout);
     assert_eq!(documents.len(), 2);
     for document in documents {
         assert_eq!(document.at("end.sum_received.bytes").count(), 20);
@@ -109,6 +109,7 @@ fn a_failed_connection_over_iperf_2_is_a_document_with_an_error() {
             tag: tag(1),
             peer: "192.0.2.2:5001".parse().expect("an address"),
             reason: "Connection refused".to_owned(),
+            after: std::time::Duration::ZERO,
             at: WallTime::default(),
             retrying: false,
         }),
@@ -124,7 +125,7 @@ fn a_failed_connection_over_iperf_2_is_a_document_with_an_error() {
 }
 
 #[test]
-fn a_test_that_starts_beside_one_over_iperf_2_keeps_its_connections() {
+fn a_test_that_starts_during_one_over_iperf_2_keeps_its_connections() {
     let announced = renumbered(&changed("tcp.server.json", |_| true), 1);
     let start = announced
         .iter()
@@ -143,7 +144,7 @@ fn a_test_that_starts_beside_one_over_iperf_2_keeps_its_connections() {
     // The row comes between the connections of the announced test and its start.
     mixed.splice(start..start, other);
     mixed.push(Event::Idle);
-    let documents = values(&told(Iperf3Json::documents(style()), &mixed).stdout);
+    let documents = values(&rendered(Iperf3Json::documents(style()), &mixed).stdout);
     assert_eq!(documents.len(), 2);
     assert_eq!(documents[0], document(&announced));
     assert_eq!(documents[1].at("end.streams").items().len(), 1);

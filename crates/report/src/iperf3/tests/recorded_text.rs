@@ -1,4 +1,4 @@
-//! From a recorded text back to the events that it tells: numbers are sought that are printed
+//! From a recorded text back to the events that it reports: numbers are sought that are printed
 //! as they were.
 
 use std::net::SocketAddr;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::{FlowId, FlowTag, FormatLetter, Role, Transport, WallTime};
 
+use super::super::amounts::Amount;
 use super::super::figure;
-use super::super::test::Amount;
 use crate::model::{
     Connected, ControlConnected, ControlPeer, CpuUse, Event, Measure, PeerOutput, Phase, Row,
     ServerBanner, Span, Subject, TcpReceive, TcpSend, TcpState, TestDirection, TestEnd,
@@ -15,9 +15,9 @@ use crate::model::{
 };
 
 /// A recorded text and how it was made.
-pub(super) struct Recording<'a> {
-    pub(super) role: Role,
-    pub(super) lines: Vec<&'a str>,
+pub(crate) struct Recording<'a> {
+    pub(crate) role: Role,
+    pub(crate) lines: Vec<&'a str>,
     options: Vec<&'a str>,
     stderr: &'a str,
 }
@@ -107,7 +107,7 @@ fn tag(number: usize) -> FlowTag {
 }
 
 impl<'a> Recording<'a> {
-    pub(super) fn new(text: &'a str, command: &'a str, role: Role) -> Self {
+    pub(crate) fn new(text: &'a str, command: &'a str, role: Role) -> Self {
         let of = |key: &str| {
             let mut lines = command.lines();
             lines.find_map(|line| line.strip_prefix(key)).unwrap_or("")
@@ -116,7 +116,7 @@ impl<'a> Recording<'a> {
             Role::Client => of("client stderr: "),
             Role::Server => of("server stderr: "),
         };
-        // After the other end was ended by a signal, the last interval is told twice.
+        // After the peer was ended by a signal, the last interval is reported twice.
         let mut lines: Vec<&str> = text.lines().collect();
         lines.dedup_by(|a, b| a == b && a.contains(" sec "));
         Self {
@@ -127,20 +127,20 @@ impl<'a> Recording<'a> {
         }
     }
 
-    pub(super) fn option(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn option(&self, name: &str) -> Option<&'a str> {
         let at = self.options.iter().position(|option| *option == name)?;
         Some(self.options.get(at + 1).copied().unwrap_or(""))
     }
 
-    pub(super) fn verbose(&self) -> bool {
+    pub(crate) fn verbose(&self) -> bool {
         self.lines.iter().any(|line| line.contains("Cookie: "))
     }
 
-    pub(super) fn stderr(&self) -> &'a str {
+    pub(crate) fn stderr(&self) -> &'a str {
         self.stderr
     }
 
-    pub(super) fn format(&self) -> FormatLetter {
+    pub(crate) fn format(&self) -> FormatLetter {
         let letter = self.option("-f").filter(|_| self.role == Role::Client);
         let letter = letter.and_then(|value| value.chars().next());
         letter.map_or(FormatLetter::default(), FormatLetter::new)
@@ -185,7 +185,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Sockets in the order of their connections, before `Server output:`.
-    pub(super) fn sockets(&self) -> Vec<u64> {
+    pub(crate) fn sockets(&self) -> Vec<u64> {
         self.own_lines()
             .filter(|line| line.contains(" connected to "))
             .map(|line| line[1..4].trim().parse().expect("a socket"))
@@ -206,7 +206,7 @@ impl<'a> Recording<'a> {
         forward == (self.role == Role::Client)
     }
 
-    pub(super) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
         if let Some(port) = self.after("Server listening on ") {
             let port = port.split_once(' ').expect("a port").0;
@@ -321,7 +321,7 @@ impl<'a> Recording<'a> {
             block_length: self.block() as u32,
             limit: TestLimit::Time(Duration::from_secs(self.number("-t", 10))),
             omit: Duration::from_secs(self.number("-O", 0)),
-            // Rows come as they were told.
+            // Rows come as they were reported.
             interval: None,
             tos: 0,
             target_rate: self.target(),
@@ -374,6 +374,7 @@ impl<'a> Recording<'a> {
             peer_totals: Vec::new(),
             lost_behind: Vec::new(),
             peer_output: output,
+            peer_tapeline: None,
             failure: self.failure(),
         }
     }
@@ -393,7 +394,7 @@ impl<'a> Recording<'a> {
         if self.udp() {
             let lost = row.loss().map_or(0, |(lost, _)| lost);
             let count = row.datagrams().expect("datagrams");
-            // Senders are told with the losses of nobody.
+            // Senders are reported with the losses of nobody.
             return (count - lost) * self.block();
         }
         let about = quantity(&row.volume);
@@ -457,7 +458,7 @@ impl<'a> Recording<'a> {
             && figure::rate(amount, self.format()).trim() == row.rate
     }
 
-    /// The row; that of the other end has endpoints, to be told apart.
+    /// The row; that of the peer has endpoints, to be distinguished.
     fn row(&self, printed: &Printed<'_>, (start, length): (f64, f64)) -> Row {
         let socket = printed.socket.expect("a stream");
         let sockets = self.sockets();

@@ -1,4 +1,4 @@
-//! Events that tell small tests, and recorded tests with something changed.
+//! Events of small tests, and recorded tests with something changed.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use tapeline_base::{FlowId, FlowTag, Role, WallTime};
 use super::super::json::Json;
 use super::super::{Iperf3Json, Iperf3Style};
 use super::events::events;
-use super::{golden, told, values};
+use super::support::{golden, rendered, values};
 use crate::model::{
     Connected, Event, Measure, Phase, Row, Span, Subject, TcpSend, TcpState, UdpSend,
 };
 
-pub(super) fn style() -> Iperf3Style {
+pub(crate) fn style() -> Iperf3Style {
     Iperf3Style {
         version: "iperf 3.21+".to_owned(),
         system_info: "Linux host".to_owned(),
@@ -20,20 +20,20 @@ pub(super) fn style() -> Iperf3Style {
     }
 }
 
-pub(super) fn document(events: &[Event]) -> Json {
-    let mut documents = values(&told(Iperf3Json::documents(style()), events).stdout);
+pub(crate) fn document(events: &[Event]) -> Json {
+    let mut documents = values(&rendered(Iperf3Json::documents(style()), events).stdout);
     assert_eq!(documents.len(), 1);
     documents.remove(0)
 }
 
-pub(super) fn tag(id: u32) -> FlowTag {
+pub(crate) fn tag(id: u32) -> FlowTag {
     FlowTag {
         id: FlowId(id),
         reversed: false,
     }
 }
 
-pub(super) fn row(
+pub(crate) fn row(
     id: u32,
     phase: Phase,
     (start, end): (u64, u64),
@@ -55,13 +55,13 @@ pub(super) fn row(
     })
 }
 
-pub(super) fn connected(id: u32) -> Event {
+pub(crate) fn connected(id: u32) -> Event {
     let local = "[::ffff:192.0.2.1]:40000".parse().expect("an address");
     let peer = "192.0.2.2:5001".parse().expect("an address");
     Event::Connected(Connected::new(tag(id), local, peer))
 }
 
-pub(super) fn sent() -> Measure {
+pub(crate) fn sent() -> Measure {
     Measure::TcpSend(TcpSend {
         retransmits: Some(3),
         state: Some(TcpState {
@@ -74,7 +74,7 @@ pub(super) fn sent() -> Measure {
     })
 }
 
-pub(super) fn datagrams(writes: u64) -> Measure {
+pub(crate) fn datagrams(writes: u64) -> Measure {
     Measure::UdpSend(UdpSend {
         writes,
         ..UdpSend::default()
@@ -82,7 +82,7 @@ pub(super) fn datagrams(writes: u64) -> Measure {
 }
 
 /// A recorded run's events without one kind of them, or changed.
-pub(super) fn changed(name: &str, mut change: impl FnMut(&mut Event) -> bool) -> Vec<Event> {
+pub(crate) fn changed(name: &str, mut change: impl FnMut(&mut Event) -> bool) -> Vec<Event> {
     let recorded = values(&golden(name)).remove(0);
     let role = if name.contains(".server.") {
         Role::Server
@@ -95,7 +95,7 @@ pub(super) fn changed(name: &str, mut change: impl FnMut(&mut Event) -> bool) ->
 }
 
 /// The same test under another number, with flows of its own.
-pub(super) fn renumbered(events: &[Event], number: u32) -> Vec<Event> {
+pub(crate) fn renumbered(events: &[Event], number: u32) -> Vec<Event> {
     let shifted = |tag: FlowTag| FlowTag {
         id: FlowId(tag.id.0 + 100 * number),
         ..tag

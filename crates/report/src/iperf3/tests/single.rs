@@ -1,4 +1,4 @@
-//! Single properties of what is told.
+//! Single properties of what is reported.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tapeline_base::Transport;
 use super::super::json::Json;
 use super::super::{Iperf3Json, Iperf3Text};
 use super::scenario::{changed, document, renumbered, style, tag};
-use super::{told, values};
+use super::support::{rendered, values};
 use crate::model::{
     Event, Measure, Notice, Phase, Row, ServerBanner, TcpState, TestEnd, TestFailure, TestStart,
 };
@@ -37,7 +37,7 @@ fn check_rates(value: &Json) -> usize {
 }
 
 #[test]
-fn every_rate_is_that_of_the_bytes_and_seconds_beside_it() {
+fn every_rate_is_that_of_the_bytes_and_seconds_next_to_it() {
     for name in [
         "tcp.json",
         "tcp-bidir-P2.json",
@@ -124,7 +124,7 @@ fn datagrams_lost_at_the_very_end_are_lost() {
 }
 
 #[test]
-fn several_tests_of_a_server_are_told_apart() {
+fn several_tests_of_a_server_are_distinguished() {
     let one = changed("tcp.server.json", |_| true);
     let two = renumbered(&changed("udp.server.json", |_| true), 2);
     let alone = [document(&one), document(&two)];
@@ -133,9 +133,9 @@ fn several_tests_of_a_server_are_told_apart() {
         mixed.extend(one.get(at).cloned());
         mixed.extend(two.get(at).cloned());
     }
-    let documents = values(&told(Iperf3Json::documents(style()), &mixed).stdout);
+    let documents = values(&rendered(Iperf3Json::documents(style()), &mixed).stdout);
     assert_eq!(documents, alone);
-    let lines = values(&told(Iperf3Json::stream(style()), &mixed).stdout);
+    let lines = values(&rendered(Iperf3Json::stream(style()), &mixed).stdout);
     let of = |number: u64| {
         let named = |line: &&Json| line.get("test").is_some_and(|test| test.count() == number);
         lines.iter().filter(named).count()
@@ -144,7 +144,7 @@ fn several_tests_of_a_server_are_told_apart() {
     assert_eq!((of(1) + of(2) + 1, lines.len()), (10, 10));
     let listening = Event::Listening(ServerBanner::new(Transport::Tcp, 5201));
     mixed.insert(0, listening);
-    let text = told(Iperf3Text::new(style()), &mixed).stdout;
+    let text = rendered(Iperf3Text::new(style()), &mixed).stdout;
     assert!(text.contains("test #1:  [  5]   0.00-1.00   sec"), "{text}");
     assert!(
         text.contains("test #2:  [  5]   0.00-1.00   sec   488"),
@@ -157,7 +157,7 @@ fn several_tests_of_a_server_are_told_apart() {
 }
 
 #[test]
-fn an_error_is_told_once_and_in_one_document() {
+fn an_error_is_printed_once_and_in_one_document() {
     let failure = TestFailure {
         code: 27,
         text: "total required bandwidth is larger than server limit".to_owned(),
@@ -170,9 +170,9 @@ fn an_error_is_told_once_and_in_one_document() {
         }
         true
     });
-    let out = told(Iperf3Json::documents(style()), &events);
+    let out = rendered(Iperf3Json::documents(style()), &events);
     assert_eq!(out.stdout.matches("\"error\"").count(), 1);
-    let streamed = told(Iperf3Json::stream(style()), &events).stdout;
+    let streamed = rendered(Iperf3Json::stream(style()), &events).stdout;
     assert_eq!(
         streamed,
         format!(
@@ -180,7 +180,7 @@ fn an_error_is_told_once_and_in_one_document() {
             failure.text
         )
     );
-    let text = told(Iperf3Text::new(style()), &events);
+    let text = rendered(Iperf3Text::new(style()), &events);
     assert_eq!(
         text.stderr,
         format!(
@@ -218,6 +218,7 @@ fn empty_end() -> TestEnd {
         peer_totals: Vec::new(),
         lost_behind: Vec::new(),
         peer_output: None,
+        peer_tapeline: None,
         failure: None,
     }
 }
@@ -247,7 +248,7 @@ fn reordered_datagrams_have_a_line_of_their_own() {
         }
         true
     });
-    let text = told(Iperf3Text::new(style()), &events).stdout;
+    let text = rendered(Iperf3Text::new(style()), &events).stdout;
     let line = "[SUM]  0.0- 3.0 sec  7 datagrams received out-of-order\n";
     assert!(text.contains(line), "{text}");
     assert_eq!(
@@ -283,10 +284,10 @@ fn unknown_kernel_values_are_minus_one() {
 fn a_start_without_control_connection_or_flows_is_no_fault() {
     let mut start = None;
     changed("tcp.json", |event| {
-        if let Event::TestStart(told) = event {
+        if let Event::TestStart(original) = event {
             start = Some(TestStart {
                 flows: Vec::new(),
-                ..(**told).clone()
+                ..(**original).clone()
             });
         }
         true
@@ -296,6 +297,6 @@ fn a_start_without_control_connection_or_flows_is_no_fault() {
     let document = document(&events);
     assert_eq!(document.at("intervals").items().len(), 0);
     assert_eq!(document.at("end.sum_sent.bits_per_second").float(), 0.0);
-    let text = told(Iperf3Text::new(style()), &events).stdout;
+    let text = rendered(Iperf3Text::new(style()), &events).stdout;
     assert!(text.ends_with("iperf Done.\n"), "{text}");
 }

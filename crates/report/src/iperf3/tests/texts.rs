@@ -1,10 +1,10 @@
-//! Every recorded text, told again.
+//! Every recorded text, rendered again.
 
 use tapeline_base::Role;
 
 use super::super::{Iperf3Style, Iperf3Text};
 use super::recorded_text::Recording;
-use super::{golden, names, told};
+use super::support::{golden, names, rendered};
 use crate::model::{Event, PeerOutput};
 
 /// The text with sockets numbered as ours, without the dates of `--timestamps`.
@@ -38,7 +38,7 @@ fn style(recording: &Recording<'_>) -> Iperf3Style {
 }
 
 #[test]
-fn recorded_texts_are_told_byte_for_byte() {
+fn recorded_texts_are_rendered_byte_for_byte() {
     let mut compared = 0;
     for name in names(".txt")
         .into_iter()
@@ -68,7 +68,7 @@ fn recorded_texts_are_told_byte_for_byte() {
             text = text.replace("lab:  ", "");
         }
         let recording = Recording::new(&text, &command, role);
-        let out = told(Iperf3Text::new(style(&recording)), &recording.events());
+        let out = rendered(Iperf3Text::new(style(&recording)), &recording.events());
         similar(&name, &out.stdout, &adapted(&recording));
         assert_eq!(out.stderr.trim_end(), recording.stderr(), "{name}");
         if titled {
@@ -77,7 +77,7 @@ fn recorded_texts_are_told_byte_for_byte() {
                 title,
                 ..style(&recording)
             };
-            let out = told(Iperf3Text::new(style), &recording.events());
+            let out = rendered(Iperf3Text::new(style), &recording.events());
             let prefixed = out.stdout.lines().all(|line| line.starts_with("lab:  "));
             assert!(prefixed, "{}", out.stdout);
         }
@@ -106,7 +106,7 @@ fn what_a_server_printed_moves_no_cursor() {
             end.peer_output = Some(PeerOutput::Text(printed));
         }
     }
-    let out = told(Iperf3Text::new(style(&recording)), &events);
+    let out = rendered(Iperf3Text::new(style(&recording)), &events);
     let shown = "\nServer output:\ngone?[2J?\n\tand?back\n\n";
     assert!(out.stdout.contains(shown), "{}", out.stdout);
 }

@@ -1,0 +1,13 @@
+//! A client's test of traffic: banner, table, details and the result block.
+
+mod amount;
+mod banner;
+mod brief;
+mod details;
+mod result_block;
+mod rows;
+mod run;
+mod text;
+
+pub use run::RequestedTest;
+pub(crate) use text::ClientText;
