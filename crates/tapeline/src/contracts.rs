@@ -1,9 +1,11 @@
 //! What must hold for any bytes that the program itself reads, one function for each decoder. Fuzz targets
 //! and the replay of their corpora share them.
 
+use crate::cli::config_file;
+use crate::files::input;
+
 #[cfg(feature = "prometheus")]
 use crate::http;
-use crate::{config_file, secret_file};
 
 /// A contract panics when an input breaks it.
 pub type Contract = fn(&[u8]);
@@ -11,7 +13,7 @@ pub type Contract = fn(&[u8]);
 /// The contracts by the names of their fuzz targets.
 pub const CONTRACTS: &[(&str, Contract)] = &[
     ("config_file", config_file::contract),
-    ("permit_key_file", secret_file::contract),
+    ("permit_key_file", input::secret_contract),
     #[cfg(feature = "prometheus")]
     ("http_request", http::contract),
 ];
@@ -27,11 +29,9 @@ pub fn run(name: &str, input: &[u8]) {
 }
 
 #[cfg(test)]
-#[path = "../../wire/tests/seeds/mod.rs"]
-mod seeds;
-
-#[cfg(test)]
 mod tests {
+    use tapeline_testkit::captures::seeds;
+
     use super::*;
 
     #[test]

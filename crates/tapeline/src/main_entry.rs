@@ -7,12 +7,12 @@ use tapeline_base::ExitCode;
 use tapeline_dialect::{Limits, Personality};
 use tapeline_sys::share_one_heap;
 
-use crate::invocation::{Invocation, understand};
+use crate::cli::invocation::understand;
+use crate::cli::refusal;
+use crate::help::{self, native};
 use crate::message::{CliMessage, print};
-use crate::plan::Plan;
-use crate::refusal::RefusalDocument;
-use crate::resolve::Resolution;
-use crate::{explain, generate, help, run, version};
+use crate::plan::{HelpPage, Invocation, Plan, Resolution};
+use crate::{explain, generate, identity, run};
 
 /// Reads the process's command line, does the job, returns the exit code.
 ///
@@ -22,12 +22,12 @@ use crate::{explain, generate, help, run, version};
 pub fn main() -> std::process::ExitCode {
     #[cfg(debug_assertions)]
     {
-        crate::environment::displace_clock();
-        crate::environment::step_clock();
+        crate::cli::environment::displace_clock();
+        crate::cli::environment::step_clock();
     }
     share_one_heap();
     let (personality, resolution) = understood();
-    let unwritten = resolution.refusals.iter().map(RefusalDocument::write);
+    let unwritten = resolution.refusals.iter().map(refusal::write);
     let unwritten = unwritten.filter_map(Result::err);
     let said: Vec<CliMessage> = resolution.messages.into_iter().chain(unwritten).collect();
     let code = match print(&said) {
@@ -58,8 +58,8 @@ fn limits_now() -> Result<Limits, String> {
         Ok(Plan::Server(plan, ..)) => Ok(plan.limits),
         _ => {
             let said = resolution.messages.iter().map(|message| {
-                let text = message.text.as_str();
-                text.strip_prefix("tapeline: ").unwrap_or(text)
+                let text = message.text.lines().next().unwrap_or_default();
+                text.strip_prefix("error: ").unwrap_or(text)
             });
             Err(said.collect::<Vec<_>>().join("; "))
         }
@@ -76,19 +76,33 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
             run::server(plan, presentation, *life, supervisor)
         }
         Plan::Iperf3(job) => run::iperf3(job),
-        Plan::Iperf3Version => show(version::iperf3()),
+        Plan::Iperf3Version => show(identity::iperf3_version()),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         #[cfg(feature = "prometheus")]
         Plan::Exporter(plan) => run::exporter(plan),
         // Refused when it was resolved.
         #[cfg(not(feature = "prometheus"))]
         Plan::Exporter(_) => ExitCode::Usage,
-        Plan::Help(page) => show(help::page(*page, help::terminal_width())),
-        Plan::Version => show(version::line(personality)),
+        Plan::Help(page) => show(help_page(*page)),
+        Plan::Version => show(identity::version(personality)),
         Plan::Configuration(text) => show(text.clone()),
-        Plan::Explain(None) => show(explain::list()),
-        Plan::Explain(Some(name)) => show(explain::warning(name).unwrap_or_default()),
-        Plan::Generate(document, name) => show(generate::text(*document, *name)),
+        Plan::Explain(None) => show(explain::list(native::terminal_width())),
+        Plan::Explain(Some(name)) => {
+            let width = native::terminal_width();
+            show(explain::warning(name, width).unwrap_or_default())
+        }
+        Plan::Generate(document, name) => show(generate::document::text(*document, *name)),
+    }
+}
+
+/// The text of a page without its last line end.
+fn help_page(page: HelpPage) -> String {
+    let native = |detail| native::page(native::terminal_width(), detail);
+    match page {
+        HelpPage::Iperf2 => help::iperf2::page(),
+        HelpPage::Iperf3 => help::iperf3::page(),
+        HelpPage::Short => native(native::Detail::Short),
+        HelpPage::Full => native(native::Detail::Full),
     }
 }
 

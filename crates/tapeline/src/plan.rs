@@ -1,12 +1,51 @@
-//! What the process is to do: the command line, understood.
+//! What the process is to do: a command line, and what came of it.
 
+use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tapeline_base::Family;
+use tapeline_base::{ExitCode, Family, Role};
 use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan, Techniques};
 
-use crate::presentation::Presentation;
+use crate::message::CliMessage;
+use crate::presentation::{DocumentForm, Presentation};
+
+/// Everything that a command line depends on.
+pub struct Invocation<'a> {
+    /// `argv[0]`, verbatim.
+    pub program: OsString,
+    /// The words behind it.
+    pub arguments: Vec<OsString>,
+    /// Reads an environment variable.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Finds the addresses of a name (only for `-s -c NAME`).
+    pub resolver: Resolver,
+}
+
+/// Finds the addresses of a name.
+pub(crate) type Resolver = fn(&str) -> Vec<IpAddr>;
+
+/// What the second stage has to say and what comes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolution {
+    /// To be printed before anything else happens.
+    pub messages: Vec<CliMessage>,
+    /// The job, or the exit code when there is none.
+    pub outcome: Result<Plan, ExitCode>,
+    /// What programs are to read where there is no job.
+    pub refusals: Vec<RefusalDocument>,
+}
+
+/// A document that says why, for one of the places that the line names for documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusalDocument {
+    pub(crate) form: DocumentForm,
+    /// `None` is standard output.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) role: Role,
+    pub(crate) text: String,
+}
 
 /// The job.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +109,7 @@ pub struct Iperf3Job {
     pub repeat: Option<RepeatPlan>,
 }
 
-/// `--repeat`, `--until-ci`: several runs of one test.
+/// `--repeat`, `--precision`: several runs of one test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RepeatPlan {
     /// Runs in any case, at least 1.

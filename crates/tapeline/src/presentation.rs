@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tapeline_base::FormatLetter;
+use tapeline_report::{Amount, Build};
 
 /// Which renderer writes the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +80,27 @@ pub struct Exclusions {
     pub server_reports: bool,
 }
 
+/// Whether output has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal, unless the environment forbids it (`NO_COLOR`, `CLICOLOR=0`, `TERM=dumb`).
+    #[default]
+    Auto,
+    /// Wherever it goes.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
 /// The output that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presentation {
     /// Renderer.
     pub style: TextStyle,
-    /// `-e`: enhanced rows and banner.
+    /// iperf 2's enhanced rows and banner: `-e`, and options that bring them.
     pub enhanced: bool,
+    /// `-e`: more of tapeline's own text.
+    pub details: bool,
     /// `-f`.
     pub format: FormatLetter,
     /// `--hide-ips`.
@@ -96,6 +111,12 @@ pub struct Presentation {
     pub exclude: Exclusions,
     /// `--sum-only`: only sums and banners.
     pub sum_only: bool,
+    /// `--fast-sampling`: the build of iperf 2.2.1 whose text it is.
+    pub build: Build,
+    /// `-q`, `--brief`: how much tapeline's own text shows.
+    pub amount: Amount,
+    /// `--color`.
+    pub color: Color,
     /// `-o`: append the report to this file; `None` is standard output.
     pub output_file: Option<PathBuf>,
     /// `--json=FILE` and the like: written beside the other output.
@@ -104,8 +125,8 @@ pub struct Presentation {
     pub view: bool,
     /// `--metrics`: where a server's metrics are, as typed.
     pub metrics: Option<String>,
-    /// `--fail-if-limited`: a test that a host limited is a failure.
-    pub fail_if_limited: bool,
+    /// `--fail-if-host-limited`: a test that a host limited is a failure.
+    pub fail_if_host_limited: bool,
     /// `--logfile`: lines of standard error go to the file too.
     pub errors_to_file: bool,
     /// `-V` (iperf3).
@@ -127,16 +148,20 @@ impl Presentation {
         Self {
             style,
             enhanced: false,
+            details: false,
             format: FormatLetter::default(),
             hide_addresses: false,
             utc: false,
             exclude: Exclusions::default(),
             sum_only: false,
+            build: Build::default(),
+            amount: Amount::default(),
+            color: Color::default(),
             output_file: None,
             files: Vec::new(),
             view: false,
             metrics: None,
-            fail_if_limited: false,
+            fail_if_host_limited: false,
             errors_to_file: false,
             verbose: false,
             title: None,

@@ -35,8 +35,6 @@ const IMPROVED: &[(&str, &str, &str)] = &[
 /// and what the reference does.
 #[rustfmt::skip]
 const CARRIED_OUT: &[(&str, &str, &str)] = &[
-    ("NUM_REPORT_STRUCTS", "WARN: option of --NUM_REPORT_STRUCTS has no effect: results pass through no ring\n", "sizes its ring"),
-    ("NUM_REPORT_STRUCTS_bad", "WARN: option of --NUM_REPORT_STRUCTS has no effect: results pass through no ring\n", "keeps silent"),
     ("markov_l", "", "reads 0"),
     ("set_rand_seed", "", "does not know the option"),
     ("udp_l4s", "", "is built without"),

@@ -260,6 +260,22 @@ fn a_server_under_this_name_serves_nobody_else() {
 }
 
 #[test]
+fn a_server_of_iperf2_alone_turns_clients_of_iperf3_away_in_a_line() {
+    let port = free_port();
+    let mut server = Program::iperf(&format!("-s -p {port}"));
+    server.line("TCP window size");
+    let refused = client(port, "-t 1");
+    assert_eq!(refused.code(), Some(1));
+    assert!(refused.stderr.contains("iperf 2"), "{}", refused.stderr);
+    server.signal(Signal::TERM);
+    let ended = server.end();
+    assert!(!ended.stdout.contains(" sec "), "{}", ended.stdout);
+    let said = "its client is iperf3's, and this server speaks iperf 2's protocol only\n";
+    assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("refused").count(), 1);
+}
+
+#[test]
 fn the_process_id_and_the_log_go_to_files() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name| directory.path().join(name);
@@ -351,18 +367,18 @@ fn tapelines_own_server_serves_and_its_client_tests() {
     let mut own = program::Server::native("-i 1");
     let port = own.port;
     assert_eq!(client(port, "-n 1M -P 2").code(), Some(0));
-    own.program.line("goodput");
+    own.program.line(" done: ");
     let line = format!("-c 127.0.0.1 -p {port} --peer iperf3 -n 1M -R");
     let ended = Program::native(&line).end();
     assert_eq!((ended.code(), ended.stderr.as_str()), (Some(0), ""));
-    assert!(ended.stdout.contains("goodput"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("\nThroughput "), "{}", ended.stdout);
     own.serves("");
     let stopped = own.stop();
     assert_eq!(stopped.code(), Some(0));
     let refused = Program::native(&format!("-c 127.0.0.1 -p {} --peer iperf3", free_port())).end();
     assert_eq!(refused.code(), Some(1));
     assert!(
-        refused.stderr.contains("Connection refused"),
+        refused.stderr.contains("connection refused"),
         "{}",
         refused.stderr
     );
@@ -432,12 +448,69 @@ fn iperf_2_clients_at_the_same_time_have_a_document_each() {
 fn a_server_of_documents_gives_clients_its_document() {
     let (mut server, port) = server_of_documents();
     let ended = client(port, "-n 1M -J --get-server-output");
-    let told: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a document");
-    let theirs = &told["server_output_json"];
+    let client: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a document");
+    let theirs = &client["server_output_json"];
     let own = next_document(&mut server);
-    assert_eq!(theirs["start"]["cookie"], told["start"]["cookie"]);
+    assert_eq!(theirs["start"]["cookie"], client["start"]["cookie"]);
     for part in ["start", "intervals"] {
         assert_eq!(theirs[part], own[part], "{part}");
     }
     assert_eq!(theirs["end"]["streams"], own["end"]["streams"]);
+}
+
+/// Whether this system gives less than what `-w 512M` asks for; it books twice what it grants.
+#[cfg(target_os = "linux")]
+fn buffers_are_bounded() -> bool {
+    let most = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/core/{name}"));
+        text.ok().and_then(|text| text.trim().parse::<u64>().ok())
+    };
+    let most = most("rmem_max").into_iter().chain(most("wmem_max"));
+    most.min().is_some_and(|bytes| bytes * 2 < 512 << 20)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_buffer_that_the_system_does_not_give_ends_the_test() {
+    if !buffers_are_bounded() {
+        let test = "a_buffer_that_the_system_does_not_give_ends_the_test";
+        return interop::skip(test, "the system gives sockets 512 MiB");
+    }
+    let why = "socket buffer size not set correctly";
+    let (_server, port) = server("");
+    for arguments in ["-w 512M", "-u -w 512M", "-R -w 512M"] {
+        let client = client(port, arguments);
+        let expected = format!("iperf3: error - {why}\n");
+        assert_eq!((client.code(), client.stderr), (Some(1), expected));
+    }
+    let document = client(port, "-J -w 512M");
+    let error = format!("\"error\":\t\"{why}\"");
+    assert!(document.stdout.contains(&error), "{}", document.stdout);
+    // A client that goes on is told by the server.
+    let line = format!("-c 127.0.0.1 -p {port} --peer iperf3 -n 1M -w 512M");
+    let refused = Program::native(&line).end();
+    assert_eq!(refused.code(), Some(1), "{}", refused.stderr);
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn tapeline_warns_of_a_buffer_that_the_system_does_not_give() {
+    if !buffers_are_bounded() {
+        let test = "tapeline_warns_of_a_buffer_that_the_system_does_not_give";
+        return interop::skip(test, "the system gives sockets 512 MiB");
+    }
+    let server = program::Server::native("");
+    let port = server.port;
+    let line = format!("-c 127.0.0.1 -p {port} --peer iperf3 -n 1M -w 512M --json");
+    let client = Program::native(&line).end();
+    assert_eq!(client.code(), Some(0), "{}", client.stderr);
+    assert!(
+        client.stdout.contains("buffer-clamped"),
+        "{}",
+        client.stdout
+    );
+    let served = server.stop();
+    let said = served.stdout + &served.stderr;
+    assert!(said.contains("512 MiB requested"), "{said}");
 }

@@ -10,11 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use interop::{Finished, Invocation, Running, Transport, await_listening, free_port};
-use sessions::{End, Session};
+use tapeline_testkit::captures::{End, Session};
 use tapeline_wire::iperf3::{Cookie, ErrorCode, State};
-
-#[path = "../../wire/tests/sessions/mod.rs"]
-mod sessions;
 
 const REFUSED: &str = "test authorization failed";
 /// 3.22 as the server closes without a word.
@@ -50,7 +47,7 @@ impl Keys {
 }
 
 fn ours() -> Invocation {
-    Invocation::of("tapeline", env!("CARGO_BIN_EXE_tapeline")).line("--as iperf3")
+    Invocation::for_executable("tapeline", env!("CARGO_BIN_EXE_tapeline")).line("--as iperf3")
 }
 
 /// A real iperf3; `None`, and the test named as skipped, when it is not there.
@@ -59,7 +56,7 @@ fn peer(version: &str) -> Option<Invocation> {
     let name = format!("iperf3-{version}");
     let path: PathBuf = Path::new(&prefix).join("bin").join(&name);
     if path.exists() {
-        return Some(Invocation::of(&name, path));
+        return Some(Invocation::for_executable(&name, path));
     }
     interop::skip(&format!("logins ({name})"), "the peer is not installed");
     None
@@ -143,8 +140,8 @@ fn real_clients_log_in_at_our_server() {
 /// decision, and the error behind it.
 fn replayed(port: u16, session: &Session, cookie: u8) -> (State, Option<u32>) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-    let patience = Some(Duration::from_secs(20));
-    stream.set_read_timeout(patience).expect("an option");
+    let timeout = Some(Duration::from_secs(20));
+    stream.set_read_timeout(timeout).expect("an option");
     let mut byte = [0];
     // A connection with the cookie of a test that still waits would belong to it.
     let cookie = Cookie::from_random([cookie; 36]);

@@ -35,7 +35,7 @@ fn a_client_that_cannot_report_ends_and_says_so_once() {
             let ended = Program::spawn_writing(client).end();
             assert_eq!(
                 ended.stderr,
-                "tapeline: the report cannot be written: No space left on device\n"
+                "error: the report cannot be written: No space left on device\n"
             );
             assert_eq!(ended.code(), Some(1), "{line}");
         }
@@ -63,7 +63,7 @@ fn a_server_that_cannot_report_goes_on_serving() {
     let ended = server.program.end();
     assert_eq!(
         ended.stderr,
-        "tapeline: the report cannot be written: No space left on device\n"
+        "error: the report cannot be written: No space left on device\n"
     );
     assert_eq!(ended.code(), Some(1));
 }

@@ -55,13 +55,13 @@ fn refusals_go_to_standard_error_with_their_status() {
     let (status, out, err) = run(&mut tapeline());
     assert_eq!(
         (status, out.as_str(), err.lines().count()),
-        (Some(2), "", 1)
+        (Some(2), "", 2)
     );
     let (status, _, err) = run(tapeline().args(["-c", "h", "--bandwith", "1m"]));
     assert_eq!(status, Some(2));
     assert_eq!(
         err,
-        "tapeline: there is no option --bandwith; did you mean --bandwidth?\n"
+        "error: unknown option --bandwith (did you mean --bandwidth?)\n"
     );
     let (status, _, err) = run(tapeline().args(["--as", "iperf", "-c", "h", "-t", "abc"]));
     assert_eq!(status, Some(1));
@@ -78,10 +78,7 @@ fn refusals_go_to_standard_error_with_their_status() {
 fn variables_are_read_from_the_environment() {
     let (status, _, err) = run(tapeline().args(["-c", "h"]).env("IPERF_LEN", "many"));
     assert_eq!(status, Some(2));
-    assert_eq!(
-        err,
-        "tapeline: variable IPERF_LEN: 'many' is not a number\n"
-    );
+    assert_eq!(err, "error: variable IPERF_LEN: 'many' is not a number\n");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn refuses(server: &Server, options: &str, reason: &str) {
     let ended = client(server, options);
     assert_eq!(ended.code(), Some(1), "{options}: {}", ended.stdout);
     let line = format!(
-        "error: 127.0.0.1:{} refuses the test: {reason}",
+        "error: 127.0.0.1 port {} refused the test: {reason}",
         server.port
     );
     // A busy machine may have its warnings beside it.
@@ -32,7 +32,7 @@ fn refuses(server: &Server, options: &str, reason: &str) {
     assert_eq!(error["id"], "test-refused", "{options}: {error}");
     let text = error["text"].as_str().expect("a sentence");
     assert!(
-        text.ends_with(&format!("refuses the test: {reason}")),
+        text.ends_with(&format!("refused the test: {reason}")),
         "{text}"
     );
 }
@@ -53,7 +53,7 @@ fn each_limit_is_told_to_who_exceeds_it() {
             "it runs at most 0 tests at a time",
         ),
         (
-            "tests-of-source=0",
+            "tests-per-source=0",
             "-P 3",
             "it runs at most 0 tests of an address at a time",
         ),
@@ -63,7 +63,7 @@ fn each_limit_is_told_to_who_exceeds_it() {
             "it runs at most 0 streams at a time",
         ),
         (
-            "streams-of-test=2",
+            "streams-per-test=2",
             "-P 3",
             "a test has at most 2 streams there",
         ),
@@ -103,12 +103,12 @@ fn who_finds_all_places_taken_hears_when_to_come_again() {
         refuses(
             &server,
             options,
-            "it runs at most 1 tests at a time; try again in 10 s",
+            "it runs at most 1 tests at a time; retry in 10 s",
         );
     }
     drop(first);
 
-    let server = Server::native("--trust none --limit newcomers=1");
+    let server = Server::native("--trust none --limit udp-clients=1");
     let port = server.port;
     let mut first = Program::native(&format!("-c 127.0.0.1 -p {port} -u -t 60 -i 0.1"));
     // The server has more than one of its datagrams before those of another one.
@@ -116,47 +116,39 @@ fn who_finds_all_places_taken_hears_when_to_come_again() {
     refuses(
         &server,
         "-u",
-        "as many UDP flows as may be are busy there; try again in 10 s",
+        "as many UDP flows as may be are busy there; retry in 10 s",
     );
 }
 
 #[test]
 fn who_is_not_known_as_tapeline_is_told_nothing() {
     let server = Server::native("--trust none --limit tests=0");
-    for options in ["--no-control -R", "--as iperf -R"] {
+    for options in ["--no-peer-results -R", "--as iperf -R"] {
         let port = server.port;
         let ended = Program::native(&format!("{options} -c 127.0.0.1 -p {port}")).end();
-        assert!(!ended.stderr.contains("refuses"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("refused"), "{}", ended.stderr);
     }
     // Nor by a server that answers no marks.
-    let server = Server::native("--trust none --limit tests=0 --no-control");
+    let server = Server::native("--trust none --limit tests=0 --no-peer-results");
     let ended = client(&server, "-R");
-    assert!(!ended.stderr.contains("refuses"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("refused"), "{}", ended.stderr);
 }
 
 #[test]
 fn a_test_that_is_cut_ends_with_the_reason() {
     for (limit, options, reason) in [
-        ("bytes=1M", "", "a test may have 1048576 bytes there"),
-        ("bytes=1M", "-R -P 2", "a test may have 1048576 bytes there"),
-        ("duration=1", "-b 10m", "a test may take 1 s there"),
-        (
-            "bytes=100K",
-            "-u -b 2m -t 1",
-            "a test may have 102400 bytes there",
-        ),
-        (
-            "rate=1m",
-            "-u -b 10m -t 2",
-            "a test may have 1000000 bit/s there",
-        ),
+        ("bytes=1M", "", "limit: 1048576 bytes a test"),
+        ("bytes=1M", "-R -P 2", "limit: 1048576 bytes a test"),
+        ("duration=1", "-b 10m", "limit: 1 s a test"),
+        ("bytes=100K", "-u -b 2m -t 1", "limit: 102400 bytes a test"),
+        ("rate=1m", "-u -b 10m -t 2", "limit: 1000000 bit/s a test"),
     ] {
         let server = Server::native(&format!("--trust none --limit {limit}"));
         let ended = client(&server, &format!("{options} --json"));
         assert_eq!(ended.code(), Some(1), "{options}: {}", ended.stdout);
         let document: Value = serde_json::from_str(&ended.stdout).expect("a document");
-        let text = format!("127.0.0.1:{} has cut the test: {reason}", server.port);
-        assert_eq!(document["error"]["id"], "test-cut", "{limit} {options}");
+        let text = format!("127.0.0.1 port {} stopped the test: {reason}", server.port);
+        assert_eq!(document["error"]["id"], "test-stopped", "{limit} {options}");
         assert_eq!(document["error"]["text"], *text, "{limit} {options}");
     }
     // What ends by itself was not cut.

@@ -25,18 +25,17 @@ fn runs_are_told_one_by_one_and_together() {
     let arguments = format!("-u -b 20m -n 200K --repeat 3 --json={json} --repeat-csv {means}");
     let ended = series(&server, &arguments).end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
-    for run in 1..=3 {
-        let head = format!("run {run} of at most 3\n");
-        assert!(ended.stdout.contains(&head), "{}", ended.stdout);
+    let (_, table) = ended.stdout.split_once("\n   run   ").expect("a table");
+    let rows = table.lines().skip(1).take_while(|line| !line.is_empty());
+    let numbers = rows.filter_map(|line| line.split_whitespace().next());
+    assert_eq!(numbers.collect::<Vec<_>>(), ["1", "2", "3"], "{table}");
+    for line in [
+        "\nThroughput   ",
+        " mean of 3 runs, 95 % confidence interval ",
+    ] {
+        assert_eq!(table.matches(line).count(), 1, "{table}");
     }
-    assert_eq!(
-        ended.stdout.matches("\ngoodput").count(),
-        3,
-        "{}",
-        ended.stdout
-    );
-    let (_, table) = ended.stdout.split_once("3 runs  counted").expect("a table");
-    assert!(table.contains("-> Mbit/s        3"), "{table}");
+    assert!(table.contains("3 of 3 runs count"), "{table}");
     let text = std::fs::read_to_string(&json).expect("a document");
     let document: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(document["schema"], "tapeline-series/1");
@@ -45,7 +44,7 @@ fn runs_are_told_one_by_one_and_together() {
     assert_eq!(runs.len(), 3);
     for run in runs {
         assert_eq!(run["test"]["complete"], true);
-        assert_eq!(run["flows"].as_array().map(Vec::len), Some(1));
+        assert_eq!(run["streams"].as_array().map(Vec::len), Some(1));
     }
     let rate = &document["series"]["quantities"][0];
     assert_eq!(rate["quantity"], "bits_per_second");
@@ -65,14 +64,14 @@ fn runs_are_told_one_by_one_and_together() {
 fn a_confidence_is_reached_or_said_to_be_missed() {
     let server = Server::native("");
     // Any three runs are that near to each other, or ten differ by so much that it is said.
-    let ended = series(&server, "-u -b 10m -n 50K --until-ci 100").end();
+    let ended = series(&server, "-u -b 10m -n 50K --precision 100").end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     assert!(
-        ended.stdout.contains("run 3 of at most 30\n"),
+        ended.stdout.contains("\n     3 ") && ended.stdout.contains("3 to 30 runs"),
         "{}",
         ended.stdout
     );
-    let ended = series(&server, "-n 1M --until-ci 0.000001 --repeat 3").end();
+    let ended = series(&server, "-n 1M --precision 0.000001 --repeat 3").end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     assert!(
         ended
@@ -97,7 +96,7 @@ fn an_interrupt_keeps_what_is_there() {
     assert_eq!(last["data"]["series"]["runs"], 1);
     assert_eq!(last["data"]["series"]["interrupted"], true);
     assert_eq!(
-        last["data"]["series"]["left_out"][0]["reason"],
+        last["data"]["series"]["excluded"][0]["reason"],
         "interrupted"
     );
 }
@@ -112,7 +111,7 @@ fn a_run_that_fails_ends_the_series() {
     assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
     let document: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     assert_eq!(document["series"]["runs"], 1);
-    assert_eq!(document["series"]["left_out"][0]["reason"], "failed");
+    assert_eq!(document["series"]["excluded"][0]["reason"], "failed");
     assert_eq!(document["runs"][0]["error"]["id"], "connect-failed");
 }
 

@@ -224,7 +224,7 @@ const WITHOUT_A_SERVER: &[&str] = &[
 const WITHOUT_A_SERVER_IPV6: &[&str] = &["client_v6_literal_without_V", "opt_6"];
 const WITH_A_UDP_SERVER: &[&str] = &["udp_l_one"];
 /// Compared by words of their own: the reference says that all went well.
-const TOLD_BETTER: &[&str] = &["permit_key_client_only"];
+const REPORTED_BETTER: &[&str] = &["permit_key_client_only"];
 
 #[test]
 fn every_recording_is_compared() {
@@ -233,7 +233,7 @@ fn every_recording_is_compared() {
         WITHOUT_A_SERVER,
         WITHOUT_A_SERVER_IPV6,
         WITH_A_UDP_SERVER,
-        TOLD_BETTER,
+        REPORTED_BETTER,
     ]
     .concat();
     compared.sort_unstable();
@@ -248,7 +248,7 @@ fn options_that_the_system_refuses() {
         check(name, pair.server.port);
     }
     // The reference says that its write failed, and that the test went well.
-    let keyed = run(TOLD_BETTER[0], pair.server.port);
+    let keyed = run(REPORTED_BETTER[0], pair.server.port);
     assert!(keyed.stderr.contains("permit key"), "{}", keyed.stderr);
     assert_eq!(keyed.code(), Some(1));
     let small = check("w_small", pair.server.port);
@@ -326,17 +326,14 @@ fn datagrams_to_nobody() {
     assert_eq!(ended.code(), Some(1));
 
     let ended = Program::native(&format!("-c 127.0.0.1 -u -t 0.2 -p {port}")).end();
-    let (first, rest) = ended.stderr.split_once('\n').expect("lines");
     assert_eq!(
-        first,
-        "error: flow 1: waiting for the receiver's report failed: Connection refused \
-         (no server listens there: start one, or name its port with -p)"
+        ended.stderr,
+        format!(
+            "error: no reply from 127.0.0.1 port {port} over UDP: connection refused\n\
+             hint:  is \"tapeline -s\" running there? Another port: -p\n"
+        )
     );
-    assert!(
-        rest.starts_with("warning: flow 1: no report from the receiver after "),
-        "{rest}"
-    );
-    assert_eq!(rest.lines().count(), 1, "{rest}");
+    assert!(!ended.stdout.contains("limited by"), "{}", ended.stdout);
     assert_eq!(ended.code(), Some(1));
 }
 
@@ -374,8 +371,8 @@ fn privileged_ports() {
     let ended = unprivileged(&["-s", "-p", "1"]).expect("as before");
     assert_eq!(
         ended.stderr,
-        "error: cannot listen on TCP port 1: Permission denied \
-         (ports below 1024 need privileges: choose a higher one with -p)\n"
+        "error: cannot listen on TCP port 1: permission denied\n\
+         hint:  ports below 1024 need privileges: choose a higher one with -p\n"
     );
     assert_eq!((ended.code(), ended.stdout.as_str()), (Some(1), ""));
 }
@@ -393,50 +390,50 @@ fn our_own_words_say_what_to_do() {
     native(
         &format!("-c 127.0.0.1 -t 0.2 -p {nobody}"),
         &format!(
-            "error: flow 1: cannot connect to 127.0.0.1:{nobody}: Connection refused \
-             (no server listens there: start one, or name its port with -p)"
+            "error: cannot connect to 127.0.0.1 port {nobody}: connection refused\n\
+             hint:  is \"tapeline -s\" running there? Another port: -p"
         ),
         1,
     );
     native(
         "-s -p 0 -B 203.0.113.9",
-        "error: cannot listen on TCP 203.0.113.9:0: Cannot assign requested address \
-         (this host has no such address)",
+        "error: cannot listen on TCP 203.0.113.9 port 0: cannot assign requested address\n\
+         hint:  this host has no such address",
         1,
     );
     native(
         &format!("-c 127.0.0.1 -p {nobody} -B 203.0.113.9"),
-        "error: cannot bind 203.0.113.9: Cannot assign requested address \
-         (this host has no such address)",
+        "error: cannot bind 203.0.113.9: cannot assign requested address\n\
+         hint:  this host has no such address",
         1,
     );
     native(
         &format!("-c 127.0.0.1 -u -p {nobody} -B 203.0.113.9"),
-        "error: cannot bind 203.0.113.9: Cannot assign requested address \
-         (this host has no such address)",
+        "error: cannot bind 203.0.113.9: cannot assign requested address\n\
+         hint:  this host has no such address",
         1,
     );
     native(
         &format!("-c 127.0.0.1%nodev -p {nobody}"),
-        "error: cannot use device nodev: No such device (this host has no such interface)",
+        "error: cannot use device nodev: no such device\nhint:  this host has no such interface",
         1,
     );
     for role in ["-s -p 0", &format!("-c 127.0.0.1 -p {nobody}")] {
         native(
             &format!("{role} -Z nope"),
-            "error: congestion control nope cannot be had: No such file or directory \
-             (this host's are in net.ipv4.tcp_available_congestion_control)",
+            "error: congestion control \"nope\" is not available: no such file or directory\n\
+             hint:  this host's are in net.ipv4.tcp_available_congestion_control",
             1,
         );
     }
     native(
         &format!("-c 127.0.0.1 -p {nobody} -o /no/such/dir/x"),
-        "tapeline: cannot write to /no/such/dir/x: No such file or directory",
+        "error: cannot write to /no/such/dir/x: No such file or directory",
         1,
     );
     native(
         "-c 127.0.0.1 -p 70000",
-        "tapeline: option -p: '70000' is no port (0..65535)",
+        "error: -p needs a port (0..65535), not \"70000\"",
         2,
     );
 }
@@ -447,9 +444,10 @@ fn a_port_in_use_is_named_in_our_own_words() {
     native(
         &format!("-s -p {}", server.port),
         &format!(
-            "error: cannot listen on TCP port {}: Address already in use \
-             (another program has this port: end that one, or choose another port with -p)",
-            server.port
+            "error: cannot listen on TCP port {}: in use by another program\n\
+             hint:  stop it, or choose another port: -p {}",
+            server.port,
+            server.port.checked_add(1).unwrap_or(server.port - 1)
         ),
         1,
     );
@@ -465,13 +463,13 @@ fn what_only_spoils_the_test_is_a_warning_of_ours() {
     let port = server.port;
     native(
         &format!("-c 127.0.0.1 -n 100K -p {port} -M 1"),
-        "warning: a segment size of 1 bytes cannot be set: the system chooses",
+        "warning: a segment size of 1 bytes cannot be set: the system chooses [segment-size-failed]",
         0,
     );
     native(
         &format!("-c 127.0.0.1 -n 100K -p {port} -S 0x03"),
         "warning: TOS is 0x0 (dscp=0,ecn=0), not 0x3 (dscp=0,ecn=3): \
-         the system keeps the ECN bits of TCP for itself",
+         the system keeps the ECN bits of TCP for itself [tos-changed]",
         0,
     );
 }
@@ -485,11 +483,11 @@ fn a_name_that_nobody_knows() {
     ] {
         let ended = Program::native(arguments).end();
         let stderr = ended.stderr.as_str();
-        assert!(
-            stderr.starts_with("error: cannot resolve no.such.host.invalid: "),
-            "{arguments}: {stderr}"
-        );
-        assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
+        let first = stderr.lines().next().unwrap_or_default();
+        // A host without a name server cannot know.
+        let unknown = first.starts_with("error: unknown host no.such.host.invalid (");
+        let unasked = first.starts_with("error: cannot look up no.such.host.invalid: ");
+        assert!(unknown || unasked, "{arguments}: {stderr}");
         assert_eq!(ended.code(), Some(1), "{arguments}");
     }
 }

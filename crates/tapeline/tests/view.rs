@@ -136,19 +136,19 @@ fn a_client_shows_its_test_and_tells_it_afterwards() {
     client.shows("details");
     assert!(!client.echoes(), "typed keys would be shown");
     client.signal(Signal::INT);
-    let (status, seen) = client.end("goodput");
+    let (status, seen) = client.end("Throughput ");
     assert!(status.success(), "{seen}");
     let (view, text) = seen.split_once(LEAVE).expect("an end of the view");
     assert!(view.contains("tapeline to 127.0.0.1"), "{view:?}");
-    assert!(!view.contains("goodput"), "{view:?}");
-    assert!(text.contains("goodput"), "{text:?}");
-    assert!(text.contains(" total"), "{text:?}");
+    assert!(!view.contains("Throughput "), "{view:?}");
+    assert!(text.contains("Throughput "), "{text:?}");
+    assert!(text.contains("  sent"), "{text:?}");
 }
 
 #[test]
 fn signals_give_the_terminal_back() {
     let mut server = Viewed::start("-s -p 0 --tui");
-    server.shows("no client yet");
+    server.shows(ENTER);
     server.signal(Signal::TERM);
     let (status, _) = server.end(LEAVE);
     assert!(status.success());
@@ -168,5 +168,5 @@ fn signals_give_the_terminal_back() {
 fn a_view_needs_a_terminal() {
     let ended = program::Program::native("-s -p 0 --tui").end();
     assert_eq!(ended.code(), Some(1));
-    assert_eq!(ended.stderr, "tapeline: --tui needs a terminal\n");
+    assert_eq!(ended.stderr, "error: --tui needs a terminal\n");
 }

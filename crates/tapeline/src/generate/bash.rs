@@ -6,11 +6,12 @@ use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
 use super::entry::{Entry, entries};
-use crate::options::{Arity, Sides};
+use crate::cli::parse::Arity;
+use crate::cli::spec::Sides;
 use crate::plan::CommandName;
 
 /// The script for all names.
-pub(super) fn script() -> String {
+pub(crate) fn script() -> String {
     let mut script = HEAD.to_owned();
     for (list, arity) in [("required", Arity::Required), ("optional", Arity::Optional)] {
         let _ = writeln!(

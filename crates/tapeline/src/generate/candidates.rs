@@ -2,15 +2,15 @@
 
 use tapeline_base::Tos;
 
-use crate::iperf3;
-use crate::options::{OptionId as Id, OptionSpec};
+use crate::cli::iperf3::{options, quantity};
+use crate::cli::spec::{OptionId as Id, OptionSpec};
 
 /// Where Linux lists the congestion controls that are loaded.
-pub(super) const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+pub(crate) const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Values to offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Candidates {
+pub(crate) enum Candidates {
     /// None: a number, or a text of the user's own.
     Nothing,
     /// One of these words.
@@ -26,7 +26,7 @@ pub(super) enum Candidates {
 }
 
 /// The candidates for an option's value.
-pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
+pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
     let words = |words: &[&'static str]| Candidates::Words(words.to_vec());
     match spec.id {
         Id::Format => words(&[
@@ -42,6 +42,7 @@ pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
         ),
         Id::WorkingLoad => words(&["up", "down", "bidir"]),
         Id::LocalOnly => words(&["0", "1"]),
+        Id::Pacing => words(&["spin", "sleep"]),
         Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
         Id::FileInput
         | Id::Output
@@ -57,13 +58,13 @@ pub(super) fn candidates(spec: &OptionSpec) -> Candidates {
 }
 
 /// The same for an option of iperf3.
-pub(super) fn candidates_iperf3(spec: &iperf3::Spec) -> Candidates {
-    use iperf3::Id;
+pub(crate) fn candidates_iperf3(spec: &options::Spec) -> Candidates {
+    use crate::cli::iperf3::options::Id;
     match spec.id {
         Id::Format => Candidates::Words(vec!["k", "m", "g", "t", "K", "M", "G", "T"]),
         Id::Dscp => Candidates::Words(
             Tos::names()
-                .filter(|name| iperf3::dscp(name).is_some())
+                .filter(|name| quantity::dscp(name).is_some())
                 .collect(),
         ),
         Id::Debug => Candidates::Words(vec!["1", "2", "3", "4"]),

@@ -1,30 +1,32 @@
 //! An option as documents show it, from either table.
 
-use super::candidates::{Candidates, candidates, candidates_iperf3};
-use super::usable;
-use crate::iperf3;
-use crate::options::{Arity, OptionSpec, Sides};
-use crate::plan::CommandName;
 use tapeline_dialect::Personality;
+
+use super::candidates::{Candidates, candidates, candidates_iperf3};
+use crate::cli::iperf3::options;
+use crate::cli::options::table::usable;
+use crate::cli::parse::Arity;
+use crate::cli::spec::{OptionSpec, Sides};
+use crate::plan::CommandName;
 
 /// An option of a name.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) letter: Option<char>,
+pub(crate) struct Entry {
+    pub(crate) letter: Option<char>,
     /// Long names, with their dashes.
-    pub(super) words: Vec<String>,
-    pub(super) arity: Arity,
-    pub(super) sides: Sides,
+    pub(crate) words: Vec<String>,
+    pub(crate) arity: Arity,
+    pub(crate) sides: Sides,
     /// What the value is called.
-    pub(super) value: &'static str,
+    pub(crate) value: &'static str,
     /// One line.
-    pub(super) help: String,
-    pub(super) candidates: Candidates,
+    pub(crate) help: String,
+    pub(crate) candidates: Candidates,
 }
 
 impl Entry {
     /// Every spelling: `-l`, `--len`, and the second names.
-    pub(super) fn spellings(&self) -> Vec<String> {
+    pub(crate) fn spellings(&self) -> Vec<String> {
         let letter = self.letter.map(|letter| format!("-{letter}"));
         letter
             .into_iter()
@@ -34,39 +36,40 @@ impl Entry {
 }
 
 /// The options that can be used under a name, in the order of the help.
-pub(super) fn entries(name: CommandName) -> Vec<Entry> {
+pub(crate) fn entries(name: CommandName) -> Vec<Entry> {
     match name {
-        CommandName::Tapeline => usable(Personality::Native).map(Entry::from).collect(),
-        CommandName::Iperf => usable(Personality::Iperf2).map(Entry::from).collect(),
-        CommandName::Iperf3 => iperf3::listed().map(Entry::from).collect(),
+        CommandName::Tapeline => of_table(Personality::Native),
+        CommandName::Iperf => of_table(Personality::Iperf2),
+        CommandName::Iperf3 => options::listed().map(Entry::from).collect(),
     }
 }
 
-impl From<&OptionSpec> for Entry {
-    fn from(spec: &OptionSpec) -> Self {
+fn of_table(personality: Personality) -> Vec<Entry> {
+    let entry = |spec: &OptionSpec| {
         let names = [spec.long_name(), spec.alias].into_iter().flatten();
-        Self {
+        Entry {
             letter: spec.short,
             words: names.map(|name| format!("--{name}")).collect(),
             arity: spec.arity,
             sides: spec.sides,
             value: spec.value_name,
-            help: spec.help.to_owned(),
+            help: spec.words(personality).0.to_owned(),
             candidates: candidates(spec),
         }
-    }
+    };
+    usable(personality).map(entry).collect()
 }
 
-impl From<&iperf3::Spec> for Entry {
-    fn from(spec: &iperf3::Spec) -> Self {
+impl From<&options::Spec> for Entry {
+    fn from(spec: &options::Spec) -> Self {
         Self {
             letter: spec.letter,
             words: spec.names.iter().map(|name| format!("--{name}")).collect(),
             arity: spec.arity,
             sides: match spec.end {
-                iperf3::End::Both => Sides::BOTH,
-                iperf3::End::Client => Sides::CLIENT,
-                iperf3::End::Server => Sides::SERVER,
+                options::End::Both => Sides::BOTH,
+                options::End::Client => Sides::CLIENT,
+                options::End::Server => Sides::SERVER,
             },
             value: spec.value,
             help: spec.help.replace('\n', " "),

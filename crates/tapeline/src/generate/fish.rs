@@ -6,11 +6,11 @@ use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
 use super::entry::{Entry, entries};
-use crate::options::Arity;
+use crate::cli::parse::Arity;
 use crate::plan::CommandName;
 
 /// The script for all names.
-pub(super) fn script() -> String {
+pub(crate) fn script() -> String {
     let mut script = HEAD.to_owned();
     for name in CommandName::ALL {
         let word = name.word();
@@ -32,7 +32,7 @@ const HEAD: &str =
     "# Completion for fish of tapeline, iperf and iperf3, made by `tapeline --generate fish`.\n";
 
 const OWN_WORDS: &str = "
-complete -c tapeline -n __fish_is_first_arg -a try -d 'measure at once'
+complete -c tapeline -n __fish_is_first_arg -a try -d 'quick check'
 complete -c tapeline -n __fish_is_first_arg -a explain -d 'say what a warning means'
 complete -c tapeline -n __fish_is_first_arg -a exporter -d 'test when Prometheus asks'
 complete -c tapeline -n '__fish_seen_subcommand_from try exporter' -a '(__fish_print_hostnames)'

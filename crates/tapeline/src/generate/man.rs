@@ -3,16 +3,16 @@
 use tapeline_dialect::Personality;
 
 use super::roff::Page;
-use super::usable;
-use crate::environment::variables;
-use crate::options::{Group, OptionSpec, Sides};
-use crate::version::OWN;
+use crate::cli::environment::variables;
+use crate::cli::options::table::usable;
+use crate::cli::spec::{Group, OptionSpec, Sides};
+use crate::identity::OWN;
 
 /// Day of the last change to the pages' own text.
-pub(super) const DATE: &str = "2026-11-21";
+pub(crate) const DATE: &str = "2026-11-21";
 
 /// The page of a name.
-pub(super) fn page(personality: Personality) -> String {
+pub(crate) fn page(personality: Personality) -> String {
     let (name, purpose) = match personality {
         Personality::Native => ("tapeline", "measure networks with TCP and UDP"),
         Personality::Iperf2 => (
@@ -28,7 +28,7 @@ pub(super) fn page(personality: Personality) -> String {
         page.paragraph(text);
     }
     options(&mut page, personality);
-    values(&mut page);
+    values(&mut page, personality);
     environment(&mut page, personality);
     endings(&mut page, personality);
     files(&mut page);
@@ -158,20 +158,26 @@ const fn sides(sides: Sides) -> &'static str {
     }
 }
 
-fn values(page: &mut Page) {
+fn values(page: &mut Page, personality: Personality) {
     page.section("VALUES");
+    let rates = match personality {
+        Personality::Native => {
+            "A number with one of k m g (10^3, 10^6, 10^9), in either case, behind it: bits per \
+             second. For -b a p or pps at the end means packets per second (UDP)."
+        }
+        Personality::Iperf2 => {
+            "As bytes, but in bits per second. For -b a p or pps at the end means packets per \
+             second (UDP). For --fq-rate and the mean of --isochronous, k m g count bits and \
+             K M G count bytes per second, in powers of 1000."
+        }
+    };
     for (term, text) in [
         (
             "Bytes",
             "A number with one of k m g (10^3, 10^6, 10^9) or K M G (2^10, 2^20, 2^30) behind it; \
              a fraction of a byte is cut.",
         ),
-        (
-            "Rates",
-            "As bytes, but in bits per second. For -b a p or pps at the end means packets per \
-             second (UDP). For --fq-rate and the mean of --isochronous, k m g count bits and \
-             K M G count bytes per second, in powers of 1000.",
-        ),
+        ("Rates", rates),
         ("Seconds", "A decimal number, such as 10 or 0.5."),
         (
             "Time of day",
@@ -258,7 +264,7 @@ fn endings(page: &mut Page, personality: Personality) {
             );
             page.item(
                 "3",
-                "With --fail-if-limited: the test ran to its end, but a host limited it, not the \
+                "With --fail-if-host-limited: the test ran to its end, but a host limited it, not the \
                  network.",
             );
         }

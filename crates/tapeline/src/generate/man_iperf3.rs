@@ -2,12 +2,12 @@
 
 use super::man::DATE;
 use super::roff::Page;
-use crate::iperf3::{self, End, Spec};
-use crate::options::Arity;
-use crate::version::OWN;
+use crate::cli::iperf3::options::{self, End, Spec};
+use crate::cli::parse::Arity;
+use crate::identity::OWN;
 
 /// The page.
-pub(super) fn page() -> String {
+pub(crate) fn page() -> String {
     let mut page = Page::new("iperf3", DATE, &format!("tapeline {OWN}"));
     page.name(
         "iperf3",
@@ -33,7 +33,7 @@ pub(super) fn page() -> String {
         ("Client", End::Client),
     ] {
         page.subsection(title);
-        for spec in iperf3::listed().filter(|spec| spec.end == end) {
+        for spec in options::listed().filter(|spec| spec.end == end) {
             page.item(&term(spec), &sentence(spec));
         }
     }

@@ -1,20 +1,20 @@
 //! A manual page as roff source (man macros, `groff_man(7)`).
 
-use crate::help::wrap;
-use crate::options::all;
+use crate::cli::options::table::all;
+use crate::explain::wrap;
 
 /// Widest source line, columns.
 const WIDTH: usize = 78;
 
 /// Source of a page, built from top to bottom.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(crate) struct Page {
     source: String,
 }
 
 impl Page {
     /// A page of section 1.
-    pub(super) fn new(name: &str, date: &str, version: &str) -> Self {
+    pub(crate) fn new(name: &str, date: &str, version: &str) -> Self {
         let title = name.to_ascii_uppercase();
         Self {
             // Names of options and variables are not to be torn apart.
@@ -23,23 +23,23 @@ impl Page {
     }
 
     /// A section.
-    pub(super) fn section(&mut self, title: &str) {
+    pub(crate) fn section(&mut self, title: &str) {
         self.line(&format!(".SH {}", quoted(title)));
     }
 
     /// A section in a section.
-    pub(super) fn subsection(&mut self, title: &str) {
+    pub(crate) fn subsection(&mut self, title: &str) {
         self.line(&format!(".SS {}", quoted(title)));
     }
 
     /// The line of the name section.
-    pub(super) fn name(&mut self, name: &str, purpose: &str) {
+    pub(crate) fn name(&mut self, name: &str, purpose: &str) {
         self.section("NAME");
         self.line(&format!("{name} \\- {purpose}"));
     }
 
     /// The synopsis: one line of marked text for each way of calling.
-    pub(super) fn synopsis(&mut self, calls: &[&str]) {
+    pub(crate) fn synopsis(&mut self, calls: &[&str]) {
         self.section("SYNOPSIS");
         for (index, words) in calls.iter().enumerate() {
             if index > 0 {
@@ -50,7 +50,7 @@ impl Page {
     }
 
     /// A paragraph of marked text; the first one below a title needs no space above.
-    pub(super) fn paragraph(&mut self, text: &str) {
+    pub(crate) fn paragraph(&mut self, text: &str) {
         if !self.at_title() {
             self.line(".PP");
         }
@@ -58,14 +58,14 @@ impl Page {
     }
 
     /// A term and what is said of it.
-    pub(super) fn item(&mut self, term: &str, text: &str) {
+    pub(crate) fn item(&mut self, term: &str, text: &str) {
         self.line(".TP");
         self.line(&marked(term));
         self.text(text);
     }
 
     /// A command as it is typed, with what it does.
-    pub(super) fn example(&mut self, purpose: &str, command: &str) {
+    pub(crate) fn example(&mut self, purpose: &str, command: &str) {
         self.paragraph(purpose);
         for line in [".PP", ".RS 4", ".EX"] {
             self.line(line);
@@ -77,7 +77,7 @@ impl Page {
     }
 
     /// The source.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.source
     }
 

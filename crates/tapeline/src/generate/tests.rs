@@ -6,9 +6,13 @@ use std::process::{Command, Stdio};
 
 use tapeline_dialect::Personality;
 
+use super::document::text;
 use super::entry::entries;
-use super::{CommandName, Document, text, usable};
-use crate::options::OptionSpec;
+use crate::cli::options::table::{find_long, nearest, usable};
+use crate::cli::parse::NameMatch;
+use crate::cli::spec::OptionSpec;
+use crate::help::native::{self as help, Detail};
+use crate::plan::{CommandName, Document};
 
 /// Output of a program that is given `input`, or `None` when the program is not installed.
 fn through(program: &str, arguments: &[&str], input: &str) -> Option<(String, String, bool)> {
@@ -55,6 +59,40 @@ fn a_page_has_every_option_of_its_name() {
             }
         }
     }
+}
+
+/// Scripts that use the names of before go on; nobody learns these names any more.
+#[test]
+fn former_names_are_accepted_and_shown_nowhere() {
+    let mut shown = vec![
+        help::page(100, Detail::Full),
+        help::page(100, Detail::Short),
+    ];
+    for document in [Document::Man, Document::Bash, Document::Zsh, Document::Fish] {
+        shown.extend(CommandName::ALL.map(|name| text(document, name)));
+    }
+    let mut checked = 0;
+    for spec in usable(Personality::Native) {
+        for former in spec.former_names {
+            let found = find_long(former, Personality::Native);
+            assert!(matches!(found, NameMatch::One(it, _) if it.id == spec.id));
+            let cut = &former[..former.len() - 1];
+            let found = find_long(cut, Personality::Native);
+            assert!(matches!(found, NameMatch::Unknown), "{cut}");
+            assert_ne!(nearest(cut, Personality::Native), Some(*former));
+            for page in &shown {
+                assert!(!page.replace("\\-", "-").contains(former), "{former}");
+            }
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 4);
+    // Values, too; iperf3's own help names them.
+    let own = [
+        help::page(100, Detail::Full),
+        text(Document::Man, CommandName::Tapeline),
+    ];
+    assert!(!own.iter().any(|page| page.contains("economical")));
 }
 
 #[test]
@@ -139,7 +177,7 @@ fn bash_offers_options_values_and_jobs() {
     };
     let offered = |line: &str| bash(line).expect("bash is there");
     assert_eq!(first, ["try", "explain", "exporter"]);
-    assert_eq!(offered("tapeline explain pacing"), ["pacing-missed"]);
+    assert_eq!(offered("tapeline explain rate"), ["rate-not-reached"]);
     assert_eq!(offered("tapeline exporter --metr"), ["--metrics"]);
     assert_eq!(offered("tapeline -s --metr"), ["--metrics"]);
     assert_eq!(offered("tapeline -c h --metr"), [""; 0]);
@@ -213,12 +251,12 @@ fn zsh_hears_of_every_option_and_its_values() {
         };
         assert!(good && said.is_empty(), "{said}");
         for spelling in entries(name).iter().flat_map(|entry| entry.spellings()) {
-            let told = shown.lines().any(|line| {
+            let offered = shown.lines().any(|line| {
                 let named = line.split_once(')').map(|(_, rest)| rest);
                 let rest = named.and_then(|named| named.strip_prefix(&*spelling));
                 rest.is_some_and(|rest| rest.trim_start_matches(['+', '=', '-']).starts_with('['))
             });
-            assert!(told, "{spelling} under {name:?}");
+            assert!(offered, "{spelling} under {name:?}");
         }
         assert!(shown.contains("(-S --tos)-S+["), "{shown}");
         let values = match name {
@@ -252,8 +290,8 @@ fn fish_offers_options_and_values() {
     assert_eq!(offered("tapeline -s --full").expect("fish"), [""; 0]);
     assert_eq!(offered("tapeline tr").expect("fish"), ["try"]);
     assert_eq!(
-        offered("tapeline explain pacing").expect("fish"),
-        ["pacing-missed"]
+        offered("tapeline explain rate").expect("fish"),
+        ["rate-not-reached"]
     );
     assert_eq!(offered("iperf3 --bid").expect("fish"), ["--bidir"]);
     assert_eq!(offered("iperf3 -s --bid").expect("fish"), [""; 0]);

@@ -6,11 +6,11 @@ use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
 use super::entry::{Entry, entries};
-use crate::options::Arity;
+use crate::cli::parse::Arity;
 use crate::plan::CommandName;
 
 /// The script for all names.
-pub(super) fn script() -> String {
+pub(crate) fn script() -> String {
     let mut script = format!(
         "#compdef tapeline iperf iperf3\n\
          # Completion for zsh of tapeline, iperf and iperf3, made by `tapeline --generate zsh`.\n\n\

@@ -2,7 +2,9 @@
 
 use tapeline_dialect::Personality;
 
-use crate::options::{Availability, LongMatch, OptionSpec, Section, all, find_long};
+use crate::cli::options::table::{all, find_long};
+use crate::cli::parse::NameMatch;
+use crate::cli::spec::{Availability, OptionSpec, Section};
 
 /// One line of a section.
 struct SectionRow {
@@ -46,7 +48,7 @@ fn section_rows(section: Section) -> Vec<SectionRow> {
     let mut rows: Vec<SectionRow> = order
         .split_whitespace()
         .filter_map(|name| match find_long(name, Personality::Iperf2) {
-            LongMatch::One(spec, _) => row(spec, name, section),
+            NameMatch::One(spec, _) => row(spec, name, section),
             _ => None,
         })
         .collect();
@@ -75,7 +77,7 @@ fn row(spec: &'static OptionSpec, name: &'static str, section: Section) -> Optio
 }
 
 /// The whole page, without its last line end.
-pub(super) fn page() -> String {
+pub(crate) fn page() -> String {
     let mut lines = vec![
         "Usage: iperf [-s|-c host] [options]".to_owned(),
         "       iperf [-h|--help] [-v|--version]".to_owned(),
@@ -166,7 +168,7 @@ mod tests {
             .filter(|(_, names)| {
                 let name = names.rsplit("--").next().unwrap_or_default();
                 match find_long(name, Personality::Iperf2) {
-                    LongMatch::One(spec, _) => spec.availability == Availability::Available,
+                    NameMatch::One(spec, _) => spec.availability == Availability::Available,
                     other => panic!("{names}: {other:?}"),
                 }
             })

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::response::Status;
 
-/// What Prometheus says of its patience, seconds.
-const PATIENCE: &str = "x-prometheus-scrape-timeout-seconds";
+/// What Prometheus says of its timeout, seconds.
+const TIMEOUT_HEADER: &str = "x-prometheus-scrape-timeout-seconds";
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub(crate) struct Request {
     /// Names and values behind the question mark, decoded.
     pub(crate) query: Vec<(String, String)>,
     /// How long the asker waits, where it says so.
-    pub(crate) patience: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Request {
@@ -25,7 +25,7 @@ impl Request {
     ///
     /// # Errors
     /// The status that says what is wrong with it.
-    pub(super) fn read(head: &[u8]) -> Result<Self, Status> {
+    pub(crate) fn read(head: &[u8]) -> Result<Self, Status> {
         let head = std::str::from_utf8(head).map_err(|_| Status::BadRequest)?;
         let mut lines = head.split("\r\n");
         let first = lines.next().unwrap_or_default();
@@ -49,21 +49,21 @@ impl Request {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Some((decoded(name)?, decoded(value)?))
         });
-        let mut patience = None;
+        let mut timeout = None;
         for line in lines {
             if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case(PATIENCE)
+                && name.eq_ignore_ascii_case(TIMEOUT_HEADER)
             {
                 let seconds: f64 = value.trim().parse().map_err(|_| Status::BadRequest)?;
                 let span = Duration::try_from_secs_f64(seconds);
-                patience = Some(span.map_err(|_| Status::BadRequest)?);
+                timeout = Some(span.map_err(|_| Status::BadRequest)?);
             }
         }
         Ok(Self {
             head_only,
             path: decoded(path).ok_or(Status::BadRequest)?,
             query: query.collect::<Option<_>>().ok_or(Status::BadRequest)?,
-            patience,
+            timeout,
         })
     }
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_path_parameters_and_patience() {
+    fn a_request_is_path_parameters_and_timeout() {
         let request = read(
             "GET /probe?target=%5B%3A%3A1%5D&port=5201&bitrate=&a+b=c%20d HTTP/1.1",
             "X-Prometheus-Scrape-Timeout-Seconds: 9.5",
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(request.parameter("bitrate"), None);
         assert_eq!(request.parameter("a b"), Some("c d"));
         assert_eq!(request.parameter("period"), None);
-        assert_eq!(request.patience, Some(Duration::from_millis(9500)));
+        assert_eq!(request.timeout, Some(Duration::from_millis(9500)));
         assert!(!request.head_only);
         let head = read("HEAD /metrics HTTP/1.0", "").expect("a request");
         assert!(head.head_only && head.query.is_empty());
@@ -153,10 +153,10 @@ mod tests {
             assert_eq!(read(first, ""), Err(Status::BadRequest), "{first}");
         }
         assert_eq!(read("POST / HTTP/1.1", ""), Err(Status::MethodNotAllowed));
-        for patience in ["x", "-1", "inf", "nan", "1e300"] {
-            let header = format!("x-prometheus-scrape-timeout-seconds:{patience}");
+        for timeout in ["x", "-1", "inf", "nan", "1e300"] {
+            let header = format!("x-prometheus-scrape-timeout-seconds:{timeout}");
             let answer = read("GET / HTTP/1.1", &header);
-            assert_eq!(answer, Err(Status::BadRequest), "{patience}");
+            assert_eq!(answer, Err(Status::BadRequest), "{timeout}");
         }
     }
 

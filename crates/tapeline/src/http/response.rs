@@ -57,7 +57,7 @@ impl Response {
     }
 
     /// The bytes that are sent.
-    pub(super) fn bytes(&self, head_only: bool) -> Vec<u8> {
+    pub(crate) fn bytes(&self, head_only: bool) -> Vec<u8> {
         let allow = match self.status {
             Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
             _ => "",

@@ -3,20 +3,22 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tapeline_base::MutexExt;
 
 use super::request::Request;
 use super::response::{Response, Status};
 
 /// Bytes of a request's head.
-const MOST_BYTES: usize = 8192;
+const MAX_HEAD_BYTES: usize = 8192;
 /// Connections at a time, in all and of one address.
-const MOST: usize = 256;
-const MOST_OF_SOURCE: usize = 128;
+const MAX_CONNECTIONS: usize = 256;
+const MAX_CONNECTIONS_OF_SOURCE: usize = 128;
 /// Time for the head of a request to come, and for an answer to go.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause after a connection that could not be accepted: the process is out of something.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -63,7 +65,7 @@ impl Taken {
         let mut taken = self.lock();
         let all: usize = taken.values().sum();
         let own = taken.get(&source).copied().unwrap_or(0);
-        if all >= MOST || own >= MOST_OF_SOURCE {
+        if all >= MAX_CONNECTIONS || own >= MAX_CONNECTIONS_OF_SOURCE {
             return None;
         }
         taken.insert(source, own + 1);
@@ -74,7 +76,7 @@ impl Taken {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock_unpoisoned()
     }
 }
 
@@ -111,7 +113,7 @@ fn accept(listener: &TcpListener, handler: &Handler, taken: &Arc<Taken>) {
 
 /// Reads a request and answers it.
 fn answer(connection: &TcpStream, handler: &Handler) -> io::Result<()> {
-    let (response, head_only) = match head(connection, PATIENCE) {
+    let (response, head_only) = match head(connection, CONNECTION_TIMEOUT) {
         Ok(head) => match Request::read(&head) {
             Ok(request) => (handler(&request), request.head_only),
             Err(status) => (status.into(), false),
@@ -123,9 +125,9 @@ fn answer(connection: &TcpStream, handler: &Handler) -> io::Result<()> {
     connection.shutdown(Shutdown::Write)
 }
 
-/// Sends everything within [`PATIENCE`].
+/// Sends everything within [`CONNECTION_TIMEOUT`].
 fn send(mut connection: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + CONNECTION_TIMEOUT;
     while !bytes.is_empty() {
         connection.set_write_timeout(Some(left(deadline)?))?;
         match connection.write(bytes) {
@@ -150,8 +152,8 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 ///
 /// # Errors
 /// What is to be said to a peer that sends something else; nothing when it went away.
-fn head(mut connection: &TcpStream, patience: Duration) -> Result<Vec<u8>, Option<Status>> {
-    let deadline = Instant::now() + patience;
+fn head(mut connection: &TcpStream, timeout: Duration) -> Result<Vec<u8>, Option<Status>> {
+    let deadline = Instant::now() + timeout;
     let mut bytes = Vec::new();
     let mut piece = [0; 1024];
     loop {
@@ -173,7 +175,7 @@ fn head(mut connection: &TcpStream, patience: Duration) -> Result<Vec<u8>, Optio
             bytes.truncate(end);
             return Ok(bytes);
         }
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MAX_HEAD_BYTES {
             return Err(Some(Status::TooLong));
         }
     }
@@ -217,7 +219,7 @@ mod tests {
         let server = server();
         assert!(ask(server, b"hello\r\n\r\n").starts_with("HTTP/1.1 400 "));
         assert!(ask(server, b"PUT / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-        let long = vec![b'a'; MOST_BYTES + 1];
+        let long = vec![b'a'; MAX_HEAD_BYTES + 1];
         assert!(ask(server, &long).starts_with("HTTP/1.1 431 "));
     }
 
@@ -227,21 +229,24 @@ mod tests {
         let address = listener.local_addr().expect("its address");
         let silent = TcpStream::connect(address).expect("a connection");
         let (connection, _) = listener.accept().expect("it");
-        let patience = Duration::from_millis(20);
-        assert_eq!(head(&connection, patience), Err(Some(Status::TimedOut)));
+        let timeout = Duration::from_millis(20);
+        assert_eq!(head(&connection, timeout), Err(Some(Status::TimedOut)));
         drop(silent);
-        assert_eq!(head(&connection, PATIENCE), Err(None));
+        assert_eq!(head(&connection, CONNECTION_TIMEOUT), Err(None));
     }
 
     #[test]
     fn places_are_bounded_by_source_and_in_all_and_come_back() {
         let taken = Arc::<Taken>::default();
         let source = |last: u8| IpAddr::from([192, 0, 2, last]);
-        let mut places: Vec<Place> = (0..MOST_OF_SOURCE)
+        let mut places: Vec<Place> = (0..MAX_CONNECTIONS_OF_SOURCE)
             .map(|_| taken.take(source(1)).expect("a place"))
             .collect();
         assert!(taken.take(source(1)).is_none(), "too many of one");
-        places.extend((MOST_OF_SOURCE..MOST).map(|_| taken.take(source(2)).expect("a place")));
+        places.extend(
+            (MAX_CONNECTIONS_OF_SOURCE..MAX_CONNECTIONS)
+                .map(|_| taken.take(source(2)).expect("a place")),
+        );
         assert!(taken.take(source(3)).is_none(), "too many");
         places.pop();
         assert!(taken.take(source(3)).is_some());

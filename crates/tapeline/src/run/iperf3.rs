@@ -1,16 +1,16 @@
 //! Jobs with iperf3's habits.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
+use std::{fs, process};
 
-use tapeline_base::{ExitCode, Role};
+use tapeline_base::ExitCode;
 use tapeline_dialect::{Iperf3Client, run_iperf3_client};
-use tapeline_report::{CpuUse, Event, TestEnd, TestFailure};
 use tapeline_sys::{InheritedSockets, is_running, reason, run_on_processor};
 
-use super::adorned::{END_OF_SERVER, interruption};
-use super::{Supervisor, occasion, perform, serve, signals};
+use super::client::perform;
+use super::server::serve;
+use super::supervisor::Supervisor;
+use super::{run_info, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
 
@@ -35,12 +35,12 @@ fn client(plan: &Iperf3Client, job: &Iperf3Job) -> ExitCode {
         Err(code) => return code,
     };
     let (presentation, repeat) = (&job.presentation, job.repeat.as_ref());
-    let occasion = occasion::iperf3_client(plan, presentation);
+    let run_info = run_info::iperf3_client(plan, presentation);
     let interval = plan.interval.is_some();
     perform(
         presentation,
         interval,
-        &occasion,
+        &run_info,
         repeat,
         |reporter, interruption| run_iperf3_client(plan, reporter, interruption),
     )
@@ -68,32 +68,9 @@ fn fail(what: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-/// The end of a server that was told to end while no test ran.
-pub(super) fn end_of_server() -> Option<Event> {
-    Some(end_of_nothing(interruption(
-        Role::Server,
-        signals::latest()?,
-    )))
-}
-
-/// An end without a test.
-pub(super) fn end_of_nothing(failure: TestFailure) -> Event {
-    Event::TestEnd(Box::new(TestEnd {
-        test: END_OF_SERVER,
-        cpu: CpuUse::default(),
-        peer_cpu: None,
-        sender_congestion: None,
-        receiver_congestion: None,
-        peer_totals: Vec::new(),
-        lost_behind: Vec::new(),
-        peer_output: None,
-        failure: Some(failure),
-    }))
-}
-
 /// A file that holds the process id while the process runs.
 #[derive(Debug)]
-pub(super) struct PidFile(PathBuf);
+pub(crate) struct PidFile(PathBuf);
 
 impl PidFile {
     /// Writes it, unless it names a process that runs.

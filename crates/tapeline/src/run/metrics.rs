@@ -1,35 +1,34 @@
 //! `--metrics`: a server's counters and last results over HTTP.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use tapeline_base::{ExitCode, Role};
+use tapeline_base::{ExitCode, MutexExt, Role};
 use tapeline_dialect::{Interruption, ReporterHandle};
-use tapeline_report::document::Occasion;
+use tapeline_report::document::RunInfo;
 use tapeline_report::prometheus::{MEDIA_TYPE, ServerMetrics};
 use tapeline_report::{Event, Output, Renderer};
 use tapeline_sys::reason;
 
-use super::cannot;
 use super::printer::Printer;
 use crate::http::{self, Request, Response, Status};
-use crate::message::{self, CliMessage};
+use crate::message::{self, CliMessage, cannot};
 
 /// What a server's metrics are read from. It is an output among the others: a queue and a thread
 /// fill it, so that neither the sampler nor the traffic waits for who reads it.
 #[derive(Clone)]
-pub(super) struct Board(Arc<Mutex<ServerMetrics>>);
+pub(crate) struct Board(Arc<Mutex<ServerMetrics>>);
 
 impl Board {
-    pub(super) fn new(occasion: Occasion) -> Self {
-        Self(Arc::new(Mutex::new(ServerMetrics::new(occasion))))
+    pub(crate) fn new(run_info: RunInfo) -> Self {
+        Self(Arc::new(Mutex::new(ServerMetrics::new(run_info))))
     }
 
     /// The output that fills it.
     ///
     /// # Errors
     /// The exit code, when there is no thread; the reason has been printed.
-    pub(super) fn output(&self, interruption: &Interruption) -> Result<Printer, ExitCode> {
+    pub(crate) fn output(&self, interruption: &Interruption) -> Result<Printer, ExitCode> {
         let renderer = Box::new(self.clone());
         Printer::start(
             renderer,
@@ -37,6 +36,7 @@ impl Board {
             Box::new(io::sink()),
             Role::Server,
             interruption,
+            None,
         )
     }
 
@@ -44,7 +44,7 @@ impl Board {
     ///
     /// # Errors
     /// The exit code, when the address cannot be had; the reason has been printed.
-    pub(super) fn serve(
+    pub(crate) fn serve(
         self,
         address: &str,
         reporter: ReporterHandle,
@@ -61,13 +61,13 @@ impl Board {
     }
 
     fn lock(&self) -> MutexGuard<'_, ServerMetrics> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock_unpoisoned()
     }
 }
 
 impl Renderer for Board {
     fn render(&mut self, event: &Event, _out: &mut Output) {
-        self.lock().note(event);
+        self.lock().observe(event);
     }
 
     fn missed(&mut self, rows: u64, _out: &mut Output) {
@@ -79,7 +79,7 @@ impl Renderer for Board {
 ///
 /// # Errors
 /// The exit code; the reason has been printed.
-pub(super) fn listen(
+pub(crate) fn listen(
     address: &str,
     handler: http::Handler,
 ) -> Result<std::net::SocketAddr, ExitCode> {
@@ -90,7 +90,7 @@ pub(super) fn listen(
 }
 
 /// Says on standard error where something is.
-pub(super) fn tell(what: &str) {
+pub(crate) fn log(what: &str) {
     // Without standard error it is where it is.
-    let _ = message::print(&[CliMessage::err(format!("tapeline: {what}"))]);
+    let _ = message::print(&[CliMessage::err(format!("note: {what}"))]);
 }

@@ -3,49 +3,49 @@
 use std::io::Write;
 
 use tapeline_base::ExitCode;
-use tapeline_report::document::Occasion;
+use tapeline_report::document::RunInfo;
 use tapeline_report::{Event, Renderer};
 
 /// Never is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Behind {}
+pub(crate) enum Behind {}
 
 impl Behind {
-    pub(super) fn wanted(_: bool) -> Option<Self> {
+    pub(crate) fn wanted(_: bool) -> Option<Self> {
         None
     }
 
-    pub(super) fn text(&self, _: Box<dyn Renderer + Send>) -> Box<dyn Renderer + Send> {
+    pub(crate) fn text(&self, _: Box<dyn Renderer + Send>) -> Box<dyn Renderer + Send> {
         match *self {}
     }
 
-    pub(super) fn out(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn out(&self) -> Box<dyn Write + Send> {
         match *self {}
     }
 
-    pub(super) fn errors(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn errors(&self) -> Box<dyn Write + Send> {
         match *self {}
     }
 
-    pub(super) fn view(self, _: &Occasion) -> Result<View, ExitCode> {
+    pub(crate) fn view(self, _: &RunInfo) -> Result<View, ExitCode> {
         match self {}
     }
 
-    pub(super) fn print(self) {
+    pub(crate) fn print(self) {
         match self {}
     }
 }
 
 /// Never is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum View {}
+pub(crate) enum View {}
 
 impl View {
-    pub(super) fn sink(&self) -> Box<dyn FnMut(Event) + Send> {
+    pub(crate) fn sink(&self) -> Box<dyn FnMut(Event) + Send> {
         match *self {}
     }
 
-    pub(super) fn close(self) -> Behind {
+    pub(crate) fn close(self) -> Behind {
         match self {}
     }
 }

@@ -1,24 +1,34 @@
 //! Every place to which a run's results go, each in its form.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Stderr, Write};
+use std::time::{Duration, Instant};
 
 use tapeline_base::{Clock, ExitCode, Role};
 use tapeline_dialect::Interruption;
-use tapeline_report::document::{DocumentCsv, DocumentStream, Occasion, SeriesCsv, WholeDocument};
-use tapeline_report::{Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, Style};
+use tapeline_report::document::{
+    DocumentCsv, DocumentStream, PlannedLimit, RunInfo, SeriesCsv, TestShape, WholeDocument,
+};
+use tapeline_report::{
+    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, RequestedTest, ServerText,
+    Style, TestDirection, TestLimit,
+};
 use tapeline_sys::SystemClock;
 
-#[cfg(feature = "prometheus")]
-use super::metrics::Board;
-use super::printer::{Printer, iperf3_renderer, terminal};
+use super::printer::{Closer, Printer, choose_color, error_terminal, speaks_utf8, terminal};
+use super::progress::Progress;
 use super::view::{Behind, View};
+use crate::files::output_file;
 use crate::message;
-use crate::output;
+use crate::output::ascii::Ascii;
+use crate::output::iperf3_renderer::iperf3_renderer;
 use crate::presentation::{DocumentForm, Presentation, TextStyle};
+
+#[cfg(feature = "prometheus")]
+use crate::run::metrics::Board;
 
 /// The outputs of a run. Each has a queue and a thread of its own, so that a slow one takes
 /// nothing from the others.
-pub(super) struct Outputs {
+pub(crate) struct Outputs {
     printers: Vec<Printer>,
     view: Option<View>,
 }
@@ -28,26 +38,27 @@ impl Outputs {
     ///
     /// # Errors
     /// The exit code, when one cannot be had; the reason has been printed.
-    pub(super) fn start(
+    pub(crate) fn start(
         presentation: &Presentation,
         interval: bool,
-        occasion: &Occasion,
+        run_info: &RunInfo,
         role: Role,
         interruption: &Interruption,
     ) -> Result<Self, ExitCode> {
+        choose_color(presentation.color);
         let behind = Behind::wanted(presentation.view);
         let main = (presentation.style, presentation.output_file.as_deref());
         let files = presentation.files.iter();
         let files = files.map(|file| (TextStyle::Document(file.form), Some(file.path.as_path())));
         let mut opened = Vec::new();
         for (style, path) in std::iter::once(main).chain(files) {
-            let mut writer = output::open(style, path, role).map_err(|said| {
+            let mut writer = output_file::open(style, path, role).map_err(|said| {
                 // Without standard error the exit code says the same.
                 let _ = message::print(&[said]);
                 ExitCode::Failure
             })?;
-            let mut renderer = renderer(style, presentation, interval, occasion);
-            if path.is_some() && role == Role::Client && output::is_whole(style, role) {
+            let mut renderer = renderer(style, presentation, interval, run_info);
+            if path.is_some() && role == Role::Client && output_file::is_whole(style, role) {
                 renderer = Box::new(AtTheEnd {
                     inner: renderer,
                     kept: Output::default(),
@@ -62,12 +73,14 @@ impl Outputs {
             }
             opened.push((renderer, writer, errors));
         }
+        let mut progress = progress(presentation, run_info);
         let printers = opened.into_iter().map(|(renderer, writer, errors)| {
-            Printer::start(renderer, writer, errors, role, interruption)
+            let progress = progress.take();
+            Printer::start(renderer, writer, errors, role, interruption, progress)
         });
         Ok(Self {
             printers: printers.collect::<Result<_, ExitCode>>()?,
-            view: behind.map(|behind| behind.view(occasion)).transpose()?,
+            view: behind.map(|behind| behind.view(run_info)).transpose()?,
         })
     }
 
@@ -76,22 +89,22 @@ impl Outputs {
     /// # Errors
     /// The exit code; the reason has been printed.
     #[cfg(feature = "prometheus")]
-    pub(super) fn add_metrics(
+    pub(crate) fn add_metrics(
         &mut self,
         presentation: &Presentation,
-        occasion: &Occasion,
+        run_info: &RunInfo,
         interruption: &Interruption,
     ) -> Result<Option<(String, Board)>, ExitCode> {
         let Some(address) = &presentation.metrics else {
             return Ok(None);
         };
-        let board = Board::new(occasion.clone());
+        let board = Board::new(run_info.clone());
         self.printers.push(board.output(interruption)?);
         Ok(Some((address.clone(), board)))
     }
 
     /// Where the reporter sends its events.
-    pub(super) fn sink(&self) -> impl FnMut(Event) + Send + 'static {
+    pub(crate) fn sink(&self) -> impl FnMut(Event) + Send + 'static {
         let printers = self.printers.iter();
         let printers = printers.map(|one| Box::new(one.sink()) as Box<dyn FnMut(Event) + Send>);
         let mut sinks: Vec<_> = self.view.iter().map(View::sink).chain(printers).collect();
@@ -105,8 +118,13 @@ impl Outputs {
         }
     }
 
+    /// What ends them from elsewhere.
+    pub(crate) fn closers(&self) -> Vec<Closer> {
+        self.printers.iter().map(Printer::closer).collect()
+    }
+
     /// Writes what is queued and ends; the exit code knows whether all was written.
-    pub(super) fn finish(self, code: ExitCode) -> ExitCode {
+    pub(crate) fn finish(self, code: ExitCode) -> ExitCode {
         let behind = self.view.map(View::close);
         let printers = self.printers.into_iter();
         let code = printers.fold(code, |code, printer| printer.finish(code));
@@ -117,7 +135,7 @@ impl Outputs {
     }
 }
 
-/// Keeps the report of a file that is written whole until all is told.
+/// Keeps the report of a file that is written whole until all is reported.
 struct AtTheEnd {
     inner: Box<dyn Renderer + Send>,
     kept: Output,
@@ -147,37 +165,101 @@ fn renderer(
     form: TextStyle,
     presentation: &Presentation,
     interval: bool,
-    occasion: &Occasion,
+    run_info: &RunInfo,
 ) -> Box<dyn Renderer + Send> {
     let style = style(presentation, interval);
     match form {
         TextStyle::Iperf2Text => Box::new(Iperf2Text::new(style)),
         TextStyle::Iperf3(form) => iperf3_renderer(form, presentation),
         TextStyle::Csv => Box::new(Iperf2Csv::new(style)),
-        TextStyle::Native => {
-            let to_terminal = presentation.output_file.is_none();
-            Box::new(NativeText::new(style, terminal(to_terminal)))
-        }
+        TextStyle::Native => native(style, presentation, run_info),
         TextStyle::Document(form) => {
-            let occasion = occasion.clone();
+            let run_info = run_info.clone();
             match form {
-                DocumentForm::Json => Box::new(WholeDocument::json(occasion)),
+                DocumentForm::Json => Box::new(WholeDocument::json(run_info)),
                 DocumentForm::Stream => {
-                    Box::new(DocumentStream::new(occasion).timed(|| SystemClock.wall()))
+                    Box::new(DocumentStream::new(run_info).timed(|| SystemClock.wall()))
                 }
-                DocumentForm::Csv => Box::new(DocumentCsv::new(occasion)),
-                DocumentForm::Html => Box::new(WholeDocument::html(occasion)),
+                DocumentForm::Csv => Box::new(DocumentCsv::new(run_info)),
+                DocumentForm::Html => Box::new(WholeDocument::html(run_info)),
                 DocumentForm::SeriesCsv => Box::new(SeriesCsv),
             }
         }
     }
 }
 
-/// What every form needs to know beside the events.
-pub(super) fn style(presentation: &Presentation, interval: bool) -> Style {
+/// A client's progress, where its text goes to people who look on.
+fn progress(presentation: &Presentation, run_info: &RunInfo) -> Option<Progress<Stderr>> {
+    let is_text = presentation.style == TextStyle::Native && run_info.role == Role::Client;
+    let draws =
+        io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
+    let planned = run_info.planned.as_ref().map(|planned| planned.limit);
+    let planned = match planned {
+        Some(PlannedLimit::Time(time)) => Some(time),
+        _ => None,
+    };
+    (is_text && draws && !presentation.view)
+        .then(|| Progress::new(io::stderr(), planned, Instant::now()))
+}
+
+/// tapeline's own text.
+fn native(
+    style: Style,
+    presentation: &Presentation,
+    run_info: &RunInfo,
+) -> Box<dyn Renderer + Send> {
+    let to_file = presentation.output_file.is_some();
+    let terminal = terminal(!to_file);
+    let errors = error_terminal();
+    let text: Box<dyn Renderer + Send> = match run_info.role {
+        Role::Client => {
+            let text = NativeText::new(style, terminal).with_errors(errors, to_file);
+            Box::new(match requested(run_info) {
+                Some(requested) => text.requested(requested),
+                None => text,
+            })
+        }
+        Role::Server => {
+            let log = ServerText::new(style, terminal).with_errors(errors, to_file);
+            // The journal puts the time in front of each line itself.
+            Box::new(match std::env::var_os("JOURNAL_STREAM") {
+                Some(_) => log,
+                None => log.timed(|| SystemClock.wall()),
+            })
+        }
+    };
+    if speaks_utf8() {
+        text
+    } else {
+        Box::new(Ascii(text))
+    }
+}
+
+/// What a client was asked to do.
+fn requested(run_info: &RunInfo) -> Option<RequestedTest> {
+    let planned = run_info.planned.as_ref()?;
+    Some(RequestedTest {
+        direction: match planned.direction {
+            TestShape::Forward => TestDirection::Forward,
+            TestShape::Reverse => TestDirection::Reverse,
+            TestShape::Bidirectional => TestDirection::Bidirectional,
+        },
+        limit: match planned.limit {
+            PlannedLimit::Time(time) => TestLimit::Time(time),
+            PlannedLimit::Bytes(bytes) => TestLimit::Bytes(bytes),
+            PlannedLimit::Never => TestLimit::Time(Duration::ZERO),
+        },
+    })
+}
+
+/// What every form needs to know in addition to the events.
+pub(crate) fn style(presentation: &Presentation, interval: bool) -> Style {
     let exclude = presentation.exclude;
     Style {
-        enhanced: presentation.enhanced,
+        enhanced: match presentation.style {
+            TextStyle::Native => presentation.details,
+            _ => presentation.enhanced,
+        },
         format: presentation.format,
         hide_addresses: presentation.hide_addresses,
         utc: presentation.utc,
@@ -190,5 +272,7 @@ pub(super) fn style(presentation: &Presentation, interval: bool) -> Style {
         },
         sum_only: presentation.sum_only,
         interval,
+        build: presentation.build,
+        amount: presentation.amount,
     }
 }

@@ -4,7 +4,9 @@
 use tapeline_base::Clock;
 use tapeline_dialect::{Limits, Personality, ReporterHandle, ServerLimits};
 use tapeline_report::{Event, Notice};
-use tapeline_sys::{InheritedSockets, SystemClock, reason, tell_descriptor, tell_service_manager};
+use tapeline_sys::{
+    InheritedSockets, SystemClock, notify_descriptor, notify_service_manager, reason,
+};
 
 use crate::plan::Supervision;
 
@@ -19,7 +21,7 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// For a server whose limits `reread` tells anew, where it has a file of them.
+    /// For a server whose limits `reread` finds anew, where it has a file of them.
     pub(crate) fn new(supervision: Supervision, reread: Reread) -> Self {
         Self {
             supervision,
@@ -28,7 +30,7 @@ impl Supervisor {
     }
 
     /// For a server that nobody looks after.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self {
             supervision: Supervision::default(),
             reread: None,
@@ -39,7 +41,7 @@ impl Supervisor {
     ///
     /// # Errors
     /// A sentence about what cannot be served.
-    pub(super) fn sockets(personality: Personality) -> Result<InheritedSockets, String> {
+    pub(crate) fn sockets(personality: Personality) -> Result<InheritedSockets, String> {
         match personality {
             Personality::Native => InheritedSockets::take()
                 .map_err(|error| format!("sockets that were handed over: {}", reason(&error))),
@@ -48,36 +50,36 @@ impl Supervisor {
     }
 
     /// Whether `SIGHUP` is a wish.
-    pub(super) fn reloads(&self) -> bool {
+    pub(crate) fn reloads(&self) -> bool {
         self.reread.is_some()
     }
 
-    /// Tells that the server listens.
+    /// Reports that the server listens.
     ///
     /// # Errors
-    /// A sentence about the descriptor that cannot be told. A service manager that cannot be
+    /// A sentence about the descriptor that cannot be written. A service manager that cannot be
     /// reached gives up on the server by itself.
-    pub(super) fn ready(&self) -> Result<(), String> {
-        let _ = tell_service_manager("READY=1");
+    pub(crate) fn ready(&self) -> Result<(), String> {
+        let _ = notify_service_manager("READY=1");
         match self.supervision.ready {
-            Some(number) => tell_descriptor(number)
+            Some(number) => notify_descriptor(number)
                 .map_err(|error| format!("--ready-fd {number}: {}", reason(&error))),
             None => Ok(()),
         }
     }
 
-    /// Tells that the server ends.
-    pub(super) fn stopping() {
-        let _ = tell_service_manager("STOPPING=1");
+    /// Reports that the server ends.
+    pub(crate) fn stopping() {
+        let _ = notify_service_manager("STOPPING=1");
     }
 
     /// Reads the limits anew; those so far stay where there is a fault.
-    pub(super) fn reload(&self, limits: Option<&ServerLimits>, reporter: &ReporterHandle) {
+    pub(crate) fn reload(&self, limits: Option<&ServerLimits>, reporter: &ReporterHandle) {
         let (Some(reread), Some(limits)) = (self.reread, limits) else {
             return;
         };
         let now = SystemClock.now().as_nanos() / 1000;
-        let _ = tell_service_manager(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
+        let _ = notify_service_manager(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
         let notice = match reread() {
             Ok(fresh) => {
                 limits.replace(fresh);
@@ -86,6 +88,6 @@ impl Supervisor {
             Err(fault) => Notice::LimitsKept { fault },
         };
         reporter.event(Event::Notice(notice));
-        let _ = tell_service_manager("READY=1");
+        let _ = notify_service_manager("READY=1");
     }
 }

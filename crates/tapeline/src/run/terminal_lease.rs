@@ -1,9 +1,10 @@
 //! The terminal, while a view has it; it is given back whatever ends the process.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, Once, TryLockError};
 use std::time::Duration;
 
+use tapeline_base::MutexExt;
 use tapeline_screen::{ENTER, LEAVE};
 use tapeline_sys::QuietInput;
 
@@ -16,21 +17,21 @@ const TRIES: u32 = 200;
 
 /// The right to draw. Dropped, the terminal is as it was.
 #[derive(Debug)]
-pub(super) struct TerminalLease(());
+pub(crate) struct TerminalLease(());
 
 impl TerminalLease {
     /// Takes the terminal.
     ///
     /// # Errors
     /// It cannot be read or written.
-    pub(super) fn take() -> io::Result<Self> {
+    pub(crate) fn take() -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
-            let tell = std::panic::take_hook();
+            let report = std::panic::take_hook();
             // What a panic has to say is to be read.
             std::panic::set_hook(Box::new(move |panic| {
                 give_back();
-                tell(panic);
+                report(panic);
             }));
         });
         let quiet = QuietInput::start()?;
@@ -44,7 +45,7 @@ impl TerminalLease {
     ///
     /// # Errors
     /// The terminal has gone, or was given back.
-    pub(super) fn write(&self, frame: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, frame: &[u8]) -> io::Result<()> {
         let leased = lock();
         if leased.is_none() {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -62,11 +63,11 @@ impl Drop for TerminalLease {
 }
 
 fn lock() -> MutexGuard<'static, Option<QuietInput>> {
-    LEASED.lock().unwrap_or_else(PoisonError::into_inner)
+    LEASED.lock_unpoisoned()
 }
 
 /// Brings back the terminal as it was, if a view has it.
-pub(super) fn give_back() {
+pub(crate) fn give_back() {
     for _ in 0..TRIES {
         let mut leased = match LEASED.try_lock() {
             Ok(leased) => leased,
@@ -77,7 +78,7 @@ pub(super) fn give_back() {
             }
         };
         if let Some(quiet) = leased.take() {
-            // Nobody can be told when it fails.
+            // Nobody can be notified when it fails.
             let mut out = io::stdout().lock();
             let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
             drop(quiet);
@@ -98,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells the process of the other test what to do.
+    /// Sends the process of the other test what to do.
     const PANICS: &str = "TAPELINE_TEST_PANICS";
 
     /// Panics while it has the terminal, in a process of its own.
@@ -141,7 +142,7 @@ mod tests {
         // Few bytes were written; the terminal holds them until its last user has gone.
         drop(terminal);
         let mut seen = Vec::new();
-        // Ends with an error when nobody has the other end.
+        // Ends with an error when nobody has the pipe's second end.
         let _ = File::from(master).read_to_end(&mut seen);
         let seen = String::from_utf8_lossy(&seen);
         let (_, view) = seen.split_once(ENTER).expect("a view");

@@ -1,42 +1,42 @@
 //! A live view in front of the text, which waits until the terminal is given back.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use tapeline_base::ExitCode;
-use tapeline_report::document::Occasion;
+use tapeline_base::{ExitCode, MutexExt};
+use tapeline_report::document::RunInfo;
 use tapeline_report::{Event, Output, Phase, Renderer};
 
 use super::screen::Screen;
 
 /// Text that may wait, bytes; of more, the end is kept.
-const MOST_HELD: usize = 1 << 20;
+const MAX_HELD: usize = 1 << 20;
 
 /// What is written to standard output and standard error behind a view.
 #[derive(Clone, Default)]
-pub(super) struct Behind {
+pub(crate) struct Behind {
     out: Held,
     errors: Held,
 }
 
 impl Behind {
     /// Where a view is wanted.
-    pub(super) fn wanted(wanted: bool) -> Option<Self> {
+    pub(crate) fn wanted(wanted: bool) -> Option<Self> {
         wanted.then(Self::default)
     }
 
     /// A text without its intervals: the view shows them.
-    pub(super) fn text(&self, inner: Box<dyn Renderer + Send>) -> Box<dyn Renderer + Send> {
+    pub(crate) fn text(&self, inner: Box<dyn Renderer + Send>) -> Box<dyn Renderer + Send> {
         Box::new(Totals(inner))
     }
 
     /// In place of standard output.
-    pub(super) fn out(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn out(&self) -> Box<dyn Write + Send> {
         Box::new(self.out.clone())
     }
 
     /// In place of standard error.
-    pub(super) fn errors(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn errors(&self) -> Box<dyn Write + Send> {
         Box::new(self.errors.clone())
     }
 
@@ -44,8 +44,8 @@ impl Behind {
     ///
     /// # Errors
     /// The exit code, when there is no terminal; the reason has been printed.
-    pub(super) fn view(self, occasion: &Occasion) -> Result<View, ExitCode> {
-        let screen = Screen::start(occasion)?;
+    pub(crate) fn view(self, run_info: &RunInfo) -> Result<View, ExitCode> {
+        let screen = Screen::start(run_info)?;
         Ok(View {
             screen,
             behind: self,
@@ -53,8 +53,8 @@ impl Behind {
     }
 
     /// Writes what waits.
-    pub(super) fn print(self) {
-        // Nobody can be told when this fails.
+    pub(crate) fn print(self) {
+        // Nobody can be notified when this fails.
         let _ = io::stdout().write_all(&self.out.take());
         let _ = io::stdout().flush();
         let _ = io::stderr().write_all(&self.errors.take());
@@ -62,19 +62,19 @@ impl Behind {
 }
 
 /// A view, and what is behind it.
-pub(super) struct View {
+pub(crate) struct View {
     screen: Screen,
     behind: Behind,
 }
 
 impl View {
     /// Where the reporter sends its events.
-    pub(super) fn sink(&self) -> Box<dyn FnMut(Event) + Send> {
+    pub(crate) fn sink(&self) -> Box<dyn FnMut(Event) + Send> {
         Box::new(self.screen.sink())
     }
 
     /// Gives the terminal back.
-    pub(super) fn close(self) -> Behind {
+    pub(crate) fn close(self) -> Behind {
         self.screen.finish();
         self.behind
     }
@@ -86,16 +86,16 @@ struct Held(Arc<Mutex<Vec<u8>>>);
 
 impl Held {
     fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock_unpoisoned())
     }
 }
 
 impl Write for Held {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock_unpoisoned();
         held.extend_from_slice(bytes);
-        if held.len() > MOST_HELD {
-            let middle = held.len() - MOST_HELD / 2;
+        if held.len() > MAX_HELD {
+            let middle = held.len() - MAX_HELD / 2;
             let line = held[middle..].iter().position(|byte| *byte == b'\n');
             held.drain(..line.map_or(middle, |end| middle + end + 1));
         }
@@ -107,7 +107,7 @@ impl Write for Held {
     }
 }
 
-/// A renderer that is told no intervals.
+/// A renderer that gets no intervals.
 struct Totals(Box<dyn Renderer + Send>);
 
 impl Renderer for Totals {
@@ -134,7 +134,7 @@ mod tests {
             writeln!(out, "line {number}").expect("room");
         }
         let held = String::from_utf8(behind.out.take()).expect("text");
-        assert!(held.len() <= MOST_HELD);
+        assert!(held.len() <= MAX_HELD);
         assert!(held.starts_with("line ") && held.ends_with("line 199999\n"));
     }
 }

@@ -126,6 +126,10 @@ fn a_servers_socket_has_what_was_asked_for() {
     ] {
         has(&server, call);
     }
+    for receives in ["-R", "--full-duplex"] {
+        let (client, _) = calls("", &format!("-n 100K -w 50K {receives}"));
+        has(&client, "SOL_SOCKET, SO_RCVBUF, [51200]");
+    }
     let (_, server) = calls("--tos-override cs3", "-n 100K -R");
     has(&server, "SOL_IP, IP_TOS, [96]");
     let (client, _) = calls("", "-n 10K --bounceback=1 -t 0.1");
@@ -202,7 +206,7 @@ fn probes_and_their_replies_have_the_class_of_the_flows() {
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     has(&client, "SOL_IP, IP_TOS, [184]");
     // The server takes one test of each kind.
-    let line = format!("-c 127.0.0.1 -p {port} -u -n 50K -b 10m --no-probe");
+    let line = format!("-c 127.0.0.1 -p {port} -u -n 50K -b 10m --no-latency-probes");
     let (ended, _) = Traced::native(&line).end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     let (ended, server) = server.end();

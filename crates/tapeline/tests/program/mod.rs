@@ -194,7 +194,7 @@ impl Server {
     /// Reads the port from the banner.
     pub(crate) fn of(mut program: Program) -> Self {
         let line = program.line("istening on ");
-        let words = line.split_whitespace();
+        let words = line.split([' ', ',']);
         let port = words.skip_while(|word| *word != "port").nth(1);
         let port = port.and_then(|word| word.parse().ok());
         Self {

@@ -5,25 +5,55 @@ use std::time::Duration;
 
 use crate::http::Request;
 
+/// What a request may say.
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: &'static str,
+    /// What counts without it.
+    pub(crate) default: &'static str,
+}
+
+/// All of it, in the order of `docs/metrics.md`.
+#[rustfmt::skip]
+pub(crate) const PARAMETERS: [Parameter; 9] = [
+    parameter("target", "host of the server", "required"),
+    parameter("port", "port of the server", "5201; with peer=tapeline 5001"),
+    parameter("period", "length of the test: 5s, 500ms, 1m30s", "5s"),
+    parameter("reverse_mode", "true: the server sends", "false"),
+    parameter("bitrate", "rate limit, bit/s: 100M, 1G", "none; over UDP 1M"),
+    parameter("bind", "own address", "any"),
+    parameter("peer", "protocol of the server: iperf3, or tapeline (iperf 2 too)", "iperf3"),
+    parameter("transport", "tcp, or udp (with peer=iperf3)", "tcp"),
+    parameter("parallel", "streams, 1 to 16", "1"),
+];
+
+const fn parameter(name: &'static str, meaning: &'static str, default: &'static str) -> Parameter {
+    Parameter {
+        name,
+        meaning,
+        default,
+    }
+}
+
 /// iperf3's port, and iperf 2's.
 const PORTS: [u16; 2] = [5201, 5001];
 /// Length of a test that is not said.
 const PERIOD: Duration = Duration::from_secs(5);
 const SHORTEST: Duration = Duration::from_millis(100);
 /// How long who asks waits, unless it says; at least and at most.
-const PATIENCE: Duration = Duration::from_secs(30);
-const LEAST_PATIENCE: Duration = Duration::from_secs(1);
-const MOST_PATIENCE: Duration = Duration::from_secs(300);
-/// An answer comes so much before who asks has given up, if that is not a tenth of its patience.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_TIMEOUT: Duration = Duration::from_secs(300);
+/// An answer comes so much before who asks has given up, if that is not a tenth of its timeout.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Flows of a probe.
-const MOST_FLOWS: u16 = 16;
+const MAX_FLOWS: u16 = 16;
 /// Longest name of a host (RFC 1035), with a device behind it.
 const LONGEST_NAME: usize = 300;
 
 /// Whom a probe tests with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
+pub(crate) enum Peer {
     /// A server of iperf3's protocol.
     Iperf3,
     /// A tapeline, or a server of iperf 2's protocol.
@@ -32,28 +62,34 @@ pub(super) enum Peer {
 
 /// A probe.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Order {
-    pub(super) target: String,
-    pub(super) port: u16,
+pub(crate) struct Order {
+    pub(crate) target: String,
+    pub(crate) port: u16,
     peer: Peer,
     udp: bool,
     reverse: bool,
     flows: u16,
-    /// As iperf3 writes it.
+    /// As the command line has it, under either name.
     rate: Option<String>,
     /// Own address.
     bind: Option<String>,
     period: Duration,
     /// Time after which it is broken off.
-    pub(super) deadline: Duration,
+    pub(crate) deadline: Duration,
 }
 
 impl Order {
-    /// Reads the parameters of a request; those of other names are left aside.
+    /// Reads the parameters of a request.
     ///
     /// # Errors
-    /// A sentence about the one that cannot be obeyed.
-    pub(super) fn read(request: &Request) -> Result<Self, String> {
+    /// A sentence about the one that cannot be obeyed, or is not known: a wrong name would order
+    /// another test than was meant.
+    pub(crate) fn read(request: &Request) -> Result<Self, String> {
+        let known = |name: &str| PARAMETERS.iter().any(|known| known.name == name);
+        if let Some((name, _)) = request.query.iter().find(|(name, _)| !known(name)) {
+            let names = PARAMETERS.map(|known| known.name).join(", ");
+            return Err(format!("unknown parameter '{name}' (known: {names})"));
+        }
         let target = request
             .parameter("target")
             .ok_or("'target' parameter must be specified")?;
@@ -80,7 +116,7 @@ impl Order {
         let flows = match request.parameter("parallel") {
             None => 1,
             Some(text) => match text.parse() {
-                Ok(flows @ 1..=MOST_FLOWS) => flows,
+                Ok(flows @ 1..=MAX_FLOWS) => flows,
                 _ => return Err(format!("parallel: '{text}' is no number from 1 to 16")),
             },
         };
@@ -97,11 +133,11 @@ impl Order {
         if let Some(address) = bind {
             check_host("bind", address)?;
         }
-        let patience = request.patience.unwrap_or(PATIENCE).min(MOST_PATIENCE);
-        if patience < LEAST_PATIENCE {
+        let timeout = request.timeout.unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
+        if timeout < MIN_TIMEOUT {
             return Err("a scrape timeout is one second or more".to_owned());
         }
-        let deadline = patience - MARGIN.min(patience / 10);
+        let deadline = timeout - MARGIN.min(timeout / 10);
         let period = match request.parameter("period") {
             None => PERIOD,
             Some(text) => {
@@ -127,7 +163,7 @@ impl Order {
     }
 
     /// The command line of the test.
-    pub(super) fn words(&self) -> Vec<OsString> {
+    pub(crate) fn words(&self) -> Vec<OsString> {
         let seconds = match self.peer {
             Peer::Iperf3 => self.period.as_secs().max(1).to_string(),
             Peer::Tapeline => self.period.as_secs_f64().to_string(),
@@ -149,20 +185,12 @@ impl Order {
             add(&["-P", &self.flows.to_string()]);
         }
         if let Some(rate) = &self.rate {
-            add(&["-b", &self.rate_word(rate)]);
+            add(&["-b", rate]);
         }
         if let Some(address) = &self.bind {
             add(&["-B", address]);
         }
         words.into_iter().map(OsString::from).collect()
-    }
-
-    /// A rate as the command line of the peer's protocol has it: 1M is a million under iperf3 alone.
-    fn rate_word(&self, rate: &str) -> String {
-        match (self.peer, bits(rate)) {
-            (Peer::Tapeline, Some(bits)) => format!("{bits:.0}"),
-            _ => rate.to_owned(),
-        }
     }
 }
 
@@ -247,14 +275,14 @@ fn duration(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn request(parameters: &[(&str, &str)], patience: Option<f64>) -> Request {
+    fn request(parameters: &[(&str, &str)], timeout: Option<f64>) -> Request {
         let pairs = parameters.iter();
         Request {
             path: "/probe".to_owned(),
             query: pairs
                 .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
                 .collect(),
-            patience: patience.map(Duration::from_secs_f64),
+            timeout: timeout.map(Duration::from_secs_f64),
             ..Request::default()
         }
     }
@@ -285,11 +313,19 @@ mod tests {
                 ("bind", "192.0.2.9"),
                 ("transport", "udp"),
                 ("parallel", "4"),
-                ("module", "whatever"),
             ]),
             // A test is over before who asks has given up.
             "--as iperf3 -c 2001:db8::1 -p 5002 -t 26 -i 1 -u -R -P 4 -b 100M/10 -B 192.0.2.9"
         );
+    }
+
+    #[test]
+    fn every_parameter_is_documented() {
+        let page = include_str!("../../../../../docs/metrics.md");
+        for parameter in PARAMETERS {
+            let row = format!("| `{}` |", parameter.name);
+            assert!(page.contains(&row), "{row}");
+        }
     }
 
     #[test]
@@ -301,14 +337,14 @@ mod tests {
                 ("bitrate", "1.5M"),
                 ("period", "250ms")
             ]),
-            "-c h -p 5001 -t 0.25 -i 1 -b 1500000"
+            "-c h -p 5001 -t 0.25 -i 1 -b 1.5M"
         );
     }
 
     #[test]
     fn a_probe_ends_before_its_reader_gives_up() {
-        let order = |patience: f64, period: &str| {
-            let asked = request(&[("target", "h"), ("period", period)], Some(patience));
+        let order = |timeout: f64, period: &str| {
+            let asked = request(&[("target", "h"), ("period", period)], Some(timeout));
             Order::read(&asked).expect("an order")
         };
         let short = order(1.0, "5s");
@@ -344,6 +380,7 @@ mod tests {
             ("transport", "sctp"),
             ("parallel", "0"),
             ("parallel", "17"),
+            ("module", "whatever"),
         ] {
             let parameters = [(name, value), ("target", "h")];
             let why = Order::read(&request(&parameters, None)).expect_err(value);

@@ -1,28 +1,28 @@
 //! A client's test inside the process, to its document.
 
-use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use std::{io, thread};
 
-use tapeline_base::ExitCode;
+use tapeline_base::{ExitCode, MutexExt};
 use tapeline_dialect::{
     Interruption, Reporter, ReporterSettings, Techniques, run_client, run_iperf3_client,
 };
 use tapeline_report::Event;
-use tapeline_report::document::{Assembler, Occasion, Report, Step};
+use tapeline_report::document::{Report, ReportTracker, RunInfo, Step};
 
 use super::order::Order;
-use crate::invocation::{Invocation, understand};
-use crate::plan::{Iperf3Job, Iperf3Task, Plan};
-use crate::quoting;
-use crate::run::{occasion, settings};
+use crate::cli::invocation::understand;
+use crate::identity;
+use crate::plan::{Invocation, Iperf3Job, Iperf3Task, Plan};
+use crate::run::run_info;
+use crate::run::setup::settings;
 
 /// A test that can begin.
-pub(super) struct Prepared {
+pub(crate) struct Prepared {
     plan: Plan,
-    occasion: Occasion,
+    run_info: RunInfo,
     settings: ReporterSettings,
 }
 
@@ -31,10 +31,10 @@ impl Prepared {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn new(order: &Order, techniques: Techniques) -> Result<Self, String> {
+    pub(crate) fn new(order: &Order, techniques: Techniques) -> Result<Self, String> {
         let words = order.words();
         let shown = words.iter().map(|word| word.to_string_lossy().into_owned());
-        let command = quoting::command(["tapeline".to_owned()].into_iter().chain(shown));
+        let command = identity::command(["tapeline".to_owned()].into_iter().chain(shown));
         let (_, resolution) = understand(&Invocation {
             program: "tapeline".into(),
             arguments: words,
@@ -46,15 +46,21 @@ impl Prepared {
             return Err(said.collect::<Vec<_>>().join("\n"));
         };
         plan.confine(techniques);
-        let (occasion, settings) = match &plan {
-            Plan::Client(client, shown, _) => (occasion::client(client, shown), settings(shown)),
+        // Under iperf3's name nothing says so by itself; a tapeline at the other end answers with its own.
+        if let Plan::Iperf3(job) = &mut plan
+            && let Iperf3Task::Client(client) = &mut job.task
+        {
+            client.parameters.tapeline = Some(env!("CARGO_PKG_VERSION").to_owned());
+        }
+        let (run_info, settings) = match &plan {
+            Plan::Client(client, shown, _) => (run_info::client(client, shown), settings(shown)),
             Plan::Iperf3(job) => match &**job {
                 Iperf3Job {
                     task: Iperf3Task::Client(client),
                     presentation,
                     ..
                 } => (
-                    occasion::iperf3_client(client, presentation),
+                    run_info::iperf3_client(client, presentation),
                     settings(presentation),
                 ),
                 _ => return Err("a probe is a client's test".to_owned()),
@@ -63,9 +69,9 @@ impl Prepared {
         };
         Ok(Self {
             plan,
-            occasion: Occasion {
+            run_info: RunInfo {
                 command,
-                ..occasion
+                ..run_info
             },
             settings,
         })
@@ -76,16 +82,16 @@ impl Prepared {
     ///
     /// # Errors
     /// The process is out of threads or descriptors.
-    pub(super) fn run(self, deadline: Duration) -> io::Result<(bool, Report)> {
+    pub(crate) fn run(self, deadline: Duration) -> io::Result<(bool, Report)> {
         let interruption = Interruption::new()?;
         let account = Arc::new(Mutex::new(Account {
-            assembler: Assembler::without_intervals(self.occasion),
+            tracker: ReportTracker::without_intervals(self.run_info),
             report: None,
         }));
-        let told = Arc::clone(&account);
+        let observed = Arc::clone(&account);
         let reporter = Reporter::start(self.settings, move |event: Event| {
-            let mut account = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let steps = account.assembler.note(&event);
+            let mut account = observed.lock_unpoisoned();
+            let steps = account.tracker.observe(&event);
             account.take(steps);
         })?;
         let handle = reporter.handle();
@@ -113,8 +119,8 @@ impl Prepared {
         });
         reporter.finish();
         let code = code?;
-        let mut account = account.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps = account.assembler.finish();
+        let mut account = account.lock_unpoisoned();
+        let steps = account.tracker.finish();
         account.take(steps);
         let report = account.report.take();
         // A client has a document in any case.
@@ -124,9 +130,9 @@ impl Prepared {
     }
 }
 
-/// What the test tells.
+/// What the test reports.
 struct Account {
-    assembler: Assembler,
+    tracker: ReportTracker,
     report: Option<Box<Report>>,
 }
 

@@ -2,7 +2,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tapeline_base::WallTime;
-use tapeline_report::{Measure, Notice, OtherProgress, Row, Span, Subject, UdpSend};
+use tapeline_report::{Measure, Notice, PeerProgress, Phase, Row, Span, Subject, UdpSend};
 
 use super::*;
 
@@ -54,9 +54,13 @@ impl Write for Full {
     }
 }
 
-fn press(writer: impl Write + Send + 'static, role: Role) -> (Press, Interruption) {
+fn printer_thread(
+    writer: impl Write + Send + 'static,
+    role: Role,
+) -> (PrinterThread, Interruption) {
     let interruption = Interruption::new().expect("a wake-up channel");
-    let press = Press {
+    let printer_thread = PrinterThread {
+        progress: None,
         renderer: Box::new(Marks),
         writer: Box::new(writer),
         errors: Box::new(io::stderr()),
@@ -64,7 +68,7 @@ fn press(writer: impl Write + Send + 'static, role: Role) -> (Press, Interruptio
         interruption: interruption.clone(),
         failed: false,
     };
-    (press, interruption)
+    (printer_thread, interruption)
 }
 
 fn row() -> Event {
@@ -93,9 +97,9 @@ fn rows_that_a_slow_output_cannot_take_are_dropped_and_counted() {
         leave: leaves,
         written,
     };
-    let (press, _) = press(slow, Role::Client);
-    let printer = Printer::run(press, 2).expect("a thread");
-    let dropped = Arc::clone(&printer.dropped);
+    let (printer_thread, _) = printer_thread(slow, Role::Client);
+    let printer = Printer::run(printer_thread, 2).expect("a thread");
+    let queue = printer.events.clone();
     let mut sink = printer.sink();
     sink(row());
     has_begun.recv().expect("a write");
@@ -103,9 +107,9 @@ fn rows_that_a_slow_output_cannot_take_are_dropped_and_counted() {
     for _ in 0..10 {
         sink(row());
     }
-    // What is told beside the rows does not wait for its place either.
-    sink(Event::OtherProgress(OtherProgress::default()));
-    assert_eq!(dropped.load(Ordering::Relaxed), 8);
+    // What is reported next to the rows does not wait for its place either.
+    sink(Event::PeerProgress(PeerProgress::default()));
+    assert_eq!(queue.dropped(), 8);
     drop(leave);
     // A condition waits for its place and is never dropped.
     sink(Event::Notice(Notice::Interrupted));
@@ -122,8 +126,8 @@ fn rows_that_a_slow_output_cannot_take_are_dropped_and_counted() {
 #[test]
 fn a_client_ends_when_it_cannot_report() {
     let (failed, failures) = mpsc::channel();
-    let (press, interruption) = press(Full(failed), Role::Client);
-    let printer = Printer::run(press, 8).expect("a thread");
+    let (printer_thread, interruption) = printer_thread(Full(failed), Role::Client);
+    let printer = Printer::run(printer_thread, 8).expect("a thread");
     let mut sink = printer.sink();
     sink(row());
     failures.recv().expect("an attempt");
@@ -137,8 +141,8 @@ fn a_client_ends_when_it_cannot_report() {
 #[test]
 fn a_server_goes_on_when_it_cannot_report() {
     let (failed, failures) = mpsc::channel();
-    let (press, interruption) = press(Full(failed), Role::Server);
-    let printer = Printer::run(press, 8).expect("a thread");
+    let (printer_thread, interruption) = printer_thread(Full(failed), Role::Server);
+    let printer = Printer::run(printer_thread, 8).expect("a thread");
     let mut sink = printer.sink();
     sink(row());
     sink(row());

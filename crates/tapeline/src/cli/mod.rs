@@ -1,0 +1,31 @@
+//! The command line: from words to a plan.
+//!
+//! ```text
+//! invocation ─► parse ─► resolve ─► apply (via the row) ─► rules ─► build ─► Plan
+//!                 ▲          ▲
+//!        environment, config_file
+//!
+//! options/<group>   rows, effects, rules, and what the plan needs of them
+//! settings          the data of all options
+//! iperf3/           the command line under the name iperf3: a table and rules of its own
+//! ```
+
+pub(crate) mod apply;
+pub(crate) mod build;
+pub(crate) mod config_file;
+pub(crate) mod configuration;
+pub(crate) mod diagnostics;
+pub(crate) mod endpoint;
+pub(crate) mod environment;
+pub(crate) mod invocation;
+pub(crate) mod iperf3;
+pub(crate) mod options;
+pub(crate) mod parse;
+pub(crate) mod refusal;
+pub(crate) mod resolve;
+pub(crate) mod rules;
+pub(crate) mod settings;
+pub(crate) mod spec;
+#[cfg(test)]
+mod tests;
+pub(crate) mod values;

@@ -1,0 +1,156 @@
+//! The job, where its process lives, and what it says of itself.
+
+use crate::cli::diagnostics::{Diagnostics, Exit};
+use crate::cli::settings::{Mode, Settings};
+use crate::cli::spec::Section::{Both, Client, Misc, Server};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::values::refuse_value;
+use crate::message::CliMessage;
+use crate::plan::HelpPage;
+
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(Id::Server, Some('s'), "server")
+        .sets(|settings| settings.mode = Mode::Server)
+        .sides(Sides::SERVER)
+        .variable(14, "IPERF_SERVER")
+        .help(Group::Mode, "serve tests")
+        .native_details("Together with -c HOST the server takes tests from that host only.")
+        .listed(&[(Server, "", "serve tests")]),
+    OptionSpec::new(Id::Client, Some('c'), "client")
+        .value("HOST[%DEV]")
+        .apply(client)
+        .variable(4, "IPERF_CLIENT")
+        .help(Group::Mode, "test towards a server")
+        .details("HOST is a name or an address; %DEV leaves through that network device.")
+        .native_details("[ADDRESS]:PORT and NAME:PORT are read too.")
+        .listed(&[(Client, "<host>", "test towards the server at <host>")]),
+    OptionSpec::new(Id::Udp, Some('u'), "udp")
+        .sets(|settings| settings.udp = true)
+        .variable(16, "IPERF_UDP")
+        .help(Group::Mode, "UDP instead of TCP")
+        .native_details("A server without -u takes both.")
+        .listed(&[(Both, "", "UDP instead of TCP")]),
+    OptionSpec::new(Id::Daemon, Some('D'), "daemon")
+        .sets(|settings| settings.daemon = true)
+        .sides(Sides::SERVER)
+        .variable(22, "IPERF_DAEMON")
+        .help(Group::Mode, "serve in the background (Unix)")
+        .details("The report goes to the file of -o, or nowhere.")
+        .listed(&[(Server, "", "serve in the background")]),
+    OptionSpec::new(Id::ReadyFd, None, "ready-fd")
+        .value("NUMBER")
+        .apply(|settings, given, log| {
+            settings.supervision.ready = Some(ready(given, log)?);
+            Ok(())
+        })
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Mode,
+            "write a line end to this descriptor when the server listens (Unix)",
+        )
+        .details("systemd is told by itself (Type=notify)."),
+    OptionSpec::new(Id::SingleClient, Some('1'), "singleclient")
+        .sets(|settings| settings.single_client = true)
+        .sides(Sides::SERVER)
+        .variable(2, "IPERF_SINGLECLIENT")
+        .help(Group::Mode, "serve one test at a time; others wait")
+        .listed(&[(Server, "", "serve one test at a time")]),
+    OptionSpec::new(Id::SingleUdp, Some('U'), "single_udp")
+        .sets(|settings| {
+            settings.udp = true;
+            settings.single_udp = true;
+            settings.single_client = true;
+        })
+        .sides(Sides::SERVER)
+        .variable(31, "IPERF_SINGLE_UDP")
+        .help(Group::Mode, "serve one UDP test at a time (-u -1)")
+        .listed(&[(Server, "", "serve one UDP test at a time")]),
+    OptionSpec::new(Id::Awdl, Some('A'), "awdl").only(Personalities::Iperf2),
+    OptionSpec::new(Id::Remove, None, "")
+        .apply(|_, _, log| {
+            Err(log.fatal(
+                "ERROR: option --remove is for the service on Windows; use the system's own tools",
+                "option --remove is for iperf's service on Windows, which tapeline does not install",
+            ))
+        })
+        .manual_names(&["remove"])
+        .sides(Sides::SERVER)
+        .refused(),
+    OptionSpec::new(Id::Config, None, "config")
+        .value("FILE")
+        .sets(|settings| settings.supervision.reloads = true)
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "options of the server from a file (TOML: long names, and a table of limits)",
+        )
+        .details("Variables and the command line count more than the file."),
+    OptionSpec::new(Id::PrintConfig, None, "print-config")
+        .sets(|settings| settings.print_config = true)
+        .only(Personalities::Native)
+        .sides(Sides::SERVER)
+        .help(
+            Group::Access,
+            "show what the server would do and where each value came from, then end",
+        ),
+    OptionSpec::new(Id::Help, Some('h'), "help")
+        .apply(|settings, given, _| Err(Exit::Help(help_page(settings, given))))
+        .sides(Sides::ALL)
+        .help(Group::Misc, "show help: -h in short, --help in full")
+        .listed(&[(Misc, "", "show this and quit")]),
+    OptionSpec::new(Id::Version, Some('v'), "version")
+        .apply(|_, _, _| Err(Exit::Version))
+        .sides(Sides::ALL)
+        .help(Group::Misc, "show the version")
+        .listed(&[(Misc, "", "show the version and quit")]),
+];
+
+/// `-c`; `-s` before it stays.
+fn client(settings: &mut Settings, given: &Given, _: &mut Diagnostics) -> Result<(), Exit> {
+    settings.host = Some(given.text());
+    if settings.mode == Mode::Undecided {
+        settings.mode = Mode::Client;
+    }
+    Ok(())
+}
+
+/// A descriptor that is none of the three that everybody has.
+fn ready(given: &Given, log: &mut Diagnostics) -> Result<u32, Exit> {
+    let number = given.text().parse().ok().filter(|number| *number > 2);
+    number.ok_or_else(|| refuse_value(given, "is no descriptor (3 or more)", log))
+}
+
+fn help_page(settings: &Settings, given: &Given) -> HelpPage {
+    match (settings.iperf(), given.spelled.as_str()) {
+        (true, _) => HelpPage::Iperf2,
+        (false, "-h") => HelpPage::Short,
+        (false, _) => HelpPage::Full,
+    }
+}
+
+/// tapeline needs to be told what to do; iperf shows its usage (see `resolve`).
+pub(crate) fn neither_client_nor_server(settings: &mut Settings, log: &mut Diagnostics) {
+    if settings.mode == Mode::Undecided && !settings.iperf() {
+        log.error(
+            "",
+            "nothing to do\nhint:  tapeline -s on the server, then tapeline -c HOST; --help shows all",
+        );
+    }
+}
+
+/// `-D` is for servers, on systems that know background processes.
+pub(crate) fn daemon_is_a_server(settings: &mut Settings, log: &mut Diagnostics) {
+    if !settings.daemon {
+        return;
+    }
+    if settings.mode == Mode::Client {
+        log.error("Iperf client cannot be run as a daemon", "");
+    } else if cfg!(not(unix)) {
+        let sentence = "option -D is for Unix systems; use a service manager to run a server";
+        log.error(format!("ERROR: {sentence}"), sentence);
+    } else if settings.mode == Mode::Server && settings.iperf() {
+        log.say(CliMessage::err("Running Iperf Server as a daemon"));
+    }
+}

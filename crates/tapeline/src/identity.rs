@@ -1,0 +1,72 @@
+//! What this program is called and how it was called: versions, and a command line as text.
+
+use std::borrow::Cow;
+
+use tapeline_dialect::Personality;
+
+/// tapeline's version.
+pub(crate) const OWN: &str = env!("CARGO_PKG_VERSION");
+/// The iperf 2 that tapeline stands in for.
+const REFERENCE: &str = "2.2.1";
+
+/// The iperf3 whose place this program takes; peers and readers of JSON see it.
+pub(crate) const IPERF3: &str = "3.22";
+
+/// What `-v` prints: scripts look for `iperf version` at the start.
+pub(crate) fn version(personality: Personality) -> String {
+    match personality {
+        Personality::Iperf2 => format!("iperf version {REFERENCE} (tapeline {OWN})"),
+        Personality::Native => format!("tapeline {OWN}"),
+    }
+}
+
+/// What `iperf3 -v` prints: scripts look for `iperf 3.` at the start.
+pub(crate) fn iperf3_version() -> String {
+    let logins = if cfg!(feature = "auth") {
+        "authentication, "
+    } else {
+        ""
+    };
+    format!(
+        "iperf {} (tapeline {OWN})\n{}\nOptional features available: CPU affinity setting, IPv6 \
+         flow label, TCP congestion algorithm setting, sendfile / zerocopy, socket pacing, \
+         {logins}bind to device, support IPv4 don't fragment, POSIX threads, GSO/GRO support",
+        IPERF3,
+        tapeline_sys::system_information(),
+    )
+}
+
+/// A command line that a shell reads back as it was.
+pub(crate) fn command(words: impl Iterator<Item = String>) -> String {
+    let quoted = words.map(|word| quoted(&word).into_owned());
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_name_gives_the_old_version_first() {
+        assert!(version(Personality::Iperf2).starts_with("iperf version 2.2.1 (tapeline "));
+        assert!(iperf3_version().starts_with("iperf 3.22 (tapeline "));
+        assert_eq!(iperf3_version().lines().count(), 3);
+        assert_eq!(version(Personality::Native), format!("tapeline {OWN}"));
+    }
+
+    #[test]
+    fn a_shell_reads_the_command_back() {
+        let words = ["tapeline", "-l", "<256|1>", "", "it's", "[::1]:5001"];
+        let line = command(words.iter().map(ToString::to_string));
+        assert_eq!(line, r"tapeline -l '<256|1>' '' 'it'\''s' '[::1]:5001'");
+    }
+}
