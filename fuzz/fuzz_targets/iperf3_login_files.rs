@@ -1,5 +1,5 @@
 #![no_main]
 
-use tapeline_dialect::contracts;
+use tapeline_dialect::fuzz;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| contracts::run("iperf3_login_files", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::run("iperf3_login_files", bytes));

@@ -1,6 +1,5 @@
 #![no_main]
 
-#[path = "../../crates/wire/tests/checks/mod.rs"]
-mod checks;
+use tapeline_wire::fuzz;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("native_results", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::run("native_results", bytes));

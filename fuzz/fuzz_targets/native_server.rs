@@ -1,5 +1,5 @@
 #![no_main]
 
-use tapeline_dialect::contracts;
+use tapeline_dialect::fuzz;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| contracts::run("native_server", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::run("native_server", bytes));

@@ -1,6 +1,5 @@
 #![no_main]
 
-#[path = "../../crates/wire/tests/checks/mod.rs"]
-mod checks;
+use tapeline_wire::fuzz;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run("tcp_client_header", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::run("tcp_client_header", bytes));

@@ -22,13 +22,13 @@ impl Arrivals {
     /// one more than the last datagram's. The end marker itself is not counted here, though iperf
     /// 2 takes it for a datagram like the others.
     #[must_use]
-    pub fn of(packets: &[Packet]) -> Self {
-        Self::of_numbers(packets.iter().filter_map(Packet::datagram_id))
+    pub fn from_packets(packets: &[Packet]) -> Self {
+        Self::from_numbers(packets.iter().filter_map(Packet::datagram_id))
     }
 
     /// The same from the numbers alone, in the order of arrival.
     #[must_use]
-    pub fn of_numbers(numbers: impl IntoIterator<Item = i32>) -> Self {
+    pub fn from_numbers(numbers: impl IntoIterator<Item = i32>) -> Self {
         let mut counts = Self::default();
         let mut seen = HashSet::new();
         let mut highest = 0;
@@ -55,7 +55,7 @@ impl Arrivals {
     /// What a server of this program must say of datagrams of `length` bytes. tapeline's own
     /// layout shows repetitions apart and counts their bytes as it pleases: `bytes`.
     #[must_use]
-    pub fn as_told_by(&self, program: Program, length: u64, bytes: u64) -> DatagramFigures {
+    pub fn as_reported_by(&self, program: Program, length: u64, bytes: u64) -> DatagramFigures {
         // The end marker counts as a datagram.
         let distinct = self.arrived - self.duplicates + 1;
         let total = distinct + self.lost;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fates_are_told_apart() {
+    fn fates_are_distinguished() {
         let packets = [1, 2, 4, 3, 4, 6, -8, -8].map(|id: i32| {
             let mut bytes = vec![0; 28];
             bytes.extend(id.to_be_bytes());
@@ -99,6 +99,6 @@ mod tests {
             reordered: 1,
             lost: 2,
         };
-        assert_eq!(Arrivals::of(&packets), expected);
+        assert_eq!(Arrivals::from_packets(&packets), expected);
     }
 }

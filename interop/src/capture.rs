@@ -74,7 +74,7 @@ impl Capture {
     /// Why nothing can be captured here, or nothing when it can.
     #[must_use]
     pub fn unavailable() -> Option<String> {
-        let version = Invocation::of("tcpdump", "tcpdump")
+        let version = Invocation::for_executable("tcpdump", "tcpdump")
             .args(["--version"])
             .run();
         version
@@ -108,7 +108,7 @@ impl Capture {
     ) -> io::Result<Self> {
         let file =
             std::env::temp_dir().join(format!("tapeline-{}-{port}.pcap", std::process::id()));
-        let mut invocation = Invocation::of("tcpdump", "tcpdump")
+        let mut invocation = Invocation::for_executable("tcpdump", "tcpdump")
             .args(["-i", interface, "-Q", "in", "-w"])
             .args([file.to_string_lossy()])
             .args(["--time-stamp-precision=nano", "-n", "-B", "16384"])

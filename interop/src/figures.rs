@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Program, Server, parse_native};
+use crate::{Program, Server};
 
 /// What a server says of a flow's datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,19 +13,19 @@ pub struct DatagramFigures {
     pub total: u64,
     /// Payload bytes that arrived.
     pub bytes: u64,
-    /// Reordered and duplicated, apart where the layout tells them apart.
+    /// Reordered and duplicated, apart where the layout distinguishes them.
     pub late_or_twice: (u64, u64),
 }
 
 impl DatagramFigures {
-    /// Waits for the total of a server's only flow, at most `patience`.
+    /// Waits for the total of a server's only flow, at most `timeout`.
     ///
     /// # Panics
     /// There is none.
     #[must_use]
-    pub fn await_from(server: &mut Server, patience: Duration) -> Self {
+    pub fn await_from(server: &mut Server, timeout: Duration) -> Self {
         if server.spec().program != Program::Tapeline {
-            let theirs = server.await_output(patience, |out| !out.totals().is_empty());
+            let theirs = server.await_output(timeout, |out| !out.totals().is_empty());
             let total = &theirs.totals()[0];
             let counts = total.datagrams.expect("datagram counts");
             return Self {
@@ -35,20 +35,14 @@ impl DatagramFigures {
                 late_or_twice: (theirs.out_of_order_total(), 0),
             };
         }
-        let total = |out: &str| parse_native(out).into_iter().find(|row| row.total);
-        server
-            .process()
-            .wait_for(patience, |out| total(out).is_some());
-        let row = total(&server.process().stdout()).expect("a total");
-        let count = |column| {
-            row.count(column)
-                .unwrap_or_else(|| panic!("no {column} in {row:?}"))
-        };
+        let streams = server.await_streams(timeout, 1);
+        let stream = streams.first().expect("a total");
+        let count = |number: Option<u64>| number.unwrap_or_else(|| panic!("none in {stream:?}"));
         Self {
-            lost: count("lost"),
-            total: count("received") + count("lost"),
-            bytes: count("B"),
-            late_or_twice: (count("reordered"), count("dup")),
+            lost: count(stream.lost),
+            total: count(stream.datagrams) + count(stream.lost),
+            bytes: count(stream.received),
+            late_or_twice: (count(stream.reordered), count(stream.duplicates)),
         }
     }
 }

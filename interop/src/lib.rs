@@ -14,41 +14,34 @@
 
 mod arrivals;
 mod capture;
-mod csv;
 mod figures;
-mod histogram;
-mod listening;
-mod namespace;
-mod native;
+mod network;
+mod output;
 mod packet_filter;
 mod port;
 mod process;
 mod processor_quota;
 mod program;
-mod prometheus;
 mod quiet;
 mod server;
-mod shaping;
 mod skip;
-mod transcript;
 
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
-pub use csv::{CsvRow, parse_csv};
 pub use figures::DatagramFigures;
-pub use histogram::{Histogram, parse_histograms};
-pub use listening::await_listening;
-pub use namespace::{Namespace, NamespacePair, RelayedPair};
-pub use native::{NativeRow, parse_native};
+pub use network::{
+    Bottleneck, FairQueues, Family, Namespace, NamespacePair, RelayedPair, SlowLane, Transport,
+};
+pub use output::{
+    CountedStream, CsvRow, DatagramCounts, Delays, Histogram, Row, RowId, Transcript,
+    counted_streams, parse_csv, parse_histograms,
+};
 pub use packet_filter::{PacketFilter, Places};
-pub use port::free_port;
+pub use port::{await_listening, free_port};
 pub use process::{Finished, Invocation, Running, Usage};
 pub use processor_quota::ProcessorQuota;
-pub use program::{Program, use_tapeline};
-pub use prometheus::prometheus;
+pub use program::{Program, prometheus, use_tapeline};
 pub use quiet::{in_a_quiet_moment, withheld_seconds};
-pub use server::{Family, Server, ServerSpec, Transport};
-pub use shaping::{Bottleneck, FairQueues, SlowLane};
+pub use server::{Server, ServerSpec};
 pub use skip::{SKIP_LOG, skip};
 pub use tapeline_sys::raise_descriptor_limit;
-pub use transcript::{DatagramCounts, Delays, Row, RowId, Transcript};

@@ -1,4 +1,4 @@
-//! Exact packet faults, with counters that tell how many there were.
+//! Exact packet faults, with counters of them.
 
 use std::io;
 
@@ -154,7 +154,7 @@ impl<'a> PacketFilter<'a> {
     /// There is no such counter.
     pub fn packets(&self, counter: &str) -> io::Result<u64> {
         let name = self.namespace.name();
-        let finished = crate::Invocation::of("ip", "ip")
+        let finished = crate::Invocation::for_executable("ip", "ip")
             .args([
                 "netns", "exec", name, "nft", "list", "counter", "ip", TABLE, counter,
             ])

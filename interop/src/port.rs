@@ -1,12 +1,21 @@
-//! Port numbers for servers.
+//! Ports of servers: free ones, and those that can be called.
 
+use std::io;
 use std::net::{Ipv6Addr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::network::Transport;
+use crate::process::Running;
 
 /// First port handed out; the range stays below the ephemeral ports (32768 on Linux).
 const FIRST: u16 = 10_000;
 /// Number of ports in the range.
 const COUNT: u16 = 20_000;
+/// Time that a server may take until it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause between two looks at the kernel's socket tables.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 static OFFSET: AtomicU16 = AtomicU16::new(0);
 
@@ -28,4 +37,44 @@ pub fn free_port() -> u16 {
         }
     }
     panic!("no free port between {FIRST} and {}", FIRST + COUNT);
+}
+
+/// Waits until a process listens on a port of its own network.
+///
+/// # Errors
+/// It ends before, or takes too long; the error holds what it said.
+pub fn await_listening(process: &Running, transport: Transport, port: u16) -> io::Result<()> {
+    let end = Instant::now() + START_TIMEOUT;
+    while !listens(process.id(), transport, port) {
+        if !process.is_alive() || Instant::now() >= end {
+            let message = format!(
+                "{} does not listen\n--- stdout\n{}--- stderr\n{}",
+                process.shown(),
+                process.stdout(),
+                process.stderr()
+            );
+            return Err(io::Error::other(message));
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
+/// Looks for the port in the socket tables of the process's network.
+fn listens(pid: u32, transport: Transport, port: u16) -> bool {
+    // `TCP_LISTEN` of the kernel's tcp_states.h; an unconnected UDP socket shows `TCP_CLOSE`.
+    let (tables, state) = match transport {
+        Transport::Tcp => (["tcp", "tcp6"], "0A"),
+        Transport::Udp => (["udp", "udp6"], "07"),
+    };
+    let port = format!(":{port:04X}");
+    tables.iter().any(|table| {
+        let path = format!("/proc/{pid}/net/{table}");
+        let table = std::fs::read_to_string(path).unwrap_or_default();
+        table.lines().any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let local = fields.next().unwrap_or_default();
+            local.ends_with(&port) && fields.nth(1) == Some(state)
+        })
+    })
 }

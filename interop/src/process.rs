@@ -17,7 +17,7 @@ use crate::{Namespace, Program};
 /// Time that a process may take when nothing else is said.
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(20);
 /// Pause between two looks at a process's memory: rare enough not to disturb a benchmark.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A command line that is about to run.
 #[derive(Debug)]
 pub struct Invocation {
@@ -34,11 +34,11 @@ impl Invocation {
     /// A run of `program`.
     #[must_use]
     pub fn new(program: Program) -> Self {
-        Self::of(program.label(), program.path())
+        Self::for_executable(program.label(), program.path())
     }
 
     /// A run of any executable; `name` stands for it in messages.
-    pub fn of(name: &str, executable: impl AsRef<std::ffi::OsStr>) -> Self {
+    pub fn for_executable(name: &str, executable: impl AsRef<std::ffi::OsStr>) -> Self {
         Self {
             name: name.to_owned(),
             executable: executable.as_ref().to_owned(),
@@ -99,9 +99,10 @@ impl Invocation {
         let shown = self.to_string();
         let mut command = match &self.namespace {
             Some(namespace) => {
-                let mut command = Command::new("ip");
+                // `ip netns exec` would hide the control groups below a file system of its own.
+                let mut command = Command::new("nsenter");
                 command
-                    .args(["netns", "exec", namespace])
+                    .arg(format!("--net=/run/netns/{namespace}"))
                     .arg(&self.executable);
                 command
             }
@@ -253,12 +254,25 @@ impl Running {
         String::from_utf8_lossy(&self.output.lock().error).into_owned()
     }
 
-    /// Waits until the standard output satisfies `enough`, at most `patience`; true when it does.
-    pub fn wait_for(&self, patience: Duration, enough: impl Fn(&str) -> bool) -> bool {
-        let end = Instant::now() + patience;
+    /// Waits until the standard output satisfies `enough`, at most `timeout`; true when it does.
+    pub fn wait_for(&self, timeout: Duration, enough: impl Fn(&str) -> bool) -> bool {
+        self.wait_until(timeout, |printed| {
+            enough(&String::from_utf8_lossy(&printed.out))
+        })
+    }
+
+    /// The same for the standard error.
+    pub fn wait_for_error(&self, timeout: Duration, enough: impl Fn(&str) -> bool) -> bool {
+        self.wait_until(timeout, |printed| {
+            enough(&String::from_utf8_lossy(&printed.error))
+        })
+    }
+
+    fn wait_until(&self, timeout: Duration, enough: impl Fn(&Printed) -> bool) -> bool {
+        let end = Instant::now() + timeout;
         let mut printed = self.output.lock();
         loop {
-            if enough(&String::from_utf8_lossy(&printed.out)) {
+            if enough(&printed) {
                 return true;
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -303,11 +317,11 @@ impl Running {
         Ok(waitid(WaitId::Pid(pid), options)?.is_some())
     }
 
-    /// Waits for the end, at most `patience`, and leaves the process to be reaped.
-    fn ends_within(&self, patience: Duration) -> io::Result<bool> {
+    /// Waits for the end, at most `timeout`, and leaves the process to be reaped.
+    fn ends_within(&self, timeout: Duration) -> io::Result<bool> {
         let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
         let descriptor = pidfd_open(pid.ok_or(io::ErrorKind::InvalidData)?, PidfdFlags::empty())?;
-        let timeout = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
         poll(
             &mut [PollFd::new(&descriptor, PollFlags::IN)],
             Some(&timeout),
@@ -333,10 +347,10 @@ impl Running {
     /// Waits for the end of the process.
     ///
     /// # Errors
-    /// The deadline passes; the process is killed then and the error tells what it had printed.
+    /// The deadline passes; the process is killed then and the error holds what it had printed.
     pub fn wait(mut self) -> io::Result<Finished> {
         let end = self.started + self.deadline;
-        while !self.ends_within(LOOK.min(end.saturating_duration_since(Instant::now())))? {
+        while !self.ends_within(POLL_INTERVAL.min(end.saturating_duration_since(Instant::now())))? {
             if Instant::now() >= end {
                 let message = format!(
                     "{} did not end within {:?}\n--- stdout\n{}--- stderr\n{}",
@@ -359,7 +373,7 @@ impl Running {
     pub fn kill(mut self) -> io::Result<Finished> {
         self.note_peak_memory();
         self.child.kill()?;
-        while !self.ends_within(LOOK)? {}
+        while !self.ends_within(POLL_INTERVAL)? {}
         self.finish()
     }
 
@@ -454,7 +468,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Invocation {
-        Invocation::of("sh", "sh").args(["-c", script])
+        Invocation::for_executable("sh", "sh").args(["-c", script])
     }
 
     #[test]

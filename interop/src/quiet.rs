@@ -8,7 +8,7 @@ use crate::skip;
 /// Tries on a machine that had its processors.
 const TRIES: usize = 3;
 /// Tries in all, with those during which the host withheld processors.
-const MOST_TRIES: usize = 8;
+const MAX_TRIES: usize = 8;
 /// Withheld share of one processor's time that spoils a comparison.
 const SPOILING: f64 = 0.02;
 
@@ -27,7 +27,7 @@ pub fn in_a_quiet_moment(comparison: impl Fn() + RefUnwindSafe) {
 /// Judges a comparison, or says why it cannot.
 fn judge(comparison: impl Fn() + RefUnwindSafe, withheld: impl Fn() -> f64) -> Result<(), String> {
     let mut judged = 0;
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let (began, before) = (Instant::now(), withheld());
         let Err(panic) = catch_unwind(&comparison) else {
             return Ok(());
@@ -40,13 +40,13 @@ fn judge(comparison: impl Fn() + RefUnwindSafe, withheld: impl Fn() -> f64) -> R
         }
     }
     Err(format!(
-        "the host withheld processors in {} of {MOST_TRIES} tries",
-        MOST_TRIES - judged
+        "the host withheld processors in {} of {MAX_TRIES} tries",
+        MAX_TRIES - judged
     ))
 }
 
 /// Processor time that the host gave to others while this machine wanted it: `steal` of proc(5), in
-/// ticks of 10 ms; 0 where that is not told.
+/// ticks of 10 ms; 0 where that is not known.
 #[must_use]
 pub fn withheld_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -105,6 +105,6 @@ mod tests {
             stolen.set(stolen.get() + 1000.0);
             stolen.get()
         };
-        assert_eq!(tried(usize::MAX, thief), (MOST_TRIES, Verdict::Unjudged));
+        assert_eq!(tried(usize::MAX, thief), (MAX_TRIES, Verdict::Unjudged));
     }
 }

@@ -2,80 +2,16 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crate::{Finished, Invocation, Namespace, Program, Running, Transcript, await_listening};
+use crate::{
+    CountedStream, Family, Finished, Invocation, Namespace, Program, Running, Transcript,
+    Transport, await_listening, counted_streams,
+};
 
-/// What carries the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Transport {
-    /// A TCP connection.
-    Tcp,
-    /// UDP datagrams.
-    Udp,
-}
-
-impl Transport {
-    /// The options that select it.
-    #[must_use]
-    pub const fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::Tcp => &[],
-            Self::Udp => &["-u"],
-        }
-    }
-}
-
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        })
-    }
-}
-
-/// Address family of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
-
-impl Family {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::V4, Self::V6];
-
-    /// The options that select it.
-    #[must_use]
-    pub const fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::V4 => &[],
-            Self::V6 => &["-V"],
-        }
-    }
-
-    /// The loopback address.
-    #[must_use]
-    pub const fn loopback(self) -> IpAddr {
-        match self {
-            Self::V4 => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            Self::V6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        }
-    }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::V4 => "v4",
-            Self::V6 => "v6",
-        })
-    }
-}
+/// Pause between two looks at a server's documents.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a server is to be started.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,6 +81,10 @@ impl ServerSpec {
             .args(self.transport.options().iter().copied())
             .args(self.family.options().iter().copied())
             .args(self.options.iter().cloned());
+        let documents = self.documents(port);
+        if let Some(Documents(path)) = &documents {
+            invocation = invocation.args([format!("--json={}", path.display())]);
+        }
         for (name, value) in &self.environment {
             invocation = invocation.env(name, value);
         }
@@ -156,9 +96,21 @@ impl ServerSpec {
             spec: self.clone(),
             port,
             seen: 0,
+            documents,
         };
         await_listening(&server.process, self.transport, port)?;
         Ok(server)
+    }
+}
+
+impl ServerSpec {
+    /// Where the documents of a native server go: its log rounds numbers. None where the test
+    /// chooses its forms itself.
+    fn documents(&self, port: u16) -> Option<Documents> {
+        let chosen = |word: &String| word.starts_with("--json") || word == "--csv";
+        let own = self.program == Program::Tapeline && !self.options.iter().any(chosen);
+        let name = format!("tapeline-server-{}-{port}.json", std::process::id());
+        own.then(|| Documents(std::env::temp_dir().join(name)))
     }
 }
 
@@ -178,6 +130,18 @@ pub struct Server {
     port: u16,
     /// Length of the output that earlier tests have read.
     seen: usize,
+    /// Where a native server writes its documents.
+    documents: Option<Documents>,
+}
+
+/// A file that goes with its server.
+#[derive(Debug)]
+struct Documents(PathBuf);
+
+impl Drop for Documents {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Server {
@@ -235,17 +199,38 @@ impl Server {
             .to_owned()
     }
 
-    /// Waits until the server's part of the test satisfies `enough`, at most `patience`, and
+    /// Waits until the server's part of the test satisfies `enough`, at most `timeout`, and
     /// returns it in either case.
     pub fn await_output(
         &self,
-        patience: Duration,
+        timeout: Duration,
         enough: impl Fn(&Transcript) -> bool,
     ) -> Transcript {
-        self.process.wait_for(patience, |all| {
+        self.process.wait_for(timeout, |all| {
             enough(&Transcript::parse(all.get(self.seen..).unwrap_or_default()))
         });
         Transcript::parse(&self.output())
+    }
+
+    /// Waits until the documents of a native server have so many streams, at most `timeout`, and
+    /// returns them in either case.
+    pub fn await_streams(&self, timeout: Duration, count: usize) -> Vec<CountedStream> {
+        let end = Instant::now() + timeout;
+        loop {
+            let streams = counted_streams(&self.documents());
+            if streams.len() >= count || Instant::now() >= end {
+                return streams;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// The documents that a native server has written, one a line.
+    #[must_use]
+    pub fn documents(&self) -> String {
+        let file = self.documents.as_ref();
+        let text = file.map(|Documents(path)| std::fs::read_to_string(path));
+        text.and_then(Result::ok).unwrap_or_default()
     }
 
     /// Ends the server at once.

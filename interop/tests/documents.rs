@@ -1,4 +1,4 @@
-//! Documents of tests with real peers: what their protocol tells is there, the rest is `null`, and
+//! Documents of tests with real peers: what their protocol carries is there, the rest is `null`, and
 //! nothing is 0 that is not known.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 /// Time that a server may take for what follows a client's end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What each end knows of every flow of its own.
 const END: &[&str] = &["bytes", "seconds", "bits_per_second"];
@@ -38,7 +38,7 @@ struct Case {
     receiver: &'static [&'static [&'static str]],
 }
 
-/// With a server of iperf 2: over TCP it tells nothing, over UDP it sends a report.
+/// With a server of iperf 2: over TCP it reports nothing, over UDP it sends a report.
 const IPERF2: [Case; 4] = [
     Case {
         options: "-n 1M",
@@ -54,7 +54,11 @@ const IPERF2: [Case; 4] = [
         options: "-u -n 294000 -b 10m",
         sender: &[END, PROCESS, OWN_DATAGRAMS],
         // Its own sends did not fail: none was lost there.
-        receiver: &[END, COUNTED, &["jitter_mean_ms", "lost_sender_host"]],
+        receiver: &[
+            END,
+            COUNTED,
+            &["jitter_ms", "jitter_mean_ms", "lost_sender_host"],
+        ],
     },
     Case {
         options: "-u -R -t 0.5 -b 5m",
@@ -63,7 +67,7 @@ const IPERF2: [Case; 4] = [
     },
 ];
 
-/// With a server of iperf3: both ends tell what they counted.
+/// With a server of iperf3: both ends report what they counted.
 const IPERF3: [Case; 4] = [
     Case {
         options: "-n 1M",
@@ -99,10 +103,10 @@ fn ready(test: &str, programs: &[Program]) -> bool {
 /// Names of the members that are known.
 fn known(end: &Value) -> BTreeSet<&str> {
     let members = end.as_object().expect("an end").iter();
-    // The longest outage takes more than two arrivals.
-    let told =
-        members.filter(|(name, value)| !value.is_null() && !name.starts_with("longest_outage"));
-    told.map(|(name, _)| name.as_str()).collect()
+    // The longest gap takes more than two arrivals.
+    let filled =
+        members.filter(|(name, value)| !value.is_null() && !name.starts_with("longest_gap"));
+    filled.map(|(name, _)| name.as_str()).collect()
 }
 
 fn expected(groups: &[&'static [&'static str]]) -> BTreeSet<&'static str> {
@@ -137,19 +141,19 @@ fn transport(case: &Case) -> Transport {
 }
 
 fn check(document: &Value, case: &Case, shown: &str) {
-    let flows = document["flows"].as_array().expect("flows");
-    assert_eq!(flows.len(), 1, "{shown}");
-    assert_known(&flows[0]["sender"], case.sender, shown);
-    assert_known(&flows[0]["receiver"], case.receiver, shown);
+    let streams = document["streams"].as_array().expect("streams");
+    assert_eq!(streams.len(), 1, "{shown}");
+    assert_known(&streams[0]["sender"], case.sender, shown);
+    assert_known(&streams[0]["receiver"], case.receiver, shown);
     // Nobody has compared the clocks.
-    assert!(flows[0]["one_way_delay"].is_null(), "{shown}");
+    assert!(streams[0]["one_way_delay"].is_null(), "{shown}");
     assert!(document["latency_under_load"].is_null(), "{shown}");
 }
 
 #[test]
-fn clients_of_iperf2_servers_tell_what_there_is() {
+fn clients_of_iperf2_servers_report_what_there_is() {
     let servers = [Program::Iperf221, Program::Iperf218, Program::Iperf2014a];
-    let name = "clients_of_iperf2_servers_tell_what_there_is";
+    let name = "clients_of_iperf2_servers_report_what_there_is";
     if !ready(name, &servers) || !ready(name, &[Program::Tapeline]) {
         return;
     }
@@ -171,14 +175,14 @@ fn clients_of_iperf2_servers_tell_what_there_is() {
 }
 
 #[test]
-fn clients_of_iperf3_servers_tell_what_there_is() {
+fn clients_of_iperf3_servers_report_what_there_is() {
     let servers = [
         Program::Iperf3V22,
         Program::Iperf3V18,
         Program::Iperf3V12,
         Program::Iperf3V9,
     ];
-    let name = "clients_of_iperf3_servers_tell_what_there_is";
+    let name = "clients_of_iperf3_servers_report_what_there_is";
     if !ready(name, &servers) || !ready(name, &[Program::Tapeline]) {
         return;
     }
@@ -193,9 +197,26 @@ fn clients_of_iperf3_servers_tell_what_there_is() {
     }
 }
 
-/// What a server tells of real clients.
 #[test]
-fn servers_tell_what_there_is_of_their_clients() {
+fn two_tapelines_report_all_of_the_sender_in_either_direction() {
+    let name = "two_tapelines_report_all_of_the_sender_in_either_direction";
+    if !ready(name, &[Program::Tapeline]) {
+        return;
+    }
+    let spec = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4);
+    let server = spec.start().expect("a server");
+    for direction in ["", "-R"] {
+        let (document, shown) = document(&server, &format!("-t 0.3 -b 50m {direction}"));
+        let flow = &document["streams"][0];
+        assert_known(&flow["sender"], &[END, PROCESS, OWN_STREAM], &shown);
+        assert_known(&flow["receiver"], &[END, PROCESS], &shown);
+        assert!(flow["rtt"]["samples"].is_u64(), "{shown}");
+    }
+}
+
+/// What a server reports of real clients.
+#[test]
+fn servers_report_what_there_is_of_their_clients() {
     let clients = [
         (Program::Iperf221, "-n 1M", "iperf", "2.2.1"),
         (Program::Iperf218, "-u -n 147000 -b 10m", "iperf", "2.1.8"),
@@ -207,7 +228,7 @@ fn servers_tell_what_there_is_of_their_clients() {
             "3.9",
         ),
     ];
-    let name = "servers_tell_what_there_is_of_their_clients";
+    let name = "servers_report_what_there_is_of_their_clients";
     let programs: Vec<Program> = clients.iter().map(|client| client.0).collect();
     if !ready(name, &programs) || !ready(name, &[Program::Tapeline]) {
         return;
@@ -221,17 +242,17 @@ fn servers_tell_what_there_is_of_their_clients() {
             .run()
             .expect("a client");
         assert_eq!(client.code(), Some(0), "{client}");
-        let told = server
+        let complete = server
             .process()
-            .wait_for(PATIENCE, |out| out.ends_with("}\n"));
+            .wait_for(TIMEOUT, |out| out.ends_with("}\n"));
         let shown = format!("{client}--- server\n{}", server.output());
-        assert!(told, "{shown}");
+        assert!(complete, "{shown}");
         server.process().signal(Signal::INT);
         let document: Value = serde_json::from_str(&server.output()).expect(&shown);
         assert_eq!(document["peer"]["program"], family, "{shown}");
         let said = document["peer"]["version"].as_str().unwrap_or_default();
         assert!(said.starts_with(version), "{said}: {shown}");
-        let flow = &document["flows"][0];
+        let flow = &document["streams"][0];
         let own: &[&[&str]] = match options.starts_with("-u") {
             true => &[END, PROCESS, COUNTED, OWN_COUNTED],
             false => &[END, PROCESS],

@@ -6,7 +6,7 @@ use interop::{
     Capture, Family, NamespacePair, PacketFilter, Places, Program, ServerSpec, Transport, skip,
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The reference, or a skip.
 fn reference(test: &str) -> Option<Program> {
@@ -35,6 +35,28 @@ fn hosts(test: &str) -> Option<NamespacePair> {
 }
 
 #[test]
+fn the_hosts_of_a_pair_know_each_other_before_they_talk() {
+    let Some(pair) = hosts("the_hosts_of_a_pair_know_each_other_before_they_talk") else {
+        return;
+    };
+    for (host, others) in [
+        (
+            &pair.client,
+            [Family::V4, Family::V6].map(|family| pair.server_address(family)),
+        ),
+        (
+            &pair.server,
+            [Family::V4, Family::V6].map(|family| pair.client_address(family)),
+        ),
+    ] {
+        let known = host.ip("neighbour show nud permanent").expect("neighbours");
+        for other in others {
+            assert!(known.contains(&format!("{other} ")), "{other}: {known}");
+        }
+    }
+}
+
+#[test]
 fn both_sides_of_a_tcp_test_are_read() {
     let Some(peer) = reference("both_sides_of_a_tcp_test_are_read") else {
         return;
@@ -48,7 +70,7 @@ fn both_sides_of_a_tcp_test_are_read() {
             let client = server.client(peer).line("-n 1M").run().expect("a client");
             assert_eq!(client.code(), Some(0), "{client}");
             let client = interop::Transcript::parse(&client.stdout);
-            let received = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+            let received = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
             assert_eq!(client.totals()[0].bytes, 1 << 20);
             assert_eq!(received.totals()[0].bytes, 1 << 20);
             assert_eq!(received.connections, 1);
@@ -70,7 +92,7 @@ fn both_sides_of_a_udp_test_are_read() {
         .run()
         .expect("a client");
     let client = interop::Transcript::parse(&client.stdout);
-    let received = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+    let received = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
     let counts = received.totals()[0].datagrams.expect("datagram counts");
     assert_eq!(client.server_reports[0].datagrams, Some(counts));
     assert_eq!(client.totals()[0].bytes, counts.total * 1470);
@@ -107,7 +129,7 @@ fn dropped_datagrams_are_counted_and_missed() {
         .run()
         .expect("a client");
     assert_eq!(client.code(), Some(0), "{client}");
-    let received = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+    let received = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
     let lost = received.totals()[0].datagrams.map(|counts| counts.lost);
     let dropped = filter.packets("dropped").expect("a counter");
     assert_eq!(dropped, 5);
@@ -147,8 +169,8 @@ fn a_capture_sees_every_datagram_in_order() {
 }
 
 #[test]
-fn intervals_and_sums_are_told_apart() {
-    let Some(peer) = reference("intervals_and_sums_are_told_apart") else {
+fn intervals_and_sums_are_distinguished() {
+    let Some(peer) = reference("intervals_and_sums_are_distinguished") else {
         return;
     };
     let server = ServerSpec::new(peer, Transport::Tcp, Family::V4)

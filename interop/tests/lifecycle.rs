@@ -13,7 +13,7 @@ use interop::{
 };
 
 /// Time that an event may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 /// Exit codes, as the documentation has them.
 const SUCCESS: Option<i32> = Some(0);
 const FAILURE: Option<i32> = Some(1);
@@ -62,7 +62,7 @@ fn assert_serves(server: &mut Server) {
         "{client}--- server\n{}",
         server.output()
     );
-    let served = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+    let served = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
     assert!(
         !served.totals().is_empty(),
         "{client}--- server\n{}",
@@ -126,7 +126,7 @@ fn long_client(server: &Server, options: &str) -> interop::Running {
         .deadline(Duration::from_secs(40))
         .spawn()
         .expect("a client");
-    let moving = client.wait_for(PATIENCE, |out| !Transcript::parse(out).rows.is_empty());
+    let moving = client.wait_for(TIMEOUT, |out| !Transcript::parse(out).rows.is_empty());
     assert!(moving, "no data: {}{}", client.stdout(), client.stderr());
     client
 }
@@ -169,7 +169,7 @@ fn a_server_survives_its_clients() {
         let client = long_client(&server, options);
         client.kill().expect("it dies");
         if transport == Transport::Tcp {
-            let ended = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+            let ended = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
             assert!(
                 !ended.totals().is_empty(),
                 "the cut test has a total\n{}",
@@ -369,7 +369,7 @@ fn fifty_clients_at_once_are_served() {
             );
             sent.push(Transcript::parse(&client.stdout).totals()[0].bytes);
         }
-        let served = server.await_output(PATIENCE, |out| out.totals().len() >= CLIENTS);
+        let served = server.await_output(TIMEOUT, |out| out.totals().len() >= CLIENTS);
         let mut received: Vec<u64> = served.totals().iter().map(|row| row.bytes).collect();
         sent.sort_unstable();
         received.sort_unstable();

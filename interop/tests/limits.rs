@@ -12,10 +12,11 @@ use interop::{
 };
 use relay::Path;
 use rustix::process::Signal;
+use serde_json::Value;
 use tapeline_base::ExitCode;
 
 /// Time that a server may take for what follows a client's end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const TAPELINE: Program = Program::Tapeline;
 
 /// Two hosts, or a skip.
@@ -34,7 +35,7 @@ fn distant_hosts(test: &str) -> Option<RelayedPair> {
         skip(test, &reason);
         return None;
     }
-    let way = || Path::of_delay(Duration::from_millis(10));
+    let way = || Path::with_delay(Duration::from_millis(10));
     match RelayedPair::new(way(), way()) {
         Ok(pair) => Some(pair),
         Err(error) => {
@@ -55,31 +56,38 @@ fn client(pair: &NamespacePair, server: &Server, options: &str) -> Invocation {
     client.line(options).deadline(Duration::from_secs(40))
 }
 
-/// The line that says what limited a test, if there is one.
-fn verdict(output: &str) -> Option<String> {
-    let whole = output.replace("\n         ", " ");
-    let line = whole.lines().find(|line| line.starts_with("limited by:"))?;
-    Some(line.to_owned())
+/// What a document says of the limit: `network (high): 96 % of the time cwnd-limited; ...`.
+fn verdict(document: &str) -> Option<String> {
+    let document: Value = serde_json::from_str(document).ok()?;
+    let verdict = &document["verdict"];
+    let evidence: Vec<&str> = verdict["evidence"]
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let limit = verdict["limited_by"].as_str().unwrap_or("unknown");
+    let confidence = verdict["confidence"].as_str().unwrap_or_default();
+    Some(format!("{limit} ({confidence}): {}", evidence.join("; ")))
 }
 
 /// What a client says that ran to its end.
 fn client_verdict(pair: &NamespacePair, server: &Server, options: &str) -> String {
-    let client = client(pair, server, options).run().expect("a client");
+    let client = client(pair, server, options).line("--json");
+    let client = client.run().expect("a client");
     assert_eq!(client.code(), Some(0), "{client}");
     verdict(&client.stdout).unwrap_or_else(|| panic!("no verdict in {client}"))
 }
 
 /// What a server says of the test that has just ended.
-fn server_verdict(server: &mut Server) -> String {
-    let process = server.process();
-    process.wait_for(PATIENCE, |out| verdict(out).is_some());
-    let out = process.stdout();
-    verdict(&out).unwrap_or_else(|| panic!("no verdict in {out}"))
+fn server_verdict(server: &Server) -> String {
+    server.await_streams(TIMEOUT, 1);
+    let documents = server.documents();
+    let last = documents.lines().last().and_then(verdict);
+    last.unwrap_or_else(|| panic!("no verdict in {documents}"))
 }
 
 fn assert_says(verdict: &str, limit: &str) {
-    let expected = format!("limited by: {limit}");
-    assert!(verdict.starts_with(&expected), "{limit}: {verdict}");
+    assert!(verdict.starts_with(limit), "{limit}: {verdict}");
 }
 
 #[test]
@@ -87,12 +95,12 @@ fn a_shaped_link_is_the_networks_limit() {
     let Some(pair) = hosts("a_shaped_link_is_the_networks_limit") else {
         return;
     };
-    let mut server = server(&pair, Transport::Tcp, "");
+    let server = server(&pair, Transport::Tcp, "");
     let _shaped = Bottleneck::new(&pair.client, 20_000_000, 50).expect("a bottleneck");
     let said = client_verdict(&pair, &server, "-t 2 -Z cubic");
     assert_says(&said, "network");
     // Only the sender sees that: the server knows from its client.
-    assert_eq!(server_verdict(&mut server), said);
+    assert_says(&server_verdict(&server), "network");
 }
 
 #[test]
@@ -102,7 +110,7 @@ fn a_rate_that_was_asked_for_is_the_tests_own_limit() {
     };
     let mut server = server(&pair, Transport::Tcp, "");
     let said = client_verdict(&pair, &server, "-t 2 -b 10M");
-    assert_says(&said, "the test itself, surely");
+    assert_says(&said, "requested_rate (high)");
     assert!(server.process().is_alive());
 }
 
@@ -111,13 +119,13 @@ fn a_queue_that_takes_no_more_datagrams_is_the_networks_limit() {
     let Some(pair) = hosts("a_queue_that_takes_no_more_datagrams_is_the_networks_limit") else {
         return;
     };
-    let mut server = server(&pair, Transport::Tcp, "");
+    let server = server(&pair, Transport::Tcp, "");
     // It holds more than a socket's buffer: nothing is lost, and the sender is held up.
     let _shaped = Bottleneck::new(&pair.client, 20_000_000, 500).expect("a bottleneck");
     let said = client_verdict(&pair, &server, "-u -b 40M -t 2");
     assert_says(&said, "network");
-    assert!(said.contains("waited for room"), "{said}");
-    assert_eq!(server_verdict(&mut server), said);
+    assert!(said.contains("transmit queue full"), "{said}");
+    assert_says(&server_verdict(&server), "network");
 }
 
 /// What a client says of the latency under the load of its own test.
@@ -127,7 +135,7 @@ fn under_load(pair: &NamespacePair, server: &Server) -> String {
     let client = client.run().expect("a client");
     assert_eq!(client.code(), Some(0), "{client}");
     let whole = client.stdout.replace("\n         ", " ");
-    let line = whole.lines().find(|line| line.starts_with("loaded "));
+    let line = whole.lines().find(|line| line.starts_with("Latency "));
     line.unwrap_or_else(|| panic!("no latency under load in {client}"))
         .to_owned()
 }
@@ -160,24 +168,24 @@ fn a_queue_for_each_flow_gets_a_good_grade() {
 }
 
 #[test]
-fn small_buffers_on_a_long_path_are_told_apart() {
-    let Some(pair) = distant_hosts("small_buffers_on_a_long_path_are_told_apart") else {
+fn small_buffers_on_a_long_path_are_distinguished() {
+    let Some(pair) = distant_hosts("small_buffers_on_a_long_path_are_distinguished") else {
         return;
     };
     let hosts = pair.hosts();
     let free = server(hosts, Transport::Tcp, "");
     let said = client_verdict(hosts, &free, "-t 2 -Z cubic -w 32K");
-    assert_says(&said, "sender's socket buffer, surely");
+    assert_says(&said, "send_buffer (high)");
     // Whoever asks for it gets an exit code that says so, of a limit at a host alone.
     for (options, code) in [("-w 32K", ExitCode::Limited), ("-b 1M", ExitCode::Success)] {
-        let options = format!("-t 2 -Z cubic {options} --fail-if-limited");
+        let options = format!("-t 2 -Z cubic {options} --fail-if-host-limited");
         let client = client(hosts, &free, &options).run().expect("a client");
         assert_eq!(client.code(), Some(i32::from(code.code())), "{client}");
     }
     drop(free);
     let small = server(hosts, Transport::Tcp, "-w 32K");
     let said = client_verdict(hosts, &small, "-t 2 -Z cubic");
-    assert_says(&said, "receiver's window, surely");
+    assert_says(&said, "receive_window (high)");
 }
 
 #[test]
@@ -190,12 +198,16 @@ fn a_starved_receiver_is_its_processors_limit() {
     };
     let mut server = server(&pair, Transport::Tcp, "");
     quota.confine(server.process().id()).expect("a quota");
-    let client = client(&pair, &server, "-t 3 -P 4").run().expect("a client");
+    let client = client(&pair, &server, "-t 3 -P 4 --json")
+        .run()
+        .expect("a client");
     assert_eq!(client.code(), Some(0), "{client}");
     // The client knows from the server.
-    let said = [Some(server_verdict(&mut server)), verdict(&client.stdout)];
+    let said = [Some(server_verdict(&server)), verdict(&client.stdout)];
     for said in said {
-        assert_says(&said.unwrap_or_default(), "receiver's processor");
+        let said = said.unwrap_or_default();
+        assert_says(&said, "receiver_cpu");
+        assert!(said.contains("the receiver's CPU quota"), "{said}");
     }
     drop(server);
 }
@@ -208,15 +220,17 @@ fn a_starved_sender_is_its_processors_limit() {
         Ok(quota) => quota,
         Err(error) => return skip(name, &format!("no quota of processor time: {error}")),
     };
-    let mut server = server(&pair, Transport::Tcp, "");
-    let client = client(&pair, &server, "-t 3 -P 4").spawn();
+    let server = server(&pair, Transport::Tcp, "");
+    let client = client(&pair, &server, "-t 3 -P 4 --json").spawn();
     let client = client.expect("a client");
     quota.confine(client.id()).expect("a quota");
     let client = client.wait().expect("an end");
     assert_eq!(client.code(), Some(0), "{client}");
-    let said = [verdict(&client.stdout), Some(server_verdict(&mut server))];
+    let said = [verdict(&client.stdout), Some(server_verdict(&server))];
     for said in said {
-        assert_says(&said.unwrap_or_default(), "sender's processor");
+        let said = said.unwrap_or_default();
+        assert_says(&said, "sender_cpu");
+        assert!(said.contains("the sender's CPU quota"), "{said}");
     }
 }
 
@@ -226,20 +240,20 @@ fn a_sender_that_slept_has_missed_its_pace() {
         return;
     };
     let mut server = server(&pair, Transport::Tcp, "");
-    let client = client(&pair, &server, "-u -b 4M -l 1000 -t 4 -i 0.5")
+    let client = client(&pair, &server, "-u -b 4M -l 1000 -t 4 --json")
         .spawn()
         .expect("a client");
-    let began = client.wait_for(PATIENCE, |out| out.contains("0.00-"));
-    assert!(began, "{}", client.stdout());
+    begins(&mut server);
+    std::thread::sleep(Duration::from_millis(500));
     // More than a second of backlog is given up, so the rate cannot be reached any more.
     client.signal(Signal::STOP);
     std::thread::sleep(Duration::from_secs(2));
     client.signal(Signal::CONT);
     let client = client.wait().expect("an end");
     assert_eq!(client.code(), Some(0), "{client}");
-    let said = [verdict(&client.stdout), Some(server_verdict(&mut server))];
+    let said = [verdict(&client.stdout), Some(server_verdict(&server))];
     for said in said {
-        assert_says(&said.unwrap_or_default(), "sender's pacing");
+        assert_says(&said.unwrap_or_default(), "pacing");
     }
 }
 
@@ -250,27 +264,38 @@ fn input_that_comes_slowly_is_the_tests_own_limit() {
     let path = std::env::temp_dir().join(format!("tapeline-input-{}", std::process::id()));
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.is_ok_and(|status| status.success()), "no pipe");
-    let mut server = server(&pair, Transport::Tcp, "");
-    let client = client(&pair, &server, &format!("-t 2 -l 4K -F {}", path.display())).spawn();
+    let server = server(&pair, Transport::Tcp, "");
+    let client = client(
+        &pair,
+        &server,
+        &format!("-t 2 -l 4K --json -F {}", path.display()),
+    )
+    .spawn();
     let client = client.expect("a client");
     let mut input = std::fs::File::options()
         .write(true)
         .open(&path)
         .expect("a reader");
     // Until nobody reads any more.
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while input.write_all(&[b'x'; 4096]).is_ok() && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(20));
     }
     let client = client.wait().expect("an end");
     std::fs::remove_file(&path).expect("the pipe");
     assert_eq!(client.code(), Some(0), "{client}");
-    let said = [verdict(&client.stdout), Some(server_verdict(&mut server))];
+    let said = [verdict(&client.stdout), Some(server_verdict(&server))];
     for said in said {
         let said = said.unwrap_or_default();
-        assert_says(&said, "the test itself");
         assert!(said.contains("waited for input"), "{said}");
     }
+}
+
+/// Waits until a server's first test has begun.
+fn begins(server: &mut Server) {
+    let process = server.process();
+    let began = process.wait_for(TIMEOUT, |out| out.contains("#1 "));
+    assert!(began, "{}", process.stdout());
 }
 
 /// Counter of datagrams for which a process's host had no room in a receive buffer.
@@ -306,29 +331,30 @@ fn losses_of_a_host_and_of_the_network_are_counted_apart() {
     let filter =
         PacketFilter::drop_arriving(&pair.server, server.port(), places).expect("a filter");
     let before = buffer_errors(server.process());
-    let client = client(&pair, &server, "-u --no-probe -b 8M -l 1000 -n 4000000")
-        .spawn()
-        .expect("a client");
-    let began = server
-        .process()
-        .wait_for(PATIENCE, |out| out.contains("flow 1:"));
-    assert!(began, "{}", server.process().stdout());
+    let client = client(
+        &pair,
+        &server,
+        "-u --no-latency-probes -b 8M -l 1000 -n 4000000 --json",
+    )
+    .spawn()
+    .expect("a client");
+    begins(&mut server);
     // Nobody reads, and the buffer is small.
     server.process().signal(Signal::STOP);
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while buffer_errors(server.process()) < before + 300 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(5));
     }
     server.process().signal(Signal::CONT);
     let client = client.wait().expect("an end");
     assert_eq!(client.code(), Some(0), "{client}");
-    let said = server_verdict(&mut server);
-    assert_says(&said, "receiver's socket buffer");
+    let said = server_verdict(&server);
+    assert_says(&said, "receive_buffer");
     let dropped = buffer_errors(server.process()) - before;
     let filtered = filter.packets("dropped").expect("a count");
     let both = verdict(&client.stdout).unwrap_or_default();
     for said in [said, both] {
-        assert_says(&said, "receiver's socket buffer");
+        assert_says(&said, "receive_buffer");
         assert_eq!(
             (
                 counted(&said, " datagrams lost in the network"),

@@ -8,7 +8,7 @@ use interop::{
 };
 
 /// Time that a server may take to print its last row after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Namespaces have ports of their own.
 const PORT: u16 = 5011;
 
@@ -56,11 +56,11 @@ fn run(
             .run()
             .expect("a client");
         assert_eq!(client.code(), Some(0), "{what}: {client}");
-        let told = running.wait_for(PATIENCE, |out| !Transcript::parse(out).totals().is_empty());
+        let complete = running.wait_for(TIMEOUT, |out| !Transcript::parse(out).totals().is_empty());
         let output = running.stdout();
         running.interrupt();
         let _ = running.wait();
-        assert!(told, "{what}: {output}");
+        assert!(complete, "{what}: {output}");
         check(&what, &output, &Transcript::parse(&output));
     }
 }

@@ -9,11 +9,11 @@ use interop::{
 };
 
 /// For what should be there soon.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// For what a busy machine takes long for.
 const LONG: Duration = Duration::from_secs(240);
 /// Between two looks.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Whether the program is there, or a skip.
 fn ready(test: &str, programs: &[Program]) -> bool {
@@ -24,11 +24,11 @@ fn ready(test: &str, programs: &[Program]) -> bool {
     missing.is_none()
 }
 
-/// A GET; status and body, or 0 where the connection was reset before there was an answer. `patience` is what a Prometheus would say of its own.
-fn get(port: u16, target: &str, patience: Option<f64>) -> (u16, String) {
+/// A GET; status and body, or 0 where the connection was reset before there was an answer. `timeout` is what a Prometheus would say of its own.
+fn get(port: u16, target: &str, timeout: Option<f64>) -> (u16, String) {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-    connection.set_read_timeout(Some(PATIENCE)).expect("set");
-    let header = patience.map_or_else(String::new, |seconds| {
+    connection.set_read_timeout(Some(TIMEOUT)).expect("set");
+    let header = timeout.map_or_else(String::new, |seconds| {
         format!("X-Prometheus-Scrape-Timeout-Seconds: {seconds}\r\n")
     });
     let request =
@@ -53,7 +53,7 @@ fn value(text: &str, sample: &str) -> Option<f64> {
 /// Reads metrics until they are as wanted.
 #[track_caller]
 fn await_metrics(port: u16, wanted: impl Fn(&str) -> bool) -> String {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         let (status, text) = get(port, "/metrics", None);
         assert_eq!(status, 200, "{text}");
@@ -61,7 +61,7 @@ fn await_metrics(port: u16, wanted: impl Fn(&str) -> bool) -> String {
             return text;
         }
         assert!(Instant::now() < end, "{text}");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -121,17 +121,17 @@ fn a_server_counts_what_its_clients_send() {
             .all(|(protocol, transport)| value(text, &ended(protocol, transport)) == Some(1.0))
     });
     let is = |sample: &str| value(&text, sample).unwrap_or_else(|| panic!("{sample} in\n{text}"));
-    assert_eq!(is("tapeline_server_flows_active"), 0.0);
+    assert_eq!(is("tapeline_server_streams_active"), 0.0);
     assert_eq!(is("tapeline_server_tests_active"), 0.0);
     // iperf 2's protocol says the end in a datagram of its own.
     let datagrams = is("tapeline_server_datagrams_total{direction=\"received\"}");
     assert!([100.0, 101.0].contains(&datagrams), "{text}");
     let bytes = "tapeline_server_bytes_total{transport=\"udp\",direction=\"received\"}";
     assert_eq!(is(bytes), 1470.0 * datagrams);
-    // A client of iperf 2's protocol sends its header beside its megabyte, one of iperf3's whole blocks.
+    // A client of iperf 2's protocol sends its header in addition to its megabyte, one of iperf3's whole blocks.
     let bytes = "tapeline_server_bytes_total{transport=\"tcp\",direction=\"received\"}";
     assert!((2_097_152.0..3_000_000.0).contains(&is(bytes)), "{text}");
-    let last = "{transport=\"udp\",direction=\"forward\",way=\"forward\"}";
+    let last = "{transport=\"udp\",test_direction=\"forward\",direction=\"forward\"}";
     assert_eq!(
         is(&format!("tapeline_test_received_bytes{last}")),
         1470.0 * datagrams
@@ -149,7 +149,7 @@ fn a_server_says_what_runs_and_goes_on_when_metrics_are_flooded() {
     let run = client(port, "-t 60 -b 10m -P 2").spawn().expect("a client");
     let bytes = "tapeline_server_bytes_total{transport=\"tcp\",direction=\"received\"}";
     await_metrics(metrics, |text| {
-        value(text, "tapeline_server_flows_active") == Some(2.0)
+        value(text, "tapeline_server_streams_active") == Some(2.0)
             && value(text, "tapeline_server_tests_active") == Some(1.0)
             && value(text, bytes) > Some(0.0)
     });
@@ -163,15 +163,15 @@ fn a_server_says_what_runs_and_goes_on_when_metrics_are_flooded() {
     run.interrupt();
     let ended = run.wait().expect("its end");
     assert!(ended.code().is_some(), "{ended}");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     let text = loop {
         // While the silent ones are sent away there may be no place.
         let (status, text) = get(metrics, "/metrics", None);
-        if status == 200 && value(&text, "tapeline_server_flows_active") == Some(0.0) {
+        if status == 200 && value(&text, "tapeline_server_streams_active") == Some(0.0) {
             break text;
         }
         assert!(Instant::now() < end, "{text}");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     };
     assert!(value(&text, bytes) > Some(0.0), "{text}");
 }
@@ -190,7 +190,7 @@ fn an_address_that_is_taken_is_said() {
         let run = Invocation::new(Program::Tapeline).line(&line);
         let run = run.run().expect("a run");
         assert_eq!(run.code(), Some(1), "{run}");
-        let said = format!("tapeline: no metrics at {address}: ");
+        let said = format!("error: no metrics at {address}: ");
         assert!(run.stderr.contains(&said), "{run}");
     }
 }
@@ -224,6 +224,10 @@ fn a_probe_answers_with_the_names_of_the_known_exporter() {
             .spawn()
             .expect("a server");
         await_listening(&process, Transport::Tcp, port).expect("a server");
+        let program = match server {
+            Program::Tapeline => "tapeline",
+            _ => "iperf3",
+        };
         for reverse in [false, true] {
             let target = format!(
                 "/probe?target=127.0.0.1&port={port}&period=1s&bitrate=10M&reverse_mode={reverse}"
@@ -250,9 +254,11 @@ fn a_probe_answers_with_the_names_of_the_known_exporter() {
                 assert!(is(&format!("iperf3_{name}")) >= 0.0);
             }
             assert_eq!(is("tapeline_test_complete"), 1.0);
-            let way = if reverse { "reverse" } else { "forward" };
+            let peer = format!("program=\"{program}\"");
+            assert!(text.contains(&peer), "{server}: {peer} in\n{text}");
+            let direction = if reverse { "reverse" } else { "forward" };
             let sample = format!(
-                "tapeline_test_sent_bytes{{target=\"127.0.0.1\",port=\"{port}\",way=\"{way}\"}}"
+                "tapeline_test_sent_bytes{{target=\"127.0.0.1\",port=\"{port}\",direction=\"{direction}\"}}"
             );
             assert_eq!(
                 value(&text, &sample),
@@ -280,6 +286,26 @@ fn a_probe_answers_with_the_names_of_the_known_exporter() {
         value(&own, "iperf3_exporter_duration_seconds_count") >= Some(3.0),
         "{own}"
     );
+}
+
+#[test]
+fn a_probe_of_iperf_2_names_it() {
+    let name = "metrics: exporter with iperf 2";
+    if !ready(name, &[Program::Tapeline, Program::Iperf221]) {
+        return;
+    }
+    let (_exporter, exporter) = exporter("");
+    let port = free_port();
+    let server = Invocation::new(Program::Iperf221)
+        .line(&format!("-s -p {port}"))
+        .deadline(LONG)
+        .spawn()
+        .expect("a server");
+    await_listening(&server, Transport::Tcp, port).expect("a server");
+    let target = format!("/probe?target=127.0.0.1&port={port}&peer=tapeline&period=500ms");
+    let (status, text) = get(exporter, &target, None);
+    assert_eq!(status, 200, "{text}");
+    assert!(text.contains("program=\"iperf 2\""), "{text}");
 }
 
 #[test]
@@ -315,6 +341,14 @@ fn a_probe_that_fails_says_so_in_time() {
         Some(0.0),
         "{text}"
     );
+    // Else it would run at full speed.
+    let (status, text) = get(exporter, "/probe?target=127.0.0.1&bandwidth=5m", None);
+    assert_eq!(status, 400, "{text}");
+    assert!(text.contains("unknown parameter 'bandwidth'"), "{text}");
+    let (_, page) = get(exporter, "/", None);
+    for name in ["bitrate", "parallel", "peer"] {
+        assert!(page.contains(&format!("<code>{name}</code>")), "{page}");
+    }
     for (target, status) in [
         ("/probe", 400),
         ("/probe?target=127.0.0.1&period=soon", 400),
@@ -328,7 +362,7 @@ fn a_probe_that_fails_says_so_in_time() {
     let own = await_metrics(exporter, |_| true);
     assert_eq!(
         value(&own, "iperf3_exporter_errors_total"),
-        Some(5.0),
+        Some(6.0),
         "{own}"
     );
 }
@@ -380,7 +414,7 @@ fn a_real_prometheus_scrapes_server_and_exporter() {
     );
     std::fs::write(&file, configuration).expect("a written configuration");
     let web = free_port();
-    let process = Invocation::of("prometheus", program)
+    let process = Invocation::for_executable("prometheus", program)
         .args([
             format!("--config.file={}", file.display()),
             format!(
@@ -424,7 +458,7 @@ fn a_real_prometheus_scrapes_server_and_exporter() {
             }
             let said = process.stderr();
             assert!(Instant::now() < end, "{query}: {value:?}\n{said}");
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -8,7 +8,7 @@ use interop::{
 };
 
 /// Time that a receiver may take to print its total after the sender has ended.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A group and how it is joined.
 struct Group {
@@ -91,7 +91,7 @@ fn send(pair: &NamespacePair, program: Program, group: &Group, port: u16, receiv
     let sent = Transcript::parse(&client.stdout).totals()[0].bytes;
     for receiver in receivers {
         let ended = |out: &str| !Transcript::parse(out).totals().is_empty();
-        receiver.wait_for(PATIENCE, ended);
+        receiver.wait_for(TIMEOUT, ended);
         let totals = Transcript::parse(&receiver.stdout()).totals();
         let shown = format!(
             "{client}--- receiver\n{}{}",
@@ -148,8 +148,8 @@ fn several_receivers_of_one_group() {
 }
 
 #[test]
-fn another_source_is_not_heard() {
-    let name = "another_source_is_not_heard";
+fn another_source_is_not_received() {
+    let name = "another_source_is_not_received";
     let tapeline = Program::TapelineAsIperf;
     let Some(pair) = hosts(name, &[tapeline]) else {
         return;

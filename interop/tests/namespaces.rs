@@ -13,7 +13,7 @@ use interop::{
 };
 
 /// Time that a server may take to print its last row after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Payload of a datagram, with `-l 1470`.
 const DATAGRAM: u64 = 1470;
 /// How far a measured rate may be from the shaped one.
@@ -54,7 +54,7 @@ fn run(
         .run()
         .unwrap_or_else(|error| panic!("{error}\n--- server\n{}", server.output()));
     assert_eq!(client.code(), Some(0), "{client}");
-    let theirs = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+    let theirs = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
     assert_eq!(
         theirs.totals().len(),
         1,
@@ -225,7 +225,7 @@ fn a_lost_tail_is_counted() {
     lose("a_lost_tail_is_counted", tapeline, tapeline, TAIL);
 }
 
-/// Runs a flow to a server under each name with a capture beside it, and compares the server's
+/// Runs a flow to a server under each name with a capture next to it, and compares the server's
 /// figures with the truth; `fault` stays in place for both.
 fn compare_with_capture<'a, Fault>(
     pair: &'a NamespacePair,
@@ -245,10 +245,10 @@ fn compare_with_capture<'a, Fault>(
             .run()
             .expect("a client");
         assert_eq!(client.code(), Some(0), "{client}");
-        let figures = DatagramFigures::await_from(&mut server, PATIENCE);
-        let truth = Arrivals::of(&capture.finish().expect("packets"));
+        let figures = DatagramFigures::await_from(&mut server, TIMEOUT);
+        let truth = Arrivals::from_packets(&capture.finish().expect("packets"));
         let shown = format!("{truth:?}\n{client}--- server\n{}", server.output());
-        let expected = truth.as_told_by(program, DATAGRAM, figures.bytes);
+        let expected = truth.as_reported_by(program, DATAGRAM, figures.bytes);
         assert_eq!(figures, expected, "{shown}");
         check(&fault, truth);
     }
@@ -322,7 +322,7 @@ fn a_client_whose_server_vanishes_ends_by_itself() {
         .deadline(Duration::from_secs(30))
         .spawn()
         .expect("a client");
-    let moving = client.wait_for(PATIENCE, |out| !Transcript::parse(out).rows.is_empty());
+    let moving = client.wait_for(TIMEOUT, |out| !Transcript::parse(out).rows.is_empty());
     assert!(moving, "no interval: {}", client.stdout());
     let _hole = PacketFilter::black_hole(&pair.server, server.port()).expect("a filter");
     let client = client.wait().expect("it ends");

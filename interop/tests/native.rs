@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use interop::{
-    Family, NativeRow, Program, Server, ServerSpec, Transcript, Transport, parse_native, skip,
+    CountedStream, Family, Program, Server, ServerSpec, Transcript, Transport, counted_streams,
+    skip,
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const TRANSPORTS: [Transport; 2] = [Transport::Tcp, Transport::Udp];
 
 /// A little data, exactly so much in every version.
@@ -28,25 +29,18 @@ fn ready(test: &str, programs: &[Program]) -> bool {
     }
 }
 
-/// The totals of single flows.
-fn totals(output: &str) -> Vec<NativeRow> {
-    let rows = parse_native(output).into_iter();
-    rows.filter(|row| row.total && row.flow.parse::<u32>().is_ok())
-        .collect()
+/// The bytes of a stream as its client has counted them.
+fn own_bytes(stream: &CountedStream) -> Option<u64> {
+    match stream.reverse {
+        true => stream.received,
+        false => stream.sent,
+    }
 }
 
 /// A native server; it listens for both transports.
 fn native_server() -> Server {
     let spec = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4);
     spec.start().expect("a server")
-}
-
-/// The totals that a native server has printed since the test began.
-fn await_totals(server: &mut Server, count: usize) -> Vec<NativeRow> {
-    server
-        .process()
-        .wait_for(PATIENCE, |out| totals(out).len() >= count);
-    totals(&server.process().stdout())
 }
 
 #[test]
@@ -61,7 +55,7 @@ fn one_server_serves_both_transports_to_every_client() {
     if !ready(name, &clients) || !ready(name, &[Program::Tapeline]) {
         return;
     }
-    let mut server = native_server();
+    let server = native_server();
     let mut served = 0;
     for client in clients {
         for transport in TRANSPORTS {
@@ -74,16 +68,14 @@ fn one_server_serves_both_transports_to_every_client() {
                 let run = run.line(options(transport)).run().expect("a client");
                 assert_eq!(run.code(), Some(0), "{run}");
                 served += 1;
-                let rows = await_totals(&mut server, served);
+                let rows = server.await_streams(TIMEOUT, served);
                 let shown = format!("{run}--- server\n{}", server.output());
                 assert_eq!(rows.len(), served, "{shown}");
                 let row = &rows[served - 1];
                 let sent = Transcript::parse(&run.stdout).totals()[0].clone();
-                assert!(row.receives, "{shown}");
-                // Without -f b of its own the server's unit may be another.
-                assert_eq!(row.count("B"), Some(sent.bytes), "{shown}");
+                assert_eq!(row.received, Some(sent.bytes), "{shown}");
                 if transport == Transport::Udp {
-                    assert_eq!(row.count("lost"), Some(0), "{shown}");
+                    assert_eq!(row.lost, Some(0), "{shown}");
                 }
             }
         }
@@ -107,20 +99,19 @@ fn a_client_agrees_with_every_server() {
             let server = ServerSpec::new(server, transport, Family::V4)
                 .start()
                 .expect("a server");
-            let client = server.client(Program::Tapeline).line(options(transport));
+            let client = server.client(Program::Tapeline).line("--json");
+            let client = client.line(options(transport));
             let client = client.run().expect("a client");
             assert_eq!(client.code(), Some(0), "{client}");
-            let received = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+            let received = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
             let shown = format!("{client}--- server\n{}", server.output());
-            let row = totals(&client.stdout)
-                .into_iter()
-                .next()
-                .unwrap_or_else(|| panic!("{shown}"));
-            assert!(!row.receives, "{shown}");
+            let streams = counted_streams(&client.stdout);
+            let stream = streams.first().unwrap_or_else(|| panic!("{shown}"));
+            assert!(!stream.reverse, "{shown}");
             let received = &received.totals()[0];
-            assert_eq!(row.count("B"), Some(received.bytes), "{shown}");
+            assert_eq!(stream.sent, Some(received.bytes), "{shown}");
             if let Some(counts) = received.datagrams {
-                assert_eq!(row.count("datagrams"), Some(counts.total), "{shown}");
+                assert_eq!(stream.sent_datagrams, Some(counts.total), "{shown}");
             }
         }
     }
@@ -142,17 +133,17 @@ fn a_client_receives_from_every_server() {
         let server = ServerSpec::new(server, Transport::Tcp, Family::V4)
             .start()
             .expect("a server");
-        let client = server.client(Program::Tapeline).line("-R -t 0.3 -b 50m");
+        let client = server
+            .client(Program::Tapeline)
+            .line("--json -R -t 0.3 -b 50m");
         let client = client.run().expect("a client");
         assert_eq!(client.code(), Some(0), "{client}");
-        let sent = server.await_output(PATIENCE, |out| !out.totals().is_empty());
+        let sent = server.await_output(TIMEOUT, |out| !out.totals().is_empty());
         let shown = format!("{client}--- server\n{}", server.output());
-        let row = totals(&client.stdout)
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| panic!("{shown}"));
-        assert!(row.receives, "{shown}");
-        assert_eq!(row.count("B"), Some(sent.totals()[0].bytes), "{shown}");
+        let streams = counted_streams(&client.stdout);
+        let stream = streams.first().unwrap_or_else(|| panic!("{shown}"));
+        assert!(stream.reverse, "{shown}");
+        assert_eq!(stream.received, Some(sent.totals()[0].bytes), "{shown}");
     }
 }
 
@@ -161,7 +152,7 @@ fn tapeline_agrees_with_itself() {
     if !ready("tapeline_agrees_with_itself", &[Program::Tapeline]) {
         return;
     }
-    let mut server = native_server();
+    let server = native_server();
     let mut served = 0;
     for (transport, options, flows) in [
         (Transport::Tcp, "-n 1M", 1),
@@ -173,22 +164,20 @@ fn tapeline_agrees_with_itself() {
     ] {
         let client = server
             .client(Program::Tapeline)
-            .args(transport.options().iter().copied());
+            .args(transport.options().iter().copied())
+            .line("--json");
         let client = client.line(options).run().expect("a client");
         assert_eq!(client.code(), Some(0), "{client}");
         served += flows;
-        let rows = await_totals(&mut server, served);
+        let rows = server.await_streams(TIMEOUT, served);
         let shown = format!("{client}--- server\n{}", server.output());
         assert_eq!(rows.len(), served, "{shown}");
-        let bytes = |rows: &[NativeRow]| {
-            let mut bytes: Vec<_> = rows.iter().map(|row| row.count("B")).collect();
-            bytes.sort_unstable();
-            bytes
-        };
-        assert_eq!(
-            bytes(&totals(&client.stdout)),
-            bytes(&rows[served - flows..]),
-            "{shown}"
-        );
+        let streams = counted_streams(&client.stdout);
+        let mut counted: Vec<_> = streams.iter().map(own_bytes).collect();
+        let of_server = rows[served - flows..].iter();
+        let mut served_bytes: Vec<_> = of_server.map(|flow| flow.received.or(flow.sent)).collect();
+        counted.sort_unstable();
+        served_bytes.sort_unstable();
+        assert_eq!(counted, served_bytes, "{shown}");
     }
 }

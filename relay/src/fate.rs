@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use tapeline_base::SplitMix64;
+
+use crate::link::{Bucket, Queue};
 use crate::path::{Jitter, Path, Selection};
-use crate::random::Random;
 
 /// What is to happen to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +23,24 @@ pub(crate) enum Fate {
     },
 }
 
+/// A packet that comes in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    /// It is a numbered datagram.
+    pub(crate) numbered: bool,
+    /// Its bytes.
+    pub(crate) length: usize,
+    /// When it comes, nanoseconds.
+    pub(crate) now: u64,
+}
+
 /// The decisions of one path.
 #[derive(Debug)]
 pub(crate) struct Fates {
     path: Path,
-    random: Random,
+    bucket: Option<Bucket>,
+    queue: Option<Queue>,
+    random: SplitMix64,
     /// Packets so far.
     packets: usize,
     /// Numbered datagrams so far.
@@ -35,18 +50,36 @@ pub(crate) struct Fates {
 impl Fates {
     pub(crate) fn new(path: Path) -> Self {
         Self {
-            random: Random::new(path.seed),
+            random: SplitMix64::new(path.seed),
+            bucket: path.policer.map(Bucket::new),
+            queue: path.link.map(Queue::new),
             path,
             packets: 0,
             datagrams: 0,
         }
     }
 
-    /// Decides over the next packet, a numbered datagram or another one.
-    pub(crate) fn next(&mut self, numbered: bool) -> Fate {
-        let delay = self.path.delay + self.jitter();
+    /// Decides over the next packet.
+    pub(crate) fn next(&mut self, packet: &Arrival) -> Fate {
+        let jitter = self.jitter();
+        let dropped = self.hits(self.path.dropped, self.packets as u64);
         self.packets += 1;
-        if !numbered {
+        if dropped {
+            return Fate::Lost;
+        }
+        let Arrival { length, now, .. } = *packet;
+        if !self.bucket.as_mut().is_none_or(|it| it.passes(length, now)) {
+            return Fate::Lost;
+        }
+        let leaving = match &mut self.queue {
+            None => Some(Duration::ZERO),
+            Some(queue) => queue.enter(length, now),
+        };
+        let Some(leaving) = leaving else {
+            return Fate::Lost;
+        };
+        let delay = self.together(now, leaving + self.path.delay + jitter);
+        if !packet.numbered {
             return Fate::Passed {
                 delay,
                 held: false,
@@ -54,7 +87,7 @@ impl Fates {
             };
         }
         let [lost, doubled, held] = [self.path.lost, self.path.doubled, self.path.held]
-            .map(|selection| self.hits(selection));
+            .map(|selection| self.hits(selection, self.datagrams));
         self.datagrams += 1;
         if lost {
             return Fate::Lost;
@@ -73,9 +106,9 @@ impl Fates {
     fn jitter(&mut self) -> Duration {
         match &self.path.jitter {
             Jitter::None => Duration::ZERO,
-            Jitter::Uniform(most) => {
-                let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
-                Duration::from_nanos(self.random.below(most.saturating_add(1)))
+            Jitter::Uniform(max) => {
+                let max = u64::try_from(max.as_nanos()).unwrap_or(u64::MAX);
+                Duration::from_nanos(self.random.below(max.saturating_add(1)))
             }
             Jitter::Steps(steps) => steps
                 .get(self.packets % steps.len().max(1))
@@ -84,10 +117,22 @@ impl Fates {
         }
     }
 
-    fn hits(&mut self, selection: Selection) -> bool {
+    /// The delay until the packets leave with which one does that is due after `delay`.
+    fn together(&self, now: u64, delay: Duration) -> Duration {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 4);
+        match nanoseconds(self.path.aggregation) {
+            0 => delay,
+            period => {
+                let due = now + nanoseconds(delay);
+                Duration::from_nanos(due.next_multiple_of(period) - now)
+            }
+        }
+    }
+
+    fn hits(&mut self, selection: Selection, number: u64) -> bool {
         match selection {
             Selection::None => false,
-            Selection::Periodic { period, place } => self.datagrams % period.max(1) == place,
+            Selection::Periodic { period, place } => number % period.max(1) == place,
             Selection::Random { per_million } => self.random.below(1_000_000) < per_million,
         }
     }
@@ -97,9 +142,17 @@ impl Fates {
 mod tests {
     use super::*;
 
+    fn arrival(numbered: bool) -> Arrival {
+        Arrival {
+            numbered,
+            length: 1500,
+            now: 0,
+        }
+    }
+
     fn fates(path: Path, count: usize) -> Vec<Fate> {
         let mut fates = Fates::new(path);
-        (0..count).map(|_| fates.next(true)).collect()
+        (0..count).map(|_| fates.next(&arrival(true))).collect()
     }
 
     #[test]
@@ -156,8 +209,8 @@ mod tests {
             held: false,
             copies: 1,
         };
-        assert_eq!(fates.next(false), passed);
-        assert_eq!(fates.next(true), Fate::Lost);
+        assert_eq!(fates.next(&arrival(false)), passed);
+        assert_eq!(fates.next(&arrival(true)), Fate::Lost);
     }
 
     #[test]
@@ -194,5 +247,31 @@ mod tests {
             };
             assert_eq!(delay, steps[index % 3]);
         }
+    }
+
+    #[test]
+    fn packets_of_any_kind_are_dropped_and_leave_together() {
+        let mut fates = Fates::new(Path {
+            delay: Duration::from_millis(3),
+            aggregation: Duration::from_millis(8),
+            dropped: Selection::Periodic {
+                period: 2,
+                place: 1,
+            },
+            ..Path::default()
+        });
+        let mut next = |milliseconds: u64| {
+            let now = milliseconds * 1_000_000;
+            let packet = Arrival {
+                now,
+                ..arrival(false)
+            };
+            match fates.next(&packet) {
+                Fate::Lost => None,
+                Fate::Passed { delay, .. } => Some(milliseconds + delay.as_millis() as u64),
+            }
+        };
+        let left: Vec<_> = [0, 1, 2, 3, 6, 7].into_iter().map(&mut next).collect();
+        assert_eq!(left, [Some(8), None, Some(8), None, Some(16), None]);
     }
 }

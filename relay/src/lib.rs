@@ -12,21 +12,19 @@
 //! a measurement with.
 //!
 //! Needs root (namespaces, `/dev/net/tun`). Not shipped: this is a tool of the tests, and the one
-//! crate beside `tapeline-sys` that may use `unsafe` (in `device.rs` and `priority.rs` alone).
+//! crate next to `tapeline-sys` that may use `unsafe` (in `device.rs` and `priority.rs` alone).
 
-mod awake;
 mod device;
 mod fate;
+mod link;
 mod packet;
-mod passage;
 mod path;
 mod priority;
-mod random;
 mod thread;
 mod transfer;
 
 pub use device::TunDevice;
-pub use packet::Head;
-pub use passage::Passage;
+pub use link::{Link, Policer};
+pub use packet::{Head, Passage};
 pub use path::{Jitter, Path, Selection};
 pub use transfer::{Record, Relay};

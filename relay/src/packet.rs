@@ -1,4 +1,4 @@
-//! The beginning of a packet.
+//! What the relay keeps of a packet: its beginning, and what happened to it.
 
 /// Bytes that are kept of each packet.
 const KEPT: usize = 80;
@@ -14,7 +14,7 @@ pub struct Head(Vec<u8>);
 impl Head {
     /// The beginning of `packet`, from the IP header on.
     #[must_use]
-    pub fn of(packet: &[u8]) -> Self {
+    pub fn read(packet: &[u8]) -> Self {
         Self(packet.get(..KEPT).unwrap_or(packet).to_vec())
     }
 
@@ -55,6 +55,27 @@ impl Head {
     }
 }
 
+/// One packet's way through the relay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Its first bytes.
+    pub head: Head,
+    /// Length of the IP packet in bytes.
+    pub length: usize,
+    /// When the relay took it, in nanoseconds since 1970.
+    pub entered: u64,
+    /// When the relay let it go on, in the same clock: never, once or twice.
+    pub left: Vec<u64>,
+}
+
+impl Passage {
+    /// Nanoseconds between coming in and first going out; nothing when it was lost.
+    #[must_use]
+    pub fn delay(&self) -> Option<u64> {
+        Some(self.left.first()?.saturating_sub(self.entered))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,7 +86,7 @@ mod tests {
         packet.extend(number.to_be_bytes());
         packet.extend(77_u32.to_be_bytes());
         packet.resize(1500, 0);
-        Head::of(&packet)
+        Head::read(&packet)
     }
 
     #[test]
@@ -83,7 +104,7 @@ mod tests {
         }
         v4[9] = 6;
         assert_eq!(datagram(&v4, 12).number(), None);
-        assert_eq!(Head::of(&[]).number(), None);
-        assert_eq!(Head::of(&v4[..9]).number(), None);
+        assert_eq!(Head::read(&[]).number(), None);
+        assert_eq!(Head::read(&v4[..9]).number(), None);
     }
 }

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use crate::{Link, Policer};
+
 /// One direction of a [`crate::Relay`].
 ///
-/// Delay and jitter are everyone's. The faults hit numbered datagrams only, see
+/// A packet meets the policer, the link, and then the delay. Those, jitter, aggregation and
+/// `dropped` are everyone's. The other faults hit numbered datagrams only, see
 /// [`crate::Head::number`]: the end of a test and its answers pass, so that a count of faults does
 /// not depend on how often they are repeated.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +16,14 @@ pub struct Path {
     pub delay: Duration,
     /// Further time that varies. Packets wait for those before them and never overtake.
     pub jitter: Jitter,
+    /// What is above a rate is dropped.
+    pub policer: Option<Policer>,
+    /// What is above a rate waits.
+    pub link: Option<Link>,
+    /// Packets leave together, once in this time, as a radio link sends them; 0 for each by itself.
+    pub aggregation: Duration,
+    /// Packets of any kind that never arrive.
+    pub dropped: Selection,
     /// Datagrams that never arrive.
     pub lost: Selection,
     /// Datagrams that arrive twice, at the same time.
@@ -28,7 +39,7 @@ pub struct Path {
 impl Path {
     /// A path of constant delay.
     #[must_use]
-    pub fn of_delay(delay: Duration) -> Self {
+    pub fn with_delay(delay: Duration) -> Self {
         Self {
             delay,
             ..Self::default()
@@ -48,8 +59,8 @@ pub enum Jitter {
     Steps(Vec<Duration>),
 }
 
-/// Which numbered datagrams a fault hits, counted from 0 in the order of their arrival at the
-/// relay.
+/// Which packets, or numbered datagrams, a fault hits, counted from 0 in the order of their arrival
+/// at the relay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Selection {
     /// None.

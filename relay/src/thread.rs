@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::fate::{Fate, Fates};
+use crate::fate::{Arrival, Fate, Fates};
 use crate::{Head, Passage, Path, TunDevice, priority};
 
 /// Longest IP packet.
@@ -79,8 +79,12 @@ impl<'a> Carrier<'a> {
     /// Takes a packet in.
     fn enter(&mut self, packet: &[u8]) {
         let now = nanoseconds(ClockId::Monotonic);
-        let head = Head::of(packet);
-        let fate = self.fates.next(head.number().is_some());
+        let head = Head::read(packet);
+        let fate = self.fates.next(&Arrival {
+            numbered: head.number().is_some(),
+            length: packet.len(),
+            now,
+        });
         self.record.push(Passage {
             head,
             length: packet.len(),

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::awake::Awake;
+use crate::priority::Awake;
 use crate::thread::Carrier;
 use crate::{Passage, Path, TunDevice};
 

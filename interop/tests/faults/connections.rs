@@ -25,7 +25,7 @@ pub(crate) const FAULTS: &[Fault] = &[
 ];
 
 /// Connections beyond the first message that one foreign source may hold.
-const MOST_OF_ONE_SOURCE: usize = 256;
+const MAX_OF_ONE_SOURCE: usize = 256;
 /// Time in which a connection is seen to be closed that is closed.
 const AT_ONCE: Duration = Duration::from_millis(10);
 /// Descriptors that a process with 64 of them has when it can open nothing for a test.
@@ -91,7 +91,7 @@ fn idle_connections() {
     // A client behind them: all of them have been accepted by then.
     subject.serves();
     let now = subject.vitals().descriptors;
-    let most = subject.baseline().descriptors + MOST_OF_ONE_SOURCE;
+    let most = subject.baseline().descriptors + MAX_OF_ONE_SOURCE;
     assert!(now <= most + 16, "{now} descriptors for {most}");
     drop(idle);
     subject.recovers(SOON);
@@ -169,7 +169,7 @@ fn fills_up(name: &str, messages: &[Vec<u8>]) {
     let began = Instant::now();
     let connect = |message: &Vec<u8>| {
         let mut stream = subject.connect();
-        // It may have been turned away.
+        // It may have been rejected.
         let _ = stream.write_all(message);
         stream
     };
@@ -199,7 +199,7 @@ fn fills_up(name: &str, messages: &[Vec<u8>]) {
         busy < 0.5,
         "{name}: a thread is busy for {busy} of the time while all is full"
     );
-    // Who cannot be served is turned away, and does not wait for others to go.
+    // Who cannot be served is rejected, and does not wait for others to go.
     let end = Instant::now() + SOON;
     loop {
         held.retain(|one| !are_closed([one], AT_ONCE));
@@ -215,11 +215,11 @@ fn fills_up(name: &str, messages: &[Vec<u8>]) {
     drop(held);
     subject.recovers(AFTER_DEADLINE);
     let failed = |line: &&str| line.contains(" accept ") && line.contains("Too many open files");
-    let told = subject.process().stderr().lines().filter(failed).count() as u64;
+    let logged = subject.process().stderr().lines().filter(failed).count() as u64;
     let minutes = began.elapsed().as_secs() / 60;
     assert!(
-        told <= minutes + 1,
-        "{name}: told {told} times\n{}",
+        logged <= minutes + 1,
+        "{name}: logged {logged} times\n{}",
         subject.said()
     );
 }

@@ -104,7 +104,7 @@ fn silent() {
     subject.recovers(SOON);
 }
 
-/// Neither a message that comes byte by byte, though data flows beside it, nor small talk behind the
+/// Neither a message that comes byte by byte, though data flows next to it, nor small talk behind the
 /// test's end keeps a place for ever.
 fn outliving() {
     // Clients that are trusted may hold their data back for long.
@@ -141,9 +141,9 @@ fn outliving() {
     subject.recovers(SOON);
 }
 
-/// Whether the server closes within `patience`, though it goes on talking until then.
-fn end_comes(mut stream: &TcpStream, patience: Duration) -> bool {
-    let end = std::time::Instant::now() + patience;
+/// Whether the server closes within `timeout`, though it goes on talking until then.
+fn end_comes(mut stream: &TcpStream, timeout: Duration) -> bool {
+    let end = std::time::Instant::now() + timeout;
     let mut buffer = [0; 4096];
     while std::time::Instant::now() < end {
         match stream.read(&mut buffer) {
@@ -180,7 +180,7 @@ fn lengths() {
     }
     subject.serves();
     for stream in &held {
-        // Told at once, and not as what is late is.
+        // Answered at once, and not as what is late is.
         let kind = std::iter::repeat_with(|| next_kind(stream))
             .find(|kind| matches!(kind, None | Some(ERROR | REFUSED)));
         assert_ne!(kind, Some(Some(REFUSED)), "an absurd length is waited for");

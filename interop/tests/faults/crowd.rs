@@ -30,8 +30,8 @@ const IDLE: usize = 5000;
 const FLOOD: usize = 5000;
 /// Between two strokes of an attacker: the clients, too, need the processors.
 const PAUSE: Duration = Duration::from_micros(500);
-/// Time for a client beside 63 others.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Time for a client next to 63 others.
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Every kind of test that a public server gives to strangers.
 const HONEST: [(Program, &str); 8] = [
@@ -64,7 +64,7 @@ impl Attack {
 
     /// All places of new UDP sources have been taken many times over.
     fn await_flood(&self) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.datagrams.load(Ordering::Relaxed) < FLOOD {
             assert!(Instant::now() < end, "the flood does not rise");
             std::thread::sleep(Duration::from_millis(10));
@@ -156,18 +156,18 @@ fn client(subject: &Subject, program: Program, options: &'static str, source: us
         .line("-b 2m")
         .args(["-n".to_owned(), AMOUNT.to_string()])
         .args(["-B".to_owned(), format!("127.0.1.{}", source + 1)])
-        .deadline(PATIENCE)
+        .deadline(TIMEOUT)
 }
 
-/// The amount has been moved, and over UDP the server has told how much of it came.
+/// The amount has been moved, and over UDP the server has reported how much of it came.
 fn iperf2_is_right(run: &Finished, options: &str) {
     let rows = parse_csv(&run.stdout);
     assert!(rows.iter().any(|row| row.bytes >= AMOUNT), "{run}");
     if options.contains("-u") {
-        let told = |field: Option<&String>| field.and_then(|text| text.parse::<u64>().ok());
+        let number = |field: Option<&String>| field.and_then(|text| text.parse::<u64>().ok());
         let reported = rows
             .iter()
-            .any(|row| told(row.rest.get(2)).is_some_and(|total| total >= DATAGRAMS));
+            .any(|row| number(row.rest.get(2)).is_some_and(|total| total >= DATAGRAMS));
         assert!(reported, "no report: {run}");
     }
 }

@@ -12,7 +12,7 @@ use rustix::net::sockopt::set_socket_linger;
 
 use crate::subject::noise;
 
-/// How the server acts on a connection, whose number it is told (0 is the first one). A connection
+/// How the server acts on a connection, whose number it is given (0 is the first one). A connection
 /// that it returns is held open.
 pub(crate) type Act = fn(usize, TcpStream) -> Option<TcpStream>;
 

@@ -1,4 +1,4 @@
-//! Faults 15 to 18: datagrams of sources that nobody has vouched for.
+//! Faults 15 to 18: datagrams of sources that are not verified.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -29,7 +29,7 @@ pub(crate) const FAULTS: &[Fault] = &[
 ];
 
 /// Sources of one datagram each that are remembered in a trial.
-const NEWCOMERS: usize = 1000;
+const NEW_FLOWS: usize = 1000;
 /// Time in which an answer is found that is there.
 const AT_ONCE: Duration = Duration::from_millis(1);
 /// Time in which an answer that should not come would come.
@@ -143,9 +143,10 @@ fn datagram_in_a_year() {
         stamp(&mut message, number);
         socket.send(&message).expect("a datagram");
     }
-    let gone = |said: &str| said.contains("the peer is gone");
+    let gone = |said: &str| said.contains("peer lost");
     let process = subject.process();
-    assert!(process.wait_for(AFTER_DEADLINE, gone), "{}", subject.said());
+    let logged = process.wait_for(AFTER_DEADLINE, gone);
+    assert!(logged, "{}", subject.said());
     subject.recovers(SOON);
 }
 
@@ -171,7 +172,7 @@ fn is_known(socket: &UdpSocket) -> bool {
 }
 
 fn many_sources() {
-    let subject = Subject::with(&format!("--trust none --limit newcomers={NEWCOMERS}"));
+    let subject = Subject::with(&format!("--trust none --limit udp-clients={NEW_FLOWS}"));
     let message = first(TestMode::Normal, 256);
     let before = subject.baseline();
     let mut most = 0;
@@ -198,7 +199,7 @@ fn many_sources() {
     assert!(most <= before.threads + 16, "{most} threads, {before:?}");
     assert_eq!(now.descriptors, before.descriptors, "{now:?}");
     // The oldest have given their places to the newest.
-    let (old, new) = held.split_at(held.len() - NEWCOMERS);
+    let (old, new) = held.split_at(held.len() - NEW_FLOWS);
     old.iter().for_each(ask);
     let (newest, new) = new.split_last().expect("sources");
     // Behind the others, so that they have been read by then.
@@ -207,7 +208,7 @@ fn many_sources() {
     let known = known.count();
     // Datagrams that two processors deliver may change places.
     assert!(
-        known <= NEWCOMERS / 100,
+        known <= NEW_FLOWS / 100,
         "{known} sources are known that are too many"
     );
     // Those are forgotten, too. Asking ends a flow: each is asked once.

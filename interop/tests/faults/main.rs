@@ -4,9 +4,9 @@
 //! and asserts three things: honest clients of both families are served (during the fault where its
 //! peers must not matter to others, else after it); descriptors, threads and memory come back to
 //! what they were; and the bound that the fault has of its own. Bounds are counts wherever they can
-//! be: what is told in seconds is waited for with much patience, since the machine may be busy.
+//! be: what is due in seconds is waited for with long timeouts, since the machine may be busy.
 //!
-//! The trials are numbered as in `docs/testing.md`. Those whose names begin with `client:` turn the
+//! The trials are numbered as in `docs/dev/testing.md`. Those whose names begin with `client:` turn the
 //! tables: a server does the harm, and the client has to end by itself.
 
 mod clients;

@@ -39,7 +39,7 @@ fn client_with_full_device() {
             "exec {binary} -c 127.0.0.1 -p {} -n 100K {output}",
             address.port()
         );
-        let run = Invocation::of("sh", "sh")
+        let run = Invocation::for_executable("sh", "sh")
             .args(["-c", &words])
             .run()
             .expect("it ends");

@@ -20,7 +20,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(8);
 /// Time for what a deadline of 10 s ends.
 pub(crate) const AFTER_DEADLINE: Duration = Duration::from_secs(30);
 /// Pause between two looks.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Looks without a change after which a server counts as idle.
 const IDLE_LOOKS: usize = 10;
 /// Memory that a server may keep after a fault, bytes.
@@ -106,7 +106,7 @@ impl Subject {
             let words = script
                 .replace("TAPELINE", &binary.to_string())
                 .replace("PORT", &port.to_string());
-            Invocation::of("bash", "bash").args(["-c", &words])
+            Invocation::for_executable("bash", "bash").args(["-c", &words])
         })
     }
 
@@ -121,7 +121,7 @@ impl Subject {
             .spawn()
             .expect("a server");
         await_listening(&process, Transport::Tcp, port).expect("it listens");
-        let vitals = Vitals::of(process.id()).expect("it runs");
+        let vitals = Vitals::read(process.id()).expect("it runs");
         let mut subject = Self {
             process,
             port,
@@ -152,7 +152,7 @@ impl Subject {
         let mut looks = 0;
         let end = Instant::now() + SOON;
         while looks < IDLE_LOOKS && Instant::now() < end {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             let now = self.vitals();
             let still = (now.descriptors, now.threads) == (last.descriptors, last.threads);
             looks = if still { looks + 1 } else { 0 };
@@ -179,7 +179,7 @@ impl Subject {
     }
 
     pub(crate) fn vitals(&self) -> Vitals {
-        Vitals::of(self.process.id()).unwrap_or_else(|| panic!("it died\n{}", self.said()))
+        Vitals::read(self.process.id()).unwrap_or_else(|| panic!("it died\n{}", self.said()))
     }
 
     /// What the server has printed.
@@ -237,10 +237,10 @@ impl Subject {
         assert_eq!(run.code(), Some(0), "{run}--- server\n{}", self.said());
     }
 
-    /// The fault is over: the server has what it had before, within `patience`, and serves.
-    pub(crate) fn recovers(&self, patience: Duration) {
+    /// The fault is over: the server has what it had before, within `timeout`, and serves.
+    pub(crate) fn recovers(&self, timeout: Duration) {
         let before = self.baseline;
-        self.lets_go(patience);
+        self.lets_go(timeout);
         assert!(
             self.vitals().peak_memory <= before.peak_memory + LENT_MEMORY,
             "memory: {before:?} {:?}",
@@ -253,10 +253,10 @@ impl Subject {
     }
 
     /// Waits until the server has what it had before.
-    pub(crate) fn lets_go(&self, patience: Duration) {
+    pub(crate) fn lets_go(&self, timeout: Duration) {
         let before = self.baseline;
         let what = "it keeps descriptors, threads or memory";
-        self.comes_to(patience, what, |now| {
+        self.comes_to(timeout, what, |now| {
             now.descriptors <= before.descriptors
                 && now.threads <= before.threads
                 && now.memory <= before.memory + KEPT_MEMORY
@@ -266,11 +266,11 @@ impl Subject {
     /// Waits until the server's state is as wanted.
     pub(crate) fn comes_to(
         &self,
-        patience: Duration,
+        timeout: Duration,
         complaint: &str,
         wanted: impl Fn(Vitals) -> bool,
     ) {
-        let end = Instant::now() + patience;
+        let end = Instant::now() + timeout;
         loop {
             let now = self.vitals();
             if wanted(now) {
@@ -278,11 +278,11 @@ impl Subject {
             }
             assert!(
                 Instant::now() < end,
-                "{complaint} after {patience:?}: {:?} {now:?}\n{}",
+                "{complaint} after {timeout:?}: {:?} {now:?}\n{}",
                 self.baseline,
                 last_lines(&self.said())
             );
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -309,15 +309,15 @@ pub(crate) fn is_closed(mut stream: &TcpStream) -> bool {
     }
 }
 
-/// Whether the server closes all of these connections within `patience` together.
+/// Whether the server closes all of these connections within `timeout` together.
 pub(crate) fn are_closed<'a>(
     streams: impl IntoIterator<Item = &'a TcpStream>,
-    patience: Duration,
+    timeout: Duration,
 ) -> bool {
-    let end = Instant::now() + patience;
+    let end = Instant::now() + timeout;
     streams.into_iter().all(|stream| {
         let left = end.saturating_duration_since(Instant::now());
-        let left = left.max(LOOK);
+        let left = left.max(POLL_INTERVAL);
         stream.set_read_timeout(Some(left)).expect("a timeout");
         is_closed(stream)
     })

@@ -18,7 +18,7 @@ pub(crate) struct Vitals {
 
 impl Vitals {
     /// Of a process that runs.
-    pub(crate) fn of(pid: u32) -> Option<Self> {
+    pub(crate) fn read(pid: u32) -> Option<Self> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let number = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -47,8 +47,8 @@ fn efforts(pid: u32) -> BTreeMap<OsString, Effort> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
     let effort = |task: &DirEntry| {
-        let told = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        let mut nanos = told.split_whitespace().map_while(|word| word.parse().ok());
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let mut nanos = text.split_whitespace().map_while(|word| word.parse().ok());
         Some(Effort {
             used: Duration::from_nanos(nanos.next()?),
             awaited: Duration::from_nanos(nanos.next()?),

@@ -1,4 +1,4 @@
-//! Whether both ends tell the same test.
+//! Whether both ends report the same test.
 
 use interop::Program;
 use serde_json::Value;
@@ -131,9 +131,9 @@ impl Flow {
         let at_client = sum(client, other, "bytes");
         // A peer's threads may go on by a block between its results and its document.
         let is_exact = ran.server.program.is_tapeline() || !self.to_client;
-        let slack = if is_exact { 0.0 } else { block(client) };
+        let tolerance = if is_exact { 0.0 } else { block(client) };
         let apart = at_server.zip(at_client).map(|(a, b)| (a - b).abs());
-        if apart.is_some_and(|apart| apart > slack) {
+        if apart.is_some_and(|apart| apart > tolerance) {
             failures.push(format!(
                 "{other}{}: {at_server:?} bytes at the server, {at_client:?} of it at the client",
                 self.suffix
@@ -149,7 +149,7 @@ impl Flow {
             failures.push("no retransmits of the sender".to_owned());
         }
         let omits = client.number("start.test_start.omit") != Some(0.0);
-        // A server of iperf3 may send on until it is told the end, whatever amount was agreed.
+        // A server of iperf3 may send on until it is sent the end, whatever amount was agreed.
         let goes_on = self.to_client && !sender.program.is_tapeline() && ran.mode.has_amount();
         let behind = match (ends_exactly(ran), goes_on) {
             (true, _) => 0.0,
@@ -199,7 +199,7 @@ impl Flow {
         }
     }
 
-    /// Datagrams that a reference server had not read when it was told the end: it does not count
+    /// Datagrams that a reference server had not read when it was sent the end: it does not count
     /// them, our client does.
     fn unread(self, ran: &Ran, client: &Document, server: &Document) -> f64 {
         let packets = |document: &Document| {
@@ -207,7 +207,7 @@ impl Flow {
             document.number(&path).unwrap_or_default()
         };
         if lacks_second_direction(ran) && !self.to_client {
-            // It does not tell what it received, but its results did.
+            // It does not report what it received, but its results did.
             let number = |path| client.number(path).unwrap_or_default();
             let received = number("end.sum_received.bytes") / number("start.test_start.blksize");
             return packets(client) - received;
@@ -246,7 +246,7 @@ fn may_miss_all(ran: &Ran) -> bool {
     !ran.server.program.is_tapeline() && ran.mode.has_amount()
 }
 
-/// 3.9 has no sums of the second direction, and may enter its own numbers where the other end's
+/// 3.9 has no sums of the second direction, and may enter its own numbers where the peer's
 /// belong.
 fn lacks_second_direction(ran: &Ran) -> bool {
     let ends = [ran.client.program, ran.server.program];

@@ -14,10 +14,12 @@ pub(crate) fn failures(document: &Document) -> Vec<String> {
     interval_sums(document, &mut failures);
     final_sums(document, &mut failures);
     intervals_add_up(document, &mut failures);
+    no_short_interval(document, &mut failures);
+    all_streams(document, &mut failures);
     failures
 }
 
-/// Each rate is that of the bytes and seconds beside it.
+/// Each rate is that of the bytes and seconds next to it.
 fn rates(path: &str, value: &Value, failures: &mut Vec<String>) {
     match value {
         Value::Array(values) => {
@@ -46,6 +48,18 @@ fn rates(path: &str, value: &Value, failures: &mut Vec<String>) {
             }
         }
         _ => {}
+    }
+}
+
+/// Each stream has its place in each interval.
+fn all_streams(document: &Document, failures: &mut Vec<String>) {
+    let streams = |interval: &Value| interval["streams"].as_array().map_or(0, Vec::len);
+    let intervals = document.items("intervals");
+    let most = intervals.iter().map(streams).max();
+    for (at, interval) in intervals.iter().enumerate() {
+        if Some(streams(interval)) != most {
+            failures.push(format!("intervals.{at} has {} streams", streams(interval)));
+        }
     }
 }
 
@@ -104,6 +118,26 @@ fn final_sums(document: &Document, failures: &mut Vec<String>) {
         let parts: f64 = parts.map(|part| number(part, counted)).sum();
         if parts != number(sum, counted) {
             failures.push(format!("end.{name}.{counted} is not {parts}"));
+        }
+    }
+}
+
+/// A test of an agreed time, in whole intervals, ends with one: what comes next to the end has no
+/// interval of its own, whose rate would be any.
+fn no_short_interval(document: &Document, failures: &mut Vec<String>) {
+    let start = |key: &str| {
+        let number = document.number(&format!("start.test_start.{key}"));
+        number.unwrap_or_default()
+    };
+    let (time, interval) = (start("duration"), start("interval"));
+    let broke_off = document.at("error").is_some();
+    if broke_off || time == 0.0 || interval == 0.0 || (time / interval).fract() > ROUNDING {
+        return;
+    }
+    let counts = |interval: &&Value| interval["sum"]["omitted"] == false;
+    for interval_reported in document.items("intervals").iter().filter(counts) {
+        if number(&interval_reported["sum"], "seconds") < interval / 10.0 {
+            failures.push(format!("a short interval: {}", interval_reported["sum"]));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::{agreement, arithmetic};
 
 /// Time that a server may take to end its test after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A mode that has been run.
 pub(crate) struct Ran {
@@ -87,12 +87,12 @@ impl Ran {
                 let printed = format!("{}{}", server_run.stdout(), server_run.stderr());
                 format!("{error}\n--- server\n{printed}")
             })?;
-        let client_end = End::of(client, &client_run, mode.client_form, mode.client, &place);
+        let client_end = End::new(client, &client_run, mode.client_form, mode.client, &place);
         let server_end = if server == Program::Tapeline {
             End::while_it_serves(server_run, mode)
         } else {
             let finished = server_run.wait().map_err(|error| error.to_string())?;
-            End::of(server, &finished, mode.server_form, mode.server, &place)
+            End::new(server, &finished, mode.server_form, mode.server, &place)
         };
         Ok(Self {
             mode,
@@ -116,7 +116,7 @@ impl Ran {
         }
         failures.extend(agreement::failures(self));
         let checks = self.mode.checks.iter();
-        failures.extend(checks.filter_map(|check| check.of(self).err()));
+        failures.extend(checks.filter_map(|check| check.apply(self).err()));
         failures
     }
 
@@ -142,13 +142,13 @@ fn invocation(program: Program, form: Form) -> Invocation {
 fn read(form: Form, said: &str) -> Option<Document> {
     match form {
         Form::Document => Document::first(said),
-        Form::Events => Document::of_events(said),
+        Form::Events => Document::from_events(said),
         Form::Text => None,
     }
 }
 
 impl End {
-    fn of(program: Program, run: &Finished, form: Form, options: &str, place: &Place) -> Self {
+    fn new(program: Program, run: &Finished, form: Form, options: &str, place: &Place) -> Self {
         let logs = options.contains("--logfile OUT");
         let said = if logs {
             std::fs::read_to_string(place.written()).unwrap_or_default()
@@ -168,7 +168,7 @@ impl End {
 
     /// A server that serves the next one too: waits for what it says of this test.
     fn while_it_serves(running: Running, mode: Mode) -> Self {
-        running.wait_for(PATIENCE, |said| read(mode.server_form, said).is_some());
+        running.wait_for(TIMEOUT, |said| read(mode.server_form, said).is_some());
         let said = running.stdout();
         Self {
             program: Program::Tapeline,

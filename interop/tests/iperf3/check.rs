@@ -1,4 +1,4 @@
-//! What must hold after a mode, beside what holds after every test.
+//! What must hold after a mode, in addition to what holds after every test.
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(crate) enum Check {
 
 impl Check {
     /// Says what is wrong.
-    pub(crate) fn of(self, ran: &Ran) -> Result<(), String> {
+    pub(crate) fn apply(self, ran: &Ran) -> Result<(), String> {
         let holds = match self {
             Self::Rate(rate) => return rates(ran, rate),
             Self::Bytes(bytes) => return amount(ran, bytes),
@@ -118,7 +118,7 @@ fn block(ran: &Ran) -> f64 {
 /// A sender may fall behind, but is never ahead by more than a few blocks.
 fn rates(ran: &Ran, rate: f64) -> Result<(), String> {
     let streams = streams(ran);
-    // A peer may tell the other end's bytes over its own time.
+    // A reference may report its peer's bytes over its own time.
     let documents = ran.client.document.iter().chain(&ran.server.document);
     let sums = documents.flat_map(Document::sums);
     let seconds = sums.map(|sum| number(sum, "seconds")).fold(0.0, f64::max);
@@ -196,12 +196,12 @@ fn client_wrote(ran: &Ran) -> Result<(), String> {
     let received = document.and_then(|document| document.number("end.sum_received.bytes"));
     let received = received.ok_or("no sum")?;
     // A peer writes a part of a block that it does not count, or the other way around.
-    let slack = if ran.client.program.is_tapeline() {
+    let tolerance = if ran.client.program.is_tapeline() {
         0.0
     } else {
         block(ran)
     };
-    if (wrote - received).abs() <= slack {
+    if (wrote - received).abs() <= tolerance {
         Ok(())
     } else {
         Err(format!("{wrote} bytes written of {received}"))

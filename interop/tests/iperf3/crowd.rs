@@ -14,7 +14,7 @@ use crate::document::{Document, look, number};
 /// The name of the test.
 const NAME: &str = "eight clients of iperf3 and four of iperf 2 at once";
 /// Time for the server's last rows.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes that may be under way when a test over TCP ends by its time.
 const UNDER_WAY: u64 = 1 << 22;
 
@@ -63,7 +63,7 @@ fn run() -> Result<(), Failed> {
         running?.into_iter().map(interop::Running::wait).collect();
     let ended = ended?;
     let flows: usize = clients.iter().map(|(.., flows)| flows).sum();
-    server.wait_for(PATIENCE, |said| rows_of_flows(said).len() >= flows);
+    server.wait_for(TIMEOUT, |said| rows_of_flows(said).len() >= flows);
     let rows = rows_of_flows(&server.stdout());
     let mut failures = Vec::new();
     if rows.len() != flows {

@@ -17,12 +17,12 @@ impl Document {
     }
 
     /// A document that has been read already.
-    pub(crate) const fn of(value: Value) -> Self {
+    pub(crate) const fn new(value: Value) -> Self {
         Self(value)
     }
 
-    /// The test that lines of events tell, once they have told its end.
-    pub(crate) fn of_events(output: &str) -> Option<Self> {
+    /// The test that lines of events report, once they have reported its end.
+    pub(crate) fn from_events(output: &str) -> Option<Self> {
         let mut document = json!({ "intervals": [] });
         for line in output.lines() {
             let mut event: Value = serde_json::from_str(line).ok()?;

@@ -5,8 +5,8 @@
 //! holds after every test, `check.rs` what a mode adds, `support.rs` what a peer cannot do. The
 //! harness is a list of trials, so that each mode of each pair is a test with a name.
 //!
-//! Beside these, `recorded.rs` compares the structure of what tapeline says with recordings,
-//! `readers.rs` has the fields that programs of others read, and `crowd.rs` many clients at once.
+//! In addition, `recorded.rs` compares the structure of what tapeline says with recordings,
+//! `parameters.rs` what a client asks for, and `crowd.rs` has many clients at once.
 
 mod agreement;
 mod arithmetic;
@@ -16,8 +16,8 @@ mod crowd;
 mod document;
 mod mode;
 mod modes;
+mod parameters;
 mod place;
-mod readers;
 mod recorded;
 mod support;
 
@@ -73,7 +73,7 @@ fn trials() -> Vec<Trial> {
     });
     trials
         .chain(recorded::trials())
-        .chain(readers::trials())
+        .chain(parameters::trials())
         .chain(crowd::trials())
         .collect()
 }

@@ -26,7 +26,7 @@ pub(crate) struct Mode {
     pub(crate) own: Option<&'static str>,
     pub(crate) client_form: Form,
     pub(crate) server_form: Form,
-    /// What must hold beside what holds after every test.
+    /// What must hold in addition to what holds after every test.
     pub(crate) checks: &'static [Check],
 }
 

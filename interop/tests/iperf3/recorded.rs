@@ -24,7 +24,7 @@ const RECORDINGS: &str = concat!(
     "/../crates/report/tests/golden/iperf3"
 );
 /// Time for a server's last words.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How far a test has run when something happens to it; it has ten times as long to run.
 const UNDER_WAY: Duration = Duration::from_millis(1300);
 
@@ -240,7 +240,7 @@ fn repeat(
             let earlier = call(Program::TapelineAsIperf3, &options).map_err(say)?;
             let begun = |said: &str| said.contains("\"start\"");
             earlier
-                .wait_for(PATIENCE, begun)
+                .wait_for(TIMEOUT, begun)
                 .then_some(())
                 .ok_or("no earlier test")?;
             Some(earlier)
@@ -259,7 +259,7 @@ fn repeat(
             let one = recording.server.iter().flatten().any(|word| word == "-1");
             if !one {
                 // It goes on serving: what it says of this test is its first document.
-                running.wait_for(PATIENCE, |said| Document::first(said).is_some());
+                running.wait_for(TIMEOUT, |said| Document::first(said).is_some());
                 let said = running.stdout();
                 running.kill().map_err(say)?;
                 first_value(&said)
@@ -287,7 +287,7 @@ fn interfere(event: Event, client: &Running, server: Option<&Running>) {
         (Event::ServerInterrupted, Some(server)) => server.interrupt(),
         (Event::ClientPaused, Some(server)) => {
             client.signal(Signal::STOP);
-            server.wait_for(PATIENCE, |said| Document::first(said).is_some());
+            server.wait_for(TIMEOUT, |said| Document::first(said).is_some());
             client.signal(Signal::CONT);
         }
         _ => {}
@@ -350,7 +350,7 @@ fn compare(name: &str, recorded: &str, ours: &str) -> Vec<String> {
     let mut failures = Vec::new();
     for value in &values[1] {
         if value.get("event").is_none() {
-            failures.extend(arithmetic::failures(&Document::of(value.clone())));
+            failures.extend(arithmetic::failures(&Document::new(value.clone())));
         }
     }
     let [(theirs, recorded), (kinds, ours)] = values.each_ref().map(|values| structure(values));

@@ -4,8 +4,9 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use interop::{Invocation, Program, await_listening, free_port, skip};
+use tapeline_report::Build;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use crate::compare::compare;
 use crate::recording::Recording;
 
@@ -97,7 +98,7 @@ fn repeat(name: &str, fault: Fault) {
     if let Some(reason) = program.missing() {
         return skip(name, &reason);
     }
-    let recording = Recording::load(name);
+    let recording = Recording::load(name, Build::Plain);
     let port = free_port();
     let server = Invocation::new(program)
         .line(recording.server.as_ref().expect("a server"))
@@ -106,10 +107,16 @@ fn repeat(name: &str, fault: Fault) {
     await_listening(&server, recording.transport(), port).expect("a server");
     send(fault, port).expect("datagrams");
     let enough = recording.printed[1].lines().count();
-    server.wait_for(PATIENCE, |out| out.lines().count() >= enough);
+    server.wait_for(TIMEOUT, |out| out.lines().count() >= enough);
     server.interrupt();
     let server = server.wait().expect("it ends");
-    compare(name, "server", &recording.printed[1], &server.stdout);
+    compare(
+        name,
+        "server",
+        Build::Plain,
+        &recording.printed[1],
+        &server.stdout,
+    );
 }
 
 macro_rules! crafted {

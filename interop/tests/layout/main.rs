@@ -19,12 +19,20 @@ use interop::{Invocation, Program, await_listening, skip};
 
 use compare::compare;
 use recording::{Recording, hosts};
+use tapeline_report::Build;
 
 /// Time for the server's last lines after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Repeats a recording and compares both sides.
-fn repeat(name: &str) {
+fn repeat(name: &str, build: Build) {
+    // A switch is given by a variable that is defined.
+    let command = || match build {
+        Build::Plain => Invocation::new(Program::TapelineAsIperf),
+        Build::FastSampling => {
+            Invocation::new(Program::TapelineAsIperf).env("IPERF_FASTSAMPLING", "1")
+        }
+    };
     let program = Program::TapelineAsIperf;
     if let Some(reason) = program.missing() {
         return skip(name, &reason);
@@ -38,33 +46,33 @@ fn repeat(name: &str) {
             );
         }
     };
-    let recording = Recording::load(name);
+    let recording = Recording::load(name, build);
     let server = recording.server.as_ref().map(|line| {
-        let server = Invocation::new(program).line(line).within(&pair.server);
+        let server = command().line(line).within(&pair.server);
         let server = server.spawn().expect("a server");
         await_listening(&server, recording.transport(), recording.port()).expect("a server");
         server
     });
     let client = recording.client.as_ref().expect("a client");
-    let client = Invocation::new(program).line(client).within(&pair.client);
+    let client = command().line(client).within(&pair.client);
     let client = client.run().expect("a client");
     let printed = server.map(|server| {
         let enough = recording.printed[1].lines().count();
-        server.wait_for(PATIENCE, |out| out.lines().count() >= enough);
+        server.wait_for(TIMEOUT, |out| out.lines().count() >= enough);
         server.interrupt();
         server.wait().expect("it ends")
     });
-    compare(name, "client", &recording.printed[0], &client.stdout);
+    compare(name, "client", build, &recording.printed[0], &client.stdout);
     if let Some(server) = printed {
-        compare(name, "server", &recording.printed[1], &server.stdout);
+        compare(name, "server", build, &recording.printed[1], &server.stdout);
     }
 }
 
 macro_rules! recordings {
-    ($($name:ident)*) => {$(
+    ($build:ident: $($name:ident)*) => {$(
         #[test]
         fn $name() {
-            repeat(stringify!($name));
+            repeat(stringify!($name), Build::$build);
         }
     )*};
 }
@@ -72,6 +80,7 @@ macro_rules! recordings {
 // Three recordings are of refusals, which are tested as bad invocations: udp_C, udp_ipg and
 // udp_permitkey_fail.
 recordings! {
+    Plain:
     tcp_bounceback_load tcp_bounceback_load_down2 udp_workload tcp tcp_1 tcp_B tcp_B_dev tcp_C tcp_F tcp_M tcp_M_legacy tcp_N_S_Z tcp_P2 tcp_P2_e
     tcp_P2_incrdstip tcp_P2_sumdstip tcp_P2_sumonly tcp_P2_sumonly_e tcp_P2_triptimes_histograms
     tcp_P2_triptimes_y_c_e tcp_P2_y_C tcp_P2_y_c_e tcp_R tcp_R_P2_e tcp_R_e tcp_R_y_C
@@ -105,4 +114,19 @@ recordings! {
     udp_ssm udp_sync udp_tos udp_tostoride udp_triptimes udp_triptimes_legacyserver
     udp_triptimes_y_C udp_triptimes_y_c_e udp_txdelay udp_v6 udp_v6_e udp_w udp_xC
     udp_y_C udp_y_c_e
+}
+
+/// The text of `--fast-sampling`: a run for each kind of rows.
+mod fast_sampling {
+    use super::{Build, repeat};
+
+    recordings! {
+        FastSampling:
+        tcp tcp_e tcp_i_partial tcp_P2_e tcp_P2_sumonly_e tcp_P2_triptimes_histograms tcp_P2_y_C
+        tcp_R_e tcp_d tcp_r tcp_bounceback tcp_bounceback_hist tcp_bounceback_triptimes
+        tcp_bounceback_y_c_e tcp_burst_triptimes tcp_fqrate tcp_fullduplex_e tcp_if
+        tcp_isoch_hist tcp_triptimes tcp_triptimes_y_c_e tcp_writetimes tcp_y_c_e udp udp_e
+        udp_P2_e udp_R udp_burst udp_fullduplex_e udp_histograms udp_isoch
+        udp_isoch_triptimes_hist udp_if_isoch udp_r udp_triptimes udp_y_c_e
+    }
 }

@@ -3,12 +3,21 @@
 use std::path::Path;
 
 use interop::{Namespace, NamespacePair, Transport};
+use tapeline_report::Build;
 
-/// Where the recordings are.
-const RECORDINGS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../crates/report/tests/golden/iperf2"
-);
+/// Where the recordings of a build are.
+fn folder(build: Build) -> &'static Path {
+    Path::new(match build {
+        Build::Plain => concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../crates/report/tests/golden/iperf2"
+        ),
+        Build::FastSampling => concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../crates/report/tests/golden/iperf2-fast-sampling"
+        ),
+    })
+}
 
 /// A recorded run.
 pub(crate) struct Recording {
@@ -19,8 +28,8 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn load(name: &str) -> Self {
-        Self::load_from(Path::new(RECORDINGS), name)
+    pub(crate) fn load(name: &str, build: Build) -> Self {
+        Self::load_from(folder(build), name)
     }
 
     pub(crate) fn load_from(folder: &Path, name: &str) -> Self {

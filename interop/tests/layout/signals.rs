@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use interop::{Finished, Invocation, Program, Running, await_listening, free_port, skip};
 use rustix::process::Signal;
+use tapeline_report::Build;
 
 use crate::compare::compare;
 use crate::recording::Recording;
-use crate::{PATIENCE, exceptions};
+use crate::{TIMEOUT, exceptions};
 
 /// Where the recordings are.
 const RECORDINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/signals");
@@ -76,7 +77,7 @@ fn send(name: &str, server: &Running, client: Option<&Running>) {
         };
         let receiver = receiver.expect("a client");
         if client.is_some() {
-            receiver.wait_for(PATIENCE, |out| out.contains(" sec "));
+            receiver.wait_for(TIMEOUT, |out| out.contains(" sec "));
         }
         // The recordings say when; what happens in between is part of the test.
         std::thread::sleep(sending.time.saturating_sub(begin.elapsed()));
@@ -103,15 +104,27 @@ fn repeat(name: &str) {
     if let Some(client) = client {
         let client = client.wait().expect("it ends");
         check_status(name, "client", &client);
-        compare(name, "client", &recording.printed[0], &client.stdout);
+        compare(
+            name,
+            "client",
+            Build::Plain,
+            &recording.printed[0],
+            &client.stdout,
+        );
     }
     // A server that ends by itself, or by its signal, does so soon; others are stopped.
     let enough = recording.printed[1].lines().count();
-    server.wait_for(PATIENCE, |out| out.lines().count() >= enough);
+    server.wait_for(TIMEOUT, |out| out.lines().count() >= enough);
     server.interrupt();
     let server = server.wait().expect("it ends");
     check_status(name, "server", &server);
-    compare(name, "server", &recording.printed[1], &server.stdout);
+    compare(
+        name,
+        "server",
+        Build::Plain,
+        &recording.printed[1],
+        &server.stdout,
+    );
 }
 
 macro_rules! signals {

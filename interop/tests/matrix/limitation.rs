@@ -1,4 +1,4 @@
-//! What a peer cannot do, whoever is on the other side.
+//! What a peer cannot do, whoever its peer is.
 
 use interop::{Program, Transport};
 

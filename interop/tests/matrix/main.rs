@@ -18,7 +18,7 @@ use limitation::limitation;
 use mode::Mode;
 
 /// Time that a server may take to print its last row after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Attempts that a mode has when the peer crashes by itself, as 2.1.8's UDP server does with
 /// 2.2.1's client, too.
@@ -43,7 +43,7 @@ fn run_pair(test: &str, client: Program, server: Program, transport: Transport, 
     let enhanced = basic.clone().options("-e -i 0.5");
     let mut running: [Option<Server>; 2] = [None, None];
     let mut failures = String::new();
-    for mode in Mode::of(transport) {
+    for mode in Mode::for_transport(transport) {
         if limitation(client, server, transport, mode.name).is_some() {
             continue;
         }
@@ -96,7 +96,7 @@ fn run_mode(program: Program, server: &mut Server, mode: &Mode) -> Result<(), Tr
     // Flows that a racing server has lost get no row there.
     let races = check::races(serving, server.spec().transport, mode);
     let rows = if races { 1 } else { mode.flows * rows };
-    let theirs = server.await_output(PATIENCE, |out| check::complete(out, rows, mode));
+    let theirs = server.await_output(TIMEOUT, |out| check::complete(out, rows, mode));
     let case = check::Case {
         client: program,
         server: serving,

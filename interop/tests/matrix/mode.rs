@@ -34,7 +34,7 @@ pub(crate) struct Mode {
 
 impl Mode {
     /// The modes of a transport.
-    pub(crate) fn of(transport: Transport) -> &'static [Self] {
+    pub(crate) fn for_transport(transport: Transport) -> &'static [Self] {
         match transport {
             Transport::Tcp => &TCP,
             Transport::Udp => &UDP,

@@ -13,7 +13,7 @@ use crate::check::Check;
 use crate::mode::{Mode, file};
 
 /// Time that a server may take to print its last row after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Attempts that a case has when a peer crashes or loses its way by itself.
 const ATTEMPTS: usize = 3;
 /// How far ahead `SOON` is.
@@ -65,7 +65,7 @@ fn attempt(
     let failures: Vec<String> = mode
         .checks
         .iter()
-        .filter_map(|check| check.of(&ran).err())
+        .filter_map(|check| check.apply(&ran).err())
         .collect();
     if failures.is_empty() {
         return Ok(());
@@ -85,7 +85,7 @@ impl Ran {
         client: Program,
         server: Program,
     ) -> Result<Self, String> {
-        let ports = Ports::of(mode);
+        let ports = Ports::for_mode(mode);
         let port = ports.first;
         let running = start(mode, family, server, ports)?;
         let options = mode
@@ -113,13 +113,13 @@ impl Ran {
             at_server: Transcript::default(),
             server: String::new(),
         };
-        let patience = if ran.expects_server_rows() {
-            PATIENCE
+        let timeout = if ran.expects_server_rows() {
+            TIMEOUT
         } else {
             Duration::from_millis(200)
         };
         let expected = ran.at_client.totals().len();
-        running.wait_for(patience, |out| {
+        running.wait_for(timeout, |out| {
             let transcript = Transcript::parse(out);
             let totals = transcript.totals();
             let ended = totals.iter().filter(|total| {
@@ -163,7 +163,7 @@ struct Ports {
 }
 
 impl Ports {
-    fn of(mode: &Mode) -> Self {
+    fn for_mode(mode: &Mode) -> Self {
         let mut last = free_port();
         let mut first = last;
         while mode.server.contains("RANGE") && last != first + 1 {

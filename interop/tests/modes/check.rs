@@ -9,7 +9,7 @@ use crate::reading;
 /// Most milliseconds that a delay over loopback can plausibly have on a busy machine.
 const PLAUSIBLE_MS: f64 = 2000.0;
 
-/// Payload of a datagram, unless told otherwise.
+/// Payload of a datagram, unless another is given.
 const DATAGRAM: u64 = 1470;
 /// Bytes of the longest header in front of a test's data.
 const LONGEST_HEADER: u64 = 256;
@@ -74,7 +74,7 @@ pub(crate) enum Check {
 
 impl Check {
     /// Says what is wrong.
-    pub(crate) fn of(self, ran: &Ran) -> Result<(), String> {
+    pub(crate) fn apply(self, ran: &Ran) -> Result<(), String> {
         let may_fail = [Self::ClientFails, Self::ClientMayFail];
         let must_succeed = !ran.mode.checks.iter().any(|check| may_fail.contains(check));
         if must_succeed && ran.client.code() != Some(0) {
@@ -187,7 +187,7 @@ impl Ran {
             amounts(self.at_server.totals()),
         );
         let ours = self.client_program.is_tapeline() && self.server_program.is_tapeline();
-        let slack = match self.mode.transport {
+        let tolerance = match self.mode.transport {
             Transport::Tcp if ours => 0,
             Transport::Tcp => of_peers,
             // Whether the end marker counts is every version's own choice.
@@ -197,7 +197,7 @@ impl Ran {
             && client
                 .iter()
                 .zip(&server)
-                .all(|(a, b)| a.abs_diff(*b) <= slack)
+                .all(|(a, b)| a.abs_diff(*b) <= tolerance)
             && client.iter().all(|amount| *amount > 0);
         if same {
             return Ok(());
@@ -207,7 +207,7 @@ impl Ran {
         ))
     }
 
-    /// Datagrams of a sender's row: told by `Sent N datagrams`, or by its bytes.
+    /// Datagrams of a sender's row: printed by `Sent N datagrams`, or by its bytes.
     fn datagrams_sent(&self, row: &Row) -> u64 {
         let RowId::Flow { id, .. } = row.id else {
             return 0;

@@ -11,7 +11,7 @@ enum Side {
     Server,
 }
 
-/// Something that a peer cannot do, whoever is on the other side.
+/// Something that a peer cannot do, whoever its peer is.
 struct Limitation {
     program: Program,
     side: Side,

@@ -9,8 +9,9 @@ use super::PAIRS;
 use super::shown::{shown_median, total_histogram};
 use super::trial::{Measured, Trial, delays_of_datagrams, median};
 
-/// Nanoseconds that a median may be from the relay's record.
-const TOLERANCE: u64 = 100_000;
+/// Nanoseconds that a median may be from the relay's record: what the kernels at both ends add on a
+/// machine whose processors are not ours alone. Our stamps are compared with the capture's exactly.
+const TOLERANCE: u64 = 300_000;
 /// Milliseconds that a jitter may be from the capture's: its last digit, and the share that one
 /// datagram more or less in the mean makes.
 const JITTER_TOLERANCE_MS: f64 = 0.02;
@@ -96,7 +97,7 @@ fn mean_jitter(delays: &[u64]) -> f64 {
 fn one_way_delay_is_the_relays() {
     in_a_quiet_moment(|| {
         for (client, server) in PAIRS {
-            let path = Path::of_delay(Duration::from_millis(10));
+            let path = Path::with_delay(Duration::from_millis(10));
             let trial = Trial::udp(client, server, path);
             let Some(measured) = trial.run("one_way_delay_is_the_relays") else {
                 continue;
@@ -120,7 +121,7 @@ fn percentiles_of_a_varying_delay_are_the_captures() {
                 let path = Path {
                     jitter,
                     seed: 5,
-                    ..Path::of_delay(Duration::from_millis(8))
+                    ..Path::with_delay(Duration::from_millis(8))
                 };
                 let trial = Trial::udp(client, server, path);
                 let Some(measured) = trial.run("percentiles_of_a_varying_delay_are_the_captures")
@@ -130,6 +131,34 @@ fn percentiles_of_a_varying_delay_are_the_captures() {
                 measured.check_delays(server);
             }
         }
+    });
+}
+
+#[test]
+fn the_jitter_of_datagrams_that_overtake_each_other_is_the_captures() {
+    let name = "the_jitter_of_datagrams_that_overtake_each_other_is_the_captures";
+    let tapeline = Program::TapelineAsIperf;
+    in_a_quiet_moment(|| {
+        // Several gaps between datagrams.
+        let path = Path {
+            jitter: Jitter::Uniform(Duration::from_millis(4)),
+            seed: 11,
+            ..Path::with_delay(Duration::from_millis(5))
+        };
+        let trial = Trial {
+            client_options: "-e --trip-times -t 2 -b 1000pps -l 500".to_owned(),
+            ..Trial::udp(tapeline, tapeline, path)
+        };
+        let Some(measured) = trial.run(name) else {
+            return;
+        };
+        let shown = measured.shown_jitter();
+        let expected = mean_jitter(&measured.captured_delays(tapeline));
+        assert!(
+            (shown / expected - 1.0).abs() <= 0.01,
+            "jitter {shown} ms, {expected} ms in the capture\n{}",
+            measured.shown()
+        );
     });
 }
 
@@ -144,7 +173,7 @@ fn both_directions_have_their_own_delay() {
                 );
                 let trial = Trial {
                     client_options: options,
-                    ..Trial::udp(client, server, Path::of_delay(Duration::from_millis(10)))
+                    ..Trial::udp(client, server, Path::with_delay(Duration::from_millis(10)))
                 };
                 let Some(measured) = trial.run("both_directions_have_their_own_delay") else {
                     continue;

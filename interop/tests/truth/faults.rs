@@ -18,7 +18,7 @@ fn periodic_faults() -> Path {
         doubled: place(8),
         held: place(13),
         holding: Duration::from_millis(12),
-        ..Path::of_delay(Duration::from_millis(10))
+        ..Path::with_delay(Duration::from_millis(10))
     }
 }
 
@@ -32,7 +32,7 @@ fn random_faults() -> Path {
         holding: Duration::from_millis(18),
         jitter: Jitter::Uniform(Duration::from_millis(2)),
         seed: 11,
-        ..Path::of_delay(Duration::from_millis(10))
+        ..Path::with_delay(Duration::from_millis(10))
     }
 }
 
@@ -50,7 +50,7 @@ fn fate(record: &Record) -> Arrivals {
     };
     let mut exits: Vec<(u64, i32)> = passages.flat_map(exit).collect();
     exits.sort_by_key(|(left, _)| *left);
-    Arrivals::of_numbers(exits.into_iter().map(|(_, number)| number))
+    Arrivals::from_numbers(exits.into_iter().map(|(_, number)| number))
 }
 
 impl Measured {
@@ -60,7 +60,7 @@ impl Measured {
         let hit = truth.lost.min(truth.duplicates).min(truth.reordered);
         assert!(hit >= 3, "{truth:?}\n{}", self.shown());
         let figures = self.figures.expect("figures of datagrams");
-        let expected = truth.as_told_by(server, DATAGRAM, figures.bytes);
+        let expected = truth.as_reported_by(server, DATAGRAM, figures.bytes);
         assert_eq!(figures, expected, "{truth:?}\n{}", self.shown());
     }
 }

@@ -25,7 +25,7 @@ fn tcp_trial(client: Program, server: Program, client_options: &str) -> Trial {
         server_options: "-e -z --histograms=10u,20000",
         left_out: "",
         client_clock: "",
-        there: Path::of_delay(Duration::from_millis(10)),
+        there: Path::with_delay(Duration::from_millis(10)),
         back: BACK,
     }
 }

@@ -11,9 +11,9 @@ use relay::{Passage, Path, Record};
 use super::shown::shown_median;
 
 /// Time that a server may take to print its last row after the client has ended.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Delay of the way back.
-pub(super) const BACK: Duration = Duration::from_millis(4);
+pub(crate) const BACK: Duration = Duration::from_millis(4);
 /// Names the optimisations that tapeline is to do without.
 const LEAVE_OUT: &str = "TAPELINE_WITHOUT";
 
@@ -21,36 +21,36 @@ const LEAVE_OUT: &str = "TAPELINE_WITHOUT";
 const CLOCK: &str = "TAPELINE_CLOCK";
 
 /// One test over a relay.
-pub(super) struct Measured {
-    pub(super) client: Finished,
+pub(crate) struct Measured {
+    pub(crate) client: Finished,
     /// What the server printed.
-    pub(super) server: String,
+    pub(crate) server: String,
     /// What the relay saw.
-    pub(super) record: Record,
+    pub(crate) record: Record,
     /// What arrived at the server's host, where a capture ran.
-    pub(super) captured: Vec<Packet>,
+    pub(crate) captured: Vec<Packet>,
     /// What the server says of the datagrams.
-    pub(super) figures: Option<DatagramFigures>,
+    pub(crate) figures: Option<DatagramFigures>,
 }
 
 /// What a test runs.
-pub(super) struct Trial {
-    pub(super) client: Program,
-    pub(super) server: Program,
-    pub(super) transport: Transport,
-    pub(super) client_options: String,
-    pub(super) server_options: &'static str,
+pub(crate) struct Trial {
+    pub(crate) client: Program,
+    pub(crate) server: Program,
+    pub(crate) transport: Transport,
+    pub(crate) client_options: String,
+    pub(crate) server_options: &'static str,
     /// Optimisations that both ends do without.
-    pub(super) left_out: &'static str,
+    pub(crate) left_out: &'static str,
     /// By how much the client's clock is wrong: seconds and millionths.
-    pub(super) client_clock: &'static str,
-    pub(super) there: Path,
+    pub(crate) client_clock: &'static str,
+    pub(crate) there: Path,
     /// Delay of the way back.
-    pub(super) back: Duration,
+    pub(crate) back: Duration,
 }
 
 impl Trial {
-    pub(super) fn udp(client: Program, server: Program, there: Path) -> Self {
+    pub(crate) fn udp(client: Program, server: Program, there: Path) -> Self {
         Self {
             client,
             server,
@@ -65,7 +65,7 @@ impl Trial {
     }
 
     /// Runs it, or skips `test`.
-    pub(super) fn run(self, test: &str) -> Option<Measured> {
+    pub(crate) fn run(self, test: &str) -> Option<Measured> {
         let missing = [self.client, self.server]
             .into_iter()
             .find_map(Program::missing);
@@ -73,7 +73,7 @@ impl Trial {
             skip(test, &reason);
             return None;
         }
-        let back = Path::of_delay(self.back);
+        let back = Path::with_delay(self.back);
         let pair = match RelayedPair::new(self.there, back) {
             Ok(pair) => pair,
             Err(error) => {
@@ -115,7 +115,7 @@ impl Trial {
             .iter()
             .any(|word| self.client_options.contains(word));
         let received = self.transport == Transport::Udp && !reverse;
-        let figures = received.then(|| DatagramFigures::await_from(&mut server, PATIENCE));
+        let figures = received.then(|| DatagramFigures::await_from(&mut server, TIMEOUT));
         // The other tests read the server's rows, in iperf's layout.
         let output = if self.client_clock.is_empty() {
             total_of(&server)
@@ -137,17 +137,17 @@ impl Trial {
 
 impl Measured {
     /// Everything, for messages.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         format!("{}--- server\n{}", self.client, self.server)
     }
 
     /// Delays of the client's numbered datagrams in the relay, sorted, in nanoseconds.
-    pub(super) fn relayed_delays(&self) -> Vec<u64> {
+    pub(crate) fn relayed_delays(&self) -> Vec<u64> {
         delays_of_datagrams(&self.record.there)
     }
 
     /// The median of the server's histogram of this name, in nanoseconds.
-    pub(super) fn shown_median(&self, name: &str) -> u64 {
+    pub(crate) fn shown_median(&self, name: &str) -> u64 {
         shown_median(&self.server, name)
     }
 }
@@ -158,7 +158,7 @@ fn total_of(server: &Server) -> String {
         let histograms = parse_histograms(output);
         histograms.iter().any(|histogram| histogram.total) || !output.contains("histograms")
     };
-    server.await_output(PATIENCE, |out| !out.totals().is_empty());
+    server.await_output(TIMEOUT, |out| !out.totals().is_empty());
     for _ in 0..50 {
         if complete(&server.output()) {
             break;
@@ -169,7 +169,7 @@ fn total_of(server: &Server) -> String {
 }
 
 /// Delays of numbered datagrams, sorted, in nanoseconds.
-pub(super) fn delays_of_datagrams(passages: &[Passage]) -> Vec<u64> {
+pub(crate) fn delays_of_datagrams(passages: &[Passage]) -> Vec<u64> {
     let numbered = passages
         .iter()
         .filter(|passage| passage.head.number().is_some());
@@ -179,7 +179,7 @@ pub(super) fn delays_of_datagrams(passages: &[Passage]) -> Vec<u64> {
 }
 
 /// The middle one of sorted numbers.
-pub(super) fn median(sorted: &[u64]) -> u64 {
+pub(crate) fn median(sorted: &[u64]) -> u64 {
     assert!(!sorted.is_empty());
     sorted[sorted.len() / 2]
 }

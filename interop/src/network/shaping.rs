@@ -41,7 +41,7 @@ impl<'a> Bottleneck<'a> {
     /// Packets that found the queue full.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not say.
     pub fn dropped(&self) -> io::Result<u64> {
         let interface = Namespace::INTERFACE;
         let shown = self

@@ -103,11 +103,30 @@ impl NamespacePair {
         let (client, server) = (pair.client.name(), pair.server.name());
         let interface = Namespace::INTERFACE;
         let cable = format!(
-            "link add {interface} netns {client} type veth peer name {interface} netns {server}"
+            "link add {interface} address {} netns {client} type veth \
+             peer name {interface} address {} netns {server}",
+            hardware_address(1),
+            hardware_address(2),
         );
         tool("ip", &cable.split(' ').collect::<Vec<_>>())?;
         pair.set_up("")?;
+        pair.introduce()?;
         Ok(pair)
+    }
+
+    /// Makes the hosts neighbours that know each other: a first question that gets lost would cost a
+    /// second, and the datagrams for which there is no room meanwhile.
+    fn introduce(&self) -> io::Result<()> {
+        let interface = Namespace::INTERFACE;
+        for (namespace, other) in [(&self.client, 2), (&self.server, 1)] {
+            for family in Family::ALL {
+                let (address, hardware) = (address(family, other), hardware_address(other));
+                namespace.ip(&format!(
+                    "neighbour replace {address} lladdr {hardware} dev {interface} nud permanent"
+                ))?;
+            }
+        }
+        Ok(())
     }
 
     fn unconnected() -> io::Result<Self> {
@@ -157,6 +176,11 @@ impl NamespacePair {
     pub const fn client_address(&self, family: Family) -> IpAddr {
         address(family, 1)
     }
+}
+
+/// The address of a host's network card.
+fn hardware_address(host: u8) -> String {
+    format!("02:00:00:00:00:{host:02x}")
 }
 
 /// A pair whose cable is a relay: a network of known delay and faults.
