@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
-use crate::{fuzz, levels, licences, line_limits, portability, readme, schema};
+use crate::{fuzz, layers, levels, licences, line_limits, portability, prose, readme, schema};
 
 /// Runs all checks and all tests, and goes on after a failure.
 pub(crate) fn all() -> Tally {
@@ -24,6 +24,8 @@ pub(crate) fn check() -> Tally {
     step(&mut tally, "line limits", || {
         one("line limits", line_limits::check())
     });
+    step(&mut tally, "pages", || one("pages", prose::check()));
+    step(&mut tally, "folders and imports", layers::check_all);
     step(&mut tally, "dependencies", licences::check);
     step(&mut tally, "lints", || one("lints", lint()));
     step(&mut tally, "documentation", || {

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_ends_when_it_is_told() {
+    fn a_watch_ends_when_it_is_asked_to() {
         let watch = Watch::begin();
         assert!(watch.end().withheld >= 0.0);
     }

@@ -12,13 +12,15 @@ use crate::tally::Tally;
 struct Level {
     name: &'static str,
     about: &'static str,
+    /// It runs where no level is named.
+    by_default: bool,
     runs: &'static [Run],
 }
 
 /// One call of `cargo test`.
 struct Run {
     packages: &'static [&'static str],
-    /// Features beside the default ones; a package's own run where there are any.
+    /// Features in addition to the default ones; a package's own run where there are any.
     features: &'static [&'static str],
     /// Test programs of the package; all of its targets when empty.
     programs: &'static [&'static str],
@@ -26,12 +28,15 @@ struct Run {
     only: Option<&'static str>,
     /// Threads of the test harness; by default one per core.
     threads: Option<u8>,
+    /// Ignored tests, too.
+    ignored: bool,
 }
 
-const LEVELS: [Level; 5] = [
+const LEVELS: [Level; 6] = [
     Level {
         name: "pure",
         about: "calculation without network",
+        by_default: true,
         runs: &[Run {
             packages: &[
                 "tapeline-base",
@@ -45,11 +50,13 @@ const LEVELS: [Level; 5] = [
             programs: &[],
             only: None,
             threads: None,
+            ignored: false,
         }],
     },
     Level {
         name: "loopback",
         about: "sockets of this machine",
+        by_default: true,
         runs: &[Run {
             packages: &[
                 "tapeline-sys",
@@ -62,23 +69,27 @@ const LEVELS: [Level; 5] = [
             programs: &[],
             only: None,
             threads: None,
+            ignored: false,
         }],
     },
     Level {
         name: "namespaces",
         about: "networks with bottlenecks, delay, loss and reordering",
-        // Rates, queues and delays are measured: nothing else may run beside them.
+        by_default: true,
+        // Rates, queues and delays are measured: nothing else may run next to them.
         runs: &[Run {
             packages: &["interop"],
             features: &[],
-            programs: &["namespaces", "truth", "limits"],
+            programs: &["namespaces", "truth", "limits", "verdicts"],
             only: None,
             threads: Some(1),
+            ignored: false,
         }],
     },
     Level {
         name: "interop",
         about: "real peers of every supported version",
+        by_default: true,
         runs: &[
             Run {
                 packages: &["interop"],
@@ -94,6 +105,7 @@ const LEVELS: [Level; 5] = [
                 ],
                 only: None,
                 threads: None,
+                ignored: false,
             },
             // Most of a case is waiting, so more cases than cores.
             Run {
@@ -102,6 +114,7 @@ const LEVELS: [Level; 5] = [
                 programs: &["layout"],
                 only: None,
                 threads: Some(12),
+                ignored: false,
             },
             Run {
                 packages: &["interop"],
@@ -109,6 +122,7 @@ const LEVELS: [Level; 5] = [
                 programs: &["matrix"],
                 only: None,
                 threads: Some(4),
+                ignored: false,
             },
             // These bring their own number of threads.
             Run {
@@ -117,12 +131,22 @@ const LEVELS: [Level; 5] = [
                 programs: &["modes"],
                 only: None,
                 threads: None,
+                ignored: false,
             },
             Run {
                 packages: &["interop"],
                 features: &[],
                 programs: &["iperf3"],
                 only: None,
+                threads: None,
+                ignored: false,
+            },
+            Run {
+                packages: &["interop"],
+                features: &[],
+                programs: &["readers"],
+                only: None,
+                ignored: false,
                 threads: None,
             },
             Run {
@@ -131,6 +155,7 @@ const LEVELS: [Level; 5] = [
                 programs: &["lifecycle"],
                 only: None,
                 threads: Some(2),
+                ignored: false,
             },
             // Brings its own number of threads.
             Run {
@@ -139,12 +164,14 @@ const LEVELS: [Level; 5] = [
                 programs: &["faults"],
                 only: None,
                 threads: None,
+                ignored: false,
             },
         ],
     },
     Level {
         name: "logins",
         about: "what the feature `auth` adds; compiles a C library once",
+        by_default: true,
         runs: &[
             Run {
                 packages: &["tapeline-dialect"],
@@ -152,6 +179,7 @@ const LEVELS: [Level; 5] = [
                 programs: &["--lib", "loopback"],
                 only: Some("login"),
                 threads: None,
+                ignored: false,
             },
             Run {
                 packages: &["tapeline"],
@@ -159,8 +187,23 @@ const LEVELS: [Level; 5] = [
                 programs: &["logins"],
                 only: None,
                 threads: None,
+                ignored: false,
             },
         ],
+    },
+    Level {
+        name: "verdicts",
+        about: "the whole matrix of verdicts; the level namespaces has a sample of it",
+        by_default: false,
+        // Brings its own number of threads.
+        runs: &[Run {
+            packages: &["interop"],
+            features: &[],
+            programs: &["verdicts"],
+            only: None,
+            threads: None,
+            ignored: true,
+        }],
     },
 ];
 
@@ -169,7 +212,7 @@ const REPEATABLE: usize = 60;
 /// Times that a test is run again while the machine is disturbed.
 const REPEATS: usize = 3;
 
-/// Runs what is named, or all: levels, `LEVEL/PROGRAM`, `--times N`.
+/// Runs what is named, or what runs by default: levels, `LEVEL/PROGRAM`, `--times N`.
 ///
 /// # Errors
 /// There is no level or test program of such a name.
@@ -204,7 +247,7 @@ pub(crate) fn test(words: &[&str]) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The runs of these names; of all levels without any.
+/// The runs of these names; without any, of the levels that run by default.
 fn chosen(names: &[&str]) -> Result<Vec<(&'static Level, &'static Run)>> {
     let all = || {
         LEVELS
@@ -212,7 +255,7 @@ fn chosen(names: &[&str]) -> Result<Vec<(&'static Level, &'static Run)>> {
             .flat_map(|level| level.runs.iter().map(move |run| (level, run)))
     };
     if names.is_empty() {
-        return Ok(all().collect());
+        return Ok(all().filter(|(level, _)| level.by_default).collect());
     }
     let mut runs = Vec::new();
     for name in names {
@@ -322,6 +365,9 @@ impl Run {
             Some(test) => command.args(["--exact", test]),
             None => command.args(self.only),
         };
+        if self.ignored {
+            command.arg("--include-ignored");
+        }
         if let Some(threads) = self.threads {
             command.args(["--test-threads", &threads.to_string()]);
         }
@@ -337,7 +383,8 @@ mod tests {
     fn a_level_has_programs_that_run_alone() {
         let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
-        assert_eq!(programs(&[]), Ok(all));
+        assert_eq!(programs(&[]), Ok(all - 1));
+        assert_eq!(programs(&["verdicts"]), Ok(1));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());

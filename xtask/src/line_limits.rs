@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::shell::{self, Result};
 
 /// Lines above which a file is listed.
-const SOFT: usize = 600;
+const SOFT: usize = 700;
 /// Lines above which a file fails the check.
 const HARD: usize = 1000;
 

@@ -4,10 +4,12 @@
 //! cargo xtask test [LEVEL ...]            set up, build, run every level of tests
 //! cargo xtask check                       everything else a change must pass
 //! cargo xtask ci                          check and test
+//! cargo xtask layers [ROOT]               check folders and imports only
 //! cargo xtask generate [FOLDER]           write manual pages and completions
 //! cargo xtask dist                        release builds, dynamic and static
 //! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
 //! cargo xtask fuzz [TARGET ...]            run the fuzz targets
+//! cargo xtask verdicts [--seeds N]        run the matrix of verdicts, write its tables
 //! cargo xtask bench [--out docs/F.json]   compare speed with the peers
 //! ```
 #![allow(
@@ -22,11 +24,14 @@ mod dist;
 mod disturbance;
 mod fuzz;
 mod generate;
+mod layers;
 mod levels;
 mod licences;
 mod line_limits;
+mod page;
 mod pictures;
 mod portability;
+mod prose;
 mod readme;
 mod schema;
 mod setup;
@@ -34,6 +39,7 @@ mod shell;
 mod soak;
 mod tally;
 mod terminal;
+mod verdicts;
 
 use std::process::ExitCode;
 
@@ -41,12 +47,17 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [LEVEL ...]   install what the tests need, build, and run the levels
-                     pure, loopback, namespaces, interop, logins (all without arguments);
+                     pure, loopback, namespaces, interop, logins (those without arguments)
+                     and verdicts, the whole matrix of verdicts;
                      LEVEL/PROGRAM is one test program of it (interop/iperf3)
                        --times N      run them N times
-  check              formatting, lints, documentation, licences, line limits,
-                     portability, fuzz targets, the README's commands, the documents' schema
+  check              formatting, lints, documentation, licences, line limits, folders and
+                     imports, the pages' words, portability, fuzz targets, the README's
+                     commands, the documents' schema
   ci                 check and test: everything that a change must pass
+  layers [ROOT]      check the rules for folders and imports in this checkout or another one
+                       --crate NAME   only this crate
+                       --arrows       print how often which folder uses which instead
   generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
                      below FOLDER (target/share), as they are installed below
                      /usr/local/share; and docs/schema
@@ -62,6 +73,10 @@ usage: cargo xtask COMMAND
                        --runs N       executions of each (1000000)
                        --seconds S    for each, at most
                        --merge        keep inputs that reach new code as seeds
+  verdicts [OPTIONS] run all situations of the matrix of verdicts, print its tables and put
+                     them into docs/dev/verdicts.md
+                       --seeds N      runs of each situation, with other numbers (3)
+                       --only NAME    only the runs with this part in their names; the page stays
   bench [OPTIONS]    compare with the peers over loopback and a veth pair
                        --rounds N     alternated rounds (5)
                        --seconds S    length of one run (1)
@@ -69,6 +84,7 @@ usage: cargo xtask COMMAND
                                       parts of names (tcp-one-stream, technique)
                        --out F.json   put the results there, in the places of older
                                       ones of the same rows, and the tables in F.md
+                                      (docs/performance.json: docs/dev/performance.md)
                        --profile      show where the time goes instead; --out F.md
 ";
 
@@ -93,6 +109,7 @@ fn main() -> ExitCode {
     }
     let tally = match words.split_first() {
         Some((&"test", levels)) => levels::test(levels),
+        Some((&"layers", options)) => layers::run(options),
         Some((&"check", [])) => Ok(ci::check()),
         Some((&"ci", [])) => Ok(ci::all()),
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
@@ -100,6 +117,7 @@ fn main() -> ExitCode {
         Some((&"dist", [])) => passed(dist::build()),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
+        Some((&"verdicts", options)) => verdicts::run(options),
         Some((&"bench", options)) => bench::run(options),
         _ => Err(USAGE.to_owned()),
     };

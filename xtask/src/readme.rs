@@ -6,12 +6,12 @@ use interop::Invocation;
 
 use crate::shell::{Result, cargo, run};
 
-/// The command that shows a newcomer a measurement.
+/// The command that shows a new user a measurement.
 const MAIN_JOB: &str = "cargo run --release -- try";
 /// The command that runs the tests.
 const TESTS: &str = "cargo xtask test";
 /// Time that the main job may take once it is built.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs the main job as the README gives it, and looks for the test command.
 ///
@@ -29,9 +29,9 @@ pub(crate) fn check() -> Result<()> {
     run(cargo().args(["build", "--release"]))?;
     let mut words = MAIN_JOB.split_whitespace();
     let name = words.next().unwrap_or_default();
-    let finished = Invocation::of(name, name)
+    let finished = Invocation::for_executable(name, name)
         .args(words)
-        .deadline(PATIENCE)
+        .deadline(TIMEOUT)
         .run()
         .map_err(|error| error.to_string())?;
     print!("{finished}");

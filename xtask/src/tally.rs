@@ -44,7 +44,7 @@ impl Tally {
     }
 
     /// Takes a failure back for what came of it `again`; the first time, on a disturbed machine, is
-    /// told by `disturbance`.
+    /// explained by `disturbance`.
     pub(crate) fn replace(&mut self, failure: &str, again: Self, disturbance: impl fmt::Display) {
         self.failures.retain(|name| name != failure);
         self.repeated.push(format!("{failure}: {disturbance}"));

@@ -58,13 +58,13 @@ impl Tool {
 
     /// Where it is; programs of the system are looked for on the search path.
     pub(crate) fn path(self) -> PathBuf {
-        let beside = |name: &str| Program::Iperf221.path().with_file_name(name);
+        let sibling = |name: &str| Program::Iperf221.path().with_file_name(name);
         match self {
             Self::Tapeline => Program::TapelineAsIperf.path().to_owned(),
             Self::TapelineAsIperf3 => Program::Tapeline.path().to_owned(),
             Self::Iperf221 => Program::Iperf221.path().to_owned(),
             Self::SystemIperf => on_path("iperf"),
-            Self::Iperf3 => beside("iperf3-3.22"),
+            Self::Iperf3 => sibling("iperf3-3.22"),
             Self::Nuttcp => on_path("nuttcp"),
             Self::Sockperf => on_path("sockperf"),
             Self::Qperf => on_path("qperf"),
@@ -97,7 +97,7 @@ fn on_path(name: &str) -> PathBuf {
         .unwrap_or_default()
 }
 
-/// A client and a server, and what they are given beside the row's workload.
+/// A client and a server, and what they are given in addition to the row's workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Contender {
     pub(crate) client: Tool,
@@ -203,8 +203,8 @@ impl Call {
     pub(crate) fn invocation(&self, processor: Option<u32>) -> Invocation {
         let tool = self.tool;
         let invocation = match processor {
-            None => Invocation::of(tool.label(), tool.path()),
-            Some(number) => Invocation::of(tool.label(), "taskset").args([
+            None => Invocation::for_executable(tool.label(), tool.path()),
+            Some(number) => Invocation::for_executable(tool.label(), "taskset").args([
                 "-c".to_owned(),
                 number.to_string(),
                 tool.path().to_string_lossy().into_owned(),
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_tell_contenders_apart() {
+    fn labels_distinguish_contenders() {
         let both = Contender::both(Tool::Tapeline);
         let labels = [
             both,

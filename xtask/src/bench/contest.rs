@@ -9,7 +9,7 @@ use super::{datagrams, exchange, standing, streams};
 use crate::shell::Result;
 
 /// Failures after which a contender no longer takes part in a row.
-const PATIENCE: usize = 2;
+const MAX_FAILURES: usize = 2;
 
 /// Runs all contenders in every round, forwards and backwards in turn, and judges the bars. A
 /// failure costs its contender the round.
@@ -57,7 +57,7 @@ fn rounds_of(entries: &mut [Entry], rounds: usize, run: impl Fn(usize) -> Result
         for index in order {
             let entry = &mut entries[index];
             let failures = entry.samples.iter().filter(|sample| sample.is_none());
-            let sample = if missing[index] || failures.count() >= PATIENCE {
+            let sample = if missing[index] || failures.count() >= MAX_FAILURES {
                 None
             } else {
                 run(index)
@@ -134,7 +134,7 @@ mod tests {
                 Ok(Sample::new())
             }
         });
-        assert_eq!(calls.into_inner(), [PATIENCE, 5]);
+        assert_eq!(calls.into_inner(), [MAX_FAILURES, 5]);
         assert_eq!(entries[0].failure.as_deref(), Some("it hangs"));
         assert!(entries.iter().all(|entry| entry.samples.len() == 5));
     }

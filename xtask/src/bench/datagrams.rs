@@ -17,7 +17,7 @@ const FLOOD: u64 = 1_000_000_000;
 /// Runs a contender once without a rate.
 ///
 /// # Errors
-/// A program fails or tells no figures.
+/// A program fails or prints no figures.
 pub(crate) fn flood(length: u32, contender: &Contender, site: &Site<'_>) -> Result<Sample> {
     let session = start(contender, site)?;
     let words = client_words(contender, site, session.port, length, "0");
@@ -87,7 +87,7 @@ pub(crate) fn paced(rate: u64, contender: &Contender, site: &Site<'_>) -> Result
     let outcome = session.run(&words, |_| true)?;
     let packets = capture.finish().map_err(failed)?;
     let numbered = contender.client.dialect() == Dialect::Iperf2;
-    let gaps = Gaps::of(&packets, PACED_LENGTH, rate as f64, numbered)
+    let gaps = Gaps::from_packets(&packets, PACED_LENGTH, rate as f64, numbered)
         .ok_or_else(|| format!("{} packets captured\n{}", packets.len(), outcome.shown()))?;
     let sender = outcome.client.usage.cpu.as_secs_f64();
     Ok(Sample::from([

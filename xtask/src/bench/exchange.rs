@@ -12,7 +12,7 @@ use crate::shell::Result;
 /// Runs a contender's exchange once.
 ///
 /// # Errors
-/// A program fails or tells no figures.
+/// A program fails or prints no figures.
 pub(crate) fn run(
     transport: Transport,
     place: Place,
@@ -86,7 +86,7 @@ pub(crate) fn run(
 /// Makes connections without data for the time of a run.
 ///
 /// # Errors
-/// A program fails or tells no figures.
+/// A program fails or prints no figures.
 pub(crate) fn connects(contender: &Contender, site: &Site<'_>) -> Result<Sample> {
     let session = Session::start(site, contender, Listening::Tcp, |port| {
         format!("-s -p {port}")

@@ -22,7 +22,12 @@ impl Gaps {
     /// The gaps between the datagrams of `length` bytes that carry data; nothing when there are
     /// hardly any. `numbered` datagrams begin with iperf 2's number, which is negative when the
     /// test is over.
-    pub(crate) fn of(packets: &[Packet], length: u32, rate: f64, numbered: bool) -> Option<Self> {
+    pub(crate) fn from_packets(
+        packets: &[Packet],
+        length: u32,
+        rate: f64,
+        numbered: bool,
+    ) -> Option<Self> {
         let carries_data = |packet: &&Packet| {
             let over = numbered && packet.datagram_id().is_some_and(|id| id < 0);
             packet.length >= length + HEADERS && !over
@@ -99,13 +104,13 @@ mod tests {
             length: 60,
             ..packet(99_002, 7, 1)
         });
-        let gaps = Gaps::of(&packets, 1470, 11.76e6, true).expect("enough packets");
+        let gaps = Gaps::from_packets(&packets, 1470, 11.76e6, true).expect("enough packets");
         assert_eq!(gaps.gaps.len(), 99);
         assert!((gaps.error(1.0) - 900e-6).abs() < 1e-9);
         assert!(gaps.error(0.5) < 1e-9);
         assert!((gaps.back_to_back() - 1.0 / 99.0).abs() < 1e-9);
         assert!(gaps.rate_error() < 1e-9);
-        assert!(Gaps::of(&packets[..5], 1470, 1e6, true).is_none());
+        assert!(Gaps::from_packets(&packets[..5], 1470, 1e6, true).is_none());
     }
 
     #[test]
@@ -113,7 +118,7 @@ mod tests {
         let packets: Vec<Packet> = (0..50)
             .map(|n| packet(u64::from(n as u32) * 4000, n * 4, 4))
             .collect();
-        let gaps = Gaps::of(&packets, 1470, 11.76e6, true).expect("enough packets");
+        let gaps = Gaps::from_packets(&packets, 1470, 11.76e6, true).expect("enough packets");
         assert_eq!(gaps.datagrams(), 196.0);
         assert!(gaps.rate_error() < 1e-9 && gaps.error(1.0) < 1e-9);
         assert_eq!(gaps.back_to_back(), 0.0);
@@ -126,7 +131,7 @@ mod tests {
             .collect();
         // One datagram's time too long.
         packets[100].time += 1_000_000;
-        let gaps = Gaps::of(&packets, 1470, 11.76e6, true).expect("enough packets");
+        let gaps = Gaps::from_packets(&packets, 1470, 11.76e6, true).expect("enough packets");
         assert!((gaps.rate_error_by_allowance() - 100.0 / 101.0).abs() < 1e-6);
     }
 }

@@ -10,6 +10,7 @@ use super::path::Path;
 use super::row::{Congestion, Place, Streams, Transport};
 use super::session::Site;
 use super::{datagrams, exchange, streams};
+use crate::page;
 use crate::shell::{self, Result};
 use crate::tally::Tally;
 
@@ -33,13 +34,21 @@ const TASKS: [&str; 12] = [
     "connect-back",
 ];
 
-const HEAD: &str = "\
-# Where the time goes
+/// What the page names as the source of the tables.
+pub(crate) const GENERATOR: &str = "cargo xtask bench, with --profile";
 
-Shares of the processor time of both ends, tapeline with tapeline over loopback (cubic), sampled by `perf record -a`; written by \
-`cargo xtask bench --profile --out docs/performance-profile.md`. *Copy* is moving the payload between program and kernel, *protocol* is TCP, UDP, IP and \
-sockets, *buffers* the kernel's memory for them, *waiting* scheduler, timers, polling and locks, *entry* the way into system calls and back. What is left to \
-the program is its own code, *program*.
+const HEAD: &str = "\
+Shares of the CPU time of both ends, tapeline with tapeline over loopback (cubic), sampled by
+`perf record -a`.
+
+| Part | What it is |
+|---|---|
+| copy | moving the payload between program and kernel |
+| protocol | TCP, UDP, IP and sockets |
+| buffers | the kernel's memory for packets |
+| waiting | scheduler, timers, polling and locks |
+| entry | entering and leaving system calls |
+| program | the program's own code |
 
 ";
 
@@ -79,7 +88,7 @@ impl Part {
     }
 
     /// The part that a function belongs to, by its name.
-    fn of(object: &str, symbol: &str) -> Self {
+    fn for_symbol(object: &str, symbol: &str) -> Self {
         if object != "[kernel.kallsyms]" {
             return Self::Program;
         }
@@ -196,7 +205,7 @@ pub(crate) fn run(out: Option<&FilePath>, seconds: f64) -> Result<Tally> {
     let text = document(&profiles);
     println!("{text}");
     if let Some(out) = out {
-        std::fs::write(out, text).map_err(|error| format!("{}: {error}", out.display()))?;
+        page::enter(out, GENERATOR, &text)?;
     }
     Ok(tally)
 }
@@ -278,14 +287,14 @@ fn document(profiles: &[(&str, Shares)]) -> String {
         let of = |part: Part| -> f64 {
             let own = shares
                 .iter()
-                .filter(|(_, object, symbol)| Part::of(object, symbol) == part);
+                .filter(|(_, object, symbol)| Part::for_symbol(object, symbol) == part);
             own.fold(0.0, |sum, (share, ..)| sum + share)
         };
         let cells = Part::ALL.map(|part| format!("{:.1}", of(part))).join(" | ");
         writeln!(text, "| {name} | {cells} |").expect("memory");
     }
     for (name, shares) in profiles {
-        writeln!(text, "\n## {name}\n\n| % | Function | In |\n|--:|---|---|").expect("memory");
+        writeln!(text, "\n### {name}\n\n| % | Function | In |\n|--:|---|---|").expect("memory");
         for (share, object, symbol) in shares.iter().take(SHOWN) {
             let object = if object == "[kernel.kallsyms]" {
                 "kernel"
@@ -331,8 +340,12 @@ mod tests {
             ("get_page_from_freelist", Part::Buffers),
             ("vfs_write", Part::OtherKernel),
         ] {
-            assert_eq!(Part::of("[kernel.kallsyms]", symbol), part, "{symbol}");
+            assert_eq!(
+                Part::for_symbol("[kernel.kallsyms]", symbol),
+                part,
+                "{symbol}"
+            );
         }
-        assert_eq!(Part::of("tapeline", "tcp_ack"), Part::Program);
+        assert_eq!(Part::for_symbol("tapeline", "tcp_ack"), Part::Program);
     }
 }

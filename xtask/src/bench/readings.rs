@@ -54,7 +54,7 @@ pub(crate) fn iperf2_received(output: &str, reverse: bool) -> Option<Received> {
         .reduce(Received::and)
 }
 
-/// Whether so many flows have told their rates; cheap, as it is asked for each piece of output.
+/// Whether so many flows have reported their rates; cheap, as it is asked for each piece of output.
 pub(crate) fn has_rates(output: &str, flows: usize) -> bool {
     output.matches("its/sec").take(flows).count() == flows
 }
@@ -153,7 +153,7 @@ pub(crate) fn sockperf_exchanges(output: &str) -> Option<Exchanges> {
     })
 }
 
-/// qperf's latency is half a round trip, and all that it tells.
+/// qperf's latency is half a round trip, and all that it prints.
 pub(crate) fn qperf_exchanges(output: &str, seconds: f64) -> Option<Exchanges> {
     let line = output.lines().find(|line| line.contains("latency"))?;
     let mut words = line.split_once('=')?.1.split_whitespace();
@@ -192,7 +192,7 @@ mod tests {
 ";
 
     #[test]
-    fn directions_of_iperf2_are_told_apart() {
+    fn directions_of_iperf2_are_distinguished() {
         let received = |reverse| iperf2_received(DUPLEX, reverse).expect("a row");
         assert_eq!(received(true).bytes, 523_632_640.0);
         assert_eq!(received(false).bytes, 616_693_824.0);

@@ -1,36 +1,34 @@
-//! The document for people, made from the records alone.
+//! The tables for people, made from the records alone.
 
 use std::fmt::Write;
 
 use super::record::{Record, Standing, Verdict};
 
-const HEAD: &str = "\
-# Performance
-
-How the programs compare, and what they are held to. Written by `cargo xtask bench --out docs/performance.json`; how to read it is below the tables, \
-what was tried is in [performance-notes.md](performance-notes.md), where the time goes in [performance-profile.md](performance-profile.md).
-
-";
-
 const FOOT: &str = "
-## How to read this
+### How to read the tables
 
-- The programs take turns within each round, in turned order in every second one, because only neighbours in time compare on a machine whose speed varies.
-- **Bars**: `value` is the ratio tapeline / peer, the median over the rounds of the rounds' ratios; without a peer it is the median itself. `best` is the peer
-  with the best median of that row. The peer's name stands where a bar is set against it. *Number* is the row of the targets; 0 compares tapeline with itself
-  without one technique.
-- **Figures**: a cell is the median over the rounds and, in brackets, the best round, which is the closest to a quiet machine.
-- Rates and bytes are the receiver's. Processor time is that of both processes, from their clocks, over what the receiver got. Memory is `VmHWM`.
-- Gaps of paced datagrams were seen by a packet socket at the receiver's interface, with the kernel's time stamps; datagrams that left with one segmented send
-  arrive as one packet there, and the gap behind it is compared with the time of all of them.
-- tapeline runs under the name `iperf` at both ends unless the table says otherwise. A program that failed has its last message below its table.
+- The programs take turns within each round, in reversed order in every second one. Only neighbours
+  in time compare on a machine whose speed varies.
+- **Targets**: `value` is the ratio tapeline / peer, the median of the rounds' ratios. Without a
+  peer it is the median itself. *Against* is the peer that the target names, else the peer with the
+  best median of the row. *#* is the number of the target; 0 compares tapeline with itself without
+  one technique.
+- **Figures**: a cell is the median of the rounds and, in brackets, the best round, which is the
+  closest to a quiet machine.
+- Rates and bytes are the receiver's. CPU time is that of both processes, from their clocks, over
+  what the receiver got. Memory is `VmHWM`.
+- A packet socket at the receiver's interface saw the gaps of paced datagrams, with the kernel's
+  timestamps. Datagrams of one segmented send arrive as one packet there. The gap after such a
+  packet is compared with the time of all its datagrams.
+- tapeline runs under the name `iperf` at both ends unless the table says otherwise. A program that
+  failed has its last message below its table.
 - The rate error is compared with 0.005 % or one datagram, whichever is more.
-- netperf and neper are not in Debian; rows that ought to have them are compared with the best program that is there.
+- netperf and neper are not in Debian. Their rows compare with the best program that is available.
 ";
 
-/// The records as a Markdown document.
+/// The records as parts of a Markdown page.
 pub(crate) fn markdown(records: &[Record]) -> String {
-    let mut text = HEAD.to_owned();
+    let mut text = String::new();
     let line = |text: &mut String, words: String| writeln!(text, "{words}").expect("memory");
     let counts = |standing| {
         let verdicts = records.iter().flat_map(|record| &record.verdicts);
@@ -41,7 +39,7 @@ pub(crate) fn markdown(records: &[Record]) -> String {
     line(
         &mut text,
         format!(
-            "## Bars\n\n{} bars: {} missed, {} met, {} of these with the stretch goal; {} could not be judged.\n",
+            "### Targets\n\n{} targets: {} missed, {} met, {} of these with the stretch goal; {} could not be judged.\n",
             records
                 .iter()
                 .map(|record| record.verdicts.len())
@@ -65,7 +63,7 @@ pub(crate) fn markdown(records: &[Record]) -> String {
     for (record, verdict) in verdicts {
         line(&mut text, bar_line(record, verdict));
     }
-    line(&mut text, "\n## Figures".to_owned());
+    line(&mut text, "\n### Figures".to_owned());
     for record in records {
         text += &figures(record);
     }
@@ -119,7 +117,7 @@ fn figures(record: &Record) -> String {
         .collect();
     quantities.sort_unstable();
     quantities.dedup();
-    write!(text, "\n### {} (`{}`)\n\n|", record.heading(), record.row).expect("memory");
+    write!(text, "\n#### {} (`{}`)\n\n|", record.heading(), record.row).expect("memory");
     for quantity in &quantities {
         let unit = match quantity.unit() {
             "" => String::new(),
@@ -144,7 +142,7 @@ fn figures(record: &Record) -> String {
     }
     writeln!(
         text,
-        "\n{} rounds of {} s on {}, load average {} before; {}, Linux {}.",
+        "\n{} rounds of {} s on {}, load average {} before;\n{}, Linux {}.",
         about.rounds, about.seconds, about.date, about.load, about.machine, about.kernel
     )
     .expect("memory");
@@ -168,7 +166,7 @@ mod tests {
     use crate::bench::row::Bar;
 
     #[test]
-    fn bars_and_figures_are_told() {
+    fn targets_and_figures_are_shown() {
         let quantity = Quantity::Throughput;
         let bars = [
             Bar::new(1, quantity, Bound::AtLeast(1.0)).stretch(Bound::AtLeast(1.4)),
@@ -177,11 +175,11 @@ mod tests {
         let entries: [(&str, &[f64]); 2] = [("tapeline", &[2.0, 3.0]), ("peer", &[1.0, 2.0])];
         let text = markdown(&[record(quantity, &entries, &bars)]);
         for part in [
-            "2 bars: 1 missed, 1 met, 1 of these with the stretch goal; 0 could not be judged.",
+            "2 targets: 1 missed, 1 met, 1 of these with the stretch goal; 0 could not be judged.",
             "| 1 | A row, loopback | throughput | peer | 1.75 | >= 1 | >= 1.4 | met, stretch too |",
             "| 2 | A row, loopback | throughput | peer | 1.75 | >= 3 |  | **missed** |",
             "| tapeline | 2.50 (3.00) |",
-            "3 rounds of 1 s on 2026-11-21, load average 0.1 before; m, Linux 6.18.",
+            "3 rounds of 1 s on 2026-11-21, load average 0.1 before;\nm, Linux 6.18.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }

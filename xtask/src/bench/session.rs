@@ -26,7 +26,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Seconds that a tool is told: some take whole ones only.
+    /// Seconds that a tool is given: some take whole ones only.
     pub(crate) fn seconds_of(&self, tool: Tool) -> f64 {
         match tool.dialect() {
             Dialect::Iperf2 => self.seconds,
@@ -53,7 +53,7 @@ pub(crate) struct Outcome {
     pub(crate) server: Usage,
     /// Processor time of the server during the run.
     pub(crate) server_cpu: Duration,
-    /// From the client's start until everything was told.
+    /// From the client's start until everything was reported.
     pub(crate) wall: Duration,
 }
 
@@ -116,11 +116,11 @@ impl<'a> Session<'a> {
         self.server.usage().cpu.saturating_sub(before)
     }
 
-    /// Runs the client with these words, and waits until the server's output satisfies `told`.
+    /// Runs the client with these words, and waits until the server's output satisfies `complete`.
     ///
     /// # Errors
     /// The client cannot be started, does not end in time, or ends with a failure.
-    pub(crate) fn run(mut self, words: &str, told: impl Fn(&str) -> bool) -> Result<Outcome> {
+    pub(crate) fn run(mut self, words: &str, complete: impl Fn(&str) -> bool) -> Result<Outcome> {
         let invocation = self.contender.client().invocation(self.site.processor);
         let invocation = invocation
             .line(words)
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         let begin = Instant::now();
         let client = self.site.path.at_client(invocation).run();
         let client = client.map_err(|error| brief(&error.to_string()))?;
-        let complete = self.server.wait_for(LAST_REPORT, told);
+        let complete = self.server.wait_for(LAST_REPORT, complete);
         let wall = begin.elapsed();
         let usage = self.server.usage();
         let outcome = Outcome {

@@ -18,7 +18,7 @@ const SETTLING: Duration = Duration::from_millis(300);
 /// Time for which an idle server is watched.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Times starts that only tell the version.
+/// Times starts that only print the version.
 ///
 /// # Errors
 /// The program cannot be started.

@@ -12,7 +12,7 @@ use crate::shell::Result;
 /// Runs a contender once.
 ///
 /// # Errors
-/// A program fails or tells no figures.
+/// A program fails or prints no figures.
 pub(crate) fn run(streams: &Streams, contender: &Contender, site: &Site<'_>) -> Result<Sample> {
     let site = Site {
         seconds: streams.seconds.unwrap_or(site.seconds),
@@ -22,12 +22,12 @@ pub(crate) fn run(streams: &Streams, contender: &Contender, site: &Site<'_>) -> 
         server_words(streams, contender, &site, port)
     })?;
     let words = client_words(streams, contender, &site, session.port);
-    // A server of iperf 2 tells each flow; iperf3's results are in the client's document.
-    let told = match (contender.server.dialect(), streams.direction) {
+    // A server of iperf 2 reports each flow; iperf3's results are in the client's document.
+    let flows = match (contender.server.dialect(), streams.direction) {
         (Dialect::Iperf2, Direction::Forward | Direction::Duplex) => streams.count as usize,
         _ => 0,
     };
-    let outcome = session.run(&words, |output| has_rates(output, told))?;
+    let outcome = session.run(&words, |output| has_rates(output, flows))?;
     let received = received(streams, contender, &outcome)
         .filter(|received| received.bytes > 0.0 && received.seconds > 0.0)
         .ok_or_else(|| format!("no figures\n{}", outcome.shown()))?;

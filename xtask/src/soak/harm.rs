@@ -9,7 +9,7 @@ use interop::{Invocation, Program};
 /// A fault against the server on a port of loopback.
 type Harm = fn(u16);
 
-pub(super) const ALL: [Harm; 7] = [
+pub(crate) const ALL: [Harm; 7] = [
     looks_in,
     falls_silent,
     talks_nonsense,

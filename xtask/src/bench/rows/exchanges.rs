@@ -1,13 +1,13 @@
 //! Requests and responses, and connections without data.
 
-use super::{IPERF2, OURS, QPERF, SOCKPERF, TO_IPERF2, bar, row};
+use super::parts::{IPERF2, OURS, QPERF, SOCKPERF, TO_IPERF2, bar, row};
 use crate::bench::contender::Contender;
 use crate::bench::quantity::Bound::{AtLeast, AtMost};
 use crate::bench::quantity::Quantity;
 use crate::bench::row::{Bar, Place, Row, Transport, Workload};
 
 /// Rows 26 to 30.
-pub(super) fn all() -> Vec<Row> {
+pub(crate) fn all() -> Vec<Row> {
     use Quantity::{
         Connects, CpuPerConnect, CpuPerTransaction, LeastRoundTrip, MeanRoundTrip, Transactions,
     };

@@ -1,13 +1,13 @@
 //! The program by itself: start, size, rest.
 
-use super::{IPERF2, IPERF3, NUTTCP, OURS, bar, row};
+use super::parts::{IPERF2, IPERF3, NUTTCP, OURS, bar, row};
 use crate::bench::contender::{Contender, Tool};
 use crate::bench::quantity::Bound::AtMost;
 use crate::bench::quantity::Quantity;
 use crate::bench::row::{Against, Row, Workload};
 
 /// Rows 31 to 33.
-pub(super) fn all() -> Vec<Row> {
+pub(crate) fn all() -> Vec<Row> {
     use Quantity::{BinarySize, IdleCpu, StartTime, StaticBinarySize};
     let alone = |name: &str, title: &str, workload, contenders: &[Contender], bars| Row {
         paths: &[],

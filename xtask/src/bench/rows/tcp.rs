@@ -1,6 +1,6 @@
 //! Streams over TCP: one, many, small writes, both directions, paced.
 
-use super::{
+use super::parts::{
     AS_IPERF3, CUBIC_AND_SYSTEM, IPERF2, IPERF3, LOOPBACK, OURS, TO_IPERF2, VETH, bar, row,
 };
 use crate::bench::contender::Contender;
@@ -9,7 +9,7 @@ use crate::bench::quantity::Quantity::{self, CpuPerGigabyte as Cpu, Throughput};
 use crate::bench::row::{Against, Bar, Direction, PathKind, Row, Streams, Workload};
 
 /// Rows 1, 2, 5, and 34, whose memory is that of the same run.
-pub(super) fn one_stream() -> Vec<Row> {
+pub(crate) fn one_stream() -> Vec<Row> {
     let bars = |throughput, cpu| {
         vec![
             bar(throughput, Throughput, AtLeast(1.0), AtLeast(1.1)),
@@ -63,7 +63,7 @@ pub(super) fn one_stream() -> Vec<Row> {
 }
 
 /// Rows 3, 4, 6, 7.
-pub(super) fn shapes() -> Vec<Row> {
+pub(crate) fn shapes() -> Vec<Row> {
     let skipping = [
         OURS.with("", "--skip-rx-copy"),
         IPERF2.with("", "--skip-rx-copy"),
@@ -149,7 +149,7 @@ pub(super) fn shapes() -> Vec<Row> {
 }
 
 /// Rows 8 to 13.
-pub(super) fn many() -> Vec<Row> {
+pub(crate) fn many() -> Vec<Row> {
     let many = |count: u32, contenders: &[Contender], bars: Vec<Bar>| Row {
         bars,
         ..row(
@@ -221,7 +221,7 @@ pub(super) fn many() -> Vec<Row> {
 }
 
 /// Row 35.
-pub(super) fn paced() -> Vec<Row> {
+pub(crate) fn paced() -> Vec<Row> {
     [("100M", 0.1), ("1G", 0.25)]
         .map(|(rate, to_iperf2)| {
             let streams = Streams {

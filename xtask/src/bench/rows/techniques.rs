@@ -1,12 +1,12 @@
 //! What each technique is worth: with it and without.
 
-use super::{OURS, row};
+use super::parts::{OURS, row};
 use crate::bench::quantity::Bound::{AtLeast, AtMost};
 use crate::bench::quantity::Quantity::{self, CpuPerGigabyte as Cpu, CpuPerPacket, PacketRate};
 use crate::bench::row::{Bar, Place, Row, Streams, Transport, Workload};
 
 /// With and without each technique.
-pub(super) fn all() -> Vec<Row> {
+pub(crate) fn all() -> Vec<Row> {
     let one = Workload::Streams(Streams::ONE);
     let flood = Workload::Flood { length: 1470 };
     let less = |quantity| Bar::new(0, quantity, AtMost(1.0));

@@ -1,13 +1,13 @@
 //! Datagrams: as fast as it goes, and paced.
 
-use super::{AS_IPERF3, IPERF2, IPERF3, NUTTCP, OURS, TO_IPERF2, TO_NUTTCP, bar, row};
+use super::parts::{AS_IPERF3, IPERF2, IPERF3, NUTTCP, OURS, TO_IPERF2, TO_NUTTCP, bar, row};
 use crate::bench::contender::{Contender, Tool};
 use crate::bench::quantity::Bound::{AtLeast, AtMost};
 use crate::bench::quantity::Quantity::{self, CpuPerPacket, PacketRate};
 use crate::bench::row::{Against, Bar, Row, Workload};
 
 /// Rows 14 to 21.
-pub(super) fn full_rate() -> Vec<Row> {
+pub(crate) fn full_rate() -> Vec<Row> {
     let flood = |name: &str, title: &str, length, contenders: &[Contender], bars| Row {
         bars,
         ..row(name, title, Workload::Flood { length }, contenders)
@@ -76,7 +76,7 @@ pub(super) fn full_rate() -> Vec<Row> {
 }
 
 /// Rows 22 to 25.
-pub(super) fn paced() -> Vec<Row> {
+pub(crate) fn paced() -> Vec<Row> {
     use Quantity::{GapMedian, RateErrorShare, SenderCpu};
     let paced = |name: &str, rate: u64, contenders: &[Contender], bars: Vec<Bar>| Row {
         bars,

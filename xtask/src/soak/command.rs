@@ -1,11 +1,4 @@
-//! A server under honest and hostile clients for a long time: does it go on serving, and does it
-//! grow?
-//!
-//! What it holds for the tests of a moment says nothing of that. So the clients pause once a minute,
-//! and what counts is what the server holds when it has come to rest.
-
-mod harm;
-mod trend;
+//! Clients, samples of the resting server, and the verdict.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -13,32 +6,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use interop::{Invocation, Program, Running, Transport, await_listening, free_port};
+use tapeline_base::SplitMix64;
 
+use super::harm;
+use super::trend::Trend;
 use crate::levels::release_binary;
 use crate::shell::{self, cargo};
 use crate::tally::Tally;
-use trend::Trend;
 
 /// Honest clients at the same time.
 const WORKERS: u64 = 4;
 /// One in so many tests is a fault.
 const HARM_EVERY: u64 = 100;
-/// Between two looks at the resting server.
-const LOOK: Duration = Duration::from_secs(60);
+/// Between two samples of the resting server.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(60);
 /// Between two looks whether it has come to rest.
-const GLANCE: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Time in which a server at rest gives memory back.
 const SETTLING: Duration = Duration::from_secs(3);
 /// Time for a test of a second; the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// What faults may still hold when the run ends, deadlines included.
 const REST: Duration = Duration::from_secs(45);
 /// Share of the run before memory is compared: caches fill, and buffers find their size.
 const WARM_UP: f64 = 0.2;
-/// Runs shorter than this tell nothing of a slope.
+/// Runs shorter than this show no slope.
 const SHORTEST: Duration = Duration::from_secs(20 * 60);
 /// Growth of memory that is borne, bytes an hour.
-const MOST_GROWTH: f64 = 1_048_576.0;
+const MAX_GROWTH: f64 = 1_048_576.0;
 
 /// Tests of a second, of both families. Rates are low: the server is what is tested.
 const HONEST: [(Program, &str); 14] = [
@@ -88,23 +83,6 @@ impl Options {
     }
 }
 
-/// Numbers without order that repeat with their seed (xorshift64*).
-struct Draw(u64);
-
-impl Draw {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let drawn = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
-        usize::try_from(drawn).unwrap_or(0) % end.max(1)
-    }
-}
-
 /// What the clients have come to.
 #[derive(Default)]
 struct Score {
@@ -137,23 +115,24 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally, String> {
 
 fn soak(options: &Options) -> Result<Tally, String> {
     let port = free_port();
-    let patience = options.length + REST * 4;
+    let timeout = options.length + REST * 4;
     let server = Invocation::new(Program::Tapeline)
         .args(["-s", "-p", &port.to_string(), "-o", "/dev/null"])
-        .deadline(patience)
+        .deadline(timeout)
         .spawn()
         .map_err(|error| error.to_string())?;
     await_listening(&server, Transport::Tcp, port).map_err(|error| error.to_string())?;
-    let before = Look::at(&server)?;
+    let before = Sample::at(&server)?;
     println!("server {} on port {port}: {before}", server.id());
     let score = Score::default();
-    let mut draws: Vec<Draw> = (1..=WORKERS)
-        .map(|worker| Draw::new(options.seed * WORKERS + worker))
+    let mut draws: Vec<SplitMix64> = (1..=WORKERS)
+        .map(|worker| SplitMix64::new(options.seed * WORKERS + worker))
         .collect();
-    let mut looks = Vec::new();
+    let mut samples = Vec::new();
     let began = Instant::now();
     while began.elapsed() < options.length {
-        let pause = Instant::now() + LOOK.min(options.length.saturating_sub(began.elapsed()));
+        let pause =
+            Instant::now() + SAMPLE_INTERVAL.min(options.length.saturating_sub(began.elapsed()));
         std::thread::scope(|scope| {
             for draw in &mut draws {
                 let score = &score;
@@ -161,9 +140,9 @@ fn soak(options: &Options) -> Result<Tally, String> {
             }
         });
         match await_rest(&server, &before) {
-            Ok(look) => {
-                println!("{:>5.0} s {look}", began.elapsed().as_secs_f64());
-                looks.push((began.elapsed(), look));
+            Ok(sample) => {
+                println!("{:>5.0} s {sample}", began.elapsed().as_secs_f64());
+                samples.push((began.elapsed(), sample));
             }
             Err(why) => {
                 score.fail(why);
@@ -171,26 +150,31 @@ fn soak(options: &Options) -> Result<Tally, String> {
             }
         }
     }
-    Ok(verdict(options, &score, &looks))
+    Ok(verdict(options, &score, &samples))
+}
+
+/// Any of these.
+fn one_of<T: Copy>(draw: &mut SplitMix64, all: &[T]) -> T {
+    all[draw.below(all.len() as u64) as usize]
 }
 
 /// A client after the other until it is time for a pause.
-fn visit(port: u16, draw: &mut Draw, score: &Score, pause: Instant) {
+fn visit(port: u16, draw: &mut SplitMix64, score: &Score, pause: Instant) {
     let honest: Vec<_> = HONEST
         .iter()
         .filter(|(program, _)| program.missing().is_none())
         .collect();
     while Instant::now() < pause {
-        if draw.below(HARM_EVERY as usize) == 0 {
-            harm::ALL[draw.below(harm::ALL.len())](port);
+        if draw.below(HARM_EVERY) == 0 {
+            one_of(draw, &harm::ALL)(port);
             score.harms.fetch_add(1, Ordering::Relaxed);
             continue;
         }
-        let (program, line) = honest[draw.below(honest.len())];
+        let (program, line) = one_of(draw, &honest);
         let run = Invocation::new(*program)
             .args(["-c", "127.0.0.1", "-t", "1", "-p", &port.to_string()])
             .line(line)
-            .deadline(PATIENCE)
+            .deadline(TEST_TIMEOUT)
             .run();
         match run {
             Ok(run) if run.code() == Some(0) => {
@@ -204,13 +188,13 @@ fn visit(port: u16, draw: &mut Draw, score: &Score, pause: Instant) {
 
 /// What a server holds.
 #[derive(Clone, Copy)]
-struct Look {
+struct Sample {
     memory: f64,
     descriptors: usize,
     threads: usize,
 }
 
-impl Look {
+impl Sample {
     fn at(server: &Running) -> Result<Self, String> {
         let gone = || {
             format!(
@@ -237,7 +221,7 @@ impl Look {
     }
 }
 
-impl fmt::Display for Look {
+impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mebibytes = self.memory / 1_048_576.0;
         let Self {
@@ -254,22 +238,22 @@ impl fmt::Display for Look {
 
 /// Waits until the server holds no more descriptors and threads than at its start, and then for it to
 /// give memory back.
-fn await_rest(server: &Running, before: &Look) -> Result<Look, String> {
+fn await_rest(server: &Running, before: &Sample) -> Result<Sample, String> {
     let end = Instant::now() + REST;
     loop {
-        let look = Look::at(server)?;
-        if look.descriptors <= before.descriptors && look.threads <= before.threads {
+        let sample = Sample::at(server)?;
+        if sample.descriptors <= before.descriptors && sample.threads <= before.threads {
             std::thread::sleep(SETTLING);
-            return Look::at(server);
+            return Sample::at(server);
         }
         if Instant::now() > end {
-            return Err(format!("it does not come to rest: {look}"));
+            return Err(format!("it does not come to rest: {sample}"));
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn verdict(options: &Options, score: &Score, looks: &[(Duration, Look)]) -> Tally {
+fn verdict(options: &Options, score: &Score, samples: &[(Duration, Sample)]) -> Tally {
     let mut tally = Tally::default();
     let served = score.served.load(Ordering::Relaxed);
     let harms = score.harms.load(Ordering::Relaxed);
@@ -290,16 +274,17 @@ fn verdict(options: &Options, score: &Score, looks: &[(Duration, Look)]) -> Tall
     }
     let hours = |at: Duration| at.as_secs_f64() / 3600.0;
     let warm = options.length.mul_f64(WARM_UP);
-    let settled = looks.iter().filter(|(at, _)| *at >= warm);
-    let trend =
-        |of: fn(&Look) -> f64| Trend::of(settled.clone().map(|(at, look)| (hours(*at), of(look))));
-    let memory = trend(|look| look.memory);
+    let settled = samples.iter().filter(|(at, _)| *at >= warm);
+    let trend = |of: fn(&Sample) -> f64| {
+        Trend::fit(settled.clone().map(|(at, sample)| (hours(*at), of(sample))))
+    };
+    let memory = trend(|sample| sample.memory);
     println!("memory at rest: {:+.3} MiB/h", memory.slope / 1_048_576.0);
     println!(
         "descriptors at rest: {:+.2} per hour",
-        trend(|look| look.descriptors as f64).slope
+        trend(|sample| sample.descriptors as f64).slope
     );
-    if options.length >= SHORTEST && memory.slope > MOST_GROWTH {
+    if options.length >= SHORTEST && memory.slope > MAX_GROWTH {
         tally.fail(format!("memory grows by {:.0} bytes an hour", memory.slope));
     }
     tally

@@ -1,31 +1,7 @@
-//! The rows of the targets, one after the other, and one for each technique.
+//! All rows.
 
-mod exchanges;
-mod program;
-mod tcp;
-mod techniques;
-mod udp;
-
-use super::contender::{Contender, Tool};
-use super::quantity::{Bound, Quantity};
-use super::row::{Against, Bar, Congestion, PathKind, Row, Workload};
-
-const OURS: Contender = Contender::both(Tool::Tapeline);
-const AS_IPERF3: Contender = Contender::both(Tool::TapelineAsIperf3);
-const IPERF2: Contender = Contender::both(Tool::Iperf221);
-const IPERF3: Contender = Contender::both(Tool::Iperf3);
-const NUTTCP: Contender = Contender::both(Tool::Nuttcp);
-const SOCKPERF: Contender = Contender::both(Tool::Sockperf);
-const QPERF: Contender = Contender::both(Tool::Qperf);
-
-const BOTH: &[PathKind] = &[PathKind::Loopback, PathKind::Veth];
-const LOOPBACK: &[PathKind] = &[PathKind::Loopback];
-const VETH: &[PathKind] = &[PathKind::Veth];
-const CUBIC: &[Congestion] = &[Congestion::Cubic];
-const CUBIC_AND_SYSTEM: &[Congestion] = &[Congestion::Cubic, Congestion::System];
-
-const TO_IPERF2: Against = Against::Peer(IPERF2);
-const TO_NUTTCP: Against = Against::Peer(NUTTCP);
+use super::{exchanges, program, tcp, techniques, udp};
+use crate::bench::row::Row;
 
 /// All rows, in the order of the targets.
 pub(crate) fn all() -> Vec<Row> {
@@ -41,33 +17,13 @@ pub(crate) fn all() -> Vec<Row> {
     rows
 }
 
-/// A row without bars over both paths, with cubic where TCP is in play.
-fn row(name: &str, title: &str, workload: Workload, contenders: &[Contender]) -> Row {
-    Row {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        workload,
-        contenders: contenders.to_vec(),
-        paths: BOTH,
-        congestion: match workload {
-            Workload::Streams(_) => CUBIC,
-            _ => &[],
-        },
-        bars: Vec::new(),
-        system_bars: Vec::new(),
-        absent: "",
-    }
-}
-
-const fn bar(number: u32, quantity: Quantity, must: Bound, stretch: Bound) -> Bar {
-    Bar::new(number, quantity, must).stretch(stretch)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::bench::contender::Contender;
+    use crate::bench::row::Against;
 
     #[test]
     fn every_row_of_the_targets_is_there_once() {

@@ -1,0 +1,216 @@
+//! The documentation speaks the field's words, and its lines wrap.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::{self, Result};
+
+/// The longest line of prose, in characters.
+const WIDTH: usize = 100;
+
+/// Pages that are not checked yet: these two keep their former words and lines until they are
+/// rewritten, and the tables of the third come from the names of the situations that they measure.
+const EXCLUDED: [&str; 3] = ["README.md", "docs/results.md", "docs/dev/verdicts.md"];
+
+/// Former words and names, with those that took their places.
+#[rustfmt::skip]
+const FORMER: &[(&str, &str)] = &[
+    ("surely", "high confidence"),
+    ("for certain", "worst case"),
+    ("told", "printed, reported, sent"),
+    ("tells", "prints, reports, sends"),
+    ("untold", "not logged"),
+    ("hears", "receives"),
+    ("anew", "again"),
+    ("nobody", "no client, or the passive"),
+    ("far end", "server, client or peer"),
+    ("other end", "server, client or peer"),
+    ("goodput", "throughput"),
+    ("asked for", "requested"),
+    ("sent again", "retransmitted"),
+    ("turned away", "refused"),
+    ("left aside", "ignored"),
+    ("cannot be had", "is not available"),
+    ("exclude each other", "cannot be combined"),
+    ("is not understood", "unknown"),
+    ("longest outage", "longest pause in arrivals"),
+    ("skew", "drift"),
+    ("--until-ci", "--precision"),
+    ("--fail-if-limited", "--fail-if-host-limited"),
+    ("--no-probe", "--no-latency-probes"),
+    ("--no-control", "--no-peer-results"),
+    ("tests-of-source", "tests-per-source"),
+    ("streams-of-test", "streams-per-test"),
+    ("pending-of-source", "pending-per-source"),
+    ("wrong-keys-of-source", "wrong-keys-per-source"),
+    ("refusals-told", "refusals-logged"),
+    ("newcomers", "udp-clients"),
+    ("turned-away", "permit-key-refused"),
+    ("peer-refused", "client-refused"),
+    ("peer-vanished", "peer-lost"),
+    ("test-cut", "test-stopped"),
+    ("other-protocol", "server-is-iperf3"),
+    ("limits-reread", "limits-reloaded"),
+    ("limits-kept", "limits-reload-failed"),
+    ("clock-set", "clock-jumped"),
+    ("pacing-missed", "rate-not-reached"),
+    ("unresolvable", "unknown-host"),
+    ("connect-timed-out", "connect-gave-up"),
+    ("intervals-missing", "intervals-dropped"),
+];
+
+/// Checks the pages for people.
+///
+/// # Errors
+/// A page has former words or long lines, or cannot be read.
+pub(crate) fn check() -> Result<()> {
+    let faults = faults(shell::root())?;
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(faults.join("\n"))
+}
+
+/// What is wrong with the pages below a root.
+fn faults(root: &Path) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for page in pages(root)? {
+        let text = std::fs::read_to_string(&page)
+            .map_err(|error| format!("{}: {error}", page.display()))?;
+        let name = page.strip_prefix(root).unwrap_or(&page).display();
+        let lines = former_words(&text).into_iter().chain(long_lines(&text));
+        faults.extend(lines.map(|(line, what)| format!("{name}:{line}: {what}")));
+    }
+    Ok(faults)
+}
+
+/// The pages to check, below a root.
+fn pages(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut pages = vec![root.join("CONTRIBUTING.md"), root.join("SECURITY.md")];
+    for folder in [root.to_path_buf(), root.join("docs"), root.join("docs/dev")] {
+        let failed = |error| format!("{}: {error}", folder.display());
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let page = entry.map_err(failed)?.path();
+            let ours = folder != root || page.ends_with("README.md");
+            if ours && page.extension().is_some_and(|end| end == "md") {
+                pages.push(page);
+            }
+        }
+    }
+    pages.retain(|page| !EXCLUDED.iter().any(|name| *page == root.join(name)));
+    pages.sort();
+    Ok(pages)
+}
+
+/// Former words, wherever a line ends between them, with the lines that they begin in.
+fn former_words(text: &str) -> Vec<(usize, String)> {
+    let bare = |word: &str| {
+        let ends = |letter: char| !letter.is_alphanumeric() && letter != '-';
+        word.trim_matches(ends).to_lowercase()
+    };
+    let words: Vec<(usize, String)> = text
+        .lines()
+        .enumerate()
+        .flat_map(|(number, line)| line.split_whitespace().map(move |word| (number + 1, word)))
+        .map(|(number, word)| (number, bare(word)))
+        .collect();
+    let mut found = Vec::new();
+    for (former, now) in FORMER {
+        let parts: Vec<&str> = former.split(' ').collect();
+        let places = words
+            .windows(parts.len())
+            .filter(|window| window.iter().map(|(_, word)| word).eq(parts.iter()));
+        found.extend(places.map(|window| (window[0].0, format!("\"{former}\": {now}"))));
+    }
+    found
+}
+
+/// Lines of prose that are too long; tables, code and headings cannot wrap.
+fn long_lines(text: &str) -> Vec<(usize, String)> {
+    let mut fenced = false;
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        let whole = ["|", "#", "    "]
+            .iter()
+            .any(|start| line.starts_with(start));
+        let length = line.chars().count();
+        if length > WIDTH && !fenced && !fence && !whole && line.trim().contains(' ') {
+            found.push((
+                number + 1,
+                format!("{length} characters, the limit is {WIDTH}"),
+            ));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn former_words_are_found_across_lines_and_in_tables() {
+        let text = "A reader is `told`, by the far\n  end.\n| x | Turned-Away |\nfar-end told.me\n";
+        let found = former_words(text);
+        let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [1, 1, 3], "{found:?}");
+        assert!(found[1].1.contains("server, client or peer"), "{found:?}");
+    }
+
+    #[test]
+    fn long_prose_is_found_and_long_code_is_not() {
+        let long = "word ".repeat(21);
+        let text = format!("{long}\n| {long}\n# {long}\n```sh\n{long}\n```\n    {long}\n{long}\n");
+        let lines: Vec<usize> = long_lines(&text).iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [1, 8]);
+        // A link that is longer than a line stays whole.
+        assert!(long_lines(&"x".repeat(120)).is_empty());
+    }
+
+    #[test]
+    fn seeded_faults_are_found_but_in_excluded_pages() {
+        let root = std::env::temp_dir().join(format!("tapeline-prose-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("docs/dev")).expect("folders");
+        for page in ["SECURITY.md", "docs/cli.md"] {
+            std::fs::write(root.join(page), "A client is informed.\n").expect("a page");
+        }
+        for page in [
+            "README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "docs/results.md",
+            "docs/dev/testing.md",
+        ] {
+            std::fs::write(root.join(page), "Nobody\nis told.\n").expect("a page");
+        }
+        let found = faults(&root).expect("pages");
+        std::fs::remove_dir_all(&root).expect("removed");
+        let places: Vec<&str> = found
+            .iter()
+            .filter_map(|fault| Some(fault.split_once(": ")?.0))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                "CONTRIBUTING.md:2",
+                "CONTRIBUTING.md:1",
+                "docs/dev/testing.md:2",
+                "docs/dev/testing.md:1"
+            ],
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn the_pages_of_the_project_are_found() {
+        let found = pages(shell::root()).expect("pages");
+        for page in ["SECURITY.md", "docs/cli.md", "docs/dev/architecture.md"] {
+            assert!(found.contains(&shell::root().join(page)), "{page}");
+        }
+        // What is excluded is there.
+        for page in EXCLUDED {
+            assert!(shell::root().join(page).exists(), "{page}");
+        }
+    }
+}
