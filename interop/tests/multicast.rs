@@ -1,6 +1,7 @@
 //! Multicast between two hosts: what one sends to a group, everyone who joined it receives.
 
-use std::time::Duration;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 use interop::{
     Family, Invocation, Namespace, NamespacePair, Program, Running, Transcript, Transport,
@@ -78,8 +79,49 @@ fn receiver(pair: &NamespacePair, program: Program, group: &Group, port: u16) ->
     server
 }
 
+/// Sockets that have joined the group, in the network of this process (`ip_mc_list` and
+/// `ifmcaddr6` of the kernel, as `/proc/net` shows them).
+fn members(process: &Running, group: &Group) -> u32 {
+    let address = group.address.split('%').next().expect("an address");
+    let (table, shown, field) = match address.parse().expect("an address") {
+        IpAddr::V4(address) => {
+            let shown = u32::from_le_bytes(address.octets());
+            ("igmp", format!("{shown:08X}"), 0)
+        }
+        IpAddr::V6(address) => ("igmp6", format!("{:032x}", address.to_bits()), 2),
+    };
+    let table = std::fs::read_to_string(format!("/proc/{}/net/{table}", process.id()));
+    let table = table.unwrap_or_default();
+    table
+        .lines()
+        .map(|line| line.split_whitespace().skip(field))
+        .filter_map(|mut fields| {
+            fields
+                .next()
+                .filter(|address| *address == shown)
+                .and(fields.next())
+        })
+        .filter_map(|users| users.parse::<u32>().ok())
+        .sum()
+}
+
+/// Waits until all have joined: that one of them listens on the port says nothing of the others.
+fn await_members(receivers: &[Running], group: &Group) {
+    let end = Instant::now() + TIMEOUT;
+    let process = receivers.first().expect("a receiver");
+    while members(process, group) < u32::try_from(receivers.len()).expect("a few") {
+        assert!(
+            Instant::now() < end,
+            "not all have joined {}",
+            group.address
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Sends to the group and compares what each receiver counts.
 fn send(pair: &NamespacePair, program: Program, group: &Group, port: u16, receivers: &[Running]) {
+    await_members(receivers, group);
     let client = Invocation::new(program)
         .args(["-c", group.address, "-p", &port.to_string()])
         .line("-u -f b -t 0.5 -b 2m -T 3 -l 1400")
