@@ -505,7 +505,7 @@ impl TcpFlow {
             let (context, tag, peer, start) =
                 (Arc::clone(context), self.tag, self.peer, self.start);
             move |ending: &Ending| {
-                let silence = wrong_protocol.silence(&cell, start, ending);
+                let silence = wrong_protocol.silence(&conn, &cell, start, ending);
                 if let Some(silent_for) = silence {
                     context.notice(Notice::NoReply {
                         tag,

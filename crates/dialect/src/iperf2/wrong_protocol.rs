@@ -140,9 +140,11 @@ impl WrongProtocolWatch {
     }
 
     /// How long the server has kept silent, where a flow of `start` ended because it has never
-    /// answered, nor taken more than the buffers on the way hold.
+    /// answered, nor taken more than the buffers on the way hold. The system of a silent server
+    /// fills its buffer and closes the window; one that is still open shows a lost path instead.
     pub(crate) fn silence(
         &self,
+        conn: &TcpConn,
         cell: &CounterCell,
         start: MonoTime,
         ending: &Ending,
@@ -152,7 +154,9 @@ impl WrongProtocolWatch {
         };
         let unanswered = match (received(cell), cell) {
             (Some(bytes), _) => bytes == 0,
-            (None, CounterCell::TcpSend(cell)) => cell.read().last.since(start) < FILLING,
+            (None, CounterCell::TcpSend(cell)) => {
+                cell.read().last.since(start) < FILLING && has_closed_window(conn)
+            }
             (None, _) => false,
         };
         (self.silence_is_failure && unanswered).then_some(silent_for)
@@ -199,6 +203,14 @@ impl WrongProtocolWatch {
         }
         Ok(())
     }
+}
+
+/// Whether the peer takes no further segment (RFC 9293, 3.8.6.1).
+fn has_closed_window(conn: &TcpConn) -> bool {
+    let window = conn
+        .tcp_info()
+        .and_then(|info| info.snd_wnd.zip(info.snd_mss));
+    window.is_some_and(|(bytes, segment)| bytes < segment)
 }
 
 /// Whether these are the first bytes of an iperf3 server. iperf 2's acknowledgement begins with
