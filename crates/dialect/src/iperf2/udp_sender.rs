@@ -567,3 +567,21 @@ pub(crate) fn wall_at(time: MonoTime, context: &Arc<Context>) -> Timestamp {
     let ahead = time.since(now).as_nanos() as i64 - now.since(time).as_nanos() as i64;
     Timestamp::from(WallTime::from_nanos(wall.as_nanos().saturating_add(ahead)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_port_refuses_every_datagram_and_a_lost_way_refuses_none() {
+        let counters = |writes, refused, unreachable| SendCounters {
+            writes,
+            refused,
+            unreachable,
+            ..SendCounters::default()
+        };
+        assert!(was_refused(&counters(100, 95, 0)));
+        assert!(!was_refused(&counters(100, 50, 0)));
+        assert!(!was_refused(&counters(40, 0, 1700)));
+    }
+}

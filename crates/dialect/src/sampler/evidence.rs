@@ -159,7 +159,7 @@ impl Course {
                 tcp.and_then(|info| share_in_flight(reached, info.min_rtt_us?, room.buffer?));
         } else {
             evidence.datagrams = Some(a.writes.saturating_sub(b.writes));
-            let refused = a.refused.saturating_sub(b.refused);
+            let refused = (a.refused + a.unreachable).saturating_sub(b.refused + b.unreachable);
             let errors = a.errors.saturating_sub(b.errors);
             evidence.refused = Some(refused);
             evidence.congested_sends = Some(errors.saturating_sub(refused));

@@ -22,6 +22,9 @@ pub struct SendCounters {
     /// Of the errors, sends of datagrams that failed because the peer's port is closed (ECONNREFUSED): an
     /// earlier datagram's answer, which says nothing about room on this host.
     pub refused: u64,
+    /// Of the errors, sends of datagrams for which this host has no way to the peer (EHOSTUNREACH,
+    /// ENETUNREACH, ENETDOWN).
+    pub unreachable: u64,
     /// Datagrams that left after their time.
     pub late: u64,
     /// Frames or bursts, where the traffic has any.

@@ -93,6 +93,7 @@ fn every_counter_survives_the_cell() {
         input_awaited: 11,
         room_awaited: 12,
         refused: 13,
+        unreachable: 14,
         last: MonoTime::from_nanos(10),
     };
     SendPublisher::new(Arc::clone(&send)).publish(&c);

@@ -476,7 +476,7 @@ impl<S: DatagramStamp> Sender<S> {
             }
             Err(error) if is_transient(&error) => {
                 self.counters.errors += 1;
-                self.counters.refused += u64::from(is_unreachable(&error));
+                self.counters.unreachable += u64::from(is_unreachable(&error));
                 std::thread::sleep(Duration::from_micros(100));
             }
             Err(error) => return Some(Cause::Failed(FailedOperation::Send, error)),
