@@ -530,9 +530,6 @@ impl ControlService {
         else {
             return;
         };
-        if let Some(claim) = &one.claim {
-            claim.totals.client_is_complete();
-        }
         let event = match (results, &one.claim) {
             (Some(results), Some(claim)) => {
                 let flows = self.lock().tests.flows(claim);
@@ -542,7 +539,10 @@ impl ControlService {
             }
             _ => Event::NoPeerResults(NoPeerResults::Broken(missing.to_owned())),
         };
-        self.context.reporter.event(event);
+        match &one.claim {
+            Some(claim) => self.context.reporter.peer_complete(event, &claim.totals),
+            None => self.context.reporter.event(event),
+        }
     }
 
     /// Gives up a client whose flows have ended some time ago: first what it has counted, then the

@@ -88,6 +88,12 @@ impl ReporterHandle {
         self.send(Command::Event(Box::new(event)));
     }
 
+    /// Passes on what a client counted, or that it is given up; its test, which has these totals,
+    /// is over with it.
+    pub(crate) fn peer_complete(&self, event: Event, totals: &Arc<FlowTotals>) {
+        self.send(Command::PeerComplete(Box::new(event), Arc::clone(totals)));
+    }
+
     /// A probe next to the running flows took so long there and back.
     pub(crate) fn probed(&self, round_trip: Duration) {
         self.send(Command::Probed(round_trip));

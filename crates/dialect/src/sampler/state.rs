@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{Clock, FlowTag, MonoTime, WallTime};
@@ -16,7 +16,7 @@ use super::flow_start::{FlowEnd, FlowStart, GroupKey};
 use super::groups::{Group, SingleSums};
 use super::open_tests::OpenTests;
 use super::processor::{ClockWatch, ProcessorWatch};
-use super::subscribers::Subscribers;
+use super::subscribers::{FlowTotals, Subscribers};
 use super::verdicts::VerdictCollector;
 
 /// How rows are formed.
@@ -40,6 +40,8 @@ impl Default for ReporterSettings {
 /// What the reporter is sent.
 pub(crate) enum Command {
     Event(Box<Event>),
+    /// What a client counted, or that it is given up: the last of the test of these totals.
+    PeerComplete(Box<Event>, Arc<FlowTotals>),
     Start(Box<FlowStart>),
     /// With the place that waits for the total, if any.
     End(FlowTag, FlowEnd, Option<mpsc::SyncSender<Row>>),
@@ -184,6 +186,11 @@ impl<C: Clock> State<C> {
                     self.report_all(verdicts);
                 }
                 self.report_over();
+            }
+            // The test is over with this event, not before it.
+            Command::PeerComplete(event, totals) => {
+                totals.client_is_complete();
+                self.obey(Command::Event(event));
             }
             Command::Start(start) => self.start(*start),
             Command::End(tag, end, reply) => {

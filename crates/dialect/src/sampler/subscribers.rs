@@ -76,7 +76,7 @@ impl FlowTotals {
         *self.peer_report.lock_unpoisoned() = PeerReport::Here;
     }
 
-    /// The client has sent what it has counted, or is given up. To be called before that is reported.
+    /// The client has sent what it has counted, or is given up.
     pub(crate) fn client_is_complete(&self) {
         *self.peer_report.lock_unpoisoned() = PeerReport::Complete;
     }

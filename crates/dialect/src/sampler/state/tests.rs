@@ -11,8 +11,8 @@ use tapeline_engine::{
     SendCell, SendCounters, SendPublisher,
 };
 use tapeline_report::{
-    Endpoints, HistogramKind, Measure, NativeText, Output, Phase, Renderer, Row, Span, Style,
-    Subject, Terminal, UdpReceive,
+    Endpoints, HistogramKind, Measure, NativeText, NoPeerResults, Output, Phase, Renderer, Row,
+    Span, Style, Subject, Terminal, UdpReceive,
 };
 use tapeline_stats::{Finding, HistogramShape, LimitedBy};
 
@@ -760,4 +760,30 @@ fn a_test_is_reported_when_it_is_over_and_not_when_nothing_runs() {
     let mut last = test(&long).to_vec();
     last.push(("idle", Vec::new()));
     assert_eq!(over(bench.events()), last);
+}
+
+#[test]
+fn a_test_is_over_with_what_its_client_counted_and_not_before() {
+    let mut bench = Bench::new(0.25);
+    let sum = bench.group(GroupKind::Sum(Role::Server), 1);
+    let flow = bench.start(1, false, 0, &[sum]);
+    let totals = bench.state.subscribers.follow_totals();
+    totals.add(flow.tag);
+    totals.client_is_here();
+    bench.end(&flow, 10);
+    let steps = |bench: &mut Bench| {
+        let steps = bench.events().into_iter().filter_map(|event| match event {
+            Event::NoPeerResults(_) => Some("counted"),
+            Event::LimitVerdict(_) => Some("judged"),
+            Event::TestOver(_) => Some("over"),
+            _ => None,
+        });
+        steps.collect::<Vec<_>>()
+    };
+    assert!(steps(&mut bench).is_empty());
+    let missing = Event::NoPeerResults(NoPeerResults::Broken("silent".to_owned()));
+    bench
+        .state
+        .obey(Command::PeerComplete(Box::new(missing), totals));
+    assert_eq!(steps(&mut bench), ["counted", "judged", "over"]);
 }
