@@ -1,6 +1,7 @@
 //! How far the numbers of a test are to be trusted: from what its document knows to the facts of
 //! the judgement.
 
+use tapeline_base::Role;
 use tapeline_stats::{Certainty, Finding, LimitedBy};
 
 use super::record::DocumentRecord;
@@ -48,6 +49,7 @@ impl TestView<'_> {
             duration,
             too_few: self.too_few(),
             counted_by: self.counted_by(),
+            is_server: self.run_info.role == Role::Server,
             peer: self.peer_kind(),
             peer_visible: record.peer_visible,
             same_machine: self.same_machine(),

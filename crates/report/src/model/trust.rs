@@ -116,6 +116,8 @@ pub struct TrustFacts {
     pub too_few: Option<u64>,
     /// Who counted the data.
     pub counted_by: CountedBy,
+    /// This end is the server, and its peer the client.
+    pub is_server: bool,
     /// Program at the other end.
     pub peer: PeerKind,
     /// The CPU and the buffers of the other end are known.
@@ -160,7 +162,7 @@ impl Trust {
 fn poor(facts: &TrustFacts) -> Vec<TrustReason> {
     let mut reasons = Vec::new();
     if facts.counted_by == CountedBy::Nobody {
-        let text = "no report from the server";
+        let text = format!("no report from the {}", peer_role(facts));
         reasons.push(TrustReason::warned("no-receiver-report", text));
     }
     if let Some(by) = facts.clock_jump {
@@ -212,17 +214,25 @@ fn partial(facts: &TrustFacts) -> Vec<TrustReason> {
     }
     if facts.counted_by == CountedBy::Sender {
         reasons.push(TrustReason::new(match facts.peer {
-            PeerKind::Iperf2 => "iperf 2 does not report what it received over TCP",
-            PeerKind::Iperf3 | PeerKind::Tapeline => "no results came from the server",
+            PeerKind::Iperf2 => "iperf 2 does not report what it received over TCP".to_owned(),
+            PeerKind::Iperf3 | PeerKind::Tapeline => {
+                format!("no results came from the {}", peer_role(facts))
+            }
         }));
     } else if !facts.peer_visible && !explained(facts) {
         let text = format!(
-            "the server's CPU and buffers are unknown ({})",
+            "the {}'s CPU and buffers are unknown ({})",
+            peer_role(facts),
             facts.peer.name()
         );
         reasons.push(TrustReason::new(text));
     }
     reasons
+}
+
+/// What the other end is.
+const fn peer_role(facts: &TrustFacts) -> &'static str {
+    if facts.is_server { "client" } else { "server" }
 }
 
 /// Whether what limited the test is known although the other end's host is not.
@@ -403,6 +413,14 @@ mod tests {
                     ..unseen.clone()
                 },
                 "partial: the server's CPU and buffers are unknown (iperf3)",
+            ),
+            (
+                TrustFacts {
+                    is_server: true,
+                    limits: vec![(None, Certainty::Low)],
+                    ..unseen.clone()
+                },
+                "partial: the client's CPU and buffers are unknown (iperf3)",
             ),
             (
                 TrustFacts {

@@ -393,6 +393,7 @@ impl ClientRun {
         });
         let lost_in_hosts: Option<u64> = lost_in_hosts.sum();
         Trust::new(&TrustFacts {
+            is_server: false,
             duration: self.duration(),
             too_few: too_few.next(),
             counted_by: counted.max_by_key(badness).unwrap_or_default(),
