@@ -211,6 +211,19 @@ const LEVELS: [Level; 6] = [
 const REPEATABLE: usize = 60;
 /// Times that a test is run again while the machine is disturbed.
 const REPEATS: usize = 3;
+/// Failures on an undisturbed machine up to which each is tried alone; more are no accident.
+const UNSTEADY: usize = 3;
+/// Passes in a row, alone, that make such a failure an unsteady test rather than a defect.
+const PROOFS: usize = 5;
+
+/// What becomes of a failure on an undisturbed machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failures {
+    /// It counts.
+    Count,
+    /// It counts unless the test then passes alone, several times in a row; the run names it.
+    TryAlone,
+}
 
 /// Runs what is named, or what runs by default: levels, `LEVEL/PROGRAM`, `--times N`.
 ///
@@ -225,6 +238,12 @@ pub(crate) fn test(words: &[&str]) -> Result<Tally> {
         names => (names, 1),
     };
     let runs = chosen(names)?;
+    // Who names what is run looks for unsteady tests, and sees each failure.
+    let failures = if names.is_empty() && times == 1 {
+        Failures::TryAlone
+    } else {
+        Failures::Count
+    };
     setup::prepare();
     let mut tally = Tally::default();
     if let Err(error) = build() {
@@ -238,7 +257,7 @@ pub(crate) fn test(words: &[&str]) -> Result<Tally> {
                 println!("\n== {}: {}", level.name, level.about);
                 level_before = level.name;
             }
-            tally.add(run.execute(level.name)?);
+            tally.add(run.execute(level.name, failures)?);
         }
         if times > 1 {
             println!("\n{time} of {times} times: {tally}");
@@ -293,18 +312,38 @@ fn build() -> Result<()> {
 
 impl Run {
     /// Runs all, and again what failed while the machine was disturbed.
-    fn execute(&self, level: &str) -> Result<Tally> {
+    fn execute(&self, level: &str, failures: Failures) -> Result<Tally> {
         let watch = Watch::begin();
         let mut tally = self.once(level, None)?;
         let disturbance = watch.end();
-        if !disturbance.spoils() || tally.failed() > REPEATABLE {
-            return Ok(tally);
-        }
-        for failure in tally.failures().to_vec() {
-            println!("\nagain: {failure} ({disturbance})");
-            tally.replace(&failure, self.again(level, &failure)?, disturbance);
+        if disturbance.spoils() && tally.failed() <= REPEATABLE {
+            for failure in tally.failures().to_vec() {
+                println!("\nagain: {failure} ({disturbance})");
+                tally.replace(&failure, self.again(level, &failure)?, disturbance);
+            }
+        } else if failures == Failures::TryAlone && tally.failed() <= UNSTEADY {
+            for failure in tally.failures().to_vec() {
+                println!("\nalone: {failure}");
+                if let Some(passed) = self.proven(level, &failure)? {
+                    let unsteady =
+                        format!("unsteady: failed once, then passed {PROOFS} of {PROOFS}");
+                    tally.replace(&failure, passed, unsteady);
+                }
+            }
         }
         Ok(tally)
+    }
+
+    /// The pass of a test that passes alone as often as it takes; nothing when it fails.
+    fn proven(&self, level: &str, test: &str) -> Result<Option<Tally>> {
+        let mut passed = Tally::default();
+        for _ in 0..PROOFS {
+            passed = self.once(level, Some(test))?;
+            if passed.is_empty() || passed.failed() > 0 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(passed))
     }
 
     /// Runs one test until it passes, fails undisturbed, or has failed often enough.

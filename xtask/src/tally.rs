@@ -8,7 +8,7 @@ pub(crate) struct Tally {
     passed: usize,
     failures: Vec<String>,
     skips: Vec<String>,
-    /// What failed on a disturbed machine and passed when it was run again.
+    /// What failed and was run again, with the reason.
     repeated: Vec<String>,
 }
 
@@ -43,11 +43,10 @@ impl Tally {
         &self.failures
     }
 
-    /// Takes a failure back for what came of it `again`; the first time, on a disturbed machine, is
-    /// explained by `disturbance`.
-    pub(crate) fn replace(&mut self, failure: &str, again: Self, disturbance: impl fmt::Display) {
+    /// Takes a failure back for what came of it `again`, and keeps the `reason` for the second run.
+    pub(crate) fn replace(&mut self, failure: &str, again: Self, reason: impl fmt::Display) {
         self.failures.retain(|name| name != failure);
-        self.repeated.push(format!("{failure}: {disturbance}"));
+        self.repeated.push(format!("{failure}: {reason}"));
         self.add(again);
     }
 
