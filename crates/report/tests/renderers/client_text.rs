@@ -12,8 +12,8 @@ use tapeline_report::{
     InitialTcp, LimitVerdict, LoadedLatency, LossPattern, Measure, NativeText, Notice, OneWayDelay,
     Output, PeerFlow, PeerLimits, PeerProgram, PeerProgress, PeerResults, Phase, ProbeSeries,
     ProcessorUse, Renderer, RequestedTest, Row, SendTiming, Span, Style, Subject, TcpReceive,
-    TcpSend, TcpState, Terminal, TestDirection, TestEnd, TestLimit, TestRequest, TestStart,
-    TestTransport, UdpReceive, UdpSend,
+    TcpSend, TcpState, Terminal, TestDirection, TestEnd, TestFailure, TestLimit, TestRequest,
+    TestStart, TestTransport, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     BufferbloatGrade, Certainty, DelayCounts, Finding, LimitedBy, RateTarget, ReceiverEvidence,
@@ -303,7 +303,7 @@ impl Scene {
         ))
     }
 
-    fn shown(&self, style: Style, width: usize) -> String {
+    fn printed(&self, style: Style, width: usize) -> Output {
         let terminal = Terminal {
             width,
             ..Terminal::default()
@@ -319,6 +319,11 @@ impl Scene {
             renderer.render(event, &mut out);
         }
         renderer.finish(&mut out);
+        out
+    }
+
+    fn shown(&self, style: Style, width: usize) -> String {
+        let out = self.printed(style, width);
         assert_eq!(out.stderr, "");
         assert!(out.stdout.is_ascii(), "{}", out.stdout);
         out.stdout
@@ -621,14 +626,7 @@ fn streams_that_failed_are_named() {
         };
         scene.events.push(Event::Notice(failed));
     }
-    let terminal = Terminal::default();
-    let mut renderer = NativeText::new(Style::default(), terminal);
-    let mut out = Output::default();
-    for event in &scene.events {
-        renderer.render(event, &mut out);
-    }
-    renderer.finish(&mut out);
-    let shown = out.stdout;
+    let shown = scene.printed(Style::default(), 80).stdout;
     let line = "Streams      2 of 4 failed: 2, 4 (connection reset)\n";
     assert!(shown.contains(line), "{shown}");
     assert!(
@@ -672,8 +670,8 @@ fn a_server_of_iperf_2() {
     scene.looks_like("tcp-iperf2.txt", Style::default(), 80);
 }
 
-#[test]
-fn a_server_of_iperf3() {
+/// A test of an iperf3 server whose client has counted its 5 s.
+fn towards_iperf3() -> (Scene, FlowTag) {
     let mut scene = Scene::new(Transport::Udp, TestDirection::Forward);
     (scene.peer, scene.port, scene.at) = ("192.0.2.9", 5201, 680);
     let tag = tag(1, false);
@@ -725,20 +723,30 @@ fn a_server_of_iperf3() {
         scene.interval(tag, span, writes * 1448, udp_send(writes));
     }
     scene.total(tag, 5000, 43_163 * 1448, udp_send(43_163));
-    let received = udp_receive(43_163, 84, 0.000_040);
-    let peer = scene.made(tag, Phase::Total, (0, 5000), 43_079 * 1448, received);
-    scene.events.push(Event::TestEnd(Box::new(TestEnd {
+    (scene, tag)
+}
+
+fn end_of_iperf3(peer_totals: Vec<Row>, failure: Option<TestFailure>) -> Event {
+    Event::TestEnd(Box::new(TestEnd {
         test: 1,
         cpu: CpuUse::default(),
         peer_cpu: None,
         sender_congestion: None,
         receiver_congestion: None,
-        peer_totals: vec![peer],
+        peer_totals,
         lost_behind: Vec::new(),
         peer_output: None,
         peer_tapeline: None,
-        failure: None,
-    })));
+        failure,
+    }))
+}
+
+#[test]
+fn a_server_of_iperf3() {
+    let (mut scene, tag) = towards_iperf3();
+    let received = udp_receive(43_163, 84, 0.000_040);
+    let peer = scene.made(tag, Phase::Total, (0, 5000), 43_079 * 1448, received);
+    scene.events.push(end_of_iperf3(vec![peer], None));
     let reached = Finding::RateReached(RateTarget {
         asked: 100e6,
         reached: 99.99e6,
@@ -752,4 +760,30 @@ fn a_server_of_iperf3() {
         ..finding_verdict(true, LimitedBy::RequestedRate, Certainty::High, reached)
     });
     scene.looks_like("udp-iperf3.txt", Style::default(), 80);
+}
+
+#[test]
+fn what_was_counted_is_printed_when_a_server_of_iperf3_is_lost() {
+    let (mut scene, tag) = towards_iperf3();
+    let reason = "network is unreachable".to_owned();
+    scene.events.push(Event::Notice(Notice::TrafficFailed {
+        tag,
+        operation: tapeline_report::TrafficOperation::Write,
+        transport: Transport::Udp,
+        reason,
+    }));
+    let failure = TestFailure {
+        code: 110,
+        text: "no answer from the server".to_owned(),
+        by_peer: false,
+        interrupted: false,
+    };
+    scene.events.push(end_of_iperf3(Vec::new(), Some(failure)));
+    let shown = scene.printed(Style::default(), 80).stdout;
+    let starts = |word: &str| shown.lines().any(|line| line.starts_with(word));
+    assert!(shown.contains("sent\n"), "{shown}");
+    assert!(
+        starts("Throughput ") && starts("Trust        poor"),
+        "{shown}"
+    );
 }

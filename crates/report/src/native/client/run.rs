@@ -370,7 +370,8 @@ impl ClientRun {
         let unanswered = self.unanswered.len() >= self.streams();
         let lost = sent_only && !arrived && (lost || self.verdicts.iter().any(refused));
         // A server that has shown itself was there for a part of the test.
-        !moved || self.server.is_none() && (unanswered || lost)
+        let shown = self.server.is_some() || self.start.is_some();
+        !moved || !shown && (unanswered || lost)
     }
 
     /// How far the result is to be trusted.
