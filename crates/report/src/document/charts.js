@@ -87,7 +87,7 @@ function logarithmic(values) {
 
 /* A curve through fewer points says nothing of a distribution. */
 const LEAST_POINTS = 3;
-const WIDTH = 500, HEIGHT = 250, LEFT = 54, RIGHT = 14, TOP = 10, BOTTOM = 42;
+const WIDTH = 500, HEIGHT = 250, LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 46;
 
 /* Rows under half an interval are no measurement of a rate: they are left out. */
 function whole(rows, interval) {
@@ -173,11 +173,12 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
       element("text", { class: "y", x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
   }
   for (const [value, label] of across.ticks)
-    svg.append(element("text", { class: "x", x: px(value), y: HEIGHT - BOTTOM + 17, "text-anchor": "middle" }, label));
+    svg.append(element("text", { class: "x", x: px(value), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, label));
   svg.append(element("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, x));
   const draw = { line, stairs, band, dots, rings, level };
-  // Bands lie behind the lines.
-  const order = [...series].sort((a, b) => (b.shape === "band") - (a.shape === "band"));
+  // Bands lie behind the levels, levels behind the lines and dots.
+  const depth = one => ["band", "level"].indexOf(one.shape) + 1 || 3;
+  const order = [...series].sort((a, b) => depth(a) - depth(b));
   for (const one of order) svg.append(element("g", { class: `series ${one.shape} r-${one.role}` }, ...draw[one.shape](one)));
 
   function line({ name, points, bare }) {

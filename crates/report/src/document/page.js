@@ -144,7 +144,7 @@ function cards() {
     const { min_ms, p90_ms, p99_ms, max_ms } = requests.rtt;
     const range = [[min_ms, "min"], [p90_ms, "p90"], [p99_ms, "p99"], [max_ms, "max"]].filter(([value]) => known(value));
     made.push(card("Round trip", "plain", [range.map(([value, name]) => `${digits(value)} ${name}`).join(", "),
-      `ms, of ${counted(requests.requests.responses, "request")}`]));
+      `in ms, of ${counted(requests.requests.responses, "request")}`]));
   }
   if (report.trust) made.push(card("Trust", { good: "good", poor: "bad" }[report.trust.level] ?? "warn",
     [report.trust.level, report.trust.reasons.join("; ")]));

@@ -57,8 +57,20 @@ function chart(figure, view) {
     marks: all(group, "circle").length }));
   return { title: text(figure.querySelector("h2")), role: svg.getAttribute("role"), label: svg.getAttribute("aria-label"),
     y: all(svg, "text.y").map(text), x: all(svg, "text.x").map(text), at: all(svg, "text.x").map(one => Number(one.getAttribute("x"))),
+    cut: all(svg, "text").some(one => one.getBBox().x < -12),
     key: all(figure, ".key span").map(text), swatches: all(figure, ".key svg > *").map(mark => mark.getAttribute("class")),
     choices: all(figure, "option").map(text), series };
+}
+
+/* What the buttons copy and save. */
+function pressed(page, view) {
+  const [copy, save] = all(page, ".buttons button"), saved = {};
+  copy.click();
+  view.URL.createObjectURL = blob => { [saved.type, saved.size] = [blob.type, blob.size]; return "data:,"; };
+  view.URL.revokeObjectURL = () => {};
+  view.HTMLAnchorElement.prototype.click = function () { saved.name = this.download; };
+  save.click();
+  return { ...saved, copied: view.getSelection().toString(), label: text(copy) };
 }
 
 function shown(page, view) {
@@ -66,13 +78,14 @@ function shown(page, view) {
   details.forEach(one => { one.open = true; });
   const main = page.getElementById("page");
   const charts = all(main, "figure").map(figure => chart(figure, view));
+  const buttons = all(main, "button").map(text), saved = pressed(page, view);
   const select = main.querySelector("select");
   if (select) { select.value = "1"; select.dispatchEvent(new view.Event("change")); }
   return { title: page.title, headlines: all(page, "h1").map(text), time: page.querySelector("time")?.textContent ?? null,
     cards: all(main, ".card").map(card => ({ label: text(card.querySelector("h2")), mood: card.classList[1], lines: all(card, "p").map(text) })),
     charts, switched: select ? chart(select.closest("figure"), view) : null, sentences: all(main, ".zero").map(text),
     rows: all(main, "tr").map(row => all(row, "th, td").map(text)), warnings: all(main, ".warnings li").map(text),
-    buttons: all(main, "button").map(text), command: text(page.getElementById("command")), details: details.map(one => text(one.querySelector("summary"))),
+    buttons, command: text(page.getElementById("command")), saved, details: details.map(one => text(one.querySelector("summary"))),
     text: text(main), width: page.documentElement.scrollWidth, scripts: all(page, "script, img, iframe, link").length,
     light: colours(page, view), dark: under("dark", page, view), print: under("print", page, view) };
 }
