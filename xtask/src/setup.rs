@@ -7,7 +7,7 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that tests and benchmarks call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 13] = [
+const TOOLS: [(&str, &str); 14] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -21,6 +21,7 @@ const TOOLS: [(&str, &str); 13] = [
     ("sockperf", "sockperf"),
     ("qperf", "qperf"),
     ("perf", "linux-perf"),
+    ("chromium", "chromium"),
 ];
 
 /// Installs what is missing where that is possible; says what is not.

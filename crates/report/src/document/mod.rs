@@ -16,6 +16,7 @@ mod figures;
 
 mod interval;
 mod json_stream;
+mod page;
 mod record;
 mod report_builder;
 mod run_info;

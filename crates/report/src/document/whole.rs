@@ -1,17 +1,12 @@
 //! Forms that are written when a test is over.
 
-use serde::Serialize;
-
+use super::page::page;
 use super::run_info::RunInfo;
 use super::schema::{Report, TestRole};
 use super::series::SeriesReport;
 use super::tracker::{ReportTracker, Step};
 use crate::model::Event;
 use crate::render::{Output, Renderer};
-
-/// The page; the document takes the place of [`PLACE`].
-const PAGE: &str = include_str!("page.html");
-const PLACE: &str = "@REPORT@";
 
 /// The document of each test, in one form.
 #[derive(Debug)]
@@ -130,25 +125,4 @@ fn write_page(report: &Report, out: &mut Output) {
 /// Writes the document of several runs as a page.
 fn write_series_page(series: &SeriesReport, out: &mut Output) {
     out.stdout = page(series);
-}
-
-/// A document as a page. No text of it can end the element that it stands in.
-fn page(document: &impl Serialize) -> String {
-    let json = serde_json::to_string(document).unwrap_or_default();
-    PAGE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_loads_nothing() {
-        assert_eq!(PAGE.matches(PLACE).count(), 1);
-        let names = "http://www.w3.org/2000/svg";
-        let rest = PAGE.replace(names, "");
-        for way in ["http:", "https:", "src=", "@import", "url(", "fetch("] {
-            assert!(!rest.contains(way), "{way}");
-        }
-    }
 }

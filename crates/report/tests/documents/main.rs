@@ -1,6 +1,8 @@
 //! tapeline's documents: recorded samples, their schema, and the readers of `docs/results.md`.
 
 mod page;
+mod page_browser;
+mod page_documents;
 mod readers;
 mod samples;
 mod schema;

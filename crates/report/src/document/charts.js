@@ -1,0 +1,236 @@
+"use strict";
+/* Charts of measurements, and the numbers of text. This file needs nothing else but `charts.css`: the page (`--html`)
+   carries both, and any other page may.
+
+   charts.chart      values over time or over runs
+   charts.distribution  which share of the samples is below a delay
+   charts.digits, rate, size, millis, percent, unit  numbers as the text prints them */
+const charts = (() => {
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_NAMES = new Set(["svg", "path", "line", "text", "rect", "circle", "g", "title"]);
+const known = value => typeof value === "number" && Number.isFinite(value);
+const extent = values => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+
+/* An element; a child that is text stays text, whatever it contains. */
+function element(name, attributes, ...children) {
+  const made = SVG_NAMES.has(name) ? document.createElementNS(SVG, name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
+  made.append(...children.flat(3).filter(child => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/* Numbers: three significant digits, whole from 1000 on. */
+const decimals = value => {
+  const size = Math.abs(value);
+  return size < 0.9995 ? 3 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+};
+const digits = value => value === 0 ? "0" : value > 0 && value < 0.0005 ? "<0.001" : value.toFixed(decimals(value));
+
+const UNITS = {
+  rate: [[1, "bit/s"], [1e3, "kbit/s"], [1e6, "Mbit/s"], [1e9, "Gbit/s"], [1e12, "Tbit/s"]],
+  size: [[1, "B"], [2 ** 10, "KiB"], [2 ** 20, "MiB"], [2 ** 30, "GiB"], [2 ** 40, "TiB"]],
+  ms: [[1, "ms"]],
+  percent: [[1, "%"]],
+  count: [[1, ""]],
+};
+/* The unit that suits a value: its factor, its label, and numbers in it. */
+function unit(kind, value) {
+  const [factor, label] = UNITS[kind].findLast(([size]) => Math.abs(value) / size >= 0.9995) || UNITS[kind][0];
+  const whole = kind === "count" || factor === 1 && (kind === "rate" || kind === "size");
+  return { factor, label, bare: one => whole ? one.toFixed(0) : digits(one / factor) };
+}
+function named(kind, value) {
+  const { bare, label } = unit(kind, value);
+  return label ? `${bare(value)} ${label}` : bare(value);
+}
+const rate = value => named("rate", value), size = value => named("size", value);
+const millis = value => named("ms", Math.max(0, value)), percent = value => named("percent", value);
+
+/* Axes: from 0, except where values are below 0 or spread by less than a tenth. */
+function axis(values, { whole = false, wanted = 5 } = {}) {
+  let [low, high] = extent(values);
+  const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
+  if (high - low < most / 10) {
+    const middle = (low + high) / 2;
+    [low, high] = [Math.min(low, middle - most / 20), Math.max(high, middle + most / 20)];
+  } else [low, high] = [Math.min(0, low), Math.max(0, high)];
+  const step = nice((high - low) / wanted, whole);
+  low = Math.floor(low / step + 1e-9) * step;
+  high = Math.ceil(high / step - 1e-9) * step;
+  return { low, high, ticks: steps(low, high, step) };
+}
+/* The next larger step of 1, 2, 2.5 or 5 times a power of ten; a whole number where it must be one. */
+function nice(raw, whole) {
+  const least = whole ? Math.max(1, raw) : raw, power = 10 ** Math.floor(Math.log10(least));
+  return power * [1, 2, 2.5, 5, 10].find(factor => power * factor >= least * (1 - 1e-9) && !(whole && power * factor % 1));
+}
+function steps(low, high, step) {
+  const power = Math.floor(Math.log10(step) + 1e-9), ticks = [];
+  const places = Math.max(0, (step / 10 ** power).toFixed(1) === "2.5" ? 1 - power : -power);
+  for (let number = Math.ceil(low / step - 1e-9); number * step <= high + step * 1e-9; number += 1)
+    ticks.push([number * step, (number * step || 0).toFixed(places)]);
+  return ticks;
+}
+/* An axis that grows by factors; of values above 0. */
+function logarithmic(values) {
+  let [low, high] = extent(values);
+  [low, high] = [low * 0.95, high * 1.05];
+  if (high / low < 5) return { low, high, ticks: steps(low, high, nice((high - low) / 5, false)) };
+  const parts = high / low > 1000 ? [1] : high / low > 100 ? [1, 3] : [1, 2, 5], ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1)
+    for (const part of parts) {
+      const value = part * 10 ** power;
+      if (value >= low && value <= high) ticks.push([value, `${Number(value.toPrecision(1))}`]);
+    }
+  return { low, high, ticks };
+}
+
+/* A curve through fewer points says nothing of a distribution. */
+const LEAST_POINTS = 3;
+const WIDTH = 500, HEIGHT = 250, LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 46;
+
+/* Rows under half an interval are no measurement of a rate: they are left out. */
+function whole(rows, interval) {
+  const [, longest] = extent(rows.map(row => row.seconds));
+  return rows.filter(row => row.seconds >= Math.min(interval ?? longest, longest) / 2);
+}
+
+/* A chart, or a sentence where all values are 0; null where there are none.
+   kind     the unit: rate, size, ms, percent or count
+   series   [{name, role, points, shape}]: the role gives the colour (charts.css), and no two lines share one;
+            shape and points: line, dots or rings [x, y]; stairs [start, end, y]; band [x, low, high];
+            level [y, y]: over the whole width, dashed, a band from one to the other where they differ
+   x        {name, whole, from, to}, `none` the sentence for a chart of zeros */
+function chart({ title, kind, series, x = { name: "seconds", from: 0 }, none }) {
+  const values = one => one.points.flatMap(point => one.shape === "stairs" ? point.slice(2) :
+    one.shape === "level" ? point : point.slice(1)).filter(known);
+  series = series.filter(one => values(one).length);
+  if (!series.length) return null;
+  const all = series.flatMap(values);
+  if (all.every(value => value === 0)) return element("p", { class: "zero" }, none || `${title}: 0 throughout.`);
+  const scale = unit(kind, extent(all.map(Math.abs))[1]);
+  const y = axis(all.map(value => value / scale.factor), { whole: kind === "count" });
+  const xs = series.flatMap(one => one.shape === "level" ? [] : one.points.flatMap(point =>
+    one.shape === "stairs" ? point.slice(0, 2) : point.slice(0, 1)));
+  const [first, last] = extent(xs);
+  const x0 = x.from ?? first, x1 = Math.max(x.to ?? last, last);
+  const across = { low: x0, high: x1 > x0 ? x1 : x0 + 1 };
+  across.ticks = steps(across.low, across.high, nice((across.high - across.low) / 6, x.whole));
+  const label = scale.label ? `${title}, ${scale.label}` : title;
+  return figure({ title: label, described: described(label, series, values, scale), series, across, up: y,
+    place: value => value / scale.factor, scale, x: x.name });
+}
+
+/* What a chart shows, for those who do not see it. */
+function described(title, series, values, scale) {
+  const parts = series.map(one => {
+    const its = values(one), [low, high] = extent(its).map(scale.bare);
+    const mean = scale.bare(its.reduce((sum, value) => sum + value, 0) / its.length);
+    const range = low === high ? low : `${low} to ${high}`;
+    return `${one.name} ${range}${one.shape === "band" || one.shape === "level" || low === high ? "" : `, mean ${mean}`}`;
+  });
+  return `${title}: ${parts.join("; ")}`;
+}
+
+/* Shares of samples below a delay, on a logarithmic axis.
+   views    [{name, curves: [{name, role, points: [[delay, percent]]}]}]: one view is shown, a switch shows another */
+function distribution({ title, views }) {
+  views = views.map(view => ({ ...view, curves: view.curves.filter(curve => curve.points.length > LEAST_POINTS) }))
+    .filter(view => view.curves.length);
+  if (!views.length) return null;
+  const drawn = view => {
+    const delays = view.curves.flatMap(curve => curve.points.map(([delay]) => delay));
+    // A delay by two clocks may be below 0 by their error.
+    const log = extent(delays)[0] > 0, across = { ...(log ? logarithmic(delays) : axis(delays)), log };
+    const at = (curve, share) => curve.points.find(point => point[1] >= share)?.[0];
+    const parts = view.curves.map(curve => `${curve.name} median ${digits(at(curve, 50))}, largest ${digits(at(curve, 100))}`);
+    return figure({ title, described: `${title}, ${view.name}: ${parts.join("; ")}`, across,
+      up: { low: 0, high: 100, ticks: steps(0, 100, 20) }, place: value => value, scale: unit("percent", 1),
+      x: view.name, remark: "% of samples up to a delay", series: view.curves.map(curve => ({ ...curve, shape: "line", bare: true })) });
+  };
+  const shown = drawn(views[0]);
+  if (views.length > 1) {
+    const choice = element("select", {}, ...views.map((view, number) => element("option", { value: number }, view.name)));
+    choice.addEventListener("change", () => {
+      const next = drawn(views[choice.value]);
+      shown.querySelector("svg").replaceWith(next.querySelector("svg"));
+      shown.querySelector(".key").replaceWith(next.querySelector(".key"));
+    });
+    shown.append(element("label", { class: "switch" }, "Show ", choice));
+  }
+  return shown;
+}
+
+function figure({ title, described, series, across, up, place, scale, x, remark }) {
+  const far = across.log ? Math.log(across.high / across.low) : across.high - across.low;
+  const px = value => LEFT + (across.log ? Math.log(value / across.low) : value - across.low) / far * (WIDTH - LEFT - RIGHT);
+  const py = value => HEIGHT - BOTTOM - (place(value) - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
+  const at = (horizontal, vertical) => `${px(horizontal).toFixed(1)} ${py(vertical).toFixed(1)}`;
+  const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": described });
+  for (const [value, label] of up.ticks) {
+    const y = HEIGHT - BOTTOM - (value - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
+    svg.append(element("line", { class: value === 0 ? "zero-line" : "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y }),
+      element("text", { class: "y", x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
+  }
+  for (const [value, label] of across.ticks)
+    svg.append(element("text", { class: "x", x: px(value), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, label));
+  svg.append(element("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, x));
+  const draw = { line, stairs, band, dots, rings, level };
+  // Bands lie behind the levels, levels behind the lines and dots.
+  const depth = one => ["band", "level"].indexOf(one.shape) + 1 || 3;
+  const order = [...series].sort((a, b) => depth(a) - depth(b));
+  for (const one of order) svg.append(element("g", { class: `series ${one.shape} r-${one.role}` }, ...draw[one.shape](one)));
+
+  function line({ name, points, bare }) {
+    let path = "", broken = true;
+    for (const [horizontal, vertical] of points) {
+      if (known(vertical)) path += `${broken ? "M" : "L"}${at(horizontal, vertical)}`;
+      broken = !known(vertical);
+    }
+    const marks = bare || points.length > 60 ? [] : dots({ name, points });
+    return [element("path", { class: "stroke", d: path }), ...marks];
+  }
+  function stairs({ points }) {
+    let path = "", end = null;
+    for (const [from, to, vertical] of points) {
+      if (!known(vertical)) { end = null; continue; }
+      // A step up or down joins intervals that follow each other.
+      const joined = end !== null && Math.abs(from - end) < (to - from) / 10;
+      path += `${joined ? "L" : "M"}${at(joined ? end : from, vertical)}L${at(to, vertical)}`;
+      end = to;
+    }
+    return [element("path", { class: "stroke", d: path })];
+  }
+  function band({ points }) {
+    const its = points.filter(point => point.every(known));
+    const upper = its.map(([horizontal, , high]) => at(horizontal, high));
+    const lower = its.map(([horizontal, low]) => at(horizontal, low)).reverse();
+    return [element("path", { class: "fill", d: `M${[...upper, ...lower].join("L")}Z` })];
+  }
+  function dots({ name, points }, ring) {
+    return points.filter(([, vertical]) => known(vertical)).map(([horizontal, vertical]) =>
+      element("circle", { class: ring ? "ring" : "dot", cx: px(horizontal), cy: py(vertical), r: ring ? 4 : 3 },
+        element("title", {}, `${name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
+  }
+  function rings(one) { return dots(one, true); }
+  function level({ points: [[low, high]] }) {
+    const [left, right] = [LEFT, WIDTH - RIGHT];
+    return low === high ? [element("path", { class: "stroke dashed", d: `M${left} ${py(low)}H${right}` })] :
+      [element("path", { class: "fill", d: `M${left} ${py(low)}H${right}V${py(high)}H${left}Z` })];
+  }
+
+  const key = element("figcaption", { class: "key" }, ...series.map(one => element("span", {}, swatch(one), one.name)));
+  return element("figure", { class: "chart" }, element("h2", {}, title, remark && element("small", {}, ` ${remark}`)), svg, key);
+}
+
+function swatch({ role, shape, points }) {
+  const filled = shape === "level" && points[0][0] !== points[0][1];
+  const mark = { band: element("rect", { class: "fill", x: 0, y: 1, width: 22, height: 10 }),
+    dots: element("circle", { class: "dot", cx: 11, cy: 6, r: 3.5 }), rings: element("circle", { class: "ring", cx: 11, cy: 6, r: 4 }),
+    level: element("path", { class: "stroke dashed", d: "M0 6H22" }) }[filled ? "band" : shape] ||
+    element("path", { class: "stroke", d: "M0 6H22" });
+  return element("svg", { class: `swatch r-${role}`, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
+}
+
+return { chart, distribution, whole, element, known, digits, decimals, unit, rate, size, millis, percent, axis, logarithmic };
+})();

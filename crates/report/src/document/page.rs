@@ -1,0 +1,80 @@
+//! A document as a page with charts, which loads nothing.
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use tapeline_stats::LimitedBy;
+
+use crate::native::limit_words;
+
+/// What every page has; the document takes the place of [`REPORT`].
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let limits = LimitedBy::ALL.map(|limit| (limit.id().to_owned(), limit_words(limit).into()));
+    let limits = serde_json::Value::Object(limits.into_iter().collect());
+    let parts = [
+        ("@CHARTS_CSS@", include_str!("charts.css")),
+        ("@LIMITS@", &embedded(&limits)),
+        ("@CHARTS_JS@", include_str!("charts.js")),
+        ("@PAGE_JS@", include_str!("page.js")),
+    ];
+    let page = include_str!("page.html").to_owned();
+    parts
+        .iter()
+        .fold(page, |page, (place, part)| page.replacen(place, part, 1))
+});
+const REPORT: &str = "@REPORT@";
+
+/// A document as a page.
+pub(crate) fn page(document: &impl Serialize) -> String {
+    PAGE.replacen(REPORT, &embedded(document), 1)
+}
+
+/// A document as JSON, of which no text can end the element that it stands in.
+fn embedded(document: &impl Serialize) -> String {
+    let json = serde_json::to_string(document).unwrap_or_default();
+    json.replace('<', "\\u003c")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_whole_and_loads_nothing() {
+        assert_eq!(PAGE.matches(REPORT).count(), 1);
+        let rest = PAGE
+            .replace(REPORT, "")
+            .replace("http://www.w3.org/2000/svg", "");
+        for way in [
+            "http:", "https:", "src=", "@import", "url(", "fetch(", "import(",
+        ] {
+            assert!(!rest.contains(way), "{way}");
+        }
+        for place in ["@CHARTS_CSS@", "@LIMITS@", "@CHARTS_JS@", "@PAGE_JS@"] {
+            assert!(!rest.contains(place), "{place}");
+        }
+        for policy in ["default-src 'none'", "script-src 'unsafe-inline'"] {
+            assert!(rest.contains(policy), "{policy}");
+        }
+    }
+
+    #[test]
+    fn no_text_of_a_document_leaves_its_element() {
+        let hostile = "</script><script>alert(1)</script><!-- @REPORT@ @PAGE_JS@ $& ";
+        let page = page(&hostile);
+        let (_, rest) = page.split_once("id=\"report\">").expect("the document");
+        let (kept, _) = rest.split_once("</script>").expect("its end");
+        assert_eq!(
+            serde_json::from_str::<String>(kept).expect("the document"),
+            hostile
+        );
+        assert!(!page.contains("alert(1)</script>"));
+    }
+
+    #[test]
+    fn limits_are_named_as_in_the_text() {
+        let (_, rest) = PAGE.split_once("id=\"limits\">").expect("the limits");
+        assert!(rest.contains(r#""requested_rate":"your -b""#));
+        assert!(rest.contains(r#""sender_cpu":"sender's CPU""#));
+    }
+}
