@@ -89,10 +89,12 @@ function logarithmic(values) {
 const LEAST_POINTS = 3;
 const WIDTH = 500, HEIGHT = 250, LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 46;
 
-/* Rows under half an interval are no measurement of a rate: they are left out. */
-function whole(rows, interval) {
+/* Rows under half an interval, and those after the requested time, in which buffers drain, are no measurement
+   of a rate: they are left out. */
+function whole(rows, interval, requested) {
   const [, longest] = extent(rows.map(row => row.seconds));
-  return rows.filter(row => row.seconds >= Math.min(interval ?? longest, longest) / 2);
+  const least = Math.min(interval ?? longest, longest) / 2;
+  return rows.filter(row => row.seconds >= least && !(row.start_seconds >= (requested ?? Infinity)));
 }
 
 /* A chart, or a sentence where all values are 0; null where there are none.

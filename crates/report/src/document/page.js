@@ -152,7 +152,7 @@ function cards() {
 }
 
 /* Charts. */
-const rows = charts.whole(report.intervals.filter(row => !row.omitted), test.interval_seconds);
+const rows = charts.whole(report.intervals.filter(row => !row.omitted), test.interval_seconds, test.requested_seconds);
 const keyOf = row => `${row.stream ?? row.id} ${row.direction}`;
 const numberOf = key => Number(key.split(" ")[0]);
 const grouped = new Map();

@@ -125,6 +125,8 @@ fn the_last_short_interval_is_no_fall() {
         "Throughput, Mbit/s: sent 829 to 942, mean 919; received, whole test 939"
     );
     assert_eq!(throughput["x"], json!(["0", "1", "2", "3", "4", "5"]));
+    let drained = chart(&seen["drained"], "Throughput, Mbit/s");
+    assert_eq!(drained["label"], throughput["label"]);
     // A test of one interval has no course.
     assert_eq!(
         titles(&seen["short"]),

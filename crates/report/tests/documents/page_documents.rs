@@ -263,6 +263,18 @@ fn changed(change: impl Fn(&mut Value)) -> Value {
 pub(crate) fn named() -> Vec<(&'static str, Value)> {
     vec![
         ("tcp", tcp()),
+        (
+            "drained",
+            changed(|document| {
+                let rows = document["intervals"].as_array_mut().expect("intervals");
+                let mut late = rows[4].clone();
+                late["start_seconds"] = json!(5.0);
+                late["end_seconds"] = json!(6.0);
+                late["seconds"] = json!(1.0);
+                late["bits_per_second"] = json!(5e6);
+                rows.push(late);
+            }),
+        ),
         ("p4", streams(4, &["forward"])),
         ("p8", streams(8, &["forward"])),
         ("p100", streams(100, &["forward"])),
