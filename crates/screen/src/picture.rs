@@ -1,423 +1,184 @@
 //! The picture of a board: a pure function of it and of the size.
 //!
 //! ```text
-//!  tapeline to HOST                          00:07 of 00:10     a line
-//!  sent 942 Mbit/s ... curve                                    as far as there is data
-//!  received ... curve
-//!  round trip 0.42 ms ... curve
-//!  flow  peer  rate  bytes  details                             as many as fit
-//!  verdicts, warnings, results                                  up to a third
-//!  how to end it                                                a line
+//!  tapeline  TCP to HOST                running 0:07 of 0:20     a line
+//!  Throughput  939 Mbit/s now ...       1000 ┤ curve             what the others leave, at least
+//!  Latency     47.3 ms now ...            50 ┤ curve             a line each
+//!  stream  Mbit/s  retrans ...                                   as many as fit
+//!  warnings, limits, results                                     up to a third
+//!  q or Ctrl-C ends the test                                     a line
 //! ```
+
+mod curve;
+mod pen;
+mod table;
+
+use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::symbols::bar;
-use ratatui::widgets::{Sparkline, Widget};
 use tapeline_base::Role;
-use tapeline_report::Severity;
+use tapeline_report::hanging;
 
-use crate::board::Board;
-use crate::flows::{FlowLine, Kind};
-use crate::words::{clock, millis, percent, rate, size};
+use crate::board::{Board, Stage};
+use curve::Curve;
+use pen::Pen;
 
-/// What the terminal can show.
+/// What the terminal can show, and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Characters beyond ASCII.
     pub unicode: bool,
     /// Colours.
     pub colour: bool,
+    /// Keys that are typed on it are read.
+    pub keys: bool,
 }
 
-/// Bars of ASCII characters.
-const ASCII: bar::Set<'static> = bar::Set {
-    full: "#",
-    seven_eighths: "#",
-    three_quarters: "+",
-    five_eighths: "+",
-    half: ":",
-    three_eighths: ":",
-    one_quarter: ".",
-    one_eighth: ".",
-    empty: " ",
-};
-
-/// Columns in front of a curve, for its name and numbers.
-const LEGEND: u16 = 22;
-/// Rows of a curve on a high terminal, and on a low one.
-const HIGH: u16 = 4;
-const LOW: u16 = 1;
-/// From so many rows on, curves are high.
-const ROOMY: u16 = 26;
+/// Rows of a curve that streams leave to it, on a terminal with room.
+const GOOD_HEIGHT: u16 = 3;
+/// From so many rows on there is room.
+const ROOMY: u16 = 20;
 
 /// Draws the board; the area is the buffer's or a part of it.
 pub fn draw(board: &Board, look: Look, area: Rect, buffer: &mut Buffer) {
-    let mut pen = Pen {
-        look,
-        area,
-        y: area.y,
-        buffer,
+    let mut pen = Pen::new(look, area, buffer);
+    heading(&mut pen, board);
+    let lines = lines(board, area);
+    let room = area.height.saturating_sub(2 + lines.len() as u16);
+    let curves = curve::curves(board);
+    let wide = table::rows(board).min(usize::from(u16::MAX)) as u16;
+    let least = curves.iter().map(|curve| least_height(curve, area));
+    let least: u16 = least.sum();
+    // At least a head and a row.
+    let table = wide.min(room.saturating_sub(least)).max(2).min(room);
+    put_curves(&mut pen, board, &curves, room - table);
+    pen.y = area.y + 1 + (room - table);
+    table::put(&mut pen, board, table);
+    pen.y = (area.y + 1 + room).min(area.bottom());
+    for line in lines {
+        pen.message(&line);
+    }
+    footer(&mut pen, board);
+}
+
+fn least_height(curve: &Curve, area: Rect) -> u16 {
+    match curve.values.is_some() && area.height >= ROOMY {
+        true => GOOD_HEIGHT,
+        false => 1,
+    }
+}
+
+/// What is read below the streams, in lines that fit; the latest of them.
+fn lines(board: &Board, area: Rect) -> Vec<String> {
+    // After the end, the answer.
+    let share = match (board.role(), board.stage()) {
+        (Role::Client, Stage::Ended) => area.height / 2,
+        _ => area.height / 3,
     };
-    pen.heading(board);
-    pen.curves(board);
-    let lines = board.lines();
-    let lines = &lines[..lines.len().min(usize::from(area.height / 3))];
-    // A footer, and a blank line in front of the lines.
-    let below = lines.len() as u16 + u16::from(!lines.is_empty()) + 1;
-    pen.flows(board, area.bottom().saturating_sub(below));
-    pen.y = area.bottom().saturating_sub(below) + u16::from(!lines.is_empty());
-    for (severity, text) in lines {
-        pen.sentence(*severity, text);
+    let width = usize::from(area.width).saturating_sub(2);
+    let mut lines: Vec<String> = Vec::new();
+    for line in board.lines().rev() {
+        let head = line.find(": ").map_or(0, |at| at + 2);
+        let head = match line[..head].trim_end() {
+            "note:" | "warning:" | "error:" => head,
+            _ => 0,
+        };
+        let wrapped = hanging(&line[..head], &line[head..], width);
+        if lines.len() + wrapped.len() > usize::from(share) {
+            break;
+        }
+        lines.extend(wrapped.into_iter().rev());
     }
-    pen.footer(board);
+    lines.reverse();
+    lines
 }
 
-/// Draws line by line, from top to bottom.
-struct Pen<'a> {
-    look: Look,
-    area: Rect,
-    y: u16,
-    buffer: &'a mut Buffer,
+fn heading(pen: &mut Pen<'_>, board: &Board) {
+    pen.bar();
+    let bar = Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD);
+    pen.put(0, &format!(" tapeline  {}", board.title()), bar);
+    let running = board.streams().running();
+    let right = match (board.role(), board.stage()) {
+        (Role::Server, _) => {
+            let plural = if running == 1 { "" } else { "s" };
+            match running {
+                0 => "no stream running".to_owned(),
+                _ => format!("{running} stream{plural} running"),
+            }
+        }
+        (Role::Client, Stage::Connecting) => "connecting".to_owned(),
+        (Role::Client, stage) => {
+            let word = match stage {
+                _ if board.is_paused() => "paused at",
+                Stage::Running => "running",
+                Stage::Connecting | Stage::Ended => "ended after",
+            };
+            let of = board.planned();
+            let of = of.map_or_else(String::new, |span| format!(" of {}", clock(span)));
+            format!("{word} {}{of}", clock(board.elapsed()))
+        }
+    };
+    pen.put_right(&right, bar);
+    pen.y += 1;
 }
 
-impl Pen<'_> {
-    fn style(&self, colour: Color) -> Style {
-        if self.look.colour {
-            Style::new().fg(colour)
-        } else {
-            Style::new()
+/// The curves one below the other, in so many rows.
+fn put_curves(pen: &mut Pen<'_>, board: &Board, curves: &[Curve], rows: u16) {
+    let texts = curves.iter().filter(|curve| curve.values.is_none()).count() as u16;
+    let drawn = curves.len() as u16 - texts;
+    let Some(each) = rows.saturating_sub(texts).checked_div(drawn) else {
+        curves.iter().for_each(|curve| curve.put(pen, board, 1));
+        return;
+    };
+    // A blank line in front of the next one, where there is room for it.
+    let blank = u16::from(each > GOOD_HEIGHT);
+    let mut left = rows.saturating_sub(texts).saturating_sub(each * drawn);
+    for curve in curves {
+        if curve.values.is_none() {
+            curve.put(pen, board, 1);
+            continue;
         }
-    }
-
-    fn dim(&self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
-
-    fn bold(&self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    /// Text at a column, cut at the right edge.
-    fn put(&mut self, x: u16, text: &str, style: Style) {
-        let x = self.area.x + x;
-        if self.y < self.area.bottom() && x < self.area.right() {
-            let room = usize::from(self.area.right() - x);
-            let text = if self.look.unicode {
-                text.to_owned()
-            } else {
-                ascii(text)
-            };
-            self.buffer.set_stringn(x, self.y, text, room, style);
-        }
-    }
-
-    /// Text that ends at the right edge.
-    fn put_right(&mut self, text: &str, style: Style) {
-        let length = text.chars().count() as u16;
-        self.put(self.area.width.saturating_sub(length + 1), text, style);
-    }
-
-    fn heading(&mut self, board: &Board) {
-        let bar = Style::new().add_modifier(Modifier::REVERSED);
-        let row = Rect::new(self.area.x, self.y, self.area.width, 1);
-        self.buffer.set_style(row.intersection(self.area), bar);
-        let bar = bar.add_modifier(Modifier::BOLD);
-        let mut title = match (board.role(), board.peer()) {
-            (Role::Client, Some(peer)) => format!(" tapeline to {peer}"),
-            (Role::Client, None) => " tapeline".to_owned(),
-            (Role::Server, _) => " tapeline serves".to_owned(),
-        };
-        if let Some((run, max)) = board.run() {
-            title.push_str(&format!(", run {run} of at most {max}"));
-        }
-        self.put(0, &title, bar);
-        let (running, known) = (board.flows().running(), board.flows().len());
-        let mut right = format!("{running} of {known} flows running");
-        if board.role() == Role::Client {
-            let elapsed = clock(board.elapsed());
-            let of = board
-                .planned()
-                .map_or_else(String::new, |span| format!(" of {}", clock(span)));
-            right.push_str(&format!("   {elapsed}{of}"));
-        }
-        self.put_right(&right, bar);
-        self.y += 2;
-    }
-
-    fn curves(&mut self, board: &Board) {
-        let columns = self.area.width.saturating_sub(LEGEND + 1);
-        let high = self.area.height >= ROOMY;
-        let now = board.now();
-        for (name, history, colour) in [
-            ("sent", board.sent(), Color::Green),
-            ("received", board.received(), Color::Cyan),
-        ] {
-            if history.is_empty() {
-                continue;
-            }
-            let rates = history.rates(now, columns.into());
-            let latest = rates.last().copied().unwrap_or(0.0);
-            let max = rates.iter().copied().fold(0.0, f64::max);
-            let values: Vec<Option<u64>> = rates.iter().map(|rate| Some(*rate as u64)).collect();
-            let numbers = [rate(latest), format!("most {}", rate(max))];
-            self.curve(
-                name,
-                &numbers,
-                &values,
-                colour,
-                if high { HIGH } else { LOW },
-            );
-        }
-        let (delay, one_way) = board.delay();
-        if !delay.is_empty() {
-            let name = if one_way {
-                "one-way delay"
-            } else {
-                "round trip"
-            };
-            let levels = delay.levels(now, columns.into());
-            let known = || levels.iter().flatten().copied();
-            let latest = known().last().unwrap_or(0.0);
-            let least = known().fold(f64::INFINITY, f64::min);
-            let max = known().fold(0.0, f64::max);
-            // In nanoseconds, so that small ones have a height.
-            let nanos = |level: &Option<f64>| level.map(|millis| (millis * 1e6).max(0.0) as u64);
-            let values: Vec<Option<u64>> = levels.iter().map(nanos).collect();
-            let least = if least.is_finite() { least } else { 0.0 };
-            let range = format!(
-                "{} to {}",
-                millis(least).trim_end_matches(" ms"),
-                millis(max)
-            );
-            let numbers = [millis(latest), range];
-            self.curve(
-                name,
-                &numbers,
-                &values,
-                Color::Yellow,
-                if high { HIGH - 1 } else { LOW },
-            );
-        }
-        if let Some((lost, sent)) = board.flows().losses() {
-            let share = percent(lost as f64 / sent.max(1) as f64);
-            let style = if lost > 0 {
-                self.style(Color::Red)
-            } else {
-                Style::new()
-            };
-            self.put(1, "lost", self.bold());
-            self.put(
-                LEGEND,
-                &format!("{lost} of {sent} datagrams ({share})"),
-                style,
-            );
-            self.y += 1;
-        }
-        self.y += 1;
-    }
-
-    fn curve(
-        &mut self,
-        name: &str,
-        numbers: &[String; 2],
-        values: &[Option<u64>],
-        colour: Color,
-        height: u16,
-    ) {
-        let [latest, range] = numbers;
-        if height > 1 {
-            self.put(1, name, self.bold());
-            self.y += 1;
-            self.put(1, latest, self.style(colour));
-            self.y += 1;
-            if height > 2 {
-                self.put(1, range, self.dim());
-            }
-            self.y -= 2;
-        } else {
-            self.put(1, &format!("{name} {latest}"), self.bold());
-        }
-        let area = Rect::new(
-            self.area.x + LEGEND,
-            self.y,
-            self.area.width.saturating_sub(LEGEND + 1),
-            height,
-        );
-        let bars = if self.look.unicode {
-            bar::NINE_LEVELS
-        } else {
-            ASCII
-        };
-        // The latest step stands at the right edge.
-        let room = usize::from(area.width).saturating_sub(values.len());
-        let data: Vec<Option<u64>> = std::iter::repeat_n(None, room)
-            .chain(values.iter().copied())
-            .collect();
-        Sparkline::default()
-            .data(data)
-            .bar_set(bars)
-            .absent_value_symbol(" ")
-            .style(self.style(colour))
-            .render(area.intersection(self.area), self.buffer);
-        self.y += height;
-    }
-
-    /// As many flows as fit above `end`.
-    fn flows(&mut self, board: &Board, end: u16) {
-        let flows = board.flows();
-        if flows.len() == 0 {
-            let text = match board.role() {
-                Role::Client => "no data yet",
-                Role::Server => "no client yet",
-            };
-            self.put(1, text, self.dim());
-            return;
-        }
-        let columns = Columns::fitting(self.area.width);
-        if self.y >= end {
-            return;
-        }
-        self.row(
-            &columns,
-            ["flow", "peer", "rate", "bytes", "details"],
-            self.dim(),
-        );
-        let room = usize::from(end.saturating_sub(self.y));
-        let known = flows.len();
-        let shown = if known > room {
-            room.saturating_sub(1)
-        } else {
-            known
-        };
-        for line in flows.shown().take(shown) {
-            let style = if line.ended { self.dim() } else { Style::new() };
-            let (name, details) = (self.name(line), self.details(line));
-            let peer = line.peer.clone().unwrap_or_default();
-            let cells = [&name, &peer, &rate(line.rate), &size(line.bytes), &details];
-            self.row(&columns, cells.map(String::as_str), style);
-        }
-        if known > shown && self.y < end {
-            self.put(1, &format!("and {} more", known - shown), self.dim());
-            self.y += 1;
-        }
-    }
-
-    fn row(&mut self, columns: &Columns, cells: [&str; 5], style: Style) {
-        let mut x = 1;
-        for ((cell, width), left) in cells
-            .into_iter()
-            .zip(columns.0)
-            .zip([true, true, false, false, true])
-        {
-            if width == 0 {
-                continue;
-            }
-            let length = cell.chars().count() as u16;
-            let shift = if left {
-                0
-            } else {
-                width.saturating_sub(length)
-            };
-            let cut: String = cell.chars().take(width.into()).collect();
-            self.put(x + shift, &cut, style);
-            x += width + 2;
-        }
-        self.y += 1;
-    }
-
-    fn name(&self, line: &FlowLine) -> String {
-        let arrow = match (matches!(line.kind, Kind::Exchange { .. }), line.sends) {
-            (true, _) => "↔",
-            (false, true) => "→",
-            (false, false) => "←",
-        };
-        format!("{} {arrow}", line.tag.id)
-    }
-
-    fn details(&self, line: &FlowLine) -> String {
-        let mut parts = Vec::new();
-        if line.ended {
-            parts.push("ended".to_owned());
-        }
-        match line.kind {
-            Kind::TcpSend {
-                retransmits,
-                rtt,
-                window,
-            } => {
-                parts.extend(rtt.map(|rtt| format!("rtt {}", millis(rtt))));
-                parts.extend(retransmits.map(|count| format!("{count} sent again")));
-                parts.extend(window.map(|window| format!("window {}", size(window))));
-            }
-            Kind::TcpReceive => {}
-            Kind::UdpSend { datagrams } => parts.push(format!("{datagrams} datagrams")),
-            Kind::UdpReceive { lost, sent, jitter } => {
-                let share = percent(lost as f64 / sent.max(1) as f64);
-                parts.push(format!("{lost} of {sent} lost ({share})"));
-                parts.extend(jitter.map(|jitter| format!("jitter {}", millis(jitter))));
-            }
-            Kind::Exchange { responses, rtt } => {
-                parts.push(format!("{responses} round trips"));
-                parts.extend(rtt.map(millis));
-            }
-        }
-        parts.join(", ")
-    }
-
-    fn sentence(&mut self, severity: Option<Severity>, text: &str) {
-        let (mark, style) = match severity {
-            None => ("", Style::new()),
-            Some(Severity::Note) => ("note: ", self.dim()),
-            Some(Severity::Warning) => ("warning: ", self.style(Color::Yellow)),
-            Some(Severity::Error) => ("error: ", self.style(Color::Red)),
-        };
-        self.put(1, &format!("{mark}{text}"), style);
-        self.y += 1;
-    }
-
-    fn footer(&mut self, board: &Board) {
-        self.y = self.area.bottom().saturating_sub(1);
-        let text = match board.role() {
-            Role::Client => "Ctrl-C ends the test",
-            Role::Server => "Ctrl-C stops the server",
-        };
-        self.put(1, board.command(), self.dim());
-        self.put_right(&format!("  {text}"), self.dim());
+        let more = u16::from(left > 0);
+        left -= more;
+        curve.put(pen, board, (each + more - blank).max(1));
+        pen.y += blank;
     }
 }
 
-/// Widths of the columns of flows; 0 is left out.
-struct Columns([u16; 5]);
+fn footer(pen: &mut Pen<'_>, board: &Board) {
+    pen.last_line();
+    let ends = match board.role() {
+        Role::Client => "Ctrl-C ends the test",
+        Role::Server => "Ctrl-C stops the server",
+    };
+    let pauses = match board.is_paused() {
+        true => "p shows the picture again",
+        false => "p pauses the picture",
+    };
+    let text = match pen.look.keys {
+        true => format!("q or {ends}   {pauses}"),
+        false => ends.to_owned(),
+    };
+    pen.put(1, &text, pen.dim());
+}
 
-impl Columns {
-    fn fitting(width: u16) -> Self {
-        let details = |others: u16| width.saturating_sub(others);
-        if width >= 120 {
-            Self([7, 28, 11, 9, details(64)])
-        } else if width >= 90 {
-            Self([7, 21, 11, 9, details(57)])
-        } else if width >= 60 {
-            Self([7, 0, 11, 9, details(34)])
-        } else {
-            Self([7, 0, 11, 0, details(23)])
-        }
+/// `0:07`; hours when there are any.
+fn clock(span: Duration) -> String {
+    let seconds = span.as_secs_f64().round() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
     }
 }
 
-/// Text without characters beyond ASCII.
-fn ascii(text: &str) -> String {
-    let letters = text.chars().map(|letter| match letter {
-        '→' => "->".to_owned(),
-        '←' => "<-".to_owned(),
-        '↔' => "<>".to_owned(),
-        '±' => "+/-".to_owned(),
-        letter if letter.is_ascii() => letter.to_string(),
-        _ => "?".to_owned(),
-    });
-    letters.collect()
-}
+/// Colours of the curves.
+const SENT: Color = Color::Green;
+const RECEIVED: Color = Color::Cyan;
+const DELAY: Color = Color::Yellow;
 
 #[cfg(test)]
 mod tests;
