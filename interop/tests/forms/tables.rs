@@ -48,8 +48,8 @@ fn one_way(text: &Text, document: &Value, way: &Value, findings: &mut Findings) 
         };
         let streams = document["streams"].as_array();
         let known = streams.and_then(|streams| {
-            let id = |one: &&Value| one["id"].to_string() == stream;
-            streams.iter().find(id)
+            let number = stream.parse::<u64>().ok();
+            streams.iter().find(|one| one["id"].as_u64() == number)
         });
         let name = if row.label == "sent" {
             "sender"

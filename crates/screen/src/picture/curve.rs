@@ -8,7 +8,6 @@ use tapeline_base::Role;
 use tapeline_report::{Unit, digits, in_unit, millis};
 
 use super::pen::Pen;
-use super::{DELAY, RECEIVED, SENT};
 use crate::board::Board;
 use crate::history::History;
 use crate::streams::Stream;
@@ -21,6 +20,11 @@ const AXIS: u16 = 53;
 const LEAST: u16 = 8;
 /// Values of the bars: more than a bar of any height has parts.
 const SCALE: f64 = 1e6;
+
+/// Colours of the curves.
+const SENT: Color = Color::Green;
+const RECEIVED: Color = Color::Cyan;
+const DELAY: Color = Color::Yellow;
 
 /// Bars of ASCII characters.
 const ASCII: bar::Set<'static> = bar::Set {

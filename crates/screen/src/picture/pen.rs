@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::Look;
+use super::look::Look;
 
 /// Draws line by line, from top to bottom.
 pub(crate) struct Pen<'a> {

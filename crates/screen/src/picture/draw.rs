@@ -1,40 +1,18 @@
-//! The picture of a board: a pure function of it and of the size.
-//!
-//! ```text
-//!  tapeline  TCP to HOST                running 0:07 of 0:20     a line
-//!  Throughput  939 Mbit/s now ...       1000 ┤ curve             what the others leave, at least
-//!  Latency     47.3 ms now ...            50 ┤ curve             a line each
-//!  stream  Mbit/s  retrans ...                                   as many as fit
-//!  warnings, limits, results                                     up to a third
-//!  q or Ctrl-C ends the test                                     a line
-//! ```
-
-mod curve;
-mod pen;
-mod table;
+//! Where everything stands.
 
 use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use tapeline_base::Role;
 use tapeline_report::hanging;
 
+use super::curve::{self, Curve};
+use super::look::Look;
+use super::pen::Pen;
+use super::table;
 use crate::board::{Board, Stage};
-use curve::Curve;
-use pen::Pen;
-
-/// What the terminal can show, and what it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// Characters beyond ASCII.
-    pub unicode: bool,
-    /// Colours.
-    pub colour: bool,
-    /// Keys that are typed on it are read.
-    pub keys: bool,
-}
 
 /// Rows of a curve that streams leave to it, on a terminal with room.
 const GOOD_HEIGHT: u16 = 3;
@@ -174,11 +152,6 @@ fn clock(span: Duration) -> String {
         format!("{minutes}:{seconds:02}")
     }
 }
-
-/// Colours of the curves.
-const SENT: Color = Color::Green;
-const RECEIVED: Color = Color::Cyan;
-const DELAY: Color = Color::Yellow;
 
 #[cfg(test)]
 mod tests;
