@@ -99,6 +99,7 @@ const LEVELS: [Level; 6] = [
                     "kit",
                     "native",
                     "documents",
+                    "forms",
                     "multicast",
                     "links",
                     "metrics",

@@ -35,8 +35,9 @@ pub use iperf2::{Iperf2Csv, Iperf2Text};
 pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_output};
 pub use model::*;
 pub use native::{
-    NativeText, RequestedTest, ServerText, TrialPart, TrialReport, TrialResult, TrialTarget,
-    finding_words, hanging, limit_words, rate_words,
+    ClientAnswer, Column, NativeText, RequestedTest, ServerText, Table, TrialPart, TrialReport,
+    TrialResult, TrialTarget, Unit, digits, finding_words, hanging, in_unit, limit_words, millis,
+    percent, rate_words,
 };
 pub use render::{Output, Renderer};
 pub use series::{Runs, StopRule};

@@ -1,79 +1,101 @@
 //! What is shown: the events so far, in short.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
-use tapeline_base::{Role, WallTime};
-use tapeline_report::document::{PlannedLimit, Report, ReportTracker, RunInfo, Step};
+use tapeline_base::{FormatLetter, Role, WallTime};
+use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
 use tapeline_report::{
-    Event, FlowDirection, Measure, Phase, Repetition, Row, Severity, Subject, Warning,
+    Amount, ClientAnswer, Event, Exclude, Measure, NativeText, Output, Phase, Renderer, Repetition,
+    Row, ServerText, Style, Subject, Terminal, percent,
 };
 
-use crate::flows::Flows;
-use crate::history::History;
-use crate::words;
+use crate::history::{History, MAX_STEPS, STEP};
+use crate::streams::Streams;
 
-/// Lines of each list.
-const MAX_LINES: usize = 32;
+/// Lines of text that are kept.
+const MAX_LINES: usize = 64;
+/// Steps that the curves of a test without a planned end show at first.
+const LEAST_WINDOW: usize = 32;
+/// Steps that those of a server show.
+const SERVER_WINDOW: usize = 256;
+
+/// How far a client's test is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Connecting,
+    Running,
+    Ended,
+}
 
 /// What a view shows of a process's tests.
-#[derive(Debug)]
 pub struct Board {
-    tracker: ReportTracker,
     role: Role,
-    /// The program's command line.
-    command: String,
-    /// How long a client's test is to last.
-    planned: Option<Duration>,
+    planned: Option<PlannedTest>,
+    style: Style,
+    clock: fn() -> WallTime,
     /// Number of this run and of the last one.
     run: Option<(u32, u32)>,
-    peer: Option<String>,
     began: Option<WallTime>,
     latest: Option<WallTime>,
-    flows: Flows,
-    sent: History,
-    received: History,
-    /// Round trips of senders and exchanges, one-way delays of receivers, or round trips of probes; milliseconds.
-    delay: History,
+    streams: Streams,
+    answer: ClientAnswer,
+    pub(crate) sent: History,
+    pub(crate) received: History,
+    /// Round trips of senders and requests, one-way delays of receivers, or round trips of probes; seconds.
+    pub(crate) delay: History,
+    latest_delay: Option<f64>,
     delay_is_one_way: bool,
-    /// Mean round trip of the probes of the running interval, milliseconds.
+    /// Mean round trip of the probes of the running interval, seconds.
     probes: Option<f64>,
-    verdicts: VecDeque<String>,
-    warnings: VecDeque<Warning>,
-    /// Tests that have ended, the latest first.
-    results: VecDeque<String>,
+    /// Says what is to be read: warnings, a client's result block, a server's log.
+    text: Box<dyn Renderer + Send>,
+    lines: VecDeque<String>,
     missed: u64,
+    paused: bool,
+}
+
+impl fmt::Debug for Board {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Board")
+            .field("role", &self.role)
+            .field("streams", &self.streams)
+            .field("lines", &self.lines)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Board {
-    /// Nothing has happened yet.
+    /// Nothing has happened yet. A server's log has the time by `clock` in front of each line.
     #[must_use]
-    pub fn new(run_info: RunInfo) -> Self {
-        let planned = run_info.planned.as_ref();
+    pub fn new(run_info: RunInfo, clock: fn() -> WallTime) -> Self {
+        let (role, planned, style) = (run_info.role, run_info.planned, run_info.style);
+        let amount = match role {
+            Role::Client => Amount::Quiet,
+            Role::Server => Amount::Usual,
+        };
         Self {
-            role: run_info.role,
-            command: run_info.command.clone(),
-            planned: planned.and_then(|planned| match planned.limit {
-                PlannedLimit::Time(span) => Some(span),
-                _ => None,
-            }),
+            role,
+            text: text(role, planned.as_ref(), style, clock, amount),
+            planned,
+            style,
+            clock,
             run: None,
-            peer: planned
-                .filter(|_| !run_info.style.hide_addresses)
-                .map(|planned| planned.host.clone()),
             began: None,
             latest: None,
-            flows: Flows::default(),
+            streams: Streams::default(),
+            answer: ClientAnswer::default(),
             sent: History::default(),
             received: History::default(),
             delay: History::default(),
+            latest_delay: None,
             delay_is_one_way: false,
             probes: None,
-            verdicts: VecDeque::new(),
-            warnings: VecDeque::new(),
-            results: VecDeque::new(),
+            lines: VecDeque::new(),
             missed: 0,
-            tracker: ReportTracker::without_intervals(run_info),
+            paused: false,
         }
     }
 
@@ -82,28 +104,25 @@ impl Board {
         match event {
             Event::Row(row) => self.row(row),
             Event::Processor(_) => self.probes = None,
-            Event::Probes(probes) => self.probes = Some(probes.round_trips.mean * 1e3),
-            Event::LimitVerdict(limit_verdict) => {
-                push(&mut self.verdicts, words::verdict(limit_verdict));
-            }
-            Event::Repetition(Repetition::Begins { run, most, .. }) => {
-                self.run = Some((*run, *most));
-                self.began = None;
-                self.flows.clear();
-                self.verdicts.clear();
+            Event::Probes(probes) => self.probes = Some(probes.round_trips.mean),
+            Event::Repetition(Repetition::Begins { run, most, .. }) => self.begin(*run, *most),
+            // What came of it, the log says.
+            Event::TestOver(_) | Event::Idle if self.role == Role::Server => {
+                self.streams.forget_ended();
             }
             _ => {}
         }
-        for step in self.tracker.observe(event) {
-            match step {
-                Step::Warning { warning, .. } => push(&mut self.warnings, warning),
-                Step::End { test, report } => push(&mut self.results, result(test, &report)),
-                Step::Start { .. }
-                | Step::Interval { .. }
-                | Step::Progress { .. }
-                | Step::Series(_) => {}
-            }
-        }
+        self.answer.observe(event);
+        let mut out = Output::default();
+        self.text.render(event, &mut out);
+        self.keep(&out);
+    }
+
+    /// Nothing follows: what is to be said at the end is said.
+    pub fn finish(&mut self) {
+        let mut out = Output::default();
+        self.text.finish(&mut out);
+        self.keep(&out);
     }
 
     /// Rows that never came here, because the terminal was too slow.
@@ -111,11 +130,41 @@ impl Board {
         self.missed += rows;
     }
 
+    /// The picture stands still, or goes on.
+    pub fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    fn begin(&mut self, run: u32, most: u32) {
+        if self.run.is_none() {
+            // A line for each run, and the answer of all.
+            let (planned, clock) = (self.planned.as_ref(), self.clock);
+            self.text = text(self.role, planned, self.style, clock, Amount::Usual);
+        }
+        self.run = Some((run, most));
+        self.began = None;
+        self.latest = None;
+        self.streams.clear();
+        self.answer = ClientAnswer::default();
+        for history in [&mut self.sent, &mut self.received, &mut self.delay] {
+            history.clear();
+        }
+        self.latest_delay = None;
+    }
+
+    fn keep(&mut self, out: &Output) {
+        let lines = out.stderr.lines().chain(out.stdout.lines());
+        let lines = lines.filter(|line| !line.is_empty()).map(str::to_owned);
+        self.lines.extend(lines);
+        let over = self.lines.len().saturating_sub(MAX_LINES);
+        self.lines.drain(..over);
+    }
+
     fn row(&mut self, row: &Row) {
         let Subject::Flow(_) = row.subject else {
             return;
         };
-        self.flows.observe(row);
+        self.streams.observe(row);
         let length = row.span.length();
         let start = WallTime::from_nanos(row.ended.as_nanos() - row.span.end.as_nanos() as i64);
         self.began = Some(self.began.map_or(start, |began| began.min(start)));
@@ -130,25 +179,30 @@ impl Board {
             Measure::TcpReceive(_) | Measure::UdpReceive(_) => &mut self.received,
             _ => &mut self.sent,
         };
-        history.amount(row.ended, length, row.bytes as f64 * 8.0);
+        // Requests are counted, not weighed.
+        if !matches!(row.measure, Measure::RequestResponse(_)) {
+            history.amount(row.ended, length, row.bytes as f64 * 8.0);
+        }
         let (delay, one_way) = match &row.measure {
             Measure::TcpSend(send) => {
                 let micros = send.state.and_then(|state| state.rtt_micros);
-                (micros.map(|micros| f64::from(micros) / 1e3), false)
+                (micros.map(|micros| f64::from(micros) * 1e-6), false)
             }
             Measure::RequestResponse(exchange) => {
                 let trips = &exchange.round_trips;
-                ((trips.count > 0).then_some(trips.mean * 1e3), false)
+                ((trips.count > 0).then_some(trips.mean), false)
             }
             Measure::UdpReceive(receive) if row.trip_times => {
                 let transit = &receive.transit;
-                ((transit.count > 0).then_some(transit.mean * 1e3), true)
+                ((transit.count > 0).then_some(transit.mean), true)
             }
             _ => (self.probes, false),
         };
         if let Some(delay) = delay {
             self.delay_is_one_way = one_way;
-            self.delay.level(row.ended, delay);
+            // Of streams beside each other, all.
+            self.latest_delay = self.streams.round_trip().or(Some(delay));
+            self.delay.level(row.ended, length, delay);
         }
     }
 
@@ -156,20 +210,53 @@ impl Board {
         self.role
     }
 
-    pub(crate) fn command(&self) -> &str {
-        &self.command
+    pub(crate) fn format(&self) -> FormatLetter {
+        self.style.format
     }
 
-    pub(crate) fn peer(&self) -> Option<&str> {
-        self.peer.as_deref()
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
     }
 
-    pub(crate) fn run(&self) -> Option<(u32, u32)> {
-        self.run
+    /// `TCP to 192.0.2.7, 2 streams`; of a server, what it is.
+    pub(crate) fn title(&self) -> String {
+        let Some(planned) = &self.planned else {
+            return "server".to_owned();
+        };
+        let transport = planned.transport.to_uppercase();
+        let host = match self.style.hide_addresses {
+            true => "(hidden)",
+            false => &planned.host,
+        };
+        let mut title = match (planned.workload, planned.direction) {
+            (Workload::RequestResponse, _) => format!("{transport} requests to {host}"),
+            (Workload::ConnectOnly, _) => format!("{transport} to {host}, connect only"),
+            (_, TestShape::Forward) => format!("{transport} to {host}"),
+            (_, TestShape::Reverse) => format!("{transport} from {host}"),
+            (_, TestShape::Bidirectional) => format!("{transport} to and from {host}"),
+        };
+        let plural = if planned.streams == 1 { "" } else { "s" };
+        title.push_str(&format!(", {} stream{plural}", planned.streams));
+        if let Some((run, most)) = self.run {
+            title.push_str(&format!(", run {run}/{most}"));
+        }
+        title
     }
 
-    pub(crate) fn flows(&self) -> &Flows {
-        &self.flows
+    pub(crate) fn stage(&self) -> Stage {
+        match (self.streams.len(), self.streams.running()) {
+            (0, _) => Stage::Connecting,
+            (_, 0) => Stage::Ended,
+            _ => Stage::Running,
+        }
+    }
+
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    pub(crate) fn answer(&self) -> &ClientAnswer {
+        &self.answer
     }
 
     /// The latest time that is known.
@@ -177,81 +264,94 @@ impl Board {
         self.latest.unwrap_or_default()
     }
 
-    /// Since the first flow's start.
+    /// Since the first stream's start.
     pub(crate) fn elapsed(&self) -> Duration {
         let nanos = self.latest.zip(self.began);
         let nanos = nanos.map_or(0, |(latest, began)| latest.nanos_since(began));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
     }
 
+    /// How long a client's test is to last.
     pub(crate) fn planned(&self) -> Option<Duration> {
-        self.planned
-    }
-
-    pub(crate) fn sent(&self) -> &History {
-        &self.sent
-    }
-
-    pub(crate) fn received(&self) -> &History {
-        &self.received
-    }
-
-    pub(crate) fn delay(&self) -> (&History, bool) {
-        (&self.delay, self.delay_is_one_way)
-    }
-
-    /// What is to be read below the flows, the most important first.
-    pub(crate) fn lines(&self) -> Vec<(Option<Severity>, String)> {
-        let mut lines = Vec::new();
-        if self.missed > 0 {
-            let text = format!(
-                "{} rows were not shown: the terminal was too slow",
-                self.missed
-            );
-            lines.push((Some(Severity::Warning), text));
+        let planned = self.planned.as_ref()?;
+        match planned.limit {
+            PlannedLimit::Time(span) => Some(span + planned.omit).filter(|span| !span.is_zero()),
+            PlannedLimit::Bytes(_) | PlannedLimit::Never => None,
         }
-        lines.extend(self.verdicts.iter().map(|text| (None, text.clone())));
-        let warnings = self.warnings.iter();
-        lines.extend(warnings.map(|one| (Some(one.severity), one.text.clone())));
-        lines.extend(self.results.iter().map(|text| (None, text.clone())));
-        lines
     }
-}
 
-/// Puts a line in front; the oldest goes when there are too many.
-fn push<T>(lines: &mut VecDeque<T>, line: T) {
-    lines.push_front(line);
-    lines.truncate(MAX_LINES);
-}
-
-/// A test that has ended, in one line.
-fn result(test: u32, report: &Report) -> String {
-    let mut text = format!("test {test}");
-    if let Some(address) = &report.peer.address {
-        text.push_str(&format!(" with {address}"));
-    }
-    if let Some(transport) = report.test.transport {
-        text.push_str(&format!(" over {}", transport.to_uppercase()));
-    }
-    for sum in &report.sum.directions {
-        let rate = sum.receiver.end.bits_per_second;
-        let rate = rate.or(sum.sender.end.bits_per_second);
-        let way = match sum.direction {
-            FlowDirection::Forward => "to the server",
-            FlowDirection::Reverse => "from the server",
-            FlowDirection::RoundTrip => "there and back",
+    /// Steps of time that the curves show: the whole test where its end is planned, else what there
+    /// is of it; of a server, the latest.
+    pub(crate) fn window(&self) -> usize {
+        if self.role == Role::Server {
+            return SERVER_WINDOW;
+        }
+        let steps = |span: Duration| (span.as_nanos() / STEP.as_nanos()) as usize;
+        let window = match self.planned() {
+            Some(span) => steps(span).max(1),
+            None => steps(self.elapsed()).next_power_of_two().max(LEAST_WINDOW),
         };
-        if let Some(rate) = rate {
-            text.push_str(&format!(", {} {way}", words::rate(rate)));
-        }
-        if let Some(percent) = sum.receiver.udp.and_then(|udp| udp.lost_percent) {
-            text.push_str(&format!(", {} lost", words::percent(percent / 100.0)));
-        }
+        window.min(MAX_STEPS)
     }
-    if let Some(error) = &report.error {
-        text.push_str(&format!(": {}", error.text));
-    } else if report.test.interrupted {
-        text.push_str(", interrupted");
+
+    /// The latest delay, seconds, and whether it is one of one way.
+    pub(crate) fn latest_delay(&self) -> Option<(f64, bool)> {
+        Some((self.latest_delay?, self.delay_is_one_way))
     }
-    text
+
+    /// `0.195 % (83 of 42517)`, of all receivers of datagrams.
+    pub(crate) fn loss(&self) -> Option<String> {
+        let (lost, all) = self.streams.total()?.counts.lost?;
+        let share = percent(lost as f64 / all.max(1) as f64);
+        Some(format!("{share} ({lost} of {all} datagrams)"))
+    }
+
+    /// What is to be read below the streams, the latest last.
+    pub(crate) fn lines(&self) -> impl DoubleEndedIterator<Item = String> {
+        let missed = (self.missed > 0).then(|| {
+            let rows = self.missed;
+            format!("warning: {rows} rows were not shown: the terminal was too slow")
+        });
+        missed.into_iter().chain(self.lines.iter().cloned())
+    }
+}
+
+/// What puts a process's tests into words.
+fn text(
+    role: Role,
+    planned: Option<&PlannedTest>,
+    style: Style,
+    clock: fn() -> WallTime,
+    amount: Amount,
+) -> Box<dyn Renderer + Send> {
+    let terminal = Terminal {
+        colour: false,
+        width: 80,
+        unicode: true,
+    };
+    let style = Style {
+        enhanced: false,
+        interval: false,
+        amount,
+        ..style
+    };
+    // The streams have the intervals.
+    let data = role == Role::Server || amount == Amount::Quiet;
+    let settings = role == Role::Client;
+    let exclude = Exclude {
+        data,
+        sums: data,
+        settings,
+        connection: settings,
+        server_report: false,
+    };
+    let style = Style { exclude, ..style };
+    if role == Role::Server {
+        return Box::new(ServerText::new(style, terminal).timed(clock));
+    }
+    let text = NativeText::new(style, terminal);
+    Box::new(match planned {
+        Some(planned) => text.requested(planned.requested()),
+        None => text,
+    })
 }

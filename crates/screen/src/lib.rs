@@ -10,10 +10,9 @@
 
 mod board;
 mod canvas;
-mod flows;
 mod history;
 mod picture;
-mod words;
+mod streams;
 
 pub use board::Board;
 pub use canvas::{Canvas, ENTER, LEAVE};

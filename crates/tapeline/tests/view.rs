@@ -6,7 +6,7 @@
 mod program;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -25,6 +25,8 @@ struct Viewed {
     child: Child,
     /// Our end of the terminal's other side.
     terminal: File,
+    /// What is typed on it.
+    keys: File,
     chunks: Receiver<Vec<u8>>,
     seen: String,
 }
@@ -61,6 +63,7 @@ impl Viewed {
             .spawn()
             .expect("the program starts");
         let (sender, chunks) = mpsc::channel();
+        let keys = File::from(master.try_clone().expect("a descriptor"));
         let mut reader = File::from(master);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
@@ -73,6 +76,7 @@ impl Viewed {
         Self {
             child,
             terminal,
+            keys,
             chunks,
             seen: String::new(),
         }
@@ -80,8 +84,17 @@ impl Viewed {
 
     /// Waits until the terminal has shown this.
     fn shows(&mut self, part: &str) {
+        self.shows_behind("", part);
+    }
+
+    /// Waits until the terminal has shown this behind something else.
+    fn shows_behind(&mut self, head: &str, part: &str) {
         let until = Instant::now() + SOON;
-        while !self.seen.contains(part) {
+        let shown = |seen: &str| {
+            seen.split_once(head)
+                .is_some_and(|(_, rest)| rest.contains(part))
+        };
+        while !shown(&self.seen) {
             let left = until.saturating_duration_since(Instant::now());
             match self.chunks.recv_timeout(left) {
                 Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
@@ -103,7 +116,11 @@ impl Viewed {
         kill_process(Pid::from_child(&self.child), signal).expect("a running process");
     }
 
-    /// Waits for the end, and for the last thing to be shown; all that was shown.
+    fn types(&mut self, keys: &[u8]) {
+        self.keys.write_all(keys).expect("the terminal");
+    }
+
+    /// Waits for the end, and for the last thing to be shown behind the view; all that was shown.
     fn end(mut self, last: &str) -> (ExitStatus, String) {
         self.shows(LEAVE);
         let until = Instant::now() + SOON;
@@ -115,7 +132,7 @@ impl Viewed {
             std::thread::sleep(std::time::Duration::from_millis(5));
         };
         assert!(self.echoes(), "the terminal is not as it was");
-        self.shows(last);
+        self.shows_behind(LEAVE, last);
         (status, std::mem::take(&mut self.seen))
     }
 }
@@ -133,16 +150,59 @@ fn a_client_shows_its_test_and_tells_it_afterwards() {
     let mut client = Viewed::start(&format!("-c 127.0.0.1 -p {} -t 30 -P 2 --tui", server.port));
     client.shows(ENTER);
     // The head of the flows: what is only changed is not written whole.
-    client.shows("details");
+    client.shows("cwnd KiB");
     assert!(!client.echoes(), "typed keys would be shown");
     client.signal(Signal::INT);
     let (status, seen) = client.end("Throughput ");
     assert!(status.success(), "{seen}");
     let (view, text) = seen.split_once(LEAVE).expect("an end of the view");
-    assert!(view.contains("tapeline to 127.0.0.1"), "{view:?}");
-    assert!(!view.contains("Throughput "), "{view:?}");
+    assert!(view.contains("TCP to 127.0.0.1, 2 streams"), "{view:?}");
+    assert!(view.contains("q or Ctrl-C ends the test"), "{view:?}");
     assert!(text.contains("Throughput "), "{text:?}");
     assert!(text.contains("  sent"), "{text:?}");
+}
+
+#[test]
+fn q_ends_the_test_and_p_pauses_the_picture() {
+    let server = Server::native("");
+    let arguments = format!("-c 127.0.0.1 -p {} -t 30 --tui", server.port);
+    let mut client = Viewed::start(&arguments);
+    client.shows("cwnd KiB");
+    client.types(b"p");
+    client.shows("paused at");
+    client.types(b"p");
+    client.shows("running");
+    // What has no meaning changes nothing, and a key that is held ends nothing at once.
+    client.types(b"x\x1bqqq");
+    let (status, seen) = client.end("Trust ");
+    assert!(status.success(), "{seen}");
+    let (_, text) = seen.split_once(LEAVE).expect("an end of the view");
+    assert!(text.contains("interrupted after"), "{text:?}");
+    // A server stops, and a test in both directions or the other one is as whole.
+    for direction in ["-R", "--full-duplex", "-u -b 5m"] {
+        let mut client = Viewed::start(&format!("{arguments} {direction}"));
+        client.shows("running");
+        client.types(b"q");
+        let (status, seen) = client.end("Trust ");
+        assert!(status.success(), "{direction}: {seen}");
+    }
+    let mut server = Viewed::start("-s -p 0 --tui");
+    server.shows("q or Ctrl-C stops the server");
+    server.types(b"q");
+    let (status, _) = server.end("");
+    assert!(status.success());
+}
+
+#[test]
+fn a_test_that_fails_gives_the_terminal_back() {
+    let refused = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = refused.local_addr().expect("an address").port();
+    drop(refused);
+    let client = Viewed::start(&format!("-c 127.0.0.1 -p {port} -t 30 --tui"));
+    let (status, seen) = client.end("connection refused");
+    assert_eq!(status.code(), Some(1), "{seen}");
+    let (_, text) = seen.split_once(LEAVE).expect("an end of the view");
+    assert!(text.contains("cannot connect to 127.0.0.1"), "{text:?}");
 }
 
 #[test]
@@ -150,16 +210,16 @@ fn signals_give_the_terminal_back() {
     let mut server = Viewed::start("-s -p 0 --tui");
     server.shows(ENTER);
     server.signal(Signal::TERM);
-    let (status, _) = server.end(LEAVE);
+    let (status, _) = server.end("");
     assert!(status.success());
     // A second signal ends the process at once.
     let peer = Server::native("");
     let mut client = Viewed::start(&format!("-c 127.0.0.1 -p {} -t 30 --tui", peer.port));
-    client.shows("details");
+    client.shows("cwnd KiB");
     peer.program.signal(Signal::STOP);
     client.signal(Signal::INT);
     client.signal(Signal::TERM);
-    let (status, _) = client.end(LEAVE);
+    let (status, _) = client.end("");
     peer.program.signal(Signal::CONT);
     assert!(status.success());
 }

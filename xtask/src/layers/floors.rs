@@ -48,7 +48,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["canvas"],
             &["picture"],
             &["board"],
-            &["flows", "history", "words"],
+            &["streams", "history"],
         ],
     },
     Floors {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use tapeline_base::Role;
 
 use super::schema::{TestShape, Workload};
+use crate::model::{TestDirection, TestLimit};
+use crate::native::RequestedTest;
 use crate::style::Style;
 
 /// What no event says of a run.
@@ -41,6 +43,25 @@ pub struct PlannedTest {
     pub streams: usize,
     /// The interval.
     pub interval: Option<Duration>,
+}
+
+impl PlannedTest {
+    /// What the text needs to know of it.
+    #[must_use]
+    pub fn requested(&self) -> RequestedTest {
+        RequestedTest {
+            direction: match self.direction {
+                TestShape::Forward => TestDirection::Forward,
+                TestShape::Reverse => TestDirection::Reverse,
+                TestShape::Bidirectional => TestDirection::Bidirectional,
+            },
+            limit: match self.limit {
+                PlannedLimit::Time(time) => TestLimit::Time(time),
+                PlannedLimit::Bytes(bytes) => TestLimit::Bytes(bytes),
+                PlannedLimit::Never => TestLimit::Time(Duration::ZERO),
+            },
+        }
+    }
 }
 
 /// When a test is over.

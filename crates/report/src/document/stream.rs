@@ -250,6 +250,11 @@ pub(crate) enum Counter {
 }
 
 impl UdpReceiver {
+    /// The jitter of a test: the mean of all values, or the last one where that alone is known.
+    pub(crate) fn jitter_of_test_ms(&self) -> Option<f64> {
+        self.jitter_mean_ms.or(self.jitter_ms)
+    }
+
     /// Of a receiver's numbers; `behind` were lost behind the last datagram that it saw.
     pub(crate) fn new(receive: &UdpReceive, behind: u64, counter: Counter) -> Self {
         let lost = receive.lost + behind;

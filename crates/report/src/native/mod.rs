@@ -22,14 +22,16 @@ mod verdict;
 mod views;
 mod warning;
 
-pub use client::RequestedTest;
+pub use client::{ClientAnswer, RequestedTest};
 pub use messages::hanging;
-pub use number::rate as rate_words;
+pub use number::{digits, in_unit, millis, percent, rate as rate_words};
 pub(crate) use repetition::unreached;
 pub use server::ServerText;
 pub(crate) use setup::{shown, shown_address};
+pub use table::{Column, Table};
 pub use text::NativeText;
 pub(crate) use text::clock_errors;
+pub use text_parts::Unit;
 pub(crate) use timing::{clock_check, start_delay};
 pub use trial::{TrialPart, TrialReport, TrialResult, TrialTarget};
 pub use verdict::{finding_words, limit_words};

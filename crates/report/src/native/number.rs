@@ -15,7 +15,8 @@ pub(crate) fn decimals(value: f64) -> usize {
 }
 
 /// `939`, `94.1`, `9.41`, `0.195`; whole from 1000 on. What the decimals would hide is `<0.001`.
-pub(crate) fn digits(value: f64) -> String {
+#[must_use]
+pub fn digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -27,7 +28,8 @@ pub(crate) fn digits(value: f64) -> String {
 }
 
 /// A share of one: `0.195 %`.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     format!("{} %", digits(share * 100.0))
 }
 
@@ -53,7 +55,8 @@ fn shown(unit: Unit, value: f64) -> String {
 }
 
 /// A value in a unit, without its name; single bits and bytes are exact.
-pub(crate) fn in_unit(unit: Unit, value: f64) -> String {
+#[must_use]
+pub fn in_unit(unit: Unit, value: f64) -> String {
     if unit.is_single() {
         return format!("{value:.0}");
     }
@@ -71,7 +74,8 @@ fn suited(units: &[Unit; 5], value: f64, format: FormatLetter) -> Unit {
 }
 
 /// Milliseconds of a time in seconds, which is not below 0.
-pub(crate) fn millis(seconds: f64) -> String {
+#[must_use]
+pub fn millis(seconds: f64) -> String {
     digits(seconds.max(0.0) * 1e3)
 }
 

@@ -2,7 +2,7 @@
 
 /// A column: what its header says and how it is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
+pub struct Column {
     title: String,
     width: usize,
     /// Columns of lower rank stay longer on a narrow terminal; rank 0 always stays.
@@ -10,7 +10,9 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    pub(crate) fn new(title: &str, width: usize, rank: u8) -> Self {
+    /// A column that is at least as wide as its title.
+    #[must_use]
+    pub fn new(title: &str, width: usize, rank: u8) -> Self {
         Self {
             title: title.to_owned(),
             width: width.max(title.chars().count()),
@@ -19,14 +21,15 @@ impl Column {
     }
 
     /// What its header says.
-    pub(crate) fn title(&self) -> &str {
+    #[must_use]
+    pub fn title(&self) -> &str {
         &self.title
     }
 }
 
 /// A set of columns that fits into a width.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<Column>,
     /// Which columns are shown.
     shown: Vec<bool>,
@@ -37,7 +40,8 @@ const GAP: usize = 2;
 
 impl Table {
     /// Leaves out columns, highest rank first, until the rest is at most `width` wide.
-    pub(crate) fn fitting(columns: Vec<Column>, width: usize) -> Self {
+    #[must_use]
+    pub fn fitting(columns: Vec<Column>, width: usize) -> Self {
         let mut shown = vec![true; columns.len()];
         let used = |shown: &[bool]| -> usize {
             columns
@@ -65,12 +69,14 @@ impl Table {
     }
 
     /// The header line.
-    pub(crate) fn header(&self) -> String {
+    #[must_use]
+    pub fn header(&self) -> String {
         self.line(self.columns.iter().map(|column| column.title.clone()))
     }
 
     /// A line of cells, one for each column that there was, shown or not.
-    pub(crate) fn line(&self, cells: impl IntoIterator<Item = String>) -> String {
+    #[must_use]
+    pub fn line(&self, cells: impl IntoIterator<Item = String>) -> String {
         let mut line = String::new();
         let shown = self.columns.iter().zip(&self.shown).zip(cells);
         for ((column, _), cell) in shown.filter(|((_, shown), _)| **shown) {

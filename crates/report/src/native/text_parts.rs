@@ -7,9 +7,9 @@ pub(crate) type Headline = (&'static str, String, Vec<String>);
 
 /// A unit that is chosen once and then kept, and the number of decimals that go with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// As the column header shows it: `Mbit/s`.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// How much one unit is, in bits per second or bytes.
     scale: f64,
     decimals: usize,
@@ -48,7 +48,8 @@ const LARGEST: f64 = 10_000.0;
 
 impl Unit {
     /// For rates around `bits_per_second`, in the multiple of `-f` when it names one.
-    pub(crate) fn for_rate(bits_per_second: f64, format: FormatLetter) -> Self {
+    #[must_use]
+    pub fn for_rate(bits_per_second: f64, format: FormatLetter) -> Self {
         let table = if format.is_bits() {
             BIT_RATES
         } else {
@@ -58,7 +59,8 @@ impl Unit {
     }
 
     /// For amounts around `bytes`; `-f` names the multiple of bytes too.
-    pub(crate) fn for_size(bytes: f64, format: FormatLetter) -> Self {
+    #[must_use]
+    pub fn for_size(bytes: f64, format: FormatLetter) -> Self {
         Self::choose(SIZES, bytes, format)
     }
 
@@ -80,7 +82,8 @@ impl Unit {
     }
 
     /// How many of it a value is.
-    pub(crate) fn of(self, value: f64) -> f64 {
+    #[must_use]
+    pub fn of(self, value: f64) -> f64 {
         value / self.scale
     }
 

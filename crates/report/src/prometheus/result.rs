@@ -92,9 +92,9 @@ const NUMBERS: [Number; 14] = [
     ),
     (
         "tapeline_test_jitter_seconds",
-        "RFC 3550 jitter at the end, of the worst stream (UDP)",
+        "RFC 3550 jitter, mean of all its values where they are known, of the worst stream (UDP)",
         |sum| {
-            let jitter = sum.receiver.udp.as_ref()?.jitter_ms?;
+            let jitter = sum.receiver.udp.as_ref()?.jitter_of_test_ms()?;
             Some(jitter * 1e-3)
         },
     ),

@@ -72,8 +72,7 @@ fn lost(sum: &DirectionSum) -> Option<f64> {
 }
 
 fn jitter(sum: &DirectionSum) -> Option<f64> {
-    let udp = sum.receiver.udp?;
-    udp.jitter_mean_ms.or(udp.jitter_ms)
+    sum.receiver.udp?.jitter_of_test_ms()
 }
 
 fn retransmits(sum: &DirectionSum) -> Option<f64> {

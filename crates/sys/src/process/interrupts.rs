@@ -74,6 +74,11 @@ impl Interrupts {
         system::take_wish()
     }
 
+    /// Counts an interrupt that came in another way than by a signal: by a key.
+    pub fn raise(&self) {
+        system::raise();
+    }
+
     /// Interrupts so far.
     #[must_use]
     pub fn count(&self) -> u32 {

@@ -88,6 +88,11 @@ fn set_action(signal: c_int, handler: libc::sighandler_t) -> io::Result<()> {
     }
 }
 
+/// Counts one as if the signal had come.
+pub(crate) fn raise() {
+    on_signal(libc::SIGINT);
+}
+
 pub(crate) fn count() -> u32 {
     COUNT.load(Ordering::Acquire)
 }
@@ -142,6 +147,13 @@ mod tests {
         assert!(started.elapsed() >= span);
         let again = Interrupts::install().unwrap();
         assert_eq!(again.count(), seen + 4);
+
+        // A key counts as much.
+        let waiting = std::thread::spawn(move || interrupts.wait(now, Wait::Forever).unwrap());
+        interrupts.raise();
+        let now = waiting.join().unwrap();
+        assert_eq!(now, seen + 5);
+        assert_eq!(interrupts.latest(), Some(Signal::Interrupt));
 
         // A wish ends a wait without being counted.
         interrupts.include_wishes().unwrap();

@@ -1,8 +1,9 @@
-//! Terminals: typing that is not shown, questions whose answers are not.
+//! Terminals: keys that are not shown, questions whose answers are not.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
@@ -18,7 +19,25 @@ const NO_KEY: u8 = if cfg!(any(target_os = "linux", target_os = "android")) {
     0xff
 };
 
-/// Silences standard input, where that is a terminal.
+impl Before {
+    /// The next byte that was typed; does not wait.
+    pub(crate) fn key(&self) -> Option<u8> {
+        let input = io::stdin();
+        let mut ready = [PollFd::new(&input, PollFlags::IN)];
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        if poll(&mut ready, Some(&at_once)).ok()? == 0 {
+            return None;
+        }
+        let mut byte = [0];
+        let count = rustix::io::read(&input, &mut byte).ok()?;
+        (count == 1).then_some(byte[0])
+    }
+}
+
+/// Silences standard input, where that is a terminal; it gives key by key.
 pub(crate) fn silence() -> io::Result<Option<Before>> {
     let input = io::stdin();
     if !input.is_terminal() {
@@ -26,7 +45,11 @@ pub(crate) fn silence() -> io::Result<Option<Before>> {
     }
     let before = tcgetattr(&input)?;
     let mut quiet = before.clone();
-    quiet.local_modes.remove(LocalModes::ECHO);
+    quiet
+        .local_modes
+        .remove(LocalModes::ECHO | LocalModes::ICANON);
+    quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
+    quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
     quiet.special_codes[SpecialCodeIndex::VSUSP] = NO_KEY;
     tcsetattr(&input, OptionalActions::Now, &quiet)?;
     Ok(Some(Before(before)))

@@ -29,6 +29,12 @@ unsafe extern "system" fn on_event(event: u32) -> windows_sys::core::BOOL {
     1
 }
 
+/// Counts one as if Ctrl-C had been pressed.
+pub(crate) fn raise() {
+    // SAFETY: called as the system calls it; it uses thread-safe state only.
+    unsafe { on_event(CTRL_C_EVENT) };
+}
+
 /// There is no such signal.
 pub(crate) fn include_hangup() -> io::Result<()> {
     Ok(())

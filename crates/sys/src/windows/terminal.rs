@@ -5,6 +5,12 @@ use std::io;
 #[derive(Debug)]
 pub(crate) struct Before;
 
+impl Before {
+    pub(crate) fn key(&self) -> Option<u8> {
+        None
+    }
+}
+
 pub(crate) fn silence() -> io::Result<Option<Before>> {
     Ok(None)
 }

@@ -1,16 +1,15 @@
 //! Every place to which a run's results go, each in its form.
 
 use std::io::{self, IsTerminal, Stderr, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tapeline_base::{Clock, ExitCode, Role};
 use tapeline_dialect::Interruption;
 use tapeline_report::document::{
-    DocumentCsv, DocumentStream, PlannedLimit, RunInfo, SeriesCsv, TestShape, WholeDocument,
+    DocumentCsv, DocumentStream, PlannedLimit, RunInfo, SeriesCsv, WholeDocument,
 };
 use tapeline_report::{
-    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, RequestedTest, ServerText,
-    Style, TestDirection, TestLimit,
+    Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, ServerText, Style,
 };
 use tapeline_sys::SystemClock;
 
@@ -214,8 +213,8 @@ fn native(
     let text: Box<dyn Renderer + Send> = match run_info.role {
         Role::Client => {
             let text = NativeText::new(style, terminal).with_errors(errors, to_file);
-            Box::new(match requested(run_info) {
-                Some(requested) => text.requested(requested),
+            Box::new(match &run_info.planned {
+                Some(planned) => text.requested(planned.requested()),
                 None => text,
             })
         }
@@ -233,23 +232,6 @@ fn native(
     } else {
         Box::new(Ascii(text))
     }
-}
-
-/// What a client was asked to do.
-fn requested(run_info: &RunInfo) -> Option<RequestedTest> {
-    let planned = run_info.planned.as_ref()?;
-    Some(RequestedTest {
-        direction: match planned.direction {
-            TestShape::Forward => TestDirection::Forward,
-            TestShape::Reverse => TestDirection::Reverse,
-            TestShape::Bidirectional => TestDirection::Bidirectional,
-        },
-        limit: match planned.limit {
-            PlannedLimit::Time(time) => TestLimit::Time(time),
-            PlannedLimit::Bytes(bytes) => TestLimit::Bytes(bytes),
-            PlannedLimit::Never => TestLimit::Time(Duration::ZERO),
-        },
-    })
 }
 
 /// What every form needs to know in addition to the events.

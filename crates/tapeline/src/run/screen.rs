@@ -7,10 +7,11 @@ use std::io::{self, IsTerminal};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tapeline_base::ExitCode;
+use tapeline_base::{Clock, ExitCode};
 use tapeline_report::Event;
 use tapeline_report::document::RunInfo;
 use tapeline_screen::{Board, Canvas, Look};
+use tapeline_sys::{Interrupts, SystemClock};
 
 use super::event_queue::{Arrival, EventInbox, EventQueue, QUEUE, event_queue};
 use super::printer::terminal;
@@ -36,20 +37,29 @@ impl Screen {
         if !io::stdout().is_terminal() || std::env::var_os("TERM").is_some_and(|it| it == "dumb") {
             return Err(cannot("--tui needs a terminal"));
         }
+        let (events, inbox) = event_queue(QUEUE);
+        // A signal that is not caught yet would leave the terminal as the view has it.
+        let interrupts = signals::catch()
+            .map_err(|error| cannot(&format!("signals cannot be caught: {error}")))?;
+        let lease = TerminalLease::take()
+            .map_err(|error| cannot(&format!("the terminal is not available: {error}")))?;
         let shown = terminal(true);
         let look = Look {
             unicode: shown.unicode,
             colour: shown.colour,
+            keys: lease.has_keys(),
         };
-        let board = Board::new(run_info.clone());
-        let (events, inbox) = event_queue(QUEUE);
-        // A signal that is not caught yet would leave the terminal as the view has it.
-        signals::catch().map_err(|error| cannot(&format!("signals cannot be caught: {error}")))?;
-        let lease = TerminalLease::take()
-            .map_err(|error| cannot(&format!("the terminal cannot be had: {error}")))?;
+        let worker = ScreenThread {
+            board: Board::new(run_info.clone(), || SystemClock.wall()),
+            look,
+            lease,
+            interrupts,
+            is_paused: false,
+            is_ending: false,
+        };
         let thread = std::thread::Builder::new()
             .name("screen".into())
-            .spawn(move || run(board, look, &lease, inbox))
+            .spawn(move || worker.run(inbox))
             .map_err(|error| cannot(&format!("no thread for the view: {error}")))?;
         Ok(Self { events, thread })
     }
@@ -67,35 +77,73 @@ impl Screen {
     }
 }
 
-fn run(mut board: Board, look: Look, lease: &TerminalLease, mut inbox: EventInbox) {
-    let mut size = columns_and_rows();
-    let mut canvas = Canvas::new(size.0, size.1, look);
-    let mut due = Instant::now();
-    let mut ended = false;
-    while !ended {
-        match inbox.next_within(due.saturating_duration_since(Instant::now())) {
-            Arrival::Event(event) => {
-                board.observe(&event);
-                if Instant::now() < due {
-                    continue;
+/// What the thread of the view owns.
+struct ScreenThread {
+    board: Board,
+    look: Look,
+    lease: TerminalLease,
+    interrupts: Interrupts,
+    is_paused: bool,
+    /// `q` was pressed; pressed again it does nothing more.
+    is_ending: bool,
+}
+
+impl ScreenThread {
+    fn run(mut self, mut inbox: EventInbox) {
+        let mut size = columns_and_rows();
+        let mut canvas = Canvas::new(size.0, size.1, self.look);
+        let mut due = Instant::now();
+        let mut ended = false;
+        while !ended {
+            match inbox.next_within(due.saturating_duration_since(Instant::now())) {
+                Arrival::Event(event) => {
+                    self.board.observe(&event);
+                    if Instant::now() < due {
+                        continue;
+                    }
+                }
+                Arrival::Nothing => {}
+                // The last frame has all of it.
+                Arrival::Ended => {
+                    ended = true;
+                    self.board.finish();
                 }
             }
-            Arrival::Nothing => {}
-            // The last frame has all of it.
-            Arrival::Ended => ended = true,
+            self.board.missed(inbox.missed());
+            let toggled = self.obey();
+            let resized = columns_and_rows() != size;
+            if resized {
+                size = columns_and_rows();
+                canvas.resize(size.0, size.1);
+            }
+            due = Instant::now() + FRAME;
+            if self.is_paused && !toggled && !resized && !ended {
+                continue;
+            }
+            let frame = canvas.frame(&self.board);
+            if !frame.is_empty() && self.lease.write(frame.as_bytes()).is_err() {
+                // The terminal has gone; the test goes on without its view.
+                inbox.discard();
+                return;
+            }
         }
-        board.missed(inbox.missed());
-        if columns_and_rows() != size {
-            size = columns_and_rows();
-            canvas.resize(size.0, size.1);
+    }
+
+    /// Obeys the keys that were pressed; returns whether the picture was paused or goes on.
+    fn obey(&mut self) -> bool {
+        let before = self.is_paused;
+        while let Some(key) = self.lease.key() {
+            match key {
+                b'q' | b'Q' if !self.is_ending => {
+                    self.is_ending = true;
+                    self.interrupts.raise();
+                }
+                b'p' | b'P' => self.is_paused = !self.is_paused,
+                _ => {}
+            }
         }
-        let frame = canvas.frame(&board);
-        if !frame.is_empty() && lease.write(frame.as_bytes()).is_err() {
-            // The terminal has gone; the test goes on without its view.
-            inbox.discard();
-            return;
-        }
-        due = Instant::now() + FRAME;
+        self.board.pause(self.is_paused);
+        self.is_paused != before
     }
 }
 

@@ -11,8 +11,8 @@ use tapeline_sys::{Interrupts, Wait, exit_now};
 /// # Errors
 /// When the handlers cannot be had.
 #[cfg(feature = "tui")]
-pub(crate) fn catch() -> io::Result<()> {
-    Interrupts::install().map(drop)
+pub(crate) fn catch() -> io::Result<Interrupts> {
+    Interrupts::install()
 }
 
 /// SIGHUP ends the test in order too.

@@ -41,6 +41,16 @@ impl TerminalLease {
         Ok(lease)
     }
 
+    /// Whether keys can be read from it.
+    pub(crate) fn has_keys(&self) -> bool {
+        lock().as_ref().is_some_and(QuietInput::has_keys)
+    }
+
+    /// The next key, if one was pressed.
+    pub(crate) fn key(&self) -> Option<u8> {
+        lock().as_ref().and_then(QuietInput::key)
+    }
+
     /// Writes a frame.
     ///
     /// # Errors

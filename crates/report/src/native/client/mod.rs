@@ -1,6 +1,7 @@
 //! A client's test of traffic: banner, table, details and the result block.
 
 mod amount;
+mod answer;
 mod banner;
 mod brief;
 mod details;
@@ -9,5 +10,6 @@ mod rows;
 mod run;
 mod text;
 
+pub use answer::ClientAnswer;
 pub use run::RequestedTest;
 pub(crate) use text::ClientText;

@@ -362,10 +362,13 @@ fn latency(run: &ClientRun) -> Option<String> {
         digits(idle),
         digits(loaded)
     );
-    Some(match latency.grade {
-        Some(grade) => format!("{text}: bufferbloat grade {}", grade.letter()),
-        None => text,
-    })
+    let Some(grade) = latency.grade.map(|grade| grade.letter()) else {
+        return Some(text);
+    };
+    fitting([
+        format!("{text}: bufferbloat grade {grade}"),
+        format!("{text}: bufferbloat {grade}"),
+    ])
 }
 
 /// `network (high confidence): cwnd-limited 98 % of the time`.
