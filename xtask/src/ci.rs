@@ -3,11 +3,10 @@
 use std::process::Command;
 use std::time::Instant;
 
+use crate::generate::{schema, warnings};
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
-use crate::{
-    fuzz, layers, levels, licences, line_limits, portability, prose, readme, schema, warnings,
-};
+use crate::{fuzz, layers, levels, licences, line_limits, portability, prose, readme};
 
 /// Runs all checks and all tests, and goes on after a failure.
 pub(crate) fn all() -> Tally {

@@ -34,15 +34,12 @@ mod pictures;
 mod portability;
 mod prose;
 mod readme;
-mod sample;
-mod schema;
 mod setup;
 mod shell;
 mod soak;
 mod tally;
 mod terminal;
 mod verdicts;
-mod warnings;
 
 use std::process::ExitCode;
 
@@ -99,8 +96,8 @@ fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
     let pages = generate::write(std::path::Path::new(folder));
     passed(
         pages
-            .and_then(|()| schema::write())
-            .and_then(|()| warnings::write())
+            .and_then(|()| generate::schema::write())
+            .and_then(|()| generate::warnings::write())
             .and_then(|()| bench::write_tables()),
     )
 }

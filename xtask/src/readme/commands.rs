@@ -1,12 +1,12 @@
-//! The README's commands do what it says, and its sample is a genuine one.
+//! The commands of the README, and the program that its sample shows.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use interop::Invocation;
 
+use super::sample;
 use crate::levels::release_binary;
-use crate::sample;
 use crate::shell::{Result, cargo, run};
 use crate::tally::Tally;
 
