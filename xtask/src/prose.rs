@@ -7,6 +7,9 @@ use crate::shell::{self, Result};
 /// The longest line of prose, in characters.
 const WIDTH: usize = 100;
 
+/// The README's first sentence, in which a program may tell.
+const ALLOWED: &str = "and tells you whether to believe the number";
+
 /// Former words and names, with those that took their places.
 #[rustfmt::skip]
 const FORMER: &[(&str, &str)] = &[
@@ -103,6 +106,7 @@ fn former_words(text: &str) -> Vec<(usize, String)> {
         word.trim_matches(ends).to_lowercase()
     };
     let words: Vec<(usize, String)> = text
+        .replace(ALLOWED, "")
         .lines()
         .enumerate()
         .flat_map(|(number, line)| line.split_whitespace().map(move |word| (number + 1, word)))
@@ -202,10 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_of_the_project_are_found() {
+    fn the_pages_of_the_project_are_found_and_good() {
         let found = pages(shell::root()).expect("pages");
         for page in ["SECURITY.md", "docs/cli.md", "docs/dev/architecture.md"] {
             assert!(found.contains(&shell::root().join(page)), "{page}");
         }
+        let faults = faults(shell::root()).expect("pages");
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 }
