@@ -3,9 +3,10 @@
 use std::process::Command;
 use std::time::Instant;
 
+use crate::generate::{schema, warnings};
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
-use crate::{fuzz, layers, levels, licences, line_limits, portability, prose, readme, schema};
+use crate::{fuzz, layers, levels, licences, line_limits, portability, prose, readme};
 
 /// Runs all checks and all tests, and goes on after a failure.
 pub(crate) fn all() -> Tally {
@@ -33,8 +34,11 @@ pub(crate) fn check() -> Tally {
     });
     step(&mut tally, "portability", portability::check);
     step(&mut tally, "fuzz targets", fuzz::check);
-    step(&mut tally, "README", || one("README", readme::check()));
+    step(&mut tally, "README", readme::check);
     step(&mut tally, "schema", || one("schema", schema::check()));
+    step(&mut tally, "warnings", || {
+        one("warnings", warnings::check())
+    });
     tally
 }
 

@@ -1,4 +1,4 @@
-//! Files stay short enough to be read in one go.
+//! Files and pages stay short enough to be read in one go.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,28 @@ const SOFT: usize = 700;
 /// Lines above which a file fails the check.
 const HARD: usize = 1000;
 
+/// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
+const PAGES: [(&[&str], usize); 14] = [
+    (&["README.md"], 110),
+    (&["CONTRIBUTING.md", "docs/dev/testing.md"], 160),
+    (&["docs/cli.md"], 120),
+    (&["docs/results.md"], 220),
+    (&["docs/json.md"], 200),
+    (&["docs/latency.md"], 130),
+    (&["docs/metrics.md"], 110),
+    (&["docs/server.md"], 150),
+    (&["docs/performance.md"], 80),
+    (&["docs/iperf2.md"], 400),
+    (&["docs/iperf3.md"], 250),
+    (&["docs/dev/architecture.md"], 250),
+    (&["docs/dev/performance.md"], 450),
+    (&["docs", "docs/dev"], 2800),
+];
+
 /// Lists files over the soft limit.
 ///
 /// # Errors
-/// Files over the hard limit, or unreadable ones.
+/// Files over the hard limit, pages over theirs, or unreadable ones.
 pub(crate) fn check() -> Result<()> {
     let mut files = Vec::new();
     for folder in ["crates", "interop", "relay", "xtask"] {
@@ -31,11 +49,48 @@ pub(crate) fn check() -> Result<()> {
             println!("{name}: {lines} lines; consider a split (soft limit {SOFT})");
         }
     }
+    over.extend(long_pages(shell::root())?);
     if over.is_empty() {
         println!("{} files", files.len());
         return Ok(());
     }
     Err(over.join("\n"))
+}
+
+/// Pages below a root that have grown past their limits.
+fn long_pages(root: &Path) -> Result<Vec<String>> {
+    let mut over = Vec::new();
+    for (names, limit) in PAGES {
+        let mut lines = 0;
+        for name in names {
+            for page in pages(&root.join(name))? {
+                let text = std::fs::read_to_string(&page)
+                    .map_err(|error| format!("{}: {error}", page.display()))?;
+                lines += text.lines().count();
+            }
+        }
+        if lines > limit {
+            let names = names.join(" and ");
+            over.push(format!("{names}: {lines} lines, the limit is {limit}"));
+        }
+    }
+    Ok(over)
+}
+
+/// The page itself, or the pages of a folder.
+fn pages(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let failed = |error| format!("{}: {error}", path.display());
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let page = entry.map_err(failed)?.path();
+        if page.extension().is_some_and(|end| end == "md") {
+            pages.push(page);
+        }
+    }
+    Ok(pages)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -66,6 +121,32 @@ fn lines_without_tests(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_pages_keep_their_limits_and_a_long_one_does_not() {
+        let found = long_pages(shell::root()).expect("pages");
+        assert!(found.is_empty(), "{}", found.join("\n"));
+        let root = std::env::temp_dir().join(format!("tapeline-pages-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("docs/dev")).expect("folders");
+        for name in PAGES.iter().flat_map(|(names, _)| names.iter()) {
+            if name.ends_with(".md") {
+                std::fs::write(root.join(name), "A line.\n").expect("a page");
+            }
+        }
+        assert_eq!(long_pages(&root), Ok(Vec::new()));
+        let long = |lines: usize| "A line.\n".repeat(lines);
+        std::fs::write(root.join("docs/dev/testing.md"), long(160)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(2700)).expect("a page");
+        let found = long_pages(&root).expect("pages");
+        std::fs::remove_dir_all(&root).expect("removed");
+        assert_eq!(
+            found,
+            [
+                "CONTRIBUTING.md and docs/dev/testing.md: 161 lines, the limit is 160",
+                "docs and docs/dev: 2871 lines, the limit is 2800",
+            ]
+        );
+    }
 
     #[test]
     fn unit_tests_do_not_count() {

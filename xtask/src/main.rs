@@ -6,6 +6,7 @@
 //! cargo xtask ci                          check and test
 //! cargo xtask layers [ROOT]               check folders and imports only
 //! cargo xtask generate [FOLDER]           write manual pages and completions
+//! cargo xtask readme                      measure the README's sample again
 //! cargo xtask dist                        release builds, dynamic and static
 //! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
 //! cargo xtask fuzz [TARGET ...]            run the fuzz targets
@@ -33,7 +34,6 @@ mod pictures;
 mod portability;
 mod prose;
 mod readme;
-mod schema;
 mod setup;
 mod shell;
 mod soak;
@@ -52,15 +52,18 @@ usage: cargo xtask COMMAND
                      LEVEL/PROGRAM is one test program of it (interop/iperf3)
                        --times N      run them N times
   check              formatting, lints, documentation, licences, line limits, folders and
-                     imports, the pages' words, portability, fuzz targets, the README's
-                     commands, the documents' schema
+                     imports, the pages' words and lengths, portability, fuzz targets, the
+                     README's commands and sample, the schema, the page of warnings
   ci                 check and test: everything that a change must pass
   layers [ROOT]      check the rules for folders and imports in this checkout or another one
                        --crate NAME   only this crate
                        --arrows       print how often which folder uses which instead
   generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
                      below FOLDER (target/share), as they are installed below
-                     /usr/local/share; and docs/schema
+                     /usr/local/share; and docs/schema, docs/warnings.md and the
+                     tables of docs/performance.json
+  readme             run a test over a path of 1 Gbit/s and 2 ms, as root, and write what
+                     it prints into README.md
   pictures           take the pictures of the documentation, with chromium
   dist               build target/dist/tapeline and, without any library,
                      target/dist/tapeline-static
@@ -90,7 +93,13 @@ usage: cargo xtask COMMAND
 
 fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
     let folder = folder.copied().unwrap_or("target/share");
-    passed(generate::write(std::path::Path::new(folder)).and_then(|()| schema::write()))
+    let pages = generate::write(std::path::Path::new(folder));
+    passed(
+        pages
+            .and_then(|()| generate::schema::write())
+            .and_then(|()| generate::warnings::write())
+            .and_then(|()| bench::write_tables()),
+    )
 }
 
 fn passed(done: Result<(), String>) -> Result<tally::Tally, String> {
@@ -113,6 +122,7 @@ fn main() -> ExitCode {
         Some((&"check", [])) => Ok(ci::check()),
         Some((&"ci", [])) => Ok(ci::all()),
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
+        Some((&"readme", [])) => passed(readme::measure()),
         Some((&"pictures", [])) => passed(pictures::take()),
         Some((&"dist", [])) => passed(dist::build()),
         Some((&"soak", options)) => soak::run(options),

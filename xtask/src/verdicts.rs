@@ -96,7 +96,7 @@ fn enter(page: &Path, tables: &str) -> Result<()> {
     let commit = commit.unwrap_or_default();
     let commit = match commit.trim() {
         "" => String::new(),
-        commit => format!("Commit {commit}. "),
+        commit => format!("Commit {commit}.\n"),
     };
     page::enter(page, GENERATOR, &format!("{commit}{tables}"))
 }

@@ -1,18 +1,10 @@
-//! `tapeline explain NAME`: what a warning means, as `docs/results.md` says.
+//! `tapeline explain ID`: what a warning means.
 
-/// The page that explains every number.
-const PAGE: &str = include_str!("../../../docs/results.md");
-/// What begins the paragraph of a warning.
-const HEADING: &str = "\n### `";
+use crate::explanations::{Explanation, GROUPS};
 
-/// Names and paragraphs of all warnings.
-fn warnings() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PAGE.split(HEADING).skip(1).filter_map(|part| {
-        let (name, rest) = part.split_once("`\n")?;
-        // The last one ends where another subject begins.
-        let end = rest.find("\nBesides, ").unwrap_or(rest.len());
-        Some((name, rest[..end].trim()))
-    })
+/// All warnings, in the order of their groups.
+fn warnings() -> impl Iterator<Item = &'static Explanation> {
+    GROUPS.iter().flat_map(|group| group.warnings)
 }
 
 /// Whether there is a warning of this name.
@@ -20,41 +12,34 @@ pub(crate) fn knows(name: &str) -> bool {
     warning(name, usize::MAX).is_some()
 }
 
-/// The sentence and the paragraph of a warning, without marks of the page's language, in lines of at most
-/// `width` columns.
+/// The name, an example and the meaning of a warning, in lines of at most `width` columns.
 pub(crate) fn warning(name: &str, width: usize) -> Option<String> {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    let (known, text) = warnings().find(|(known, _)| *known == name)?;
-    Some(format!("{known}\n\n{}", plain(text, width)))
+    let known = warnings().find(|known| known.id == name)?;
+    let example = wrap(known.example, 2, width).join("\n");
+    let meaning = wrap(known.meaning, 0, width).join("\n");
+    Some(format!("{}\n\n{example}\n\n{meaning}", known.id))
 }
 
-/// Column of the sentences in the list.
+/// Column of the examples in the list.
 const INDENT: usize = 28;
 
-/// The names of all warnings, with their sentences.
+/// The names of all warnings, with their examples.
 pub(crate) fn list(width: usize) -> String {
-    let mut text = String::from("tapeline explain NAME says what a warning means:\n");
-    for (name, paragraph) in warnings() {
-        let first = paragraph.lines().next();
-        let sentence = first.and_then(|line| line.strip_prefix("> "));
-        let mut lines = wrap(sentence.unwrap_or_default(), INDENT, width);
-        lines[0].replace_range(..INDENT, &format!("{:<INDENT$}", format!("  {name}")));
-        for line in lines {
+    let mut text = String::from("\"tapeline explain ID\" explains a warning:\n");
+    for group in GROUPS {
+        text.push_str(&format!("\n{}:\n", group.title));
+        for warning in group.warnings {
+            let mut lines = wrap(warning.example, INDENT, width);
+            lines[0].replace_range(
+                ..INDENT,
+                &format!("{:<INDENT$}", format!("  {}", warning.id)),
+            );
+            text.push_str(&lines.join("\n"));
             text.push('\n');
-            text.push_str(line.trim_end());
         }
     }
-    text
-}
-
-/// Paragraphs and quoted sentences, each in lines of at most `width` columns.
-fn plain(text: &str, width: usize) -> String {
-    let paragraphs = text.split("\n\n").map(|paragraph| {
-        let indent = if paragraph.starts_with("> ") { 2 } else { 0 };
-        let text = paragraph.trim_start_matches("> ").replace('`', "");
-        wrap(&text, indent, width).join("\n")
-    });
-    paragraphs.collect::<Vec<_>>().join("\n\n")
+    text.trim_end().to_owned()
 }
 
 /// Breaks a text at blanks into lines of at most `width` columns, `indent` of them blank.
@@ -79,16 +64,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_warning_has_a_paragraph() {
-        for name in tapeline_report::document::WARNING_IDS {
+    fn every_warning_is_explained_once() {
+        let mut known: Vec<&str> = warnings().map(|known| known.id).collect();
+        known.sort_unstable();
+        let mut ids = tapeline_report::document::WARNING_IDS.to_vec();
+        ids.sort_unstable();
+        assert_eq!(known, ids);
+        for name in ids {
             let text = warning(name, 80).unwrap_or_else(|| panic!("{name} is not explained"));
             assert!(text.len() > name.len() + 60, "{text}");
-            assert!(!text.contains('`') && !text.contains('#'), "{text}");
             assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         }
-        let known = warnings().map(|(name, _)| name);
-        let strange = known.filter(|name| !tapeline_report::document::WARNING_IDS.contains(name));
-        assert_eq!(strange.collect::<Vec<_>>(), Vec::<&str>::new());
     }
 
     #[test]
@@ -100,9 +86,9 @@ mod tests {
         assert_eq!(warning("nothing-of-the-kind", 80), None);
         let list = list(80);
         assert!(list.lines().all(|line| line.len() <= 80), "{list}");
-        for (name, _) in warnings() {
-            let listed = |line: &&str| line.split_whitespace().next() == Some(name);
-            assert_eq!(list.lines().filter(listed).count(), 1, "{name}");
+        for known in warnings() {
+            let listed = |line: &&str| line.split_whitespace().next() == Some(known.id);
+            assert_eq!(list.lines().filter(listed).count(), 1, "{}", known.id);
         }
     }
 }

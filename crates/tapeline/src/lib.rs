@@ -14,6 +14,7 @@ mod cli;
 #[cfg(any(test, fuzzing))]
 pub mod contracts;
 mod explain;
+mod explanations;
 mod files;
 mod generate;
 mod help;

@@ -184,7 +184,7 @@ impl Grade {
         match self {
             Self::Right => "right",
             Self::Unknown => "unknown",
-            Self::Borne => "borne, low",
+            Self::Borne => "accepted, low",
             Self::WrongLow => "wrong, low",
             Self::WrongMedium => "WRONG, medium",
             Self::WrongHigh => "WRONG, high",

@@ -1,5 +1,6 @@
 //! Outcomes as tables.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -16,8 +17,8 @@ pub(crate) fn tables(outcomes: &[Value]) -> String {
     let ours_right = ours.iter().filter(|one| is_right(one)).count();
     let _ = writeln!(
         page,
-        "{} runs of {} situations: {right} right ({}), {wrong} wrong with medium or high confidence. Where \
-         the other end is tapeline {ours_right} of {} are right ({}).\n",
+        "{} runs of {} situations: {right} right ({}), {wrong} wrong with medium or high confidence.\n\
+         With a tapeline peer {ours_right} of {} are right ({}).\n",
         outcomes.len(),
         situations::all()
             .filter(|its| outcomes
@@ -30,13 +31,13 @@ pub(crate) fn tables(outcomes: &[Value]) -> String {
     );
     page.push_str("### Truth and verdict\n\n");
     page.push_str(
-        "Rows are the truth, columns what was said: runs with high / medium / low confidence. Where several \
-         causes are true the row is the one that was said, else the first.\n\n",
+        "Rows are the truth, columns the verdicts: runs with high / medium / low confidence. If several\n\
+         causes are true, the row is the one of the verdict, else the first.\n\n",
     );
     confusion(&mut page, outcomes);
-    page.push_str("\n### Words of confidence\n\n");
+    page.push_str("\n### Confidence\n\n");
     confidence(&mut page, outcomes);
-    page.push_str("\n### By the other end\n\n");
+    page.push_str("\n### By peer\n\n");
     by_peer(&mut page, outcomes);
     page.push_str("\n### Situations\n\n");
     by_situation(&mut page, outcomes);
@@ -205,21 +206,30 @@ fn by_peer(page: &mut String, outcomes: &[Value]) {
 fn by_situation(page: &mut String, outcomes: &[Value]) {
     let columns = ["truth".to_owned()].into_iter().chain(grade_names());
     header(page, "Situation", columns);
+    // What is right in every run needs no row of its own: names and runs, by truth.
+    let mut right: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for situation in situations::all() {
         let of_it: Vec<&Value> = outcomes
             .iter()
             .filter(|one| word(one, "situation") == situation.name)
             .collect();
+        let causes = situation.truth.right.iter();
+        let truth: Vec<String> = causes.map(|one| format!("`{one}`")).collect();
+        let truth = truth.join(", ");
         if of_it.is_empty() {
             continue;
         }
-        let right: Vec<String> = situation
-            .truth
-            .right
-            .iter()
-            .map(|one| format!("`{one}`"))
-            .collect();
-        let _ = write!(page, "| {} | {} |", situation.name, right.join(", "));
+        if of_it.iter().all(|one| is_right(one)) {
+            let named = format!("{} ({})", situation.name, of_it.len());
+            right.entry(truth).or_default().push(named);
+            continue;
+        }
+        let _ = write!(page, "| {} | {truth} |", situation.name);
         grades(page, &of_it);
+    }
+    page.push_str("\nThese were right in every run (runs in brackets):\n\n");
+    header(page, "truth", ["situations".to_owned()]);
+    for (truth, named) in right {
+        let _ = writeln!(page, "| {truth} | {} |", named.join("; "));
     }
 }

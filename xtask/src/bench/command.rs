@@ -188,11 +188,7 @@ fn circumstances(options: &Options) -> Circumstances {
 /// page for people.
 fn write(out: &FilePath, new: Vec<Record>) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", out.display());
-    let mut records: Vec<Record> = match std::fs::read_to_string(out) {
-        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(&error))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(failed(&error)),
-    };
+    let mut records = read(out)?;
     record::merge(&mut records, new);
     let order = rows::all();
     let place = |record: &Record| order.iter().position(|row| row.name == record.row);
@@ -202,6 +198,27 @@ fn write(out: &FilePath, new: Vec<Record>) -> Result<()> {
     let text = serde_json::to_string_pretty(&records).map_err(|error| failed(&error))?;
     std::fs::write(out, text + "\n").map_err(|error| failed(&error))?;
     page::enter(&page_of(out), GENERATOR, &report::markdown(&records))
+}
+
+/// Writes the tables of the project's own results again, without measuring.
+///
+/// # Errors
+/// The results cannot be read, or the page cannot be written.
+pub(crate) fn write_tables() -> Result<()> {
+    let records = read(FilePath::new(RESULTS))?;
+    page::enter(FilePath::new(PAGE), GENERATOR, &report::markdown(&records))?;
+    println!("{PAGE}");
+    Ok(())
+}
+
+/// The records of a file; none without one.
+fn read(file: &FilePath) -> Result<Vec<Record>> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    match std::fs::read_to_string(file) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(&error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(failed(&error)),
+    }
 }
 
 /// The page with the tables of a file: the project's own has one for developers, any other file

@@ -27,4 +27,4 @@ mod session;
 mod standing;
 mod streams;
 
-pub(crate) use command::run;
+pub(crate) use command::{run, write_tables};

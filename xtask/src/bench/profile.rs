@@ -16,8 +16,8 @@ use crate::tally::Tally;
 
 /// Samples per second and processor: no divisor of timers.
 const FREQUENCY: &str = "997";
-/// Symbols shown for each workload.
-const SHOWN: usize = 12;
+/// Functions shown for each workload.
+const SHOWN: usize = 5;
 /// Names of the program's threads; all other tasks are the machine's.
 const TASKS: [&str; 12] = [
     "iperf",
@@ -293,16 +293,20 @@ fn document(profiles: &[(&str, Shares)]) -> String {
         let cells = Part::ALL.map(|part| format!("{:.1}", of(part))).join(" | ");
         writeln!(text, "| {name} | {cells} |").expect("memory");
     }
+    writeln!(
+        text,
+        "\n| Workload | Functions with the largest shares, % |\n|---|---|"
+    )
+    .expect("memory");
     for (name, shares) in profiles {
-        writeln!(text, "\n### {name}\n\n| % | Function | In |\n|--:|---|---|").expect("memory");
-        for (share, object, symbol) in shares.iter().take(SHOWN) {
-            let object = if object == "[kernel.kallsyms]" {
-                "kernel"
-            } else {
-                object
-            };
-            writeln!(text, "| {share:.1} | `{symbol}` | {object} |").expect("memory");
-        }
+        let named = shares
+            .iter()
+            .filter(|(_, _, symbol)| !symbol.starts_with("0x"));
+        let functions: Vec<String> = named
+            .take(SHOWN)
+            .map(|(share, _, symbol)| format!("`{symbol}` {share:.1}"))
+            .collect();
+        writeln!(text, "| {name} | {} |", functions.join(", ")).expect("memory");
     }
     text
 }
@@ -326,6 +330,8 @@ mod tests {
         assert!((shares[0].0 - 80.0).abs() < 1e-9 && (shares[1].0 - 20.0).abs() < 1e-9);
         let text = document(&[("A workload", shares)]);
         let line = "| A workload | 80.0 | 0.0 | 0.0 | 0.0 | 0.0 | 0.0 | 20.0 |";
+        assert!(text.contains(line), "{text}");
+        let line = "| A workload | `rep_movs_alternative` 80.0, `step` 20.0 |";
         assert!(text.contains(line), "{text}");
     }
 

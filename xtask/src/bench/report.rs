@@ -2,26 +2,23 @@
 
 use std::fmt::Write;
 
-use super::record::{Record, Standing, Verdict};
+use super::record::{Entry, Record, Standing, Verdict};
 
 const FOOT: &str = "
-### How to read the tables
+How to read the table:
 
 - The programs take turns within each round, in reversed order in every second one. Only neighbours
   in time compare on a machine whose speed varies.
-- **Targets**: `value` is the ratio tapeline / peer, the median of the rounds' ratios. Without a
-  peer it is the median itself. *Against* is the peer that the target names, else the peer with the
-  best median of the row. *#* is the number of the target; 0 compares tapeline with itself without
-  one technique.
-- **Figures**: a cell is the median of the rounds and, in brackets, the best round, which is the
-  closest to a quiet machine.
+- *tapeline* and *Peer* are medians of all rounds. *Ratio* is the median of the rounds' ratios
+  tapeline / peer, and what the target bounds. Without a peer the target bounds the median itself.
+- *Peer* is the program that the target names, else the one with the best median. *#* is the number
+  of the target; 0 compares tapeline with itself without one technique.
 - Rates and bytes are the receiver's. CPU time is that of both processes, from their clocks, over
   what the receiver got. Memory is `VmHWM`.
 - A packet socket at the receiver's interface saw the gaps of paced datagrams, with the kernel's
   timestamps. Datagrams of one segmented send arrive as one packet there. The gap after such a
   packet is compared with the time of all its datagrams.
-- tapeline runs under the name `iperf` at both ends unless the table says otherwise. A program that
-  failed has its last message below its table.
+- tapeline runs under the name `iperf` at both ends unless the table names another.
 - The rate error is compared with 0.005 % or one datagram, whichever is more.
 - netperf and neper are not in Debian. Their rows compare with the best program that is available.
 ";
@@ -39,7 +36,7 @@ pub(crate) fn markdown(records: &[Record]) -> String {
     line(
         &mut text,
         format!(
-            "### Targets\n\n{} targets: {} missed, {} met, {} of these with the stretch goal; {} could not be judged.\n",
+            "{} targets: {} missed, {} met, {} of these with the stretch goal; {} could not be judged.",
             records
                 .iter()
                 .map(|record| record.verdicts.len())
@@ -50,9 +47,14 @@ pub(crate) fn markdown(records: &[Record]) -> String {
             counts(Standing::Unknown),
         ),
     );
+    for circumstances in circumstances(records) {
+        line(&mut text, circumstances);
+    }
     line(
         &mut text,
-        "| # | Workload | Figure | Against | Value | Must | Stretch | |\n|--:|---|---|---|--:|---|---|---|".to_owned(),
+        "\n| # | Workload | Figure | tapeline | Peer | Ratio | Must | Stretch | |\n\
+         |--:|---|---|--:|---|--:|---|---|---|"
+            .to_owned(),
     );
     let mut verdicts: Vec<(&Record, &Verdict)> = records
         .iter()
@@ -63,17 +65,44 @@ pub(crate) fn markdown(records: &[Record]) -> String {
     for (record, verdict) in verdicts {
         line(&mut text, bar_line(record, verdict));
     }
-    line(&mut text, "\n### Figures".to_owned());
-    for record in records {
-        text += &figures(record);
-    }
     text += FOOT;
-    text
+    text + &failures(records)
+}
+
+/// When and where the records were measured, each once.
+fn circumstances(records: &[Record]) -> Vec<String> {
+    let mut all: Vec<String> = records
+        .iter()
+        .map(|record| &record.circumstances)
+        .map(|about| {
+            format!(
+                "{} rounds of {} s on {}; {}, Linux {}.",
+                about.rounds, about.seconds, about.date, about.machine, about.kernel
+            )
+        })
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// A bar as a line of a table.
 pub(crate) fn bar_line(record: &Record, verdict: &Verdict) -> String {
-    let value = verdict.value.map_or("-".to_owned(), significant);
+    let quantity = verdict.quantity;
+    let median = |entry: &Entry| {
+        let figures = entry.figures(quantity);
+        figures.map_or("-".to_owned(), |(median, _)| quantity.shown(median))
+    };
+    let ours = record.entries.first().map_or("-".to_owned(), median);
+    let peer = verdict.against.as_ref().map_or("-".to_owned(), |name| {
+        let entry = record.entries.iter().find(|entry| entry.name == *name);
+        format!("{name}: {}", entry.map_or("-".to_owned(), median))
+    });
+    let unit = match quantity.unit() {
+        "" => String::new(),
+        unit => format!(", {unit}"),
+    };
+    let ratio = verdict.value.filter(|_| verdict.against.is_some());
     let stretch = verdict.stretch.map(|bound| bound.to_string());
     let standing = match verdict.standing() {
         Standing::Stretch => "met, stretch too",
@@ -82,11 +111,11 @@ pub(crate) fn bar_line(record: &Record, verdict: &Verdict) -> String {
         Standing::Unknown => "not judged",
     };
     format!(
-        "| {} | {} | {} | {} | {value} | {} | {} | {standing} |",
+        "| {} | {} | {}{unit} | {ours} | {peer} | {} | {} | {} | {standing} |",
         verdict.number,
         record.heading(),
-        verdict.quantity.name(),
-        verdict.against.as_deref().unwrap_or("-"),
+        quantity.name(),
+        ratio.map_or("-".to_owned(), significant),
         verdict.must,
         stretch.unwrap_or_default(),
     )
@@ -105,54 +134,14 @@ fn significant(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The table of a record.
-fn figures(record: &Record) -> String {
+/// Programs that failed in a round.
+fn failures(records: &[Record]) -> String {
     let mut text = String::new();
-    let about = &record.circumstances;
-    let mut quantities: Vec<_> = record
-        .entries
-        .iter()
-        .flat_map(|entry| entry.samples.iter().flatten())
-        .flat_map(|sample| sample.keys().copied())
-        .collect();
-    quantities.sort_unstable();
-    quantities.dedup();
-    write!(text, "\n#### {} (`{}`)\n\n|", record.heading(), record.row).expect("memory");
-    for quantity in &quantities {
-        let unit = match quantity.unit() {
-            "" => String::new(),
-            unit => format!(", {unit}"),
-        };
-        write!(text, " | {}{unit}", quantity.name()).expect("memory");
-    }
-    let columns = "--:|".repeat(quantities.len());
-    writeln!(text, " |\n|---|{columns}").expect("memory");
-    for entry in &record.entries {
-        write!(text, "| {}", entry.name).expect("memory");
-        for quantity in &quantities {
-            let cell = match entry.figures(*quantity) {
-                Some((median, best)) => {
-                    format!("{} ({})", quantity.shown(median), quantity.shown(best))
-                }
-                None => "-".to_owned(),
-            };
-            write!(text, " | {cell}").expect("memory");
-        }
-        writeln!(text, " |").expect("memory");
-    }
-    writeln!(
-        text,
-        "\n{} rounds of {} s on {}, load average {} before;\n{}, Linux {}.",
-        about.rounds, about.seconds, about.date, about.load, about.machine, about.kernel
-    )
-    .expect("memory");
-    if !record.absent.is_empty() {
-        writeln!(text, "Not here: {}.", record.absent).expect("memory");
-    }
-    for entry in &record.entries {
-        if let Some(failure) = &entry.failure {
-            let first: String = failure.lines().take(2).collect::<Vec<_>>().join("; ");
-            writeln!(text, "{}: `{}`", entry.name, first.replace('`', "'")).expect("memory");
+    for record in records {
+        let failed = |entry: &&Entry| entry.failure.is_some();
+        for entry in record.entries.iter().filter(failed) {
+            let (name, heading) = (&entry.name, record.heading());
+            writeln!(text, "- {name} failed in a round of \"{heading}\".").expect("memory");
         }
     }
     text
@@ -166,7 +155,7 @@ mod tests {
     use crate::bench::row::Bar;
 
     #[test]
-    fn targets_and_figures_are_shown() {
+    fn targets_are_shown_with_their_figures() {
         let quantity = Quantity::Throughput;
         let bars = [
             Bar::new(1, quantity, Bound::AtLeast(1.0)).stretch(Bound::AtLeast(1.4)),
@@ -176,10 +165,9 @@ mod tests {
         let text = markdown(&[record(quantity, &entries, &bars)]);
         for part in [
             "2 targets: 1 missed, 1 met, 1 of these with the stretch goal; 0 could not be judged.",
-            "| 1 | A row, loopback | throughput | peer | 1.75 | >= 1 | >= 1.4 | met, stretch too |",
-            "| 2 | A row, loopback | throughput | peer | 1.75 | >= 3 |  | **missed** |",
-            "| tapeline | 2.50 (3.00) |",
-            "3 rounds of 1 s on 2026-11-21, load average 0.1 before;\nm, Linux 6.18.",
+            "| 1 | A row, loopback | throughput, Gbit/s | 2.50 | peer: 1.50 | 1.75 | >= 1 | >= 1.4 | met, stretch too |",
+            "| 2 | A row, loopback | throughput, Gbit/s | 2.50 | peer: 1.50 | 1.75 | >= 3 |  | **missed** |",
+            "3 rounds of 1 s on 2026-11-21; m, Linux 6.18.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }

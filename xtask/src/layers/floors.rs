@@ -85,7 +85,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["cli/parse", "cli/settings", "cli/diagnostics"],
             &["cli/endpoint"],
             &["output", "files", "explain"],
-            &["identity"],
+            &["identity", "explanations"],
             &["plan"],
             &["message", "presentation"],
         ],

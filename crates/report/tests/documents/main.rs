@@ -1,4 +1,4 @@
-//! tapeline's documents: recorded samples, their schema, and the readers of `docs/results.md`.
+//! tapeline's documents: recorded samples, their schema, and the readers of `docs/json.md`.
 
 mod page;
 mod page_browser;

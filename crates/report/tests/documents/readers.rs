@@ -1,4 +1,4 @@
-//! The commands of `docs/results.md` that read results work.
+//! The commands of `docs/json.md` and `docs/metrics.md` that read results work.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -67,8 +67,7 @@ fn the_commands_of_the_page_read_every_form() {
     for (name, text) in series::forms() {
         std::fs::write(folder.path().join(name), text).expect("a written file");
     }
-    let section = "\n## Results for programs\n";
-    let commands = commands("docs/results.md", section, "\n## The closing lines");
+    let commands = commands("docs/json.md", "# JSON and CSV\n", "\n# ");
     // jq does not read CSV, nor pages.
     for (reader, form) in [
         ("jq", "run.json"),

@@ -138,7 +138,7 @@ pub(crate) const SITUATIONS: &[Situation] = &[
         ..UDP
     },
     Situation {
-        name: "nobody listens for datagrams",
+        name: "datagrams to a closed port",
         client: "-t 2 -b 5m",
         truth: only(&[Nothing]),
         setting: Setting::NoServer,
