@@ -425,6 +425,8 @@ const SLOTS: usize = 32;
 const SILENT: Duration = Duration::from_millis(GRACE.as_millis() as u64 + 500);
 /// Time for the final datagram once all bytes are here.
 const FINAL: Duration = Duration::from_millis(250);
+/// Refusals from which on a server's port counts as closed.
+const LEAST_REFUSALS: u32 = 2;
 /// Time for data that the final datagram has overtaken.
 const OVERTAKEN: Duration = Duration::from_millis(20);
 
@@ -493,7 +495,14 @@ impl UdpReceiving {
             Cause::Complete | Cause::Vanished(_) => receiver.counters().last.max(self.start),
             _ => self.context.now(),
         };
-        if let Cause::Vanished(silent_for) = cause
+        let silence = match &cause {
+            Cause::Vanished(silent_for) => Some(Silence::Timeout(*silent_for)),
+            Cause::Failed(_, error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Some(Silence::Refused(reason(error)))
+            }
+            _ => None,
+        };
+        if let Some(silence) = silence
             && self.personality == Personality::Native
             && receiver.counters().bytes == 0
         {
@@ -501,7 +510,7 @@ impl UdpReceiving {
                 tag: self.tag,
                 peer: self.peer,
                 transport: Transport::Udp,
-                silence: Silence::Timeout(silent_for),
+                silence,
             });
             running.discard();
             return true;
@@ -539,6 +548,7 @@ impl UdpReceiving {
         let mut batch = self.context.techniques.receive_batch(SLOTS);
         let (mut all_data, mut ended, mut overtaken) = (false, false, false);
         let mut end = self.deadline;
+        let mut refusals = 0;
         loop {
             let now = self.context.now();
             if self.stop.is_raised() {
@@ -605,7 +615,14 @@ impl UdpReceiving {
                     }
                 }
                 // An earlier datagram of ours was refused: the server is not there (yet).
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    refusals += 1;
+                    let nothing = receiver.counters().bytes == 0;
+                    let native = self.personality == Personality::Native;
+                    if native && nothing && refusals >= LEAST_REFUSALS {
+                        return Cause::Failed(FailedOperation::Receive, error);
+                    }
+                }
                 Err(error) => return Cause::Failed(FailedOperation::Receive, error),
             }
         }

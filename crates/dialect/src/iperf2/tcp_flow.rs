@@ -431,7 +431,7 @@ impl TcpFlow {
         watched.epilogue = Some(Box::new(move |context| {
             if counters.read().broken {
                 context.notice(Notice::Remark(format!(
-                    "flow {}: the peer's bursts could not be told apart to the end, so delays \
+                    "flow {}: the peer's bursts could not be separated to the end, so delays \
                      are incomplete",
                     tag.id
                 )));

@@ -59,11 +59,6 @@ impl Table {
         Self { columns, shown }
     }
 
-    /// Whether it was made of these columns.
-    pub(crate) fn is_of(&self, columns: &[Column]) -> bool {
-        self.columns == columns
-    }
-
     /// The header line.
     pub(crate) fn header(&self) -> String {
         self.line(self.columns.iter().map(|column| column.title.clone()))

@@ -7,6 +7,7 @@ mod details;
 mod result_block;
 mod rows;
 mod run;
+mod special;
 mod text;
 
 pub use run::RequestedTest;

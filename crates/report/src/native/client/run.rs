@@ -92,7 +92,7 @@ impl ClientRun {
             }
             Event::Row(row) => self.row(row),
             Event::ServerReport { row, .. } => self.peer_total(row),
-            Event::PeerFound(program) => self.server = Some(program.clone()),
+            Event::PeerFound { program, .. } => self.server = Some(program.clone()),
             Event::PeerResults(results) => {
                 self.peer_visible = true;
                 for flow in &results.flows {

@@ -11,7 +11,8 @@ use super::run::{ClientRun, RequestedTest};
 use super::{banner, brief, details, result_block};
 use crate::calendar::Calendar;
 use crate::model::{Event, HistogramRow, PeerProgress, Phase, Row, Subject, TestDirection};
-use crate::native::text_parts::Paint;
+use crate::native::brief::BriefLine;
+use crate::native::paint::Paint;
 use crate::native::{distribution, timing};
 use crate::render::Output;
 use crate::style::{Amount as Shown, Style, Terminal};
@@ -95,15 +96,17 @@ impl ClientText {
     }
 
     /// Prints the totals and the answer.
-    pub(crate) fn finish(mut self, calendar: &Calendar, out: &mut Output) {
+    /// Gives its line for programs; nothing where nothing took place.
+    pub(crate) fn finish(mut self, calendar: &Calendar, out: &mut Output) -> Option<BriefLine> {
         if self.run.is_void() {
-            return;
+            return None;
         }
+        let brief = brief::line(&self.run, &self.style);
         self.print_banner(true, calendar, out);
         self.flush(true, out);
         if self.style.amount == Shown::Brief {
-            out.line(&brief::line(&self.run, &self.style));
-            return;
+            out.line(&brief.to_string());
+            return Some(brief);
         }
         self.totals(out);
         if self.style.amount == Shown::Usual {
@@ -132,6 +135,7 @@ impl ClientText {
         for line in result_block::lines(&self.run, &self.style, self.terminal) {
             out.line(&line);
         }
+        Some(brief)
     }
 
     /// The lines of the banner as far as they are known; all of them when the test is `known` well enough.
@@ -172,9 +176,9 @@ impl ClientText {
                 self.ended += 1;
             }
             Phase::Interval | Phase::Omitted => {
-                let told = self.running.entry(tag).or_default();
-                self.pending.entry(*told).or_default().push(row.clone());
-                *told += 1;
+                let reported = self.running.entry(tag).or_default();
+                self.pending.entry(*reported).or_default().push(row.clone());
+                *reported += 1;
             }
         }
         self.flush(false, out);
@@ -236,9 +240,6 @@ impl ClientText {
         if !hidden && let Some(sum) = Amount::of(rows) {
             let only = rows.first().filter(|_| !several);
             self.print(Counted::Interval, "sum", &sum, only, received, out);
-            if let Some(line) = only.and_then(timing::shared_arrivals) {
-                out.line(&line);
-            }
         }
     }
 

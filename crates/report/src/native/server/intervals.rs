@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::amount::Amount;
 use crate::model::{Measure, Row};
 use crate::native::cells;
+use crate::native::number::millis;
 use crate::native::number::{decimals, digits};
 use crate::native::table::{Column, Table};
-use crate::native::text_parts::millis;
 
 /// Rows below each header.
 const ROWS: usize = 20;

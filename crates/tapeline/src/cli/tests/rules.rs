@@ -84,7 +84,7 @@ const RULE_CASES: &[RuleCase] = &[
     ("peer_detect_needs_tcp", "-c h -u -X", "ERROR: option of -X or --peer-detect not supported with -u UDP", "-X needs TCP"),
     ("retries_need_tcp", "-c h -u --connect-retry-time 1 --connect-retry-timer 1", "ERROR: option --connect-retries not supported with -u UDP", "need TCP"),
     ("datagram_fits_udp", "-c h -u -l 65508", "ERROR: option -l: 65508 bytes do not fit a UDP datagram (at most 65507)", "do not fit"),
-    ("udp_rate_is_a_rate", "-c h -u -b abc", "ERROR: -b value of 'abc' not recognized", "'abc' is not a number"),
+    ("udp_rate_is_a_rate", "-c h -u -b abc", "ERROR: -b value of 'abc' not recognized", "needs a number, not \"abc\""),
     ("udp_rate_is_a_rate", "-c h -u -b 0.5pps", "ERROR: -b value of '0.5pps' not recognized", ""),
     ("udp_gap_is_bounded", "-c h -u -b 10", "ERROR: IPG delay target of 1176.0 secs too large (max value is 60 secs)", "more than 60 s"),
     ("udp_gap_is_bounded", "-c h -u -V -b 100", "ERROR: IPG delay target of 116.0 secs too large (max value is 60 secs)", "every 116.0 s"),
