@@ -353,7 +353,9 @@ impl TcpFlow {
             schedule_errors,
             end: part.end,
             answer: self.answer_sink(part.answers),
-            idle_timeout: super::test_header::idle_timeout(Some(self.idle_timeout / 3), gap),
+            idle_timeout: self
+                .idle_timeout
+                .max(gap.unwrap_or_default().saturating_mul(3)),
             ..TcpSendPlan::new(
                 Arc::clone(&self.conn),
                 content,

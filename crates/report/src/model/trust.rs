@@ -118,6 +118,8 @@ pub struct TrustFacts {
     pub counted_by: CountedBy,
     /// Program at the other end.
     pub peer: PeerKind,
+    /// Streams of which the other end reported its count.
+    pub peer_streams: usize,
     /// The CPU and the buffers of the other end are known.
     pub peer_visible: bool,
     /// Both ends are on this machine.
@@ -212,8 +214,12 @@ fn partial(facts: &TrustFacts) -> Vec<TrustReason> {
     }
     if facts.counted_by == CountedBy::Sender {
         reasons.push(TrustReason::new(match facts.peer {
-            PeerKind::Iperf2 => "iperf 2 does not report what it received over TCP",
-            PeerKind::Iperf3 | PeerKind::Tapeline => "no results came from the server",
+            PeerKind::Iperf2 => "iperf 2 does not report what it received over TCP".to_owned(),
+            _ if facts.peer_streams > 0 => format!(
+                "the server reported {} of {} streams",
+                facts.peer_streams, facts.streams
+            ),
+            PeerKind::Iperf3 | PeerKind::Tapeline => "no results came from the server".to_owned(),
         }));
     } else if !facts.peer_visible && !explained(facts) {
         let text = format!(

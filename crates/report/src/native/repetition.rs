@@ -112,12 +112,13 @@ impl SeriesText {
             }
             return;
         }
-        for one in &series.excluded {
-            out.line(&excluded(one, series, &self.style));
-        }
         let facts = self.facts(series);
         if facts.is_empty() {
             return;
+        }
+        let excluded = series.excluded.iter().filter(|_| self.is_usual());
+        for one in excluded {
+            out.line(&excluded_run(one, series, &self.style));
         }
         if self.is_usual() {
             out.line("");
@@ -457,7 +458,7 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// `run 1 excluded: warm-up (470 Mbit/s)`.
-fn excluded(one: &ExcludedRun, series: &Series, style: &Style) -> String {
+fn excluded_run(one: &ExcludedRun, series: &Series, style: &Style) -> String {
     let reason = match one.reason {
         ExclusionReason::WarmUp => "warm-up",
         ExclusionReason::Interrupted => "interrupted",

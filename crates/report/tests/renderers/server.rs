@@ -449,7 +449,7 @@ fn requests_are_counted_and_have_no_rate() {
             },
             ..line(1, 1, "192.0.2.1", Tcp)
         }),
-        whole(1, "192.0.2.1", 3000, 3000, tcp_receive(30)),
+        whole(1, "192.0.2.1", 3000, 9000, tcp_receive(30)),
         over(1),
     ];
     assert_eq!(
@@ -495,5 +495,23 @@ fn what_does_not_fit_is_left_out_of_the_last_line() {
     assert!(
         wide.ends_with("5.00 s, limited by receiver's CPU\n"),
         "{wide}"
+    );
+}
+
+#[test]
+fn a_version_that_comes_before_its_connection_is_kept() {
+    let tapeline = |id| {
+        Event::Connected(Connected {
+            peer_is_tapeline: true,
+            ..line(id, id, "192.0.2.1", Tcp)
+        })
+    };
+    let events = [found(1), tapeline(1), found(2), tapeline(2)];
+    let out = rendered(log(Style::default()), &events);
+    assert_eq!(
+        out.stdout.matches(", tapeline 0.1.0\n").count(),
+        2,
+        "{}",
+        out.stdout
     );
 }

@@ -397,6 +397,7 @@ impl ClientRun {
             too_few: too_few.next(),
             counted_by: counted.max_by_key(badness).unwrap_or_default(),
             peer: self.peer_kind(),
+            peer_streams: self.peer_totals.len(),
             peer_visible: self.peer_visible,
             same_machine: self.same_machine(),
             clock_jump: self.clock_jump,

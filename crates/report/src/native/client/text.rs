@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag};
+use tapeline_base::{BitRate, FlowTag, Transport};
 
 use super::amount::{Amount, Way};
 use super::rows::{ClientTable, Counted, Printed, place};
@@ -144,8 +144,10 @@ impl ClientText {
             return;
         }
         let width = self.terminal.width;
-        let by_control = self.run.control.is_some();
-        if self.banner == 2 && (known || self.run.line.is_some() && !by_control) {
+        // A connection over TCP has shown that somebody is there.
+        let connected = self.run.line.is_some() && self.run.transport() == Transport::Tcp;
+        let answered = connected && self.run.control.is_none() || self.run.server.is_some();
+        if self.banner == 2 && (known || answered) {
             self.banner = 1;
             let line = banner::first(&self.run, &self.style, calendar, width);
             out.line(&line);
@@ -325,8 +327,8 @@ impl ClientText {
 
     fn both_ways(&mut self, counted: Counted, ways: [Option<Amount>; 2], out: &mut Output) {
         let here = match self.run.transport() {
-            tapeline_base::Transport::Tcp => Way::ToServer,
-            tapeline_base::Transport::Udp => Way::FromServer,
+            Transport::Tcp => Way::ToServer,
+            Transport::Udp => Way::FromServer,
         };
         let beside = match counted {
             Counted::Interval => ways[place(here)].clone(),

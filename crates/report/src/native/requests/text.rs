@@ -30,7 +30,9 @@ pub(crate) struct RequestsText {
     paint: Paint,
     calendar: Calendar,
     run: RequestsRun,
-    /// The banner's second line is out.
+    /// The banner's first line is out.
+    has_head: bool,
+    /// Its second line is out.
     is_open: bool,
     table: Option<Table>,
     histograms: Vec<HistogramRow>,
@@ -45,6 +47,7 @@ impl RequestsText {
             paint: Paint::new(terminal.colour),
             calendar: Calendar::new(style.utc),
             run: RequestsRun::new(runs),
+            has_head: false,
             is_open: false,
             table: None,
             histograms: Vec::new(),
@@ -65,13 +68,9 @@ impl RequestsText {
     pub(crate) fn render(&mut self, event: &Event, out: &mut Output) -> bool {
         self.run.observe(event);
         match event {
-            Event::Connecting(_) => {
-                let line = banner::first(&self.run, &self.style, self.terminal.width);
-                if let Some(line) = line.filter(|_| self.has_banner()) {
-                    out.line(&line);
-                }
-            }
+            Event::Connecting(_) => {}
             Event::Connected(line) => {
+                self.head(out);
                 if self.style.enhanced && self.is_usual() && !self.style.exclude.connection {
                     let phrases = setup::connected(line, &self.style, &self.calendar);
                     out.line(&wrap(&phrases, self.terminal.width, 4));
@@ -112,8 +111,19 @@ impl RequestsText {
         self.is_usual() && !self.style.exclude.data
     }
 
+    /// The banner's first line, when there is a connection.
+    fn head(&mut self, out: &mut Output) {
+        if std::mem::replace(&mut self.has_head, true) || !self.has_banner() {
+            return;
+        }
+        if let Some(line) = banner::first(&self.run, &self.style, self.terminal.width) {
+            out.line(&line);
+        }
+    }
+
     /// The banner's second line, when all that it says is known or the first row is due.
     fn open(&mut self, out: &mut Output) {
+        self.head(out);
         if self.is_open || !self.has_banner() {
             return;
         }
@@ -241,7 +251,9 @@ impl RequestsText {
 
     /// Prints the result, and gives its line for programs; nothing where nothing came back.
     pub(crate) fn finish(mut self, out: &mut Output) -> Option<BriefLine> {
-        self.open(out);
+        if self.run.connected.is_some() {
+            self.open(out);
+        }
         let facts = result::facts(&self.run);
         let brief = (!facts.is_empty()).then(|| result::brief(&self.run, &self.style))?;
         if self.style.amount == Amount::Brief {

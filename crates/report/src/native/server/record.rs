@@ -102,10 +102,15 @@ impl ServedTest {
 
     /// Requests of a client that sends requests, as far as they have been answered.
     pub(crate) fn requests(&self) -> Option<u64> {
-        let ConnectionFlavour::RequestResponse { request, .. } = self.line.as_ref()?.flavour else {
+        let ConnectionFlavour::RequestResponse {
+            request, response, ..
+        } = self.line.as_ref()?.flavour
+        else {
             return None;
         };
-        self.received?.bytes.checked_div(u64::from(request))
+        // Both are counted together.
+        let round_trip = u64::from(request) + u64::from(response);
+        self.received?.bytes.checked_div(round_trip)
     }
 
     /// Whether all of its flows have ended.

@@ -19,6 +19,9 @@ use crate::render::{Output, Renderer, tame};
 use crate::style::{Amount, Style, Terminal};
 use crate::tracker::{TestKey, TestRecord, TestTracker};
 
+/// Programs that are kept until their clients' connections are reported.
+const MAX_FOUND: usize = 64;
+
 /// Gives the time of day.
 type Clock = fn() -> WallTime;
 
@@ -36,6 +39,8 @@ pub struct ServerText {
     banners: Vec<ServerBanner>,
     tests: TestTracker<ServedTest>,
     intervals: Intervals,
+    /// Programs of clients whose connection is reported next, the latest first.
+    found: Vec<(FlowTag, PeerProgram)>,
 }
 
 impl ServerText {
@@ -52,6 +57,7 @@ impl ServerText {
             banners: Vec::new(),
             tests: TestTracker::default(),
             intervals: Intervals::new(terminal.width),
+            found: Vec::new(),
         }
     }
 
@@ -129,20 +135,25 @@ impl ServerText {
         test.running.insert(line.tag, None);
         test.connected(line.clone());
         test.begun = test.begun.or(begun);
+        let known = self.found.iter().position(|(tag, _)| *tag == line.tag);
+        let program = known.map(|known| self.found.swap_remove(known).1);
+        test.program = test.program.take().or(program);
         // Its control connection says at once which version it is.
         if !test.awaits_program() {
             self.announce(number, out);
         }
     }
 
-    fn found(&mut self, program: &PeerProgram, flows: &[FlowTag], out: &mut Output) {
-        let mut flows = flows.iter();
-        let number = flows.find_map(|tag| self.tests.owner_of_either(*tag));
+    fn found(&mut self, program: &PeerProgram, all: &[FlowTag], out: &mut Output) {
+        let number = all.iter().find_map(|tag| self.tests.owner_of_either(*tag));
         if let Some(number) = number
             && let Some(test) = self.tests.get_mut(number)
         {
             test.program = Some(program.clone());
             self.announce(number, out);
+        } else if let Some(tag) = all.first() {
+            self.found.truncate(MAX_FOUND - 1);
+            self.found.insert(0, (*tag, program.clone()));
         }
     }
 

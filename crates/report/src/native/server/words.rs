@@ -225,6 +225,7 @@ pub(crate) fn done(test: &ServedTest, style: &Style, room: usize) -> String {
         _ => format!("{} lost", percent(lost as f64 / total.max(1) as f64)),
     }));
     let again = known.iter().filter_map(|(amount, _)| amount.retransmits);
+    let again = again.filter(|count| *count > 0);
     let again = again.map(|count| counted(count, "retransmission"));
     let limit = limit(test).map(|limit| format!("limited by {}", limit_words(limit)));
     let mut line = format!("done: {}", phrases.join(", "));
