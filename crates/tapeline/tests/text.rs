@@ -67,7 +67,9 @@ fn on_terminal(arguments: &str, columns: u16, variables: &[(&str, &str)]) -> Str
         shown.extend(bytes);
     }
     child.wait().expect("its end");
-    String::from_utf8(shown).expect("text").replace('\r', "")
+    let shown = String::from_utf8(shown).expect("text");
+    // What is drawn in place is a line of its own.
+    shown.replace("\r\u{1b}[2K", "\n").replace('\r', "")
 }
 
 /// Text without colours and without lines that are drawn in place.
@@ -258,7 +260,7 @@ fn text_and_document_agree_about_what_iperf3_counted() {
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let test = &document["test"];
     assert_eq!(test["requested_bits_per_second"], 50_000_000, "{test}");
-    let received = &document["summary"]["received"];
+    let received = &document["sum"]["receiver"];
     let number = |name: &str| {
         received[name]
             .as_f64()

@@ -790,3 +790,24 @@ fn a_cpu_that_is_the_limit_is_named_by_its_strongest_finding() {
     let line = "Limited by   sender's CPU (medium confidence): CPU not available 62 %\n";
     assert!(shown.contains(line), "{shown}");
 }
+
+#[test]
+fn the_only_stream_that_fails_has_no_number() {
+    let mut scene = tcp_client();
+    let failed = Notice::TrafficFailed {
+        tag: tag(1, false),
+        operation: tapeline_report::TrafficOperation::Write,
+        transport: Transport::Tcp,
+        reason: "connection reset".to_owned(),
+    };
+    scene.events.push(Event::Notice(failed));
+    let mut renderer = NativeText::new(Style::default(), Terminal::default());
+    let mut out = Output::default();
+    for event in &scene.events {
+        renderer.render(event, &mut out);
+    }
+    renderer.finish(&mut out);
+    assert!(!out.stdout.contains("\nStreams "), "{}", out.stdout);
+    let trust = "Trust        partial: the stream failed before its end\n";
+    assert!(out.stdout.ends_with(trust), "{}", out.stdout);
+}

@@ -47,7 +47,8 @@ pub(crate) fn lines(run: &ClientRun, style: &Style, terminal: Terminal) -> Vec<S
         let value = throughput(run, *way, ways.len() > 1, style);
         facts.extend(value.map(|value| Fact::new(0, "Throughput", value)));
     }
-    if run.streams() > 1 || !run.failed.is_empty() {
+    // The error says why the only one failed.
+    if run.streams() > 1 {
         let value = streams(run, style, terminal.width);
         let rank = if run.failed.is_empty() { 4 } else { 0 };
         facts.extend(value.map(|value| Fact::new(rank, "Streams", value)));

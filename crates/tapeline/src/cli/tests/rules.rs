@@ -94,7 +94,7 @@ const RULE_CASES: &[RuleCase] = &[
     ("packet_rate_needs_udp", "-c h -b 100pps", "ERROR: units of pps not supported with TCP", "packets per second need -u"),
     ("one_arrangement", "-c h -R -d", "ERROR: options of --full-duplex, --reverse, -d and -r are mutually exclusive", "cannot be combined"),
     ("port_range_ascends", "-s -p 9-8", "ERROR: invalid port range of 9-8", "the range goes down"),
-    ("server_rate_is_a_rate", "-s -b abc", "ERROR: -b value of 'abc' not recognized", "not a number"),
+    ("server_rate_is_a_rate", "-s -b abc", "ERROR: -b value of 'abc' not recognized", "needs a number"),
     ("client_options_have_no_effect", "-s -R", "WARN: option of --reverse is not supported on the server", "-R does not apply to a server"),
     ("neither_client_nor_server", "-u", "Usage: iperf [-s|-c host] [options]\nTry `iperf --help' for more information.", "nothing to do"),
     ("host_has_a_name", "--client=", ": Unknown server error", "needs the name"),
