@@ -32,10 +32,10 @@ pub fn finding_words(finding: &Finding) -> String {
     let bits = |bits_per_second: f64| rate(bits_per_second, FormatLetter::BITS);
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     match *finding {
-        Finding::TooShort(seconds) => format!("{seconds:.2} s are too short to tell"),
+        Finding::TooShort(seconds) => format!("{seconds:.2} s are too short to judge"),
         Finding::TooFew(writes) => {
             let plural = if writes == 1 { "" } else { "s" };
-            format!("{writes} write{plural} are too few to tell")
+            format!("{writes} write{plural} are too few to judge")
         }
         Finding::Refused(sends) => {
             counted(sends, "send", "refused: nothing listens at the peer's port")

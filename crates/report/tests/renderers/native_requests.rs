@@ -237,7 +237,12 @@ fn percentiles_and_connections_are_for_those_who_want_more() {
         enhanced: true,
         ..Style::default()
     };
-    let shown = render(style, &[connected(1), whole(one(), thirty())]).stdout;
+    let events = [
+        Event::Connecting(banner()),
+        connected(1),
+        whole(one(), thirty()),
+    ];
+    let shown = render(style, &events).stdout;
     assert!(shown.contains("stream 1: local 192.0.2.1:46976"), "{shown}");
     let header =
         "   seconds  round trips   mean ms   min ms   p50 ms   p90 ms   p99 ms   max ms  retrans\n";

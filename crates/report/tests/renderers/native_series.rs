@@ -219,10 +219,7 @@ fn runs_that_did_not_take_place_have_no_row_and_no_result() {
             ..series(1, spread(&[1.0], &[1.0], None))
         }),
     ];
-    assert_eq!(
-        render(Style::default(), &events).stdout,
-        "run 1 excluded: failed\n"
-    );
+    assert_eq!(render(Style::default(), &events).stdout, "");
 }
 
 #[test]

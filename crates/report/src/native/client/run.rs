@@ -27,7 +27,7 @@ pub struct RequestedTest {
     pub limit: TestLimit,
 }
 
-/// A client's test as far as events have told it.
+/// A client's test as far as events have reported it.
 #[derive(Debug, Default)]
 pub(crate) struct ClientRun {
     pub(crate) requested: Option<RequestedTest>,
@@ -64,7 +64,7 @@ pub(crate) struct ClientRun {
     clock_jump: Option<i64>,
     rows_dropped: u64,
     pub(crate) interrupted: bool,
-    /// It ended for a reason that was told as an error.
+    /// It ended for a reason that was reported as an error.
     aborted: bool,
 }
 
@@ -357,7 +357,7 @@ impl ClientRun {
         period.max(kept.unwrap_or(2 * gap))
     }
 
-    /// Nothing took place of which a result could be given: the reason was told as an error.
+    /// Nothing took place of which a result could be given: the reason was reported as an error.
     pub(crate) fn is_void(&self) -> bool {
         let refused = |one: &LimitVerdict| {
             let mut findings = one.verdict.findings.iter();

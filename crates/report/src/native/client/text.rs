@@ -17,7 +17,7 @@ use crate::native::{distribution, timing};
 use crate::render::Output;
 use crate::style::{Amount as Shown, Style, Terminal};
 
-/// Streams whose totals are told one by one.
+/// Streams whose totals have a row each.
 const FEW_STREAMS: usize = 8;
 /// Rows of the first part of a test wait for a banner that is complete.
 const BANNER_WAITS: Duration = Duration::from_millis(250);
@@ -34,9 +34,9 @@ pub(crate) struct ClientText {
     /// Lines of the banner that are still to be printed.
     banner: usize,
     table: Option<ClientTable>,
-    /// Rows of intervals that not all streams have told.
+    /// Rows of intervals that not all streams have reported.
     pending: BTreeMap<u64, Vec<Row>>,
-    /// How many intervals each direction of a running stream has told.
+    /// How many intervals each direction of a running stream has reported.
     running: BTreeMap<FlowTag, u64>,
     /// Directions of streams that have ended.
     ended: usize,
@@ -245,7 +245,7 @@ impl ClientText {
         }
     }
 
-    /// What the server has received since the last row, bits per second, where it has told more.
+    /// What the server has received since the last row, bits per second, where it has reported more.
     fn server_rate(&mut self) -> Option<f64> {
         let (before, now) = self.progress;
         let time = now.elapsed.checked_sub(before.elapsed)?;

@@ -15,7 +15,7 @@ const ROWS: usize = 20;
 /// Intervals of a test that wait for its other flows.
 const MAX_PENDING: usize = 64;
 
-/// Where the rows of a test are added up until all of its flows have told theirs.
+/// Where the rows of a test are added up until all of its flows have reported theirs.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(BTreeMap<(bool, Duration), Sum>);
 

@@ -1,4 +1,4 @@
-//! A server's test as far as it has been told.
+//! A server's test as far as events have reported it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ pub(crate) struct ServedTest {
     pub(crate) verdicts: Vec<LimitVerdict>,
     /// Why it ended before its time, and the name of that.
     pub(crate) failure: Option<(String, Option<WarningId>)>,
-    /// Intervals that not all of its flows have told.
+    /// Intervals that not all of its flows have reported.
     pub(crate) pending: Pending,
 }
 

@@ -278,7 +278,7 @@ impl ServerText {
         if let (Some(failure), Some(test)) = (&end.failure, self.tests.get_mut(number)) {
             test.failure.get_or_insert((tame(&failure.text), None));
         }
-        // One that has not begun has no flows whose end is told.
+        // One that has not begun has no flows whose end is reported.
         let begun = |test: &ServedTest| test.start.is_some();
         if !self.tests.get(number).is_some_and(begun) {
             self.close(number, out);
