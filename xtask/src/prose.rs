@@ -57,12 +57,36 @@ const FORMER: &[(&str, &str)] = &[
     ("intervals-missing", "intervals-dropped"),
 ];
 
-/// Checks the pages for people.
+/// Sources whose strings people read.
+const SOURCES: [&str; 4] = [
+    "crates/report/src/native",
+    "crates/tapeline/src",
+    "crates/dialect/src",
+    "crates/screen/src",
+];
+
+/// Sources that speak iperf3's words.
+const IPERF3_WORDS: &str = "crates/tapeline/src/cli/iperf3";
+
+/// Words that no string of these has; in code they may be names.
+const UNSPOKEN: [&str; 8] = [
+    "surely",
+    "untold",
+    "told",
+    "anew",
+    "nobody",
+    "far end",
+    "asked for",
+    "turned away",
+];
+
+/// Checks the pages for people, and what the programs print.
 ///
 /// # Errors
-/// A page has former words or long lines, or cannot be read.
+/// A page has former words or long lines, a string has former words, or one of them cannot be read.
 pub(crate) fn check() -> Result<()> {
-    let faults = faults(shell::root())?;
+    let mut faults = faults(shell::root())?;
+    faults.extend(unspoken(shell::root())?);
     if faults.is_empty() {
         return Ok(());
     }
@@ -80,6 +104,68 @@ fn faults(root: &Path) -> Result<Vec<String>> {
         faults.extend(lines.map(|(line, what)| format!("{name}:{line}: {what}")));
     }
     Ok(faults)
+}
+
+/// Former words in the strings of the sources below a root.
+fn unspoken(root: &Path) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|folder| root.join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        let failed = |error| format!("{}: {error}", folder.display());
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+            if is_test || path.starts_with(root.join(IPERF3_WORDS)) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).map_err(failed)?;
+                let name = path.strip_prefix(root).unwrap_or(&path).display();
+                let words = unspoken_words(&text).into_iter();
+                faults.extend(words.map(|(line, what)| format!("{name}:{line}: {what}")));
+            }
+        }
+    }
+    faults.sort();
+    Ok(faults)
+}
+
+/// Former words in the strings of a source, before its tests.
+fn unspoken_words(text: &str) -> Vec<(usize, String)> {
+    let code = text
+        .split("\n#[cfg(test)]\nmod tests")
+        .next()
+        .unwrap_or_default();
+    let mut found = Vec::new();
+    let mut is_open = false;
+    for (number, line) in code.lines().enumerate() {
+        if !is_open && line.trim_start().starts_with("//") {
+            continue;
+        }
+        let mut spoken = String::new();
+        let mut escaped = false;
+        for letter in line.chars() {
+            match letter {
+                '"' if !escaped => is_open ^= true,
+                _ if is_open => spoken.push(letter),
+                _ => {}
+            }
+            escaped = letter == '\\' && !escaped;
+        }
+        // A string goes on in the next line only behind a backslash.
+        is_open &= line.ends_with('\\');
+        let words = spoken.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        for former in UNSPOKEN {
+            let parts: Vec<&str> = former.split(' ').collect();
+            if words.windows(parts.len()).any(|window| window == parts) {
+                found.push((number + 1, format!("a string says \"{former}\"")));
+            }
+        }
+    }
+    found
 }
 
 /// The pages to check, below a root.
@@ -155,6 +241,15 @@ mod tests {
         let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [1, 1, 3], "{found:?}");
         assert!(found[1].1.contains("server, client or peer"), "{found:?}");
+    }
+
+    #[test]
+    fn former_words_are_found_in_strings_alone() {
+        let text = "// nobody\nlet told = 1;\nsay(\"the far end\");\nsay(\"one \\\n  is told\");\n\
+                    say(\"refusals-told\");\n\n#[cfg(test)]\nmod tests {\n\"told\"\n";
+        let found = unspoken_words(text);
+        let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [3, 5], "{found:?}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    DatagramStamp, Destination, Intervals, Precision, Schedule, SendCell, Stop, UdpSendEnd,
-    UdpSendPlan, UdpTraffic, run_udp_sender,
+    Cause, DatagramStamp, Destination, FailedOperation, Intervals, Precision, Schedule, SendCell,
+    Stop, UdpSendEnd, UdpSendPlan, UdpTraffic, run_udp_sender,
 };
 use tapeline_sys::{SocketOptions, SystemClock, UdpSocket};
 
@@ -27,7 +27,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Sends as `traffic` says to a port that nobody listens on, until `datagrams` have left.
 fn send(
     datagrams: u64,
-    segmentation: bool,
+    (segmentation, ends_refused): (bool, bool),
     traffic: impl FnOnce(MonoTime) -> UdpTraffic,
 ) -> UdpSendEnd {
     let options = SocketOptions::default();
@@ -53,6 +53,7 @@ fn send(
         content: None,
         precision: Precision::Economical,
         segmentation,
+        ends_refused,
         cell: Arc::clone(&cell),
         stop: stop.clone(),
         stamp: Plain,
@@ -68,7 +69,7 @@ fn send(
 #[test]
 fn refused_sends_are_counted_apart() {
     for segmentation in [false, true] {
-        let end = send(1000, segmentation, |_| UdpTraffic::Unpaced);
+        let end = send(1000, (segmentation, false), |_| UdpTraffic::Unpaced);
         let counters = end.counters;
         assert_eq!(counters.writes, 1000, "{end:?}");
         assert!(counters.refused > 0, "{end:?}");
@@ -79,10 +80,23 @@ fn refused_sends_are_counted_apart() {
 #[test]
 fn a_refusal_uses_up_no_turn() {
     // Ten are due at once, the next ten in hours.
-    let end = send(10, false, |start| {
+    let end = send(10, (false, false), |start| {
         let schedule = Schedule::at_gap(start, Duration::from_secs(3600)).expect("a gap");
         UdpTraffic::Paced(schedule.in_bursts(10))
     });
     assert_eq!(end.counters.writes, 10, "{end:?}");
     assert!(end.counters.refused > 0, "{end:?}");
+}
+
+#[test]
+fn a_port_that_is_closed_from_the_start_ends_the_test() {
+    let end = send(1_000_000, (false, true), |start| {
+        let gap = Duration::from_millis(1);
+        UdpTraffic::Paced(Schedule::at_gap(start, gap).expect("a gap"))
+    });
+    let Cause::Failed(FailedOperation::Send, error) = &end.ending.cause else {
+        panic!("{end:?}");
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    assert_eq!(end.counters.refused, 2, "{end:?}");
 }

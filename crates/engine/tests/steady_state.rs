@@ -217,6 +217,7 @@ fn of_sending(count: u64, segmentation: bool, traffic: impl FnOnce(MonoTime) -> 
         content: None,
         precision: Precision::Precise,
         segmentation,
+        ends_refused: false,
         cell: Arc::new(SendCell::new(intervals(start))),
         stop: Stop::new(),
         stamp: Number,

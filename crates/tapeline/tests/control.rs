@@ -173,7 +173,7 @@ fn a_server_that_stops_tells_its_clients() {
         client.line("1.00-");
         server.program.signal(Signal::INT);
         let ended = client.end();
-        let words = "the server ended the test: the server was told to stop";
+        let words = "the server ended the test: the server was stopped";
         assert!(ended.stderr.contains(words), "{way}: {}", ended.stderr);
         assert_eq!(server.program.end().code(), Some(0));
     }

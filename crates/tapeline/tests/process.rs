@@ -78,7 +78,10 @@ fn refusals_go_to_standard_error_with_their_status() {
 fn variables_are_read_from_the_environment() {
     let (status, _, err) = run(tapeline().args(["-c", "h"]).env("IPERF_LEN", "many"));
     assert_eq!(status, Some(2));
-    assert_eq!(err, "error: variable IPERF_LEN: 'many' is not a number\n");
+    assert_eq!(
+        err,
+        "error: variable IPERF_LEN needs a number, not \"many\"\n"
+    );
 }
 
 #[test]

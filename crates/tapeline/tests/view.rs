@@ -4,18 +4,19 @@
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod program;
+#[allow(dead_code, reason = "each test file uses its part")]
+mod terminal;
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::io::Write;
+use std::process::{Child, ExitStatus};
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use program::{SOON, Server, command};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr};
+use terminal::OnTerminal;
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
@@ -33,46 +34,15 @@ struct Viewed {
 
 impl Viewed {
     fn start(arguments: &str) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&master).expect("permission");
-        unlockpt(&master).expect("a terminal that can be opened");
-        let name = ptsname(&master, Vec::new()).expect("its name");
-        let name = name.into_string().expect("text");
-        let open = || {
-            File::options()
-                .read(true)
-                .write(true)
-                .open(&name)
-                .expect("the terminal")
-        };
-        let terminal = open();
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: 100,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&terminal, size).expect("a size");
         let words: Vec<&str> = arguments.split_whitespace().collect();
-        let child = command(&words)
-            .env("TERM", "xterm")
-            .env("LC_ALL", "C.UTF-8")
-            .stdin(Stdio::from(OwnedFd::from(open())))
-            .stdout(Stdio::from(OwnedFd::from(open())))
-            .stderr(Stdio::from(OwnedFd::from(open())))
-            .spawn()
-            .expect("the program starts");
-        let (sender, chunks) = mpsc::channel();
-        let keys = File::from(master.try_clone().expect("a descriptor"));
-        let mut reader = File::from(master);
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(length @ 1..) = reader.read(&mut bytes) {
-                if sender.send(bytes[..length].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
+        let mut command = command(&words);
+        command.env("LC_ALL", "C.UTF-8");
+        let OnTerminal {
+            child,
+            terminal,
+            keys,
+            chunks,
+        } = OnTerminal::spawn(command, 100);
         Self {
             child,
             terminal,

@@ -20,7 +20,7 @@ use crate::iperf2::wrong_protocol::WrongProtocolWatch;
 use crate::iperf2::{banner, bounceback};
 use crate::native::client::{ClientTest, FlowAnswers};
 use crate::native::local_results::OwnFlow;
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Shape, StartTime};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Personality, Shape, StartTime};
 use crate::run::context::Context;
 use crate::run::tasks::Tally;
 use crate::sampler::{GroupKey, GroupKind};
@@ -81,12 +81,15 @@ impl Starter<'_> {
         }
         let answered_by = self.context.now() + FIRST_MESSAGE;
         asked.retain(|(flow, said)| !said.keyed || self.is_admitted(flow, answered_by));
+        let version_by = self.context.now() + self.silence_limit().unwrap_or(FIRST_MESSAGE);
         for (flow, said) in &mut asked {
             let asks = matches!(self.plan.workload, ClientWorkload::Stream(_));
             let version = if self.plan.peer_detect && asks && !self.plan.compatibility {
                 // What follows is data.
                 let answers = said.answers.take();
-                self.read_ack(flow, answers.as_ref(), answered_by)
+                let version = self.read_ack(flow, answers.as_ref(), version_by);
+                said.is_silent = version.is_none();
+                version
             } else {
                 None
             };
@@ -103,6 +106,13 @@ impl Starter<'_> {
                 .report_start(flow.tag, Role::Client, start.announced);
             self.start(flow, said, start.at, many);
         }
+    }
+
+    /// How long a server may keep silent when it is asked for its version, and once more when it is sent data: a
+    /// silent one is given up within the time for connecting in all.
+    fn silence_limit(&self) -> Option<Duration> {
+        let native = self.plan.personality == Personality::Native;
+        native.then(|| self.plan.connect_timeout / 2)
     }
 
     /// Waits before the headers leave, at which servers that send begin; returns whether the
@@ -160,8 +170,13 @@ impl Starter<'_> {
 
     fn start(&self, flow: Ready, said: Asked, start: MonoTime, many: bool) {
         let Asked {
-            already, answers, ..
+            already,
+            answers,
+            is_silent,
+            ..
         } = said;
+        let idle_timeout = idle_timeout(self.plan.interval, tcp_gap(self.plan));
+        let silence = self.silence_limit().filter(|_| is_silent);
         let deadline = self.plan.time_limit().map(|time| start + time);
         let part = |tag: FlowTag, groups: Vec<GroupKey>| TcpFlow {
             tag,
@@ -172,7 +187,7 @@ impl Starter<'_> {
             interval: self.plan.interval,
             groups,
             stop: self.stop.clone(),
-            idle_timeout: idle_timeout(self.plan.interval, tcp_gap(self.plan)),
+            idle_timeout: silence.map_or(idle_timeout, |limit| limit.min(idle_timeout)),
             many,
             tally: Arc::clone(self.tally),
             after: None,
@@ -247,6 +262,8 @@ pub(crate) struct Asked {
     pub(crate) already: u64,
     /// Where the server's answer goes.
     pub(crate) answers: Option<FlowAnswers>,
+    /// The server was asked for its version, and did not answer.
+    pub(crate) is_silent: bool,
 }
 
 impl Starter<'_> {
@@ -283,6 +300,7 @@ impl Starter<'_> {
             keyed: header.permit_key.is_some(),
             already: header.counted_length() as u64,
             answers,
+            is_silent: false,
         })
     }
 

@@ -282,16 +282,17 @@ impl Starter<'_> {
                 idle_timeout: idle_timeout(plan.interval, gap),
                 stop: self.stop.clone(),
                 answers: answers.clone(),
+                closed: Stop::new(),
             };
             let asker = Arc::clone(&flow.socket);
-            let stop = self.stop.clone();
+            let (stop, closed) = (self.stop.clone(), receiving.closed.clone());
             let first = (!sends).then(|| first_datagram(&settings, 0));
             spawn(context, tally, move || {
                 let mut pacer = Pacer::new(Precision::Economical);
                 if let Some(first) = first
                     && pacer.wait(start, &stop).is_some()
                 {
-                    ask_for_data(&asker, first, &stop);
+                    ask_for_data(&asker, first, &stop, &closed);
                 }
                 receiving.run()
             });
@@ -391,8 +392,10 @@ fn content(payload: &Payload, settings: &Settings, length: u32) -> io::Result<Op
 }
 
 /// Sends the order of a reverse test until the server's data arrives. The server takes
-/// repetitions for what they are: they have the same number.
-fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, stop: &Stop) {
+/// repetitions for what they are: they have the same number. Raises `closed` where nobody listens.
+fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, stop: &Stop, closed: &Stop) {
+    let is_refusal = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    let mut refusals = 0;
     use tapeline_engine::DatagramStamp as _;
     let clock = tapeline_sys::SystemClock;
     for attempt in 0..REVERSE_TRIES {
@@ -401,8 +404,8 @@ fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, stop: &Stop) {
         }
         let wall = tapeline_base::Clock::wall(&clock);
         Stamp16.stamp(&mut order, 1, wall);
-        // A refused datagram shows in the receiver's silence.
-        let _ = socket.send(&order);
+        // The send returns the refusal of an earlier one.
+        refusals += u32::from(socket.send(&order).is_err_and(|error| is_refusal(&error)));
         let wait = Duration::from_millis(u64::from(attempt.min(9)) * 2 + 2);
         if socket
             .wait_ready(Interest::READ, Wait::AtMost(wait))
@@ -410,9 +413,12 @@ fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, stop: &Stop) {
         {
             // Readable may only mean an error from the path: that is not data.
             match socket.take_error() {
-                Ok(Some(_)) => {}
+                Ok(Some(error)) => refusals += u32::from(is_refusal(&error)),
                 _ => return,
             }
+        }
+        if refusals >= LEAST_REFUSALS {
+            closed.raise();
         }
     }
 }
@@ -425,6 +431,8 @@ const SLOTS: usize = 32;
 const SILENT: Duration = Duration::from_millis(GRACE.as_millis() as u64 + 500);
 /// Time for the final datagram once all bytes are here.
 const FINAL: Duration = Duration::from_millis(250);
+/// Refusals from which on a server's port counts as closed.
+const LEAST_REFUSALS: u32 = 2;
 /// Time for data that the final datagram has overtaken.
 const OVERTAKEN: Duration = Duration::from_millis(20);
 
@@ -451,6 +459,8 @@ pub(crate) struct UdpReceiving {
     pub(crate) stop: Stop,
     /// Called with the server's answers, which come between its data.
     pub(crate) answers: Option<FlowAnswers>,
+    /// The server's port has refused the order.
+    pub(crate) closed: Stop,
 }
 
 impl UdpReceiving {
@@ -493,7 +503,14 @@ impl UdpReceiving {
             Cause::Complete | Cause::Vanished(_) => receiver.counters().last.max(self.start),
             _ => self.context.now(),
         };
-        if let Cause::Vanished(silent_for) = cause
+        let silence = match &cause {
+            Cause::Vanished(silent_for) => Some(Silence::Timeout(*silent_for)),
+            Cause::Failed(_, error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Some(Silence::Refused(reason(error)))
+            }
+            _ => None,
+        };
+        if let Some(silence) = silence
             && self.personality == Personality::Native
             && receiver.counters().bytes == 0
         {
@@ -501,7 +518,7 @@ impl UdpReceiving {
                 tag: self.tag,
                 peer: self.peer,
                 transport: Transport::Udp,
-                silence: Silence::Timeout(silent_for),
+                silence,
             });
             running.discard();
             return true;
@@ -543,6 +560,11 @@ impl UdpReceiving {
             let now = self.context.now();
             if self.stop.is_raised() {
                 return Cause::Stopped;
+            }
+            let nothing = receiver.counters().bytes == 0;
+            if self.closed.is_raised() && nothing && self.personality == Personality::Native {
+                let refused = io::ErrorKind::ConnectionRefused.into();
+                return Cause::Failed(FailedOperation::Receive, refused);
             }
             let silence = now.since(receiver.counters().last);
             if end.is_some_and(|end| now >= end) {
@@ -605,7 +627,7 @@ impl UdpReceiving {
                     }
                 }
                 // An earlier datagram of ours was refused: the server is not there (yet).
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(error) => return Cause::Failed(FailedOperation::Receive, error),
             }
         }

@@ -58,7 +58,10 @@ pub(crate) fn results(input: &[u8]) {
     let delays = fit.zip(estimate).map_or_else(Vec::new, |(fit, clock)| {
         one_way_delay::delays(&other, &rendered.totals(), &fit, clock)
     });
-    let mut events = vec![Event::PeerFound(program)];
+    let mut events = vec![Event::PeerFound {
+        program,
+        flows: Vec::new(),
+    }];
     events.extend(estimate.map(Event::Clocks));
     events.push(Event::PeerResults(Box::new(other)));
     events.extend(delays.into_iter().map(Event::OneWayDelay));

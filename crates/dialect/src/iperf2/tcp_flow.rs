@@ -353,7 +353,9 @@ impl TcpFlow {
             schedule_errors,
             end: part.end,
             answer: self.answer_sink(part.answers),
-            idle_timeout: super::test_header::idle_timeout(Some(self.idle_timeout / 3), gap),
+            idle_timeout: self
+                .idle_timeout
+                .max(gap.unwrap_or_default().saturating_mul(3)),
             ..TcpSendPlan::new(
                 Arc::clone(&self.conn),
                 content,
@@ -431,7 +433,7 @@ impl TcpFlow {
         watched.epilogue = Some(Box::new(move |context| {
             if counters.read().broken {
                 context.notice(Notice::Remark(format!(
-                    "flow {}: the peer's bursts could not be told apart to the end, so delays \
+                    "flow {}: the peer's bursts could not be separated to the end, so delays \
                      are incomplete",
                     tag.id
                 )));

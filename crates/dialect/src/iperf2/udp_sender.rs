@@ -170,7 +170,7 @@ impl UdpSending {
         if let Some(answers) = &self.answers {
             answers.take_over();
         }
-        if self.refusal_is_failure && was_refused(&end.counters) {
+        if self.refusal_is_failure && (is_refused(&end.ending) || was_refused(&end.counters)) {
             self.report_refusal(reason(&std::io::ErrorKind::ConnectionRefused.into()));
             running.discard();
             return true;
@@ -309,6 +309,7 @@ impl UdpSending {
             content: self.content.take(),
             precision: self.context.techniques.precision(self.precision),
             segmentation: self.context.techniques.uses(Technique::UdpSegmentation),
+            ends_refused: self.refusal_is_failure,
             cell,
             stop: self.stop.clone(),
             stamp,
@@ -474,6 +475,14 @@ impl UdpSending {
         };
         let event = reported(report, self.tag, ends, self.trip_times, self.context.wall());
         self.context.reporter.event(event);
+    }
+}
+
+/// Whether the peer's port has refused what was sent.
+fn is_refused(ending: &Ending) -> bool {
+    match &ending.cause {
+        Cause::Failed(_, error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
+        _ => false,
     }
 }
 

@@ -61,6 +61,8 @@ pub(crate) fn send_datagrams(test: &Traffic, stream: Stream, socket: Arc<UdpSock
         content: None,
         precision: test.context.techniques.precision(Precision::Precise),
         segmentation: test.context.techniques.uses(Technique::UdpSegmentation),
+        // The server has answered over the control connection.
+        ends_refused: false,
         cell,
         stop: test.stop.clone(),
         stamp: Iperf3Stamp {

@@ -584,7 +584,10 @@ impl Session {
                 ClientStep::Found(program, key) => {
                     probe_key = key;
                     self.server = Some(program.clone());
-                    let found = Event::PeerFound(peer_results::shown(program));
+                    let found = Event::PeerFound {
+                        program: peer_results::shown(program),
+                        flows: Vec::new(),
+                    };
                     self.context.reporter.event(found);
                 }
                 ClientStep::Granted(granted) => self.granted = granted,

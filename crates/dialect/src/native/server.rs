@@ -408,7 +408,7 @@ impl<'a> Thread<'a> {
                 service.obey(one, step, now);
             }
             if first {
-                one.control.stop("the server was told to stop");
+                one.control.stop("the server was stopped");
             }
             service.advance(one, now);
             one.write(context.wall());
@@ -513,8 +513,12 @@ impl ControlService {
     fn await_client(&self, one: &mut Connection, program: Program) {
         if let (Client::Mute, Some(claim)) = (&one.client, &one.claim) {
             claim.totals.client_is_here();
-            let found = Event::PeerFound(peer_results::shown(program.clone()));
-            self.context.reporter.event(found);
+            let flows = self.lock().tests.flows(claim);
+            let tags = flows.iter().flat_map(|flow| [flow.receives, flow.sends]);
+            self.context.reporter.event(Event::PeerFound {
+                program: peer_results::shown(program.clone()),
+                flows: tags.flatten().collect(),
+            });
             one.client = Client::Awaited {
                 program,
                 results: None,
@@ -589,7 +593,7 @@ impl ControlService {
                 one.control.results(self.results(&claim));
                 one.finished = None;
                 one.next_progress = MonoTime::FAR;
-                self.send_results(one, "the client told no results");
+                self.send_results(one, "the client sent no results");
             }
             _ => {}
         }

@@ -71,7 +71,7 @@ impl VerdictCollector {
     pub(crate) fn observe(&mut self, event: &Event) -> Vec<Event> {
         match event {
             Event::Connecting(banner) => self.is_client |= !banner.connect_back,
-            Event::PeerFound(_) | Event::ControlConnected(_) => self.speaking += 1,
+            Event::PeerFound { .. } | Event::ControlConnected(_) => self.speaking += 1,
             Event::ServerReport { row, .. } => self.server_report(row),
             Event::PeerResults(end) => {
                 self.speaking = self.speaking.saturating_sub(1);
@@ -352,7 +352,10 @@ mod tests {
     fn a_peer_that_speaks_is_waited_for_and_both_ends_count() {
         let mut collector = VerdictCollector::default();
         assert_eq!(
-            collector.observe(&Event::PeerFound(PeerProgram::default())),
+            collector.observe(&Event::PeerFound {
+                program: PeerProgram::default(),
+                flows: Vec::new(),
+            }),
             []
         );
         ended(&mut collector, sent(1));

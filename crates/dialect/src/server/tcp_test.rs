@@ -130,6 +130,7 @@ impl Session<'_> {
             line.peer_is_tapeline = self.joined.is_some();
             line.peer_version = header.version.map(|version| version.to_string());
             line.trip_times = header.trip_times;
+            line.connects_back = matches!(header.mode, TestMode::Dual | TestMode::Tradeoff);
             line.isochronous = matches!(header.workload, Workload::Isochronous(_));
             line.burst_period = match header.workload {
                 Workload::PeriodicBurst(settings) => burst_period(&settings),

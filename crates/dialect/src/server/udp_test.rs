@@ -73,6 +73,7 @@ impl NewUdpFlow<'_> {
         line.trip_times = self.trip_times;
         line.test = self.sums.test;
         if let Announced::Header(header) = &self.announced {
+            line.connects_back = matches!(header.mode, TestMode::Dual | TestMode::Tradeoff);
             line.isochronous = matches!(header.workload, Workload::Isochronous(_));
             line.fair_queue = header.fq_rate.is_some();
             line.epoch_start = header.epoch_start;
@@ -350,7 +351,7 @@ const MAX_FLOWS: usize = 4096;
 /// Why a flow of a foreign source does not begin.
 const NO_ROOM: &str = "too many unverified UDP clients";
 /// Why an order to send is not obeyed.
-const UNVERIFIED: &str = "nobody vouches for the address that its order names as the target of \
+const UNVERIFIED: &str = "the address is not verified that its order names as the target of \
                                this server's datagrams (--trust NETWORK does)";
 /// Most flows that are waited for until a time of day.
 const MAX_HELD_BACK: usize = 64;

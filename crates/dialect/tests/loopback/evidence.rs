@@ -134,7 +134,7 @@ fn why_a_client_ends_its_test_is_reported_by_the_server() {
         ..client(&server, Transport::Udp, Arrangement::Reverse)
     });
     let found = |events: &[Event]| {
-        let found = |event: &Event| matches!(event, Event::PeerFound(_));
+        let found = |event: &Event| matches!(event, Event::PeerFound { .. });
         events.iter().any(found)
     };
     client.events.wait("the other end", found);

@@ -470,7 +470,7 @@ fn bursts_that_cannot_be_are_counted_and_said() {
         assert_eq!(row.bytes, 80 + 2_000, "{size}");
         assert_eq!(bursts(row).expect("bursts").latency.count, 1, "{size}");
         let seen = format!("{:?}", notices(&served));
-        assert!(seen.contains("could not be told apart"), "{seen}");
+        assert!(seen.contains("could not be separated"), "{seen}");
     }
 }
 

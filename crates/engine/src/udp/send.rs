@@ -78,6 +78,11 @@ const MAX_PAYLOAD: usize = 65_507;
 const LONG_SEND: Duration = Duration::from_micros(100);
 /// Time without a datagram sent after which passing errors end the flow.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Refusals from which on a port counts as closed.
+const LEAST_REFUSALS: u64 = 2;
+/// Datagrams, and time, within which a port that is closed from the start refuses.
+const FIRST_CALLS: u64 = 10;
+const FIRST_TIME: Duration = Duration::from_secs(1);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 /// Wait for content that has not been read yet.
@@ -157,6 +162,8 @@ pub struct UdpSendPlan<S> {
     pub precision: Precision,
     /// Allow several datagrams per call.
     pub segmentation: bool,
+    /// End at once where the peer's port is closed from the start.
+    pub ends_refused: bool,
     /// Cell for the counters.
     pub cell: Arc<SendCell>,
     /// Flag that ends the data.
@@ -472,7 +479,9 @@ impl<S: DatagramStamp> Sender<S> {
                 self.counters.errors += 1;
                 self.counters.refused += 1;
                 self.publisher.publish(&self.counters);
-                return None;
+                return self
+                    .is_closed_from_the_start(now)
+                    .then_some(Cause::Failed(FailedOperation::Send, error));
             }
             Err(error) if is_transient(&error) => {
                 self.counters.errors += 1;
@@ -484,6 +493,13 @@ impl<S: DatagramStamp> Sender<S> {
         self.plan.traffic.failed(now);
         self.publisher.publish(&self.counters);
         None
+    }
+
+    /// Whether nobody has ever listened at the peer's port. One refusal may be of another socket's datagram.
+    fn is_closed_from_the_start(&self, now: MonoTime) -> bool {
+        let calls = self.counters.writes + self.counters.errors;
+        let early = calls <= FIRST_CALLS || now.since(self.plan.start) < FIRST_TIME;
+        self.plan.ends_refused && early && self.counters.refused >= LEAST_REFUSALS
     }
 
     /// Whether nothing has left for so long that a passing condition is none. A refusal

@@ -396,8 +396,14 @@ fn every_form_says_what_its_reader_missed() {
     let render = |mut renderer: Box<dyn Renderer>| {
         let mut out = Output::default();
         renderer.render(&connected(1, "192.0.2.2:5001"), &mut out);
-        renderer.render(&Event::Row(tcp_row(1, (0, 1000), 125_000)), &mut out);
+        let interval = tcp_row(1, (0, 1000), 125_000);
+        let total = Row {
+            phase: Phase::Total,
+            ..interval.clone()
+        };
+        renderer.render(&Event::Row(interval), &mut out);
         renderer.missed(3, &mut out);
+        renderer.render(&Event::Row(total), &mut out);
         renderer.finish(&mut out);
         out
     };
@@ -419,7 +425,8 @@ fn every_form_says_what_its_reader_missed() {
         style,
         crate::Terminal::default(),
     )));
-    assert!(text.stdout.contains("(3 rows are missing here"));
+    let reason = "3 interval rows dropped [intervals-dropped]";
+    assert!(text.stdout.contains(reason), "{}", text.stdout);
 }
 
 #[test]

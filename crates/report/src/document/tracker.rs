@@ -164,7 +164,7 @@ impl ReportTracker {
             }
             Event::TestOver(flows) => self.over(flows, &mut steps),
             Event::Idle => self.context = IntervalContext::default(),
-            Event::PeerFound(other) => {
+            Event::PeerFound { program: other, .. } => {
                 // A server's clients tell who they are with their results.
                 let client = self.is_client();
                 if let Some((_, record)) = self.tests.only().filter(|_| client) {

@@ -51,6 +51,7 @@ impl TestView<'_> {
             counted_by: self.counted_by(),
             is_server: self.run_info.role == Role::Server,
             peer: self.peer_kind(),
+            peer_streams: self.peer_streams(),
             peer_visible: record.peer_visible,
             same_machine: self.same_machine(),
             clock_jump: record.clock_jump,
@@ -66,6 +67,14 @@ impl TestView<'_> {
             datagrams: self.streams.iter().any(|one| one.receiver.udp.is_some()),
             lost_in_hosts: self.lost_in_hosts(),
         })
+    }
+
+    /// Streams of which both ends' counts are known.
+    fn peer_streams(&self) -> usize {
+        let both = self.streams.iter().filter(|stream| {
+            stream.sender.end.bytes.is_some() && stream.receiver.end.bytes.is_some()
+        });
+        both.count()
     }
 
     fn too_few(&self) -> Option<u64> {

@@ -74,7 +74,7 @@ pub(crate) fn plain(tag: FlowTag) -> String {
 /// Events that iperf 2 has no lines for: what two tapelines send each other, and several runs.
 macro_rules! beyond_iperf2 {
     () => {
-        $crate::model::Event::PeerFound(_)
+        $crate::model::Event::PeerFound { .. }
             | $crate::model::Event::PeerProgress(_)
             | $crate::model::Event::PeerResults(_)
             | $crate::model::Event::NoPeerResults(_)

@@ -104,6 +104,8 @@ pub struct Connected {
     pub window_clamp: Option<u32>,
     /// `--tcp-write-prefetch` in force, bytes.
     pub write_prefetch: Option<u32>,
+    /// Both ends send, and the server connects back for its part (`-d`, `-r`; servers).
+    pub connects_back: bool,
     /// Isochronous traffic.
     pub isochronous: bool,
     /// Time between bursts that the client announced (servers).
@@ -148,6 +150,7 @@ impl Connected {
             connect_time: None,
             window_clamp: None,
             write_prefetch: None,
+            connects_back: false,
             isochronous: false,
             burst_period: None,
             fair_queue: false,

@@ -66,7 +66,12 @@ pub enum Event {
     /// Round trips of probes since the interval before, where there were any: behind the processor use.
     Probes(ProbeDelays),
     /// The peer has shown that it is tapeline, and takes part in the control connection.
-    PeerFound(PeerProgram),
+    PeerFound {
+        /// What it is.
+        program: PeerProgram,
+        /// Flows of the test that are known so far; none at a client, which has one test.
+        flows: Vec<FlowTag>,
+    },
     /// Running counters of the peer.
     PeerProgress(PeerProgress),
     /// The peer's results; all totals of this end were reported before.

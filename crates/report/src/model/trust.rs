@@ -120,6 +120,8 @@ pub struct TrustFacts {
     pub is_server: bool,
     /// Program at the other end.
     pub peer: PeerKind,
+    /// Streams of which the other end reported its count.
+    pub peer_streams: usize,
     /// The CPU and the buffers of the other end are known.
     pub peer_visible: bool,
     /// Both ends are on this machine.
@@ -215,6 +217,12 @@ fn partial(facts: &TrustFacts) -> Vec<TrustReason> {
     if facts.counted_by == CountedBy::Sender {
         reasons.push(TrustReason::new(match facts.peer {
             PeerKind::Iperf2 => "iperf 2 does not report what it received over TCP".to_owned(),
+            _ if facts.peer_streams > 0 => format!(
+                "the {} reported {} of {} streams",
+                peer_role(facts),
+                facts.peer_streams,
+                facts.streams
+            ),
             PeerKind::Iperf3 | PeerKind::Tapeline => {
                 format!("no results came from the {}", peer_role(facts))
             }

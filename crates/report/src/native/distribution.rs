@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_out_of_bounds_are_told() {
+    fn samples_out_of_bounds_are_named() {
         let shown = total(&row(&[-5, 50, i64::MAX]), false, &Calendar::new(true));
         assert_eq!(
             shown[0],

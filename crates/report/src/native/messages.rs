@@ -1,9 +1,9 @@
 //! Conditions as they stand on standard error: what happened, its name, and what helps.
 
-use super::text_parts::Paint;
-use crate::model::{Notice, Severity, TestFailure, WarningId};
+use super::paint::Paint;
+use crate::model::{NoPeerResults, Notice, Severity, TestFailure, WarningId};
 use crate::native::warning;
-use crate::render::Output;
+use crate::render::{Output, tame};
 use crate::style::{Style, Terminal};
 
 /// What stands between iperf3's words and the command that a server of iperf 2 needs.
@@ -65,6 +65,23 @@ impl Message {
             hint: hint.or(other),
             ..Self::new(WarningId::TestFailed, (Severity::Error, text))
         }
+    }
+
+    /// Why the other end's numbers are missing; nothing where the result says so.
+    pub(crate) fn from_absence(reason: &NoPeerResults) -> Option<Self> {
+        let why = match reason {
+            NoPeerResults::NotRecognised => return None,
+            NoPeerResults::Unreachable(why) => format!("no control connection: {}", tame(why)),
+            NoPeerResults::Refused(why) => {
+                format!("the server refused the control connection: {}", tame(why))
+            }
+            NoPeerResults::Broken(why) => format!("the control connection broke: {}", tame(why)),
+        };
+        let text = format!("{why}; the server's CPU and counts are unknown");
+        Some(Self {
+            id: None,
+            ..Self::new(WarningId::Other, (Severity::Note, text))
+        })
     }
 
     /// Its lines of at most `width` columns: `warning: what [id]`, `hint:  what helps`.

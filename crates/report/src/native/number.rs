@@ -2,7 +2,7 @@
 
 use tapeline_base::FormatLetter;
 
-use super::text_parts::{Unit, rate_units, size_units};
+use super::unit::{Unit, rate_units, size_units};
 
 /// Decimals that leave three significant digits, at most three of them.
 pub(crate) fn decimals(value: f64) -> usize {
@@ -48,6 +48,17 @@ pub(crate) fn rate_unit(bits_per_second: f64, format: FormatLetter) -> Unit {
 pub(crate) fn size(bytes: u64, format: FormatLetter) -> String {
     let bytes = bytes as f64;
     shown(suited(&size_units(), bytes, format), bytes)
+}
+
+/// The size of a buffer or of a write: `16 KiB`; whole where it is whole in its unit.
+pub(crate) fn whole_size(bytes: u64) -> String {
+    let unit = suited(&size_units(), bytes as f64, FormatLetter::BITS);
+    let value = unit.of(bytes as f64);
+    if value.fract() == 0.0 {
+        format!("{value} {}", unit.label)
+    } else {
+        shown(unit, bytes as f64)
+    }
 }
 
 fn shown(unit: Unit, value: f64) -> String {
@@ -157,6 +168,14 @@ mod tests {
             (1_176_502_272, "1.10 GiB"),
         ] {
             assert_eq!(size(bytes, FormatLetter::BITS), expected, "{bytes}");
+        }
+        for (bytes, expected) in [
+            (0, "0 B"),
+            (16_384, "16 KiB"),
+            (131_072, "128 KiB"),
+            (1470, "1.44 KiB"),
+        ] {
+            assert_eq!(whole_size(bytes), expected, "{bytes}");
         }
     }
 

@@ -4,22 +4,27 @@ use std::collections::BTreeMap;
 
 use tapeline_stats::{Certainty, LimitedBy};
 
+use super::brief::BriefLine;
 use super::number::{digits, percent, rate, rate_unit};
+use super::paint::Paint;
 use super::result_line;
 use super::table::{Column, Table};
-use super::text_parts::{Paint, Unit};
+use super::unit::Unit;
 use super::verdict::limit_words;
 use crate::model::{
     ExcludedRun, ExclusionReason, FlowDirection, Quantity, RunResult, RunValue, Series, Spread,
     Trust, TrustLevel, TrustReason,
 };
 use crate::render::Output;
-use crate::style::{Style, Terminal};
+use crate::style::{Amount, Style, Terminal};
 
 /// Columns of the longest level of trust, with their gap.
 const TRUST: usize = "  host-limited".len();
 
-/// Tells the runs of a series.
+/// Title of the limits' column.
+const LIMITED_BY: &str = "limited by";
+
+/// Prints the runs of a series.
 #[derive(Debug)]
 pub(crate) struct SeriesText {
     style: Style,
@@ -28,6 +33,8 @@ pub(crate) struct SeriesText {
     /// The run that runs, from 1.
     run: u32,
     results: BTreeMap<u32, RunResult>,
+    /// Their lines for programs.
+    briefs: BTreeMap<u32, BriefLine>,
     layout: Option<Layout>,
 }
 
@@ -37,8 +44,8 @@ struct Layout {
     kinds: Vec<(Quantity, Option<FlowDirection>)>,
     unit: Unit,
     table: Table,
-    /// Runs have a rate, and so a limit.
-    limits: bool,
+    /// Columns of the limits, where runs have a rate, and so a limit.
+    limits: Option<usize>,
     /// Runs carry traffic, and so a level of trust.
     trust: bool,
 }
@@ -51,16 +58,22 @@ impl SeriesText {
             paint: Paint::new(terminal.colour),
             run: 0,
             results: BTreeMap::new(),
+            briefs: BTreeMap::new(),
             layout: None,
         }
     }
 
-    /// Each run is told in full.
+    /// Each run is printed in full.
     pub(crate) fn is_full(&self) -> bool {
-        self.style.enhanced
+        self.style.enhanced && self.is_usual()
     }
 
-    /// A run begins; with the line above it, where it is told in full.
+    /// Everything is printed, not the result alone.
+    fn is_usual(&self) -> bool {
+        self.style.amount == Amount::Usual
+    }
+
+    /// A run begins; with the line above it, where it is printed in full.
     pub(crate) fn begin(&mut self, run: u32, most: u32, out: &mut Output) {
         self.run = run;
         if self.is_full() {
@@ -76,8 +89,9 @@ impl SeriesText {
         self.run == 1
     }
 
-    /// A run has ended.
-    pub(crate) fn end(&mut self, result: &RunResult, out: &mut Output) {
+    /// A run has ended; with its line for programs.
+    pub(crate) fn end(&mut self, result: &RunResult, brief: Option<BriefLine>, out: &mut Output) {
+        self.briefs.extend(brief.map(|brief| (self.run, brief)));
         if !self.is_full() {
             self.row(self.run, result, out);
         }
@@ -92,14 +106,23 @@ impl SeriesText {
                 self.results.insert(run, result);
             }
         }
-        for one in &series.excluded {
-            out.line(&excluded(one, series, &self.style));
+        if self.style.amount == Amount::Brief {
+            if let Some(line) = self.brief(series) {
+                out.line(&line.to_string());
+            }
+            return;
         }
         let facts = self.facts(series);
         if facts.is_empty() {
             return;
         }
-        out.line("");
+        let excluded = series.excluded.iter().filter(|_| self.is_usual());
+        for one in excluded {
+            out.line(&excluded_run(one, series, &self.style));
+        }
+        if self.is_usual() {
+            out.line("");
+        }
         for (label, value) in facts {
             out.line(&result_line::fact(label, &value, self.paint));
         }
@@ -107,7 +130,7 @@ impl SeriesText {
     }
 
     fn row(&mut self, run: u32, result: &RunResult, out: &mut Output) {
-        if result.values.is_empty() || self.style.exclude.data {
+        if result.values.is_empty() || self.style.exclude.data || !self.is_usual() {
             return;
         }
         let (style, terminal, paint) = (self.style, self.terminal, self.paint);
@@ -150,18 +173,8 @@ impl SeriesText {
 
     /// `network (high confidence) in 3 of 3 runs`: the limit of most runs, as sure as in the least sure one.
     fn limited_by(&self, series: &Series) -> Option<String> {
-        let mut limits: BTreeMap<LimitedBy, (u32, Certainty)> = BTreeMap::new();
-        let mut runs = 0;
-        for result in self.counted(series) {
-            runs += 1;
-            if let Some((limit, certainty)) = result.limit {
-                let (count, least) = limits.entry(limit).or_insert((0, certainty));
-                *count += 1;
-                *least = certainty.min(*least);
-            }
-        }
-        let mut limits: Vec<_> = limits.into_iter().collect();
-        limits.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+        let runs = self.counted(series).count();
+        let limits = self.limits(series);
         let ((limit, (count, certainty)), others) = limits.split_first()?;
         let words = limit_words(*limit);
         let confidence = certainty.id();
@@ -173,6 +186,42 @@ impl SeriesText {
             }
         }
         Some(text)
+    }
+
+    /// In how many runs each limit was one, the most frequent first, and how sure that is at least.
+    fn limits(&self, series: &Series) -> Vec<(LimitedBy, (u32, Certainty))> {
+        let mut limits: BTreeMap<LimitedBy, (u32, Certainty)> = BTreeMap::new();
+        for result in self.counted(series) {
+            if let Some((limit, certainty)) = result.limit {
+                let (count, least) = limits.entry(limit).or_insert((0, certainty));
+                *count += 1;
+                *least = certainty.min(*least);
+            }
+        }
+        let mut limits: Vec<_> = limits.into_iter().collect();
+        limits.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+        limits
+    }
+
+    /// The means of the runs that count, with the interval of their rate where it has one.
+    fn brief(&self, series: &Series) -> Option<BriefLine> {
+        let counts = |run: &u32| !series.excluded.iter().any(|one| one.run == *run);
+        let briefs = self.briefs.iter().filter(|(run, _)| counts(run));
+        let briefs: Vec<BriefLine> = briefs.map(|(_, brief)| brief.clone()).collect();
+        let rates = series.quantities.iter();
+        let mut rates =
+            rates.filter(|one| one.quantity == Quantity::BitsPerSecond && one.is_main());
+        let rate = rates.next().filter(|_| rates.next().is_none());
+        let interval = rate.and_then(|rate| rate.ci_lower.zip(rate.ci_upper));
+        (!briefs.is_empty()).then(|| BriefLine {
+            limit: self
+                .limits(series)
+                .first()
+                .map(|(limit, (_, certainty))| (*limit, *certainty)),
+            trust: Some(self.trust(series).level),
+            series: Some((briefs.len(), interval)),
+            ..BriefLine::mean(&briefs)
+        })
     }
 
     /// That of the worst run that counts, and how many do.
@@ -231,10 +280,9 @@ impl Layout {
             rate.map(|value| value.number).fold(0.0, f64::max),
             style.format,
         );
-        let rates = first
-            .values
-            .iter()
-            .any(|value| value.quantity == Quantity::BitsPerSecond);
+        let has_rate = |value: &RunValue| value.quantity == Quantity::BitsPerSecond;
+        let rates = first.values.iter().any(has_rate);
+        let first_limit = first.limit.map_or(0, |(limit, _)| limit_words(limit).len());
         let trust = first.trust.is_some();
         let mut columns = vec![Column::new("run", 6, 0)];
         columns.extend(first.values.iter().zip(1..).map(|(value, place)| {
@@ -261,15 +309,15 @@ impl Layout {
             kinds,
             unit,
             table: Table::fitting(columns, terminal.width.saturating_sub(words)),
-            limits: rates,
+            limits: rates.then(|| first_limit.max(LIMITED_BY.len())),
             trust,
         }
     }
 
     fn header(&self) -> String {
         let mut line = self.table.header();
-        if self.limits {
-            line.push_str("  limited by");
+        if let Some(width) = self.limits {
+            line.push_str(&format!("  {LIMITED_BY:<width$}"));
         }
         if self.trust {
             line.push_str("  trust");
@@ -286,9 +334,9 @@ impl Layout {
         };
         let cells = [run.to_string()].into_iter();
         let mut line = self.table.line(cells.chain(self.kinds.iter().map(number)));
-        if self.limits {
+        if let Some(width) = self.limits {
             let limit = result.limit.map_or("-", |(limit, _)| limit_words(limit));
-            line.push_str(&format!("  {limit:<10}"));
+            line.push_str(&format!("  {limit:<width$}"));
         }
         if self.trust {
             let trust = result.trust.as_ref();
@@ -410,7 +458,7 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// `run 1 excluded: warm-up (470 Mbit/s)`.
-fn excluded(one: &ExcludedRun, series: &Series, style: &Style) -> String {
+fn excluded_run(one: &ExcludedRun, series: &Series, style: &Style) -> String {
     let reason = match one.reason {
         ExclusionReason::WarmUp => "warm-up",
         ExclusionReason::Interrupted => "interrupted",

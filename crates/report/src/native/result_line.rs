@@ -1,6 +1,6 @@
 //! The lines of a result: one fact each, behind a label, never wrapped.
 
-use super::text_parts::Paint;
+use super::paint::Paint;
 use crate::model::{Trust, TrustLevel, TrustReason};
 use crate::style::Terminal;
 

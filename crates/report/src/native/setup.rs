@@ -6,11 +6,11 @@ use std::time::Duration;
 use tapeline_base::{FormatLetter, Tos, Transport};
 use tapeline_stats::HistogramShape;
 
-use super::text_parts::{rate, size};
+use super::number::{rate, whole_size as size};
 use crate::calendar::Calendar;
 use crate::model::{
     BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
-    PermitKeyLife, SegmentSize, ServerBanner, TargetGap, TosNote, TrafficShape,
+    PermitKeyLife, SegmentSize, ServerBanner, TosNote, TrafficShape,
 };
 use crate::render::{hidden, tame};
 use crate::style::Style;
@@ -96,58 +96,6 @@ fn histograms(shape: &HistogramShape) -> String {
     format!("histograms of {} bins of {width}", shape.bins)
 }
 
-/// Phrases of a client's settings.
-pub(crate) fn connecting(banner: &ClientBanner, style: &Style) -> Vec<String> {
-    let host = if style.hide_addresses {
-        "(hidden)"
-    } else {
-        &banner.host
-    };
-    let mut list = vec![format!(
-        "{} to {host} port {}",
-        name(banner.transport),
-        banner.port
-    )];
-    list.extend(banner.device.iter().map(|device| format!("via {device}")));
-    if banner.flows > 1 {
-        list.push(format!("{} flows", banner.flows));
-    }
-    list.extend(
-        banner
-            .rate
-            .map(|bits| format!("target {}", rate(bits as f64, FormatLetter::BITS))),
-    );
-    list.extend(traffic(banner));
-    if banner.load_flows > 0 {
-        list.push(match &banner.load_congestion {
-            Some(name) => format!(
-                "beside {} flows of load ({})",
-                banner.load_flows,
-                tame(name)
-            ),
-            None => format!("beside {} flows of load", banner.load_flows),
-        });
-    }
-    list.extend(banner.congestion.as_ref().map(congestion));
-    list.push(format!("send buffer {}", buffer(banner.buffer)));
-    list.extend(banner.segment_size.map(segment_size));
-    if banner.tos != Tos(0) {
-        list.push(format!("TOS {}", banner.tos));
-    }
-    if banner.nodelay {
-        list.push("no delay".to_owned());
-    }
-    if let Some(bytes) = banner.write_prefetch {
-        list.push(format!("at most {} unsent", size(u64::from(bytes))));
-    }
-    list.extend(banner.transmit_delay.map(transmit_delay));
-    if banner.trip_times {
-        list.push("clocks said to be synchronised".to_owned());
-    }
-    list.extend(banner.histograms.as_ref().map(histograms));
-    list
-}
-
 /// Phrases of what is special about a client's traffic, and with `-e` of its buffers.
 pub(crate) fn special_traffic(banner: &ClientBanner, enhanced: bool) -> Vec<String> {
     let mut list: Vec<String> = shape(&banner.shape).into_iter().collect();
@@ -157,10 +105,7 @@ pub(crate) fn special_traffic(banner: &ClientBanner, enhanced: bool) -> Vec<Stri
         list.push("each write timed".to_owned());
     }
     if banner.load_flows > 0 {
-        list.push(format!(
-            "with {} streams of working load",
-            banner.load_flows
-        ));
+        list.push(working_load(banner));
     }
     list.extend(banner.segment_size.map(segment_size));
     if banner.tos != Tos(0) {
@@ -186,6 +131,12 @@ pub(crate) fn special_traffic(banner: &ClientBanner, enhanced: bool) -> Vec<Stri
     list
 }
 
+/// `with 2 streams of working load`.
+pub(crate) fn working_load(banner: &ClientBanner) -> String {
+    let plural = if banner.load_flows == 1 { "" } else { "s" };
+    format!("with {} stream{plural} of working load", banner.load_flows)
+}
+
 /// Phrases of a client's connection with `-e`.
 pub(crate) fn connection_details(flow: &Connected) -> Vec<String> {
     let mut list = special(flow);
@@ -206,26 +157,6 @@ fn paced(pacing: FairQueue) -> String {
         "paced by the kernel at {}{step}",
         bit_rate(pacing.rate.0 as f64)
     )
-}
-
-/// What a client sends, in which sizes and when.
-fn traffic(banner: &ClientBanner) -> Vec<String> {
-    let mut list = vec![match banner.transport {
-        Transport::Tcp => format!("writes of {}", size(banner.write_length)),
-        Transport::Udp => match &banner.shape {
-            TrafficShape::Isochronous { .. } => {
-                format!("datagrams of {} B", banner.write_length)
-            }
-            TrafficShape::Markov(_) => "datagrams".to_owned(),
-            _ => datagrams(banner.write_length, banner.gap),
-        },
-    }];
-    list.extend(shape(&banner.shape));
-    list.extend(banner.fair_queue.map(paced));
-    if banner.write_times {
-        list.push("each write timed".to_owned());
-    }
-    list
 }
 
 fn shape(shape: &TrafficShape) -> Option<String> {
@@ -253,7 +184,7 @@ fn shape(shape: &TrafficShape) -> Option<String> {
         } => {
             format!("bursts of {} every {}", size(*bytes), duration(*period))
         }
-        TrafficShape::Markov(chain) => format!("lengths by the chain {}", tame(chain)),
+        TrafficShape::Markov(chain) => format!("Markov chain of sizes {}", tame(chain)),
         TrafficShape::NearCongestion(factor) => {
             format!("{factor} round trips of pause after each write")
         }
@@ -273,7 +204,7 @@ pub(crate) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
         .map_or(String::new(), |device| format!(" ({device})"));
     let mut list = vec![
         format!(
-            "flow {}: local {}{device}",
+            "stream {}: local {}{device}",
             flow.tag.id,
             address(flow.local)
         ),
@@ -281,7 +212,7 @@ pub(crate) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
     ];
     match flow.flavour {
         ConnectionFlavour::Plain => {}
-        ConnectionFlavour::ConnectOnly => list.push("no data".to_owned()),
+        ConnectionFlavour::ConnectOnly => list.push("connect only".to_owned()),
         ConnectionFlavour::Reverse => list.push("reverse".to_owned()),
         ConnectionFlavour::FullDuplex => list.push("both directions".to_owned()),
         ConnectionFlavour::RequestResponse { hold_micros, .. } => {
@@ -295,24 +226,21 @@ pub(crate) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) ->
     list.extend(flow.congestion.as_ref().map(|name| tame(name)));
     list.extend(flow.tos.map(tos));
     if let Some(initial) = flow.initial {
-        list.push(format!("mss {}", initial.mss));
-        list.push(format!(
-            "first rtt {}",
-            micros(u64::from(initial.rtt_micros))
-        ));
+        list.push(format!("MSS {}", initial.mss));
+        list.push(format!("RTT {}", micros(u64::from(initial.rtt_micros))));
     }
     list.extend(
         flow.connect_time
-            .map(|time| format!("connected in {}", duration(time))),
+            .map(|time| format!("connect time {}", duration(time))),
     );
     if flow.peer_is_tapeline {
-        list.push("peer is tapeline".to_owned());
+        list.push("server is tapeline".to_owned());
     } else {
         let version = flow.peer_version.as_ref();
-        list.extend(version.map(|version| format!("peer speaks {}", tame(version))));
+        list.extend(version.map(|version| format!("server is iperf {}", tame(version))));
     }
     if flow.trip_times {
-        list.push("delays from stamps".to_owned());
+        list.push("one-way delays".to_owned());
     }
     list.extend(
         flow.permit_key
@@ -338,7 +266,7 @@ fn special(flow: &Connected) -> Vec<String> {
         (flow.epoch_start, "starts at a time of day"),
         (flow.link_checks, "link layer checked"),
         (flow.l4s, "L4S"),
-        (flow.quickack, "acknowledges at once"),
+        (flow.quickack, "quickack"),
     ] {
         if is_set {
             list.push(phrase.to_owned());
@@ -381,13 +309,6 @@ pub(crate) fn name(transport: Transport) -> &'static str {
     }
 }
 
-fn datagrams(length: u64, gap: TargetGap) -> String {
-    match gap {
-        TargetGap::None => format!("datagrams of {length} B as fast as possible"),
-        TargetGap::Every(gap) => format!("datagrams of {length} B every {}", duration(gap)),
-    }
-}
-
 fn congestion(control: &CongestionControl) -> String {
     let name = tame(&control.name);
     match &control.requested {
@@ -409,8 +330,8 @@ fn buffer(buffer: BufferSize) -> String {
 
 fn segment_size(size: SegmentSize) -> String {
     match size {
-        SegmentSize::Measured(bytes) => format!("mss {bytes}"),
-        SegmentSize::Requested(bytes) => format!("mss {bytes} requested"),
+        SegmentSize::Measured(bytes) => format!("MSS {bytes}"),
+        SegmentSize::Requested(bytes) => format!("MSS {bytes} requested"),
     }
 }
 

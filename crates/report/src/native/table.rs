@@ -63,11 +63,6 @@ impl Table {
         Self { columns, shown }
     }
 
-    /// Whether it was made of these columns.
-    pub(crate) fn is_of(&self, columns: &[Column]) -> bool {
-        self.columns == columns
-    }
-
     /// The header line.
     #[must_use]
     pub fn header(&self) -> String {

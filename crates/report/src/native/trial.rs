@@ -7,9 +7,9 @@ use tapeline_stats::Verdict;
 
 use super::messages::Message;
 use super::number::{digits, millis, percent, rate};
+use super::paint::Paint;
 use super::result_line;
-use super::text_parts::Paint;
-use super::{peer, verdict};
+use super::{latency, verdict};
 use crate::model::{
     CountedBy, Event, LoadedLatency, Measure, Notice, PeerKind, Phase, Row, Severity, Subject,
     Trust, TrustFacts,
@@ -99,7 +99,7 @@ impl TrialResult {
             Event::Connected(connected) if connected.peer_is_tapeline => {
                 self.peer = PeerKind::Tapeline;
             }
-            Event::PeerFound(_) => self.peer = PeerKind::Tapeline,
+            Event::PeerFound { .. } => self.peer = PeerKind::Tapeline,
             Event::Row(row) => self.take(row),
             Event::ServerReport { row, .. } => self.receiver = Some(row.clone()),
             Event::PeerResults(results) => {
@@ -240,8 +240,8 @@ impl TrialResult {
             TrialPart::TcpDown => "down",
             TrialPart::Latency | TrialPart::Udp { .. } => return None,
         };
-        let latency = self.latency.as_ref()?;
-        let (grade, increase) = latency.grade.zip(peer::increase(latency))?;
+        let measured = self.latency.as_ref()?;
+        let (grade, increase) = measured.grade.zip(latency::increase(measured))?;
         Some((format!("{} {way}", grade.letter()), increase))
     }
 

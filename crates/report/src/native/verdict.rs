@@ -1,10 +1,9 @@
 //! What limited a test, and the facts that say so, in words.
 
 use tapeline_base::FormatLetter;
-use tapeline_stats::{Certainty, End, Finding, LimitedBy, RateTarget, Verdict};
+use tapeline_stats::{End, Finding, LimitedBy, RateTarget, Verdict};
 
 use super::number::rate;
-use crate::model::LimitVerdict;
 
 /// Rates that differ by less are the same.
 const SAME: f64 = 0.01;
@@ -33,10 +32,10 @@ pub fn finding_words(finding: &Finding) -> String {
     let bits = |bits_per_second: f64| rate(bits_per_second, FormatLetter::BITS);
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     match *finding {
-        Finding::TooShort(seconds) => format!("{seconds:.2} s are too short to tell"),
+        Finding::TooShort(seconds) => format!("{seconds:.2} s are too short to judge"),
         Finding::TooFew(writes) => {
             let plural = if writes == 1 { "" } else { "s" };
-            format!("{writes} write{plural} are too few to tell")
+            format!("{writes} write{plural} are too few to judge")
         }
         Finding::Refused(sends) => {
             counted(sends, "send", "refused: nothing listens at the peer's port")
@@ -164,25 +163,4 @@ fn counted(count: u64, noun: &str, what: &str) -> String {
 pub(crate) fn limit_phrase(verdict: &Verdict) -> Option<String> {
     let limit = limit_words(verdict.limited_by?);
     Some(format!("{limit} ({} confidence)", verdict.certainty.id()))
-}
-
-/// `limited by: network, surely`, then the evidence.
-pub(crate) fn phrases(limit_verdict: &LimitVerdict, several: bool) -> Vec<String> {
-    let verdict = &limit_verdict.verdict;
-    let way = match (several, limit_verdict.local_sends) {
-        (false, _) => "limited by",
-        (true, true) => "sending limited by",
-        (true, false) => "receiving limited by",
-    };
-    let limit = verdict.limited_by.map_or("unknown", limit_words);
-    let certainty = match (verdict.limited_by, verdict.certainty) {
-        (None, _) => "",
-        (_, Certainty::High) => ", high confidence",
-        (_, Certainty::Medium) => ", medium confidence",
-        (_, Certainty::Low) => ", low confidence",
-    };
-    let findings = verdict.findings.iter().map(finding_words);
-    let mut phrases = vec![format!("{way}: {limit}{certainty}")];
-    phrases.extend(findings);
-    phrases
 }

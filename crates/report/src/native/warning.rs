@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, FormatLetter, Transport};
 
+use super::number::whole_size as size;
 use super::setup::{name, shown, shown_address};
-use super::text_parts::{Unit, size};
+use super::unit::Unit;
 use crate::model::{Notice, Severity, Silence, TrafficOperation};
 use crate::native::number::digits;
 use crate::render::tame;

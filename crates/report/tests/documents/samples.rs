@@ -328,7 +328,10 @@ fn two_tapelines() -> Sample {
         events: vec![
             banner(Transport::Udp),
             connected(1),
-            Event::PeerFound(program.clone()),
+            Event::PeerFound {
+                program: program.clone(),
+                flows: Vec::new(),
+            },
             Event::PeerProgress(PeerProgress {
                 elapsed: Duration::from_millis(500),
                 bytes: 600_000,

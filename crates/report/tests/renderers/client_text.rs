@@ -16,8 +16,8 @@ use tapeline_report::{
     TestStart, TestTransport, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
-    BufferbloatGrade, Certainty, DelayCounts, Finding, LimitedBy, RateTarget, ReceiverEvidence,
-    SenderEvidence, Verdict,
+    BufferbloatGrade, Certainty, DelayCounts, Finding, HostEvidence, LimitedBy, RateTarget,
+    ReceiverEvidence, SenderEvidence, Verdict, judge_datagrams,
 };
 
 /// 2026-11-22 12:40:20 UTC.
@@ -172,12 +172,13 @@ impl Scene {
             };
             self.events.push(Event::Connected(connected));
         }
-        self.events.extend(program.map(|version| {
-            Event::PeerFound(PeerProgram {
+        self.events.extend(program.map(|version| Event::PeerFound {
+            program: PeerProgram {
                 program: "tapeline".to_owned(),
                 version: version.to_owned(),
                 system: "Linux".to_owned(),
-            })
+            },
+            flows: Vec::new(),
         }));
         self
     }
@@ -786,4 +787,56 @@ fn what_was_counted_is_printed_when_a_server_of_iperf3_is_lost() {
         starts("Throughput ") && starts("Trust        poor"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_cpu_that_is_the_limit_is_named_by_its_strongest_finding() {
+    let mut scene = Scene::new(Transport::Tcp, TestDirection::Forward);
+    scene.begin(2100, Some("0.1.0"));
+    let all = bytes(939.0, 5000);
+    scene.total(tag(1, false), 5000, all, tcp_send(0, None));
+    let evidence = SenderEvidence {
+        micros: 5_000_000,
+        writes: Some(1000),
+        host: HostEvidence {
+            busy: Some(0.16),
+            waiting: Some(0.62),
+            ..HostEvidence::default()
+        },
+        rate: Some(RateTarget {
+            asked: 2e9,
+            reached: 939e6,
+        }),
+        datagrams: Some(1000),
+        ..SenderEvidence::default()
+    };
+    let receiver = ReceiverEvidence::default();
+    scene.verdict(LimitVerdict {
+        verdict: judge_datagrams(&evidence, &receiver),
+        ..finding_verdict(
+            true,
+            LimitedBy::SenderCpu,
+            Certainty::Medium,
+            Finding::Idle(0.5),
+        )
+    });
+    let shown = scene.shown(Style::default(), 80);
+    let line = "Limited by   sender's CPU (medium confidence): CPU not available 62 %\n";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
+fn the_only_stream_that_fails_has_no_number() {
+    let mut scene = tcp_client();
+    let failed = Notice::TrafficFailed {
+        tag: tag(1, false),
+        operation: tapeline_report::TrafficOperation::Write,
+        transport: Transport::Tcp,
+        reason: "connection reset".to_owned(),
+    };
+    scene.events.push(Event::Notice(failed));
+    let out = scene.printed(Style::default(), 80);
+    assert!(!out.stdout.contains("\nStreams "), "{}", out.stdout);
+    let trust = "Trust        partial: the stream failed before its end\n";
+    assert!(out.stdout.ends_with(trust), "{}", out.stdout);
 }

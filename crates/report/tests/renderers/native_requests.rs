@@ -6,9 +6,9 @@ use std::time::Duration;
 use tapeline_base::Transport::Tcp;
 use tapeline_base::WallTime;
 use tapeline_report::{
-    ClientBanner, ConnectTimes, Connected, Event, HistogramKind, HistogramRow, Measure, NativeText,
-    Notice, OneWayTimes, Output, PeerProgram, Phase, Renderer, RequestPlan, RequestResponse, Span,
-    Style, Subject, Terminal,
+    Amount, ClientBanner, ConnectTimes, Connected, Event, HistogramKind, HistogramRow, Measure,
+    NativeText, Notice, OneWayTimes, Output, PeerProgram, Phase, Renderer, RequestPlan,
+    RequestResponse, Span, Style, Subject, Terminal,
 };
 use tapeline_stats::{HistogramShape, LinearHistogram, Moments};
 
@@ -61,11 +61,14 @@ fn connected(id: u32) -> Event {
 }
 
 fn program() -> Event {
-    Event::PeerFound(PeerProgram {
-        program: "tapeline".to_owned(),
-        version: "0.1.0".to_owned(),
-        system: "Linux".to_owned(),
-    })
+    Event::PeerFound {
+        program: PeerProgram {
+            program: "tapeline".to_owned(),
+            version: "0.1.0".to_owned(),
+            system: "Linux".to_owned(),
+        },
+        flows: Vec::new(),
+    }
 }
 
 /// So many requests with mean, least and largest round trip, microseconds.
@@ -207,7 +210,7 @@ fn several_streams_are_summed() {
         ))),
     ];
     let expected = [
-        "TCP requests to 192.0.2.7 port 5001: 100 B sent, 2.00 KiB back after 0.050 ms, back to back, 2 streams,",
+        "TCP requests to 192.0.2.7 port 5001: 100 B sent, 2 KiB back after 0.050 ms, back to back, 2 streams,",
         "",
         "    stream     seconds  round trips   mean ms   min ms   max ms",
         "         1   0.00-3.00           30      21.6     20.4     23.2  total",
@@ -234,8 +237,13 @@ fn percentiles_and_connections_are_for_those_who_want_more() {
         enhanced: true,
         ..Style::default()
     };
-    let shown = render(style, &[connected(1), whole(one(), thirty())]).stdout;
-    assert!(shown.contains(": local 192.0.2.1:46976"), "{shown}");
+    let events = [
+        Event::Connecting(banner()),
+        connected(1),
+        whole(one(), thirty()),
+    ];
+    let shown = render(style, &events).stdout;
+    assert!(shown.contains("stream 1: local 192.0.2.1:46976"), "{shown}");
     let header =
         "   seconds  round trips   mean ms   min ms   p50 ms   p90 ms   p99 ms   max ms  retrans\n";
     assert!(shown.contains(header), "{shown}");
@@ -332,4 +340,67 @@ fn connections_without_data_are_one_line() {
         errors: 3,
     };
     assert_eq!(plain(&[Event::ConnectTimes(failed)]), "");
+}
+
+#[test]
+fn quiet_and_brief_requests_are_their_result() {
+    let events = [
+        Event::Connecting(banner()),
+        connected(1),
+        program(),
+        interval(0, [21_800, 21_000, 23_200]),
+        whole(one(), thirty()),
+    ];
+    let shown = |amount| {
+        let style = Style {
+            amount,
+            ..Style::default()
+        };
+        render(style, &events).stdout
+    };
+    let quiet = shown(Amount::Quiet);
+    let labels: Vec<&str> = quiet.lines().map(|line| line[..10].trim()).collect();
+    assert_eq!(labels, ["Round trip", "Trust"], "{quiet}");
+    assert_eq!(
+        shown(Amount::Brief),
+        "tapeline host=192.0.2.7 proto=tcp dir=requests mbps=- bytes=- seconds=3.00 lost_pct=- \
+         retrans=0 rtt_idle_ms=21.7 rtt_load_ms=- limited_by=- confidence=- trust=good\n"
+    );
+}
+
+#[test]
+fn quiet_and_brief_connections_are_their_result() {
+    let events = [
+        Event::Connecting(ClientBanner {
+            connect_only: true,
+            ..ClientBanner::new("192.0.2.7", 5001, Tcp)
+        }),
+        connected(1),
+        Event::ConnectTimes(ConnectTimes {
+            times: Moments {
+                count: 5,
+                mean: 50e-6,
+                m2: 0.0,
+                min: 18e-6,
+                max: 173e-6,
+            },
+            errors: 0,
+        }),
+    ];
+    let shown = |amount| {
+        let style = Style {
+            amount,
+            ..Style::default()
+        };
+        render(style, &events).stdout
+    };
+    assert_eq!(
+        shown(Amount::Quiet),
+        "Connect      0.050 ms mean, 0.018 min, 0.173 max (5 connections, 0 failed)\n"
+    );
+    assert_eq!(
+        shown(Amount::Brief),
+        "tapeline host=192.0.2.7 proto=tcp dir=connect mbps=- bytes=- seconds=- lost_pct=- retrans=- \
+         rtt_idle_ms=- rtt_load_ms=- limited_by=- confidence=- trust=- connect_ms=0.050\n"
+    );
 }

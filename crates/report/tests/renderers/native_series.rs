@@ -2,9 +2,9 @@
 
 use tapeline_base::Transport::Tcp;
 use tapeline_report::{
-    Event, ExcludedRun, ExclusionReason, FlowDirection, NativeText, Notice, Output, Quantity,
-    Renderer, Repetition, RunResult, RunValue, Series, Spread, Style, Subject, Terminal, Trust,
-    TrustLevel, TrustReason,
+    Amount, Event, ExcludedRun, ExclusionReason, FlowDirection, NativeText, Notice, Output,
+    Quantity, Renderer, Repetition, RunResult, RunValue, Series, Spread, Style, Subject, Terminal,
+    Trust, TrustLevel, TrustReason,
 };
 use tapeline_stats::{Certainty, LimitedBy};
 
@@ -219,10 +219,7 @@ fn runs_that_did_not_take_place_have_no_row_and_no_result() {
             ..series(1, spread(&[1.0], &[1.0], None))
         }),
     ];
-    assert_eq!(
-        render(Style::default(), &events).stdout,
-        "run 1 excluded: failed\n"
-    );
+    assert_eq!(render(Style::default(), &events).stdout, "");
 }
 
 #[test]
@@ -256,4 +253,41 @@ fn each_direction_has_its_lines() {
     assert!(shown.contains(line), "{shown}");
     let (_, rest) = shown.split_once("\n\n").expect("a table");
     assert!(rest.lines().all(|line| line.len() <= 80), "{rest}");
+}
+
+#[test]
+fn a_quiet_series_is_its_result_alone() {
+    let style = Style {
+        amount: Amount::Quiet,
+        ..Style::default()
+    };
+    let shown = render(style, &three()).stdout;
+    let labels: Vec<&str> = shown.lines().map(|line| line[..10].trim()).collect();
+    assert_eq!(
+        labels,
+        ["Throughput", "Spread", "Limited by", "Trust"],
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_brief_series_is_one_line_of_means() {
+    let style = Style {
+        amount: Amount::Brief,
+        ..Style::default()
+    };
+    let mut events = three();
+    let Some(Event::Repetition(Repetition::Over(series))) = events.last_mut() else {
+        unreachable!("the end of a series")
+    };
+    series.excluded.push(ExcludedRun {
+        run: 1,
+        reason: ExclusionReason::WarmUp,
+    });
+    assert_eq!(
+        render(style, &events).stdout,
+        "tapeline host=server.example proto=tcp dir=to-server mbps=940.8 bytes=588000000 seconds=5.00 \
+         lost_pct=- retrans=41 rtt_idle_ms=- rtt_load_ms=- limited_by=network confidence=high \
+         trust=good runs=2 mbps_ci_low=936.0 mbps_ci_high=946.0\n"
+    );
 }

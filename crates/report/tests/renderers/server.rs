@@ -1,14 +1,16 @@
 //! What a server's log looks like.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_base::{FlowTag, Transport, WallTime};
 use tapeline_report::{
     Amount, ClientTest, Connected, ConnectionFlavour, ControlConnected, ControlPeer, Endpoints,
-    Event, LimitVerdict, Measure, Notice, Output, Renderer, Row, ServerBanner, ServerText, Style,
-    Subject, Terminal, TestDirection, TestEnd, TestFailure, TestLimit, TestStart, TestTransport,
+    Event, LimitVerdict, Measure, Notice, Output, PeerProgram, Renderer, Row, ServerBanner,
+    ServerText, Style, Subject, Terminal, TestDirection, TestEnd, TestFailure, TestLimit,
+    TestStart, TestTransport,
 };
 use tapeline_stats::{Certainty, LimitedBy, ReceiverEvidence, SenderEvidence, Verdict};
 
@@ -88,6 +90,18 @@ fn limited(id: u32, limit: LimitedBy) -> Event {
     }))
 }
 
+/// The client of this flow says which tapeline it is.
+fn found(id: u32) -> Event {
+    Event::PeerFound {
+        program: PeerProgram {
+            program: "tapeline".to_owned(),
+            version: "0.1.0".to_owned(),
+            system: "Linux".to_owned(),
+        },
+        flows: vec![tag(id)],
+    }
+}
+
 fn over(id: u32) -> Event {
     Event::TestOver(vec![tag(id)])
 }
@@ -162,6 +176,7 @@ fn busy() -> Vec<Event> {
             peer_is_tapeline: true,
             ..line(1, 1, "192.0.2.1", Tcp)
         }),
+        found(1),
         Event::Connected(Connected {
             peer_version: Some("2.2.1-rc".to_owned()),
             ..line(2, 2, "192.0.2.1", Udp)
@@ -197,7 +212,7 @@ fn each_event_has_a_line_and_each_test_its_own_end() {
         text(&[
             "Listening on ports 5001 and 5201, TCP and UDP, IPv4 and IPv6 (Ctrl-C stops)",
             "For clients: tapeline -c HOST, iperf -c HOST, iperf3 -c HOST",
-            "12:40:20 #1 192.0.2.1 started: TCP, 1 stream, to server, tapeline",
+            "12:40:20 #1 192.0.2.1 started: TCP, 1 stream, to server, tapeline 0.1.0",
             "12:40:20 #2 192.0.2.1 started: UDP, 1 stream, to server, iperf 2.2.1",
             "12:40:20 #1 192.0.2.1 done: 939 Mbit/s received, 5.01 s, limited by network",
             "12:40:20 #3 198.51.100.4 started: TCP, 1 stream, from server, iperf3",
@@ -369,5 +384,134 @@ fn warnings_name_their_test_on_standard_error() {
             "warning: #1 192.0.2.1: sent only 87.1 of the requested 100 Mbit/s [rate-not-reached]",
             "note: limits reloaded",
         ])
+    );
+}
+
+#[test]
+fn a_test_that_never_ends_has_one_line_however_often_it_is_judged() {
+    let mut events = vec![Event::Connected(line(1, 1, "192.0.2.1", Tcp))];
+    events.extend(std::iter::repeat_n(limited(1, LimitedBy::Network), 1000));
+    events.push(whole(1, "192.0.2.1", 1000, 1_250_000, tcp_receive(9)));
+    let out = rendered(log(Style::default()), &events);
+    assert_eq!(
+        out.stdout.matches("limited by").count(),
+        1,
+        "{}",
+        out.stdout
+    );
+}
+
+#[test]
+fn a_tapeline_that_never_says_its_version_has_begun_when_it_connected() {
+    static SECONDS: AtomicI64 = AtomicI64::new(0);
+    let clock = || {
+        let seconds = SECONDS.fetch_add(1, Ordering::Relaxed);
+        WallTime::from_nanos(NOW.as_nanos() + seconds * 1_000_000_000)
+    };
+    let events = [
+        Event::Connected(Connected {
+            peer_is_tapeline: true,
+            ..line(1, 1, "192.0.2.1", Tcp)
+        }),
+        Event::Connected(line(2, 2, "192.0.2.9", Tcp)),
+        whole(1, "192.0.2.1", 1000, 1_250_000, tcp_receive(9)),
+        over(1),
+    ];
+    let out = rendered(log(Style::default()).timed(clock), &events);
+    let started = "12:40:20 #1 192.0.2.1 started: TCP, 1 stream, to server, tapeline\n";
+    assert!(out.stdout.contains(started), "{}", out.stdout);
+}
+
+#[test]
+fn a_server_that_connects_back_has_streams_both_ways() {
+    let both = |id| Connected {
+        connects_back: true,
+        test: Some(ClientTest {
+            number: 1,
+            flows: Some(2),
+        }),
+        ..line(id, 1, "192.0.2.1", Tcp)
+    };
+    let out = rendered(log(Style::default()), &[Event::Connected(both(1))]);
+    let started = "#1 192.0.2.1 started: TCP, 1 stream, both ways, iperf 2\n";
+    assert!(out.stdout.starts_with(started), "{}", out.stdout);
+}
+
+#[test]
+fn requests_are_counted_and_have_no_rate() {
+    let events = [
+        Event::Connected(Connected {
+            flavour: ConnectionFlavour::RequestResponse {
+                request: 100,
+                response: 200,
+                hold_micros: 0,
+                quickack: true,
+            },
+            ..line(1, 1, "192.0.2.1", Tcp)
+        }),
+        whole(1, "192.0.2.1", 3000, 9000, tcp_receive(30)),
+        over(1),
+    ];
+    assert_eq!(
+        rendered(log(Style::default()), &events).stdout,
+        text(&[
+            "#1 192.0.2.1 started: TCP, 1 stream, requests",
+            "#1 192.0.2.1 done: 30 round trips, 3.00 s",
+        ])
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_of_the_last_line() {
+    let mut back = tag(1);
+    back.reversed = true;
+    let sent = total(row(
+        Subject::Flow(back),
+        (0, 5000),
+        2_500_000_000,
+        tcp_send(9, 412),
+    ));
+    let events = [
+        Event::Connected(Connected {
+            flavour: ConnectionFlavour::FullDuplex,
+            ..line(1, 1, "192.168.100.100", Tcp)
+        }),
+        whole(1, "192.168.100.100", 5000, 2_000_000_000, tcp_receive(9)),
+        Event::Row(sent),
+        limited(1, LimitedBy::ReceiverCpu),
+        Event::TestOver(vec![tag(1), back]),
+    ];
+    let narrow = Terminal {
+        width: 80,
+        ..Terminal::default()
+    };
+    let narrow = ServerText::new(Style::default(), narrow).timed(|| NOW);
+    let shown = rendered(narrow, &events).stdout;
+    assert!(
+        shown.ends_with(" done: 3.20 Gbit/s received, 4.00 Gbit/s sent, 5.00 s\n"),
+        "{shown}"
+    );
+    let wide = rendered(log(Style::default()).timed(|| NOW), &events).stdout;
+    assert!(
+        wide.ends_with("5.00 s, limited by receiver's CPU\n"),
+        "{wide}"
+    );
+}
+
+#[test]
+fn a_version_that_comes_before_its_connection_is_kept() {
+    let tapeline = |id| {
+        Event::Connected(Connected {
+            peer_is_tapeline: true,
+            ..line(id, id, "192.0.2.1", Tcp)
+        })
+    };
+    let events = [found(1), tapeline(1), found(2), tapeline(2)];
+    let out = rendered(log(Style::default()), &events);
+    assert_eq!(
+        out.stdout.matches(", tapeline 0.1.0\n").count(),
+        2,
+        "{}",
+        out.stdout
     );
 }

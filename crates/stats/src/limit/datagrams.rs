@@ -79,7 +79,7 @@ pub fn judge_datagrams(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> 
     };
     let host = &sender.host;
     if host.waiting.is_some_and(|waiting| waiting >= HELD_BACK) {
-        let findings = [missed].into_iter().chain(use_of(End::Sender, host));
+        let findings = use_of(End::Sender, host).chain([missed]);
         return Verdict::new(LimitedBy::SenderCpu, Certainty::Medium, findings);
     }
     let certainty = match host.is_free() {
@@ -146,6 +146,6 @@ fn in_receiver_host(
         let certainty = if known { certainty } else { Certainty::Medium };
         return Verdict::new(LimitedBy::ReceiveBuffer, certainty, parts);
     }
-    parts.extend(slow);
-    Verdict::new(LimitedBy::ReceiverCpu, certainty, parts)
+    let findings = slow.into_iter().chain(parts);
+    Verdict::new(LimitedBy::ReceiverCpu, certainty, findings)
 }

@@ -985,3 +985,19 @@ fn names_are_distinct_and_only_hosts_are_hosts() {
     let hosts = LimitedBy::ALL.into_iter().filter(|limit| limit.is_host());
     assert_eq!(hosts.count(), 7);
 }
+
+#[test]
+fn a_receiver_that_waited_for_its_processor_says_so_first() {
+    let verdict = judge_stream(&stream(100, 40, 0), &starved(0.3, 0.62));
+    assert_eq!(
+        verdict.limited_by,
+        Some(LimitedBy::ReceiverCpu),
+        "{verdict:?}"
+    );
+    let first = verdict.findings.first();
+    assert_eq!(
+        first,
+        Some(&Finding::ProcessorAwaited(End::Receiver, 0.62)),
+        "{verdict:?}"
+    );
+}

@@ -272,12 +272,17 @@ pub(crate) fn saturation(end: End, host: &HostEvidence) -> Vec<Finding> {
     found
 }
 
-/// How a thread used its processor, and waited for it.
+/// How a thread used its processor, and waited for it; of one that was not saturated the wait is the reason.
 pub(crate) fn use_of(end: End, host: &HostEvidence) -> impl Iterator<Item = Finding> {
     let waiting = host.waiting.filter(|share| *share >= 0.1);
     let used = host.busy.map(|share| Finding::Processor(end, share));
     let waited = waiting.map(|share| Finding::ProcessorAwaited(end, share));
-    used.into_iter().chain(waited)
+    let saturated = host.busy.is_some_and(|share| share >= SATURATED);
+    let (first, second) = match saturated {
+        true => (used, waited),
+        false => (waited, used),
+    };
+    first.into_iter().chain(second)
 }
 
 /// The test's own order, where it explains everything: the rate asked for was reached, the frames

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{parse_amount, parse_seconds};
+use tapeline_base::{NumberError, parse_amount, parse_seconds};
 
 use super::diagnostics::{Diagnostics, Exit};
 use super::settings::Settings;
@@ -87,7 +87,7 @@ pub(crate) fn strict_amount(given: &Given, log: &mut Diagnostics) -> Result<u64,
     let text = given.text();
     parse_amount(&text)
         .and_then(|amount| amount.strict(&text))
-        .map_err(|error| refuse(given, &error.to_string(), log))
+        .map_err(|error| refuse_number(given, &error, log))
 }
 
 /// iperf's words for a text that it cannot read.
@@ -117,6 +117,20 @@ pub(crate) fn refuse_value(given: &Given, problem: &str, log: &mut Diagnostics) 
 pub(crate) fn refuse(given: &Given, sentence: &str, log: &mut Diagnostics) -> Exit {
     let sentence = format!("{}: {sentence}", given.named());
     log.fatal(format!("ERROR: {sentence}"), sentence)
+}
+
+/// The refusal of a text that is no number; iperf's name keeps the library's words.
+pub(crate) fn refuse_number(given: &Given, error: &NumberError, log: &mut Diagnostics) -> Exit {
+    let option = given.named();
+    let sentence = match error {
+        NumberError::NotANumber(text) => format!("{option} needs a number, not \"{text}\""),
+        NumberError::UnknownUnit { text, rest } => format!(
+            "{option}: unknown unit \"{rest}\" in \"{text}\" (use k, K, M, G: 128K is 128 KiB)"
+        ),
+        NumberError::OutOfRange(text) => format!("{option}: \"{text}\" is out of range"),
+        NumberError::UnknownRateUnit { .. } => format!("{option}: {error}"),
+    };
+    log.fatal(format!("ERROR: {option}: {error}"), sentence)
 }
 
 /// tapeline's sentence about a value. What it `is no` is what the option needs.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use tapeline_base::{BitRate, FormatLetter};
-use tapeline_report::{Event, Phase, rate_words};
+use tapeline_report::{Event, Phase, Repetition, rate_words};
 
 /// Time without a line after which there is one of progress.
 const QUIET: Duration = Duration::from_secs(2);
@@ -20,6 +20,8 @@ enum Stage {
     Running,
     /// For what the server has counted.
     Waiting,
+    /// Between two runs.
+    Pause,
     Over,
 }
 
@@ -35,6 +37,8 @@ pub(crate) struct Progress<W> {
     printed: Instant,
     /// The server's running count.
     rate: Option<f64>,
+    /// The run of a series, and how many there are at most.
+    run: Option<(u32, u32)>,
     is_shown: bool,
 }
 
@@ -48,6 +52,7 @@ impl<W: Write> Progress<W> {
             since: now,
             printed: now,
             rate: None,
+            run: None,
             is_shown: false,
         }
     }
@@ -60,6 +65,12 @@ impl<W: Write> Progress<W> {
             }
             Event::Connected(_) | Event::TestStart(_) => Stage::Running,
             Event::Row(row) if row.phase == Phase::Total => Stage::Waiting,
+            Event::Repetition(Repetition::Begins { run, most, .. }) => {
+                self.run = Some((*run, *most));
+                self.rate = None;
+                Stage::Connecting(None)
+            }
+            Event::Repetition(Repetition::Ends(_)) => Stage::Pause,
             Event::TestEnd(_) | Event::PeerResults(_) | Event::Repetition(_) => Stage::Over,
             Event::PeerProgress(progress) => {
                 self.rate = Some(BitRate::over(progress.bytes, progress.elapsed));
@@ -94,7 +105,16 @@ impl<W: Write> Progress<W> {
         }
     }
 
+    /// `run 2/3: 3 of 10 s, 938 Mbit/s`.
     fn text(&self, now: Instant) -> Option<String> {
+        let stage = self.stage_text(now)?;
+        Some(match self.run {
+            Some((run, most)) => format!("run {run}/{most}: {stage}"),
+            None => stage,
+        })
+    }
+
+    fn stage_text(&self, now: Instant) -> Option<String> {
         let seconds = now.saturating_duration_since(self.since).as_secs();
         Some(match &self.stage {
             Stage::Connecting(server) => {
@@ -121,6 +141,7 @@ impl<W: Write> Progress<W> {
                 format!("{seconds}{of} s{rate}")
             }
             Stage::Waiting => format!("waiting for the server's results, {seconds} s"),
+            Stage::Pause => format!("pause, {seconds} s"),
             Stage::Over => return None,
         })
     }
@@ -132,6 +153,28 @@ mod tests {
     use tapeline_report::{ClientBanner, PeerProgress, TestEnd};
 
     use super::*;
+
+    #[test]
+    fn a_series_says_which_run_it_is() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut progress = Progress::new(Vec::new(), Some(Duration::from_secs(10)), start);
+        progress.observe(
+            &Event::Repetition(Repetition::Begins {
+                run: 2,
+                least: 3,
+                most: 3,
+            }),
+            at(0),
+        );
+        progress.stage = Stage::Running;
+        assert_eq!(progress.text(at(4)).as_deref(), Some("run 2/3: 4 of 10 s"));
+        progress.observe(&Event::Repetition(Repetition::Ends(Box::default())), at(11));
+        assert_eq!(
+            progress.text(at(14)).as_deref(),
+            Some("run 2/3: pause, 3 s")
+        );
+    }
 
     #[test]
     fn a_line_is_drawn_in_place_and_erased() {

@@ -56,7 +56,7 @@ pub(crate) struct Amount {
     pub(crate) lost: Option<(u64, u64)>,
     pub(crate) reordered: u64,
     pub(crate) duplicates: u64,
-    /// Both together, of a receiver that does not tell them apart.
+    /// Both together, of a receiver that does not distinguish them.
     pub(crate) disordered: u64,
     /// The worst of all streams, seconds.
     pub(crate) jitter: Option<f64>,

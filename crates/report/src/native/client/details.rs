@@ -9,6 +9,7 @@ use super::amount::Way;
 use super::run::ClientRun;
 use crate::model::{DelayClock, OneWayDelay, Row, ScheduleErrors, SendTiming};
 use crate::native::number::{delay, digits, millis, small};
+use crate::native::timing::shared_arrivals;
 use crate::native::verdict::finding_words;
 
 /// Columns of a label, with the indent of the block.
@@ -60,6 +61,8 @@ pub(crate) fn lines(run: &ClientRun, width: usize) -> Vec<String> {
         );
         ("clocks", value)
     }));
+    let shared = run.totals.values().find_map(shared_arrivals);
+    facts.extend(shared.map(|value| ("arrivals", value)));
     for verdict in &run.verdicts {
         let findings = verdict.verdict.findings.iter().map(brief_words);
         let findings: Vec<String> = findings.collect();

@@ -8,6 +8,7 @@ mod details;
 mod result_block;
 mod rows;
 mod run;
+mod special;
 mod text;
 
 pub use answer::ClientAnswer;

@@ -9,12 +9,11 @@ use super::amount::{Amount, Way};
 use super::banner::server;
 use super::run::{ClientRun, counts_losses};
 use crate::model::{DelayClock, OneWayDelay, PeerKind, Row};
-use crate::native::number::{
-    decimals, delay, digits, millis, percent, rate, rate_unit, size, small,
-};
+use crate::native::latency::increase;
+use crate::native::number::{delay, digits, millis, percent, rate, rate_unit, size, small};
+use crate::native::paint::Paint;
 use crate::native::result_line;
 use crate::native::setup::shown_address;
-use crate::native::text_parts::Paint;
 use crate::native::verdict::{finding_words, limit_words};
 use crate::style::{Style, Terminal};
 
@@ -48,7 +47,8 @@ pub(crate) fn lines(run: &ClientRun, style: &Style, terminal: Terminal) -> Vec<S
         let value = throughput(run, *way, ways.len() > 1, style);
         facts.extend(value.map(|value| Fact::new(0, "Throughput", value)));
     }
-    if run.streams() > 1 || !run.failed.is_empty() {
+    // The error says why the only one failed.
+    if run.streams() > 1 {
         let value = streams(run, style, terminal.width);
         let rank = if run.failed.is_empty() { 4 } else { 0 };
         facts.extend(value.map(|value| Fact::new(rank, "Streams", value)));
@@ -348,15 +348,7 @@ fn latency(run: &ClientRun) -> Option<String> {
     let latency = run.latency.as_ref()?;
     let idle = latency.idle.round_trips.percentile(50.0)? as f64 * 1e-6;
     let loaded = latency.loaded.round_trips.percentile(50.0)? as f64 * 1e-6;
-    let increase = latency
-        .increase
-        .map_or(loaded - idle, |increase| increase * 1e3);
-    let increase = if increase < 0.0005 {
-        "no increase".to_owned()
-    } else {
-        let decimals = decimals(loaded);
-        format!("+{increase:.decimals$} ms")
-    };
+    let increase = increase(latency)?;
     let text = format!(
         "{} ms idle, {} ms under load ({increase})",
         digits(idle),
@@ -404,7 +396,12 @@ fn limited_by(run: &ClientRun, way: Way, both: bool) -> Option<String> {
         return Some(head);
     };
     // Whose it is, the limit says.
-    let whose = ["the sender's thread ", "the receiver's thread "];
+    let whose = [
+        "the sender's thread ",
+        "the receiver's thread ",
+        "the sender's ",
+        "the receiver's ",
+    ];
     let finding = whose
         .iter()
         .find_map(|whose| finding.strip_prefix(whose))

@@ -4,11 +4,12 @@ use tapeline_base::Transport;
 
 use super::amount::{Amount, Way};
 use super::run::ClientRun;
+use super::special;
 use crate::model::{Phase, Row, Span, TestDirection};
-use crate::native::cells::{self, Field, Units};
+use crate::native::cells::{self, Field, field};
 use crate::native::number::{digits, in_unit, millis};
 use crate::native::table::{Column, Table};
-use crate::native::text_parts::Unit;
+use crate::native::unit::Unit;
 use crate::style::{Style, Terminal};
 
 /// From so many columns on there are further ones.
@@ -89,14 +90,6 @@ impl ClientTable {
         }
     }
 
-    /// Units for columns that are not of this table.
-    pub(crate) fn units(&self) -> Units {
-        Units {
-            rate: self.rate,
-            size: self.size,
-        }
-    }
-
     /// A row of a stream or of all; `row` is the only one that it is of, if it is of one. `received` is what
     /// the server counts meanwhile, bits per second.
     pub(crate) fn row(
@@ -108,8 +101,7 @@ impl ClientTable {
         received: Option<f64>,
     ) -> Printed {
         let mut fields = self.fields(counted, stream, amount, received);
-        let units = self.units();
-        fields.extend(row.map_or(Vec::new(), |row| cells::special(row, units)));
+        fields.extend(row.map_or(Vec::new(), |row| special::fields(row, self.rate)));
         let label = match row {
             Some(row) if row.phase == Phase::Omitted => "omitted",
             _ => counted.label(),
@@ -299,13 +291,6 @@ pub(crate) const fn place(way: Way) -> usize {
     match way {
         Way::ToServer => 0,
         Way::FromServer => 1,
-    }
-}
-
-fn field(title: &str, width: usize, rank: u8, cell: String) -> Field {
-    Field {
-        column: Column::new(title, width, rank),
-        cell,
     }
 }
 

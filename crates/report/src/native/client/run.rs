@@ -27,7 +27,7 @@ pub struct RequestedTest {
     pub limit: TestLimit,
 }
 
-/// A client's test as far as events have told it.
+/// A client's test as far as events have reported it.
 #[derive(Debug, Default)]
 pub(crate) struct ClientRun {
     pub(crate) requested: Option<RequestedTest>,
@@ -64,7 +64,7 @@ pub(crate) struct ClientRun {
     clock_jump: Option<i64>,
     rows_dropped: u64,
     pub(crate) interrupted: bool,
-    /// It ended for a reason that was told as an error.
+    /// It ended for a reason that was reported as an error.
     aborted: bool,
 }
 
@@ -92,7 +92,7 @@ impl ClientRun {
             }
             Event::Row(row) => self.row(row),
             Event::ServerReport { row, .. } => self.peer_total(row),
-            Event::PeerFound(program) => self.server = Some(program.clone()),
+            Event::PeerFound { program, .. } => self.server = Some(program.clone()),
             Event::PeerResults(results) => {
                 self.peer_visible = true;
                 for flow in &results.flows {
@@ -357,7 +357,7 @@ impl ClientRun {
         period.max(kept.unwrap_or(2 * gap))
     }
 
-    /// Nothing took place of which a result could be given: the reason was told as an error.
+    /// Nothing took place of which a result could be given: the reason was reported as an error.
     pub(crate) fn is_void(&self) -> bool {
         let refused = |one: &LimitVerdict| {
             let mut findings = one.verdict.findings.iter();
@@ -399,6 +399,7 @@ impl ClientRun {
             too_few: too_few.next(),
             counted_by: counted.max_by_key(badness).unwrap_or_default(),
             peer: self.peer_kind(),
+            peer_streams: self.peer_totals.len(),
             peer_visible: self.peer_visible,
             same_machine: self.same_machine(),
             clock_jump: self.clock_jump,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag};
+use tapeline_base::{BitRate, FlowTag, Transport};
 
 use super::amount::{Amount, Way};
 use super::rows::{ClientTable, Counted, Printed, place};
@@ -11,12 +11,13 @@ use super::run::{ClientRun, RequestedTest};
 use super::{banner, brief, details, result_block};
 use crate::calendar::Calendar;
 use crate::model::{Event, HistogramRow, PeerProgress, Phase, Row, Subject, TestDirection};
-use crate::native::text_parts::Paint;
+use crate::native::brief::BriefLine;
+use crate::native::paint::Paint;
 use crate::native::{distribution, timing};
 use crate::render::Output;
 use crate::style::{Amount as Shown, Style, Terminal};
 
-/// Streams whose totals are told one by one.
+/// Streams whose totals have a row each.
 const FEW_STREAMS: usize = 8;
 /// Rows of the first part of a test wait for a banner that is complete.
 const BANNER_WAITS: Duration = Duration::from_millis(250);
@@ -33,9 +34,9 @@ pub(crate) struct ClientText {
     /// Lines of the banner that are still to be printed.
     banner: usize,
     table: Option<ClientTable>,
-    /// Rows of intervals that not all streams have told.
+    /// Rows of intervals that not all streams have reported.
     pending: BTreeMap<u64, Vec<Row>>,
-    /// How many intervals each direction of a running stream has told.
+    /// How many intervals each direction of a running stream has reported.
     running: BTreeMap<FlowTag, u64>,
     /// Directions of streams that have ended.
     ended: usize,
@@ -95,15 +96,17 @@ impl ClientText {
     }
 
     /// Prints the totals and the answer.
-    pub(crate) fn finish(mut self, calendar: &Calendar, out: &mut Output) {
+    /// Gives its line for programs; nothing where nothing took place.
+    pub(crate) fn finish(mut self, calendar: &Calendar, out: &mut Output) -> Option<BriefLine> {
         if self.run.is_void() {
-            return;
+            return None;
         }
+        let brief = brief::line(&self.run, &self.style);
         self.print_banner(true, calendar, out);
         self.flush(true, out);
         if self.style.amount == Shown::Brief {
-            out.line(&brief::line(&self.run, &self.style));
-            return;
+            out.line(&brief.to_string());
+            return Some(brief);
         }
         self.totals(out);
         if self.style.amount == Shown::Usual {
@@ -132,6 +135,7 @@ impl ClientText {
         for line in result_block::lines(&self.run, &self.style, self.terminal) {
             out.line(&line);
         }
+        Some(brief)
     }
 
     /// The lines of the banner as far as they are known; all of them when the test is `known` well enough.
@@ -140,8 +144,10 @@ impl ClientText {
             return;
         }
         let width = self.terminal.width;
-        let by_control = self.run.control.is_some();
-        if self.banner == 2 && (known || self.run.line.is_some() && !by_control) {
+        // A connection over TCP has shown that somebody is there.
+        let connected = self.run.line.is_some() && self.run.transport() == Transport::Tcp;
+        let answered = connected && self.run.control.is_none() || self.run.server.is_some();
+        if self.banner == 2 && (known || answered) {
             self.banner = 1;
             let line = banner::first(&self.run, &self.style, calendar, width);
             out.line(&line);
@@ -172,9 +178,9 @@ impl ClientText {
                 self.ended += 1;
             }
             Phase::Interval | Phase::Omitted => {
-                let told = self.running.entry(tag).or_default();
-                self.pending.entry(*told).or_default().push(row.clone());
-                *told += 1;
+                let reported = self.running.entry(tag).or_default();
+                self.pending.entry(*reported).or_default().push(row.clone());
+                *reported += 1;
             }
         }
         self.flush(false, out);
@@ -236,13 +242,10 @@ impl ClientText {
         if !hidden && let Some(sum) = Amount::of(rows) {
             let only = rows.first().filter(|_| !several);
             self.print(Counted::Interval, "sum", &sum, only, received, out);
-            if let Some(line) = only.and_then(timing::shared_arrivals) {
-                out.line(&line);
-            }
         }
     }
 
-    /// What the server has received since the last row, bits per second, where it has told more.
+    /// What the server has received since the last row, bits per second, where it has reported more.
     fn server_rate(&mut self) -> Option<f64> {
         let (before, now) = self.progress;
         let time = now.elapsed.checked_sub(before.elapsed)?;
@@ -324,8 +327,8 @@ impl ClientText {
 
     fn both_ways(&mut self, counted: Counted, ways: [Option<Amount>; 2], out: &mut Output) {
         let here = match self.run.transport() {
-            tapeline_base::Transport::Tcp => Way::ToServer,
-            tapeline_base::Transport::Udp => Way::FromServer,
+            Transport::Tcp => Way::ToServer,
+            Transport::Udp => Way::FromServer,
         };
         let beside = match counted {
             Counted::Interval => ways[place(here)].clone(),

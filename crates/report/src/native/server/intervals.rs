@@ -6,16 +6,16 @@ use std::time::Duration;
 use super::amount::Amount;
 use crate::model::{Measure, Row};
 use crate::native::cells;
+use crate::native::number::millis;
 use crate::native::number::{decimals, digits};
 use crate::native::table::{Column, Table};
-use crate::native::text_parts::millis;
 
 /// Rows below each header.
 const ROWS: usize = 20;
 /// Intervals of a test that wait for its other flows.
 const MAX_PENDING: usize = 64;
 
-/// Where the rows of a test are added up until all of its flows have told theirs.
+/// Where the rows of a test are added up until all of its flows have reported theirs.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(BTreeMap<(bool, Duration), Sum>);
 

@@ -1,15 +1,15 @@
-//! A server's test as far as it has been told.
+//! A server's test as far as events have reported it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use tapeline_base::FlowTag;
+use tapeline_base::{FlowTag, WallTime};
 
 use super::amount::Amount;
 use super::intervals::Pending;
 use crate::model::{
-    Connected, ConnectionFlavour, ControlConnected, ControlPeer, LimitVerdict, Row, TestStart,
-    WarningId,
+    Connected, ConnectionFlavour, ControlConnected, ControlPeer, LimitVerdict, PeerProgram, Row,
+    TestStart, WarningId,
 };
 use crate::tracker::{TestKey, TestRecord};
 
@@ -21,6 +21,10 @@ pub(crate) struct ServedTest {
     pub(crate) peer: Option<IpAddr>,
     pub(crate) control: bool,
     pub(crate) start: Option<TestStart>,
+    /// When its first connection was there.
+    pub(crate) begun: Option<WallTime>,
+    /// The client's program, where that has said what it is.
+    pub(crate) program: Option<PeerProgram>,
     /// Its first connection.
     pub(crate) line: Option<Connected>,
     /// Connections so far.
@@ -32,7 +36,7 @@ pub(crate) struct ServedTest {
     pub(crate) verdicts: Vec<LimitVerdict>,
     /// Why it ended before its time, and the name of that.
     pub(crate) failure: Option<(String, Option<WarningId>)>,
-    /// Intervals that not all of its flows have told.
+    /// Intervals that not all of its flows have reported.
     pub(crate) pending: Pending,
 }
 
@@ -83,6 +87,32 @@ impl ServedTest {
         alike.count()
     }
 
+    /// Whether a client of iperf 2's protocol sends and receives.
+    pub(crate) fn is_both_ways(&self) -> bool {
+        self.line
+            .as_ref()
+            .is_some_and(|line| line.connects_back || line.flavour == ConnectionFlavour::FullDuplex)
+    }
+
+    /// Whether its client is a tapeline that has not said yet which version it is.
+    pub(crate) fn awaits_program(&self) -> bool {
+        let line = self.line.as_ref();
+        self.program.is_none() && line.is_some_and(|line| line.peer_is_tapeline)
+    }
+
+    /// Requests of a client that sends requests, as far as they have been answered.
+    pub(crate) fn requests(&self) -> Option<u64> {
+        let ConnectionFlavour::RequestResponse {
+            request, response, ..
+        } = self.line.as_ref()?.flavour
+        else {
+            return None;
+        };
+        // Both are counted together.
+        let round_trip = u64::from(request) + u64::from(response);
+        self.received?.bytes.checked_div(round_trip)
+    }
+
     /// Whether all of its flows have ended.
     pub(crate) fn is_over(&self) -> bool {
         self.running.is_empty() && (self.received.is_some() || self.sent.is_some())
@@ -97,7 +127,11 @@ impl ServedTest {
         let directions = line
             .and_then(|line| line.test?.flows)
             .map_or(self.connections, |flows| flows as usize);
-        let duplex = line.is_some_and(|line| line.flavour == ConnectionFlavour::FullDuplex);
-        if duplex { directions / 2 } else { directions }.max(1)
+        if self.is_both_ways() {
+            directions / 2
+        } else {
+            directions
+        }
+        .max(1)
     }
 }

@@ -9,15 +9,18 @@ use super::record::ServedTest;
 use super::words;
 use crate::calendar::Calendar;
 use crate::model::{
-    Connected, Event, HistogramRow, Notice, Phase, Row, ServerBanner, Severity, Subject, TestEnd,
-    WarningId,
+    Connected, Event, HistogramRow, Notice, PeerProgram, Phase, Row, ServerBanner, Severity,
+    Subject, TestEnd, WarningId,
 };
 use crate::native::messages::{Message, Messages};
-use crate::native::text_parts::Paint;
+use crate::native::paint::Paint;
 use crate::native::{distribution, setup, table, timing, warning};
 use crate::render::{Output, Renderer, tame};
 use crate::style::{Amount, Style, Terminal};
 use crate::tracker::{TestKey, TestRecord, TestTracker};
+
+/// Programs that are kept until their clients' connections are reported.
+const MAX_FOUND: usize = 64;
 
 /// Gives the time of day.
 type Clock = fn() -> WallTime;
@@ -36,6 +39,8 @@ pub struct ServerText {
     banners: Vec<ServerBanner>,
     tests: TestTracker<ServedTest>,
     intervals: Intervals,
+    /// Programs of clients whose connection is reported next, the latest first.
+    found: Vec<(FlowTag, PeerProgram)>,
 }
 
 impl ServerText {
@@ -52,6 +57,7 @@ impl ServerText {
             banners: Vec::new(),
             tests: TestTracker::default(),
             intervals: Intervals::new(terminal.width),
+            found: Vec::new(),
         }
     }
 
@@ -79,8 +85,12 @@ impl ServerText {
     }
 
     fn log(&self, line: &str, out: &mut Output) {
-        let time = self.clock.and_then(|clock| {
-            let time = self.calendar.formatted(clock(), "%H:%M:%S ")?;
+        self.log_at(self.clock.map(|clock| clock()), line, out);
+    }
+
+    fn log_at(&self, time: Option<WallTime>, line: &str, out: &mut Output) {
+        let time = time.and_then(|time| {
+            let time = self.calendar.formatted(time, "%H:%M:%S ")?;
             Some(self.paint.dim(&time))
         });
         out.line(&format!("{}{line}", time.unwrap_or_default()));
@@ -120,9 +130,31 @@ impl ServerText {
         let key = TestKey::served(line);
         let number = self.tests.open(key);
         self.tests.own(line.tag, number);
-        self.tests.record(key).running.insert(line.tag, None);
-        self.tests.record(key).connected(line.clone());
-        self.announce(number, out);
+        let begun = self.clock.map(|clock| clock());
+        let test = self.tests.record(key);
+        test.running.insert(line.tag, None);
+        test.connected(line.clone());
+        test.begun = test.begun.or(begun);
+        let known = self.found.iter().position(|(tag, _)| *tag == line.tag);
+        let program = known.map(|known| self.found.swap_remove(known).1);
+        test.program = test.program.take().or(program);
+        // Its control connection says at once which version it is.
+        if !test.awaits_program() {
+            self.announce(number, out);
+        }
+    }
+
+    fn found(&mut self, program: &PeerProgram, all: &[FlowTag], out: &mut Output) {
+        let number = all.iter().find_map(|tag| self.tests.owner_of_either(*tag));
+        if let Some(number) = number
+            && let Some(test) = self.tests.get_mut(number)
+        {
+            test.program = Some(program.clone());
+            self.announce(number, out);
+        } else if let Some(tag) = all.first() {
+            self.found.truncate(MAX_FOUND - 1);
+            self.found.insert(0, (*tag, program.clone()));
+        }
     }
 
     /// Prints that a test has begun, once.
@@ -137,7 +169,8 @@ impl ServerText {
             && !self.style.exclude.connection
         {
             let started = words::started(test, &self.style);
-            self.log(&format!("{} {started}", self.subject(number)), out);
+            let begun = test.begun.or(self.clock.map(|clock| clock()));
+            self.log_at(begun, &format!("{} {started}", self.subject(number)), out);
         }
     }
 
@@ -191,7 +224,7 @@ impl ServerText {
         Some(number)
     }
 
-    /// Histograms that were asked for: a line for each interval, the spread of a whole test.
+    /// Histograms that were requested: a line for each interval, the spread of a whole test.
     fn histogram(&self, row: &HistogramRow, out: &mut Output) {
         let number = self.tests.owner_of_either(row.tag);
         let lines = match row.phase {
@@ -245,7 +278,7 @@ impl ServerText {
         if let (Some(failure), Some(test)) = (&end.failure, self.tests.get_mut(number)) {
             test.failure.get_or_insert((tame(&failure.text), None));
         }
-        // One that has not begun has no flows whose end is told.
+        // One that has not begun has no flows whose end is reported.
         let begun = |test: &ServedTest| test.start.is_some();
         if !self.tests.get(number).is_some_and(begun) {
             self.close(number, out);
@@ -272,9 +305,18 @@ impl ServerText {
 
     /// Sums a test up and forgets it.
     fn close(&mut self, number: u32, out: &mut Output) {
+        let begun = |test: &ServedTest| test.line.is_some() || test.start.is_some();
+        if self.tests.get(number).is_some_and(begun) {
+            self.announce(number, out);
+        }
         let subject = self.subject(number);
         if let Some(test) = self.tests.close(number) {
-            let done = words::done(&test, &self.style);
+            let clock = self.clock.map_or(0, |_| "12:40:20 ".len());
+            let room = self
+                .terminal
+                .width
+                .saturating_sub(clock + subject.len() + 1);
+            let done = words::done(&test, &self.style, room);
             self.log(&format!("{subject} {}", self.paint.bold(&done)), out);
         }
         self.messages.forget();
@@ -340,6 +382,7 @@ impl Renderer for ServerText {
                 }
             }
             Event::Histogram(row) => self.histogram(row, out),
+            Event::PeerFound { program, flows } => self.found(program, flows, out),
             Event::TestEnd(end) => self.ended(end, out),
             Event::TestOver(flows) => self.over(flows, out),
             Event::Idle => self.close_all(false, out),

@@ -103,8 +103,8 @@ pub(crate) fn started(test: &ServedTest, style: &Style) -> String {
         transport(test).to_owned(),
         format!("{streams} stream{plural}"),
         direction(test).to_owned(),
-        client(test),
     ];
+    phrases.extend(client(test));
     if let Some(line) = test.line.as_ref().filter(|_| style.enhanced) {
         phrases.extend(details(line));
     }
@@ -132,26 +132,45 @@ fn direction(test: &ServedTest) -> &'static str {
         };
     }
     match test.line.as_ref().map(|line| line.flavour) {
+        _ if test.is_both_ways() => "both ways",
         Some(ConnectionFlavour::Reverse) => "from server",
-        Some(ConnectionFlavour::FullDuplex) => "both ways",
         Some(ConnectionFlavour::RequestResponse { .. }) => "requests",
-        Some(ConnectionFlavour::Plain | ConnectionFlavour::ConnectOnly) | None => "to server",
+        Some(
+            ConnectionFlavour::Plain
+            | ConnectionFlavour::ConnectOnly
+            | ConnectionFlavour::FullDuplex,
+        )
+        | None => "to server",
     }
 }
 
-/// The client's program.
-fn client(test: &ServedTest) -> String {
+/// The client's program; nothing where requests say nothing of it.
+fn client(test: &ServedTest) -> Option<String> {
+    if let Some(program) = &test.program {
+        return Some(format!(
+            "{} {}",
+            tame(&program.program),
+            tame(&program.version)
+        ));
+    }
+    if test.control {
+        return Some("iperf3".to_owned());
+    }
     let line = test.line.as_ref();
-    let version = line.and_then(|line| line.peer_version.as_ref());
-    match version {
-        _ if test.control => "iperf3".to_owned(),
-        _ if line.is_some_and(|line| line.peer_is_tapeline) => "tapeline".to_owned(),
+    if line.is_some_and(|line| line.peer_is_tapeline) {
+        return Some("tapeline".to_owned());
+    }
+    match line.and_then(|line| line.peer_version.as_ref()) {
         Some(version) => {
             let version = tame(version);
             let version = version.split('-').next().unwrap_or_default();
-            format!("iperf {version}")
+            Some(format!("iperf {version}"))
         }
-        None => "iperf 2".to_owned(),
+        None => {
+            let flavour = line.map(|line| line.flavour);
+            let requests = matches!(flavour, Some(ConnectionFlavour::RequestResponse { .. }));
+            (!requests).then(|| "iperf 2".to_owned())
+        }
     }
 }
 
@@ -174,46 +193,56 @@ fn details(line: &Connected) -> Vec<String> {
     list
 }
 
-/// `done: 939 Mbit/s received, 5.01 s, limited by network`.
-pub(crate) fn done(test: &ServedTest, style: &Style) -> String {
+/// `done: 939 Mbit/s received, 5.01 s, limited by network`, with as much as fits into `room` columns.
+pub(crate) fn done(test: &ServedTest, style: &Style, room: usize) -> String {
+    let failure = test.failure.as_ref().map(|(why, id)| match id {
+        Some(id) => format!("{why} [{}]", id.name()),
+        None => why.clone(),
+    });
     let ways = [(test.received, "received"), (test.sent, "sent")];
     let known: Vec<(Amount, &str)> = ways
         .into_iter()
         .filter_map(|(amount, word)| Some((amount?, word)))
         .collect();
-    let mut phrases: Vec<String> = known
-        .iter()
-        .map(|(amount, word)| format!("{} {word}", rate(amount.rate(), style.format)))
-        .collect();
-    let longest = known.iter().map(|(amount, _)| amount.longest).max();
-    phrases.extend(longest.map(|time| format!("{} s", digits(time.as_secs_f64()))));
-    for (amount, _) in &known {
-        phrases.extend(amount.loss.map(|(lost, total)| match lost {
-            0 => "no loss".to_owned(),
-            _ => format!("{} lost", percent(lost as f64 / total.max(1) as f64)),
-        }));
-        phrases.extend(amount.retransmits.map(retransmissions));
-    }
-    if let Some(limit) = limit(test) {
-        phrases.push(format!("limited by {}", limit_words(limit)));
-    }
-    let failure = test.failure.as_ref().map(|(why, id)| match id {
-        Some(id) => format!("{why} [{}]", id.name()),
-        None => why.clone(),
-    });
-    if phrases.is_empty() {
+    let Some(longest) = known.iter().map(|(amount, _)| amount.longest).max() else {
         return format!(
             "failed: {}",
             failure.unwrap_or_else(|| "no data".to_owned())
         );
+    };
+    let longest = format!("{} s", digits(longest.as_secs_f64()));
+    let rates = known
+        .iter()
+        .map(|(amount, word)| format!("{} {word}", rate(amount.rate(), style.format)));
+    let mut phrases: Vec<String> = match test.requests() {
+        Some(requests) => vec![counted(requests, "round trip")],
+        None => rates.collect(),
+    };
+    phrases.push(longest);
+    let losses = known.iter().filter_map(|(amount, _)| amount.loss);
+    phrases.extend(losses.map(|(lost, total)| match lost {
+        0 => "no loss".to_owned(),
+        _ => format!("{} lost", percent(lost as f64 / total.max(1) as f64)),
+    }));
+    let again = known.iter().filter_map(|(amount, _)| amount.retransmits);
+    let again = again.filter(|count| *count > 0);
+    let again = again.map(|count| counted(count, "retransmission"));
+    let limit = limit(test).map(|limit| format!("limited by {}", limit_words(limit)));
+    let mut line = format!("done: {}", phrases.join(", "));
+    if let Some(failure) = failure {
+        return format!("{line}, {failure}");
     }
-    phrases.extend(failure);
-    format!("done: {}", phrases.join(", "))
+    for phrase in limit.into_iter().chain(again) {
+        if line.len() + 2 + phrase.len() <= room {
+            line = format!("{line}, {phrase}");
+        }
+    }
+    line
 }
 
-fn retransmissions(count: u64) -> String {
+fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} retransmission{plural}")
+    format!("{count} {noun}{plural}")
 }
 
 /// What limited what came in over TCP; what is sent, or lost, says that by itself.

@@ -49,7 +49,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Mode,
             "write a line end to this descriptor when the server listens (Unix)",
         )
-        .details("systemd is told by itself (Type=notify)."),
+        .details("systemd needs no option (Type=notify)."),
     OptionSpec::new(Id::SingleClient, Some('1'), "singleclient")
         .sets(|settings| settings.single_client = true)
         .sides(Sides::SERVER)

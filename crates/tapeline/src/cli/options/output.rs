@@ -41,7 +41,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sets(|settings| settings.presentation.amount = Amount::Brief)
         .sides(Sides::CLIENT)
         .only(Personalities::Native)
-        .help(Group::Output, "the result as one line of key=value"),
+        .help(Group::Output, "the result as one line of key=value")
+        .details(
+            "The keys and their order do not change; - is an unknown value. With --repeat it is one line \
+             for all runs: means of the runs that count, then runs, mbps_ci_low and mbps_ci_high.",
+        ),
     OptionSpec::new(Id::Color, None, "color")
         .value("WHEN")
         .apply(color)
@@ -131,7 +135,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "exit code 3 if a host limited the test, not the network",
         )
         .details(
-            "That is: a processor, a socket buffer or window, the pacing; surely or likely, as the \
+            "That is: a CPU, a socket buffer or window, the pacing; with high or medium confidence, as the \
              verdict at the end says.",
         ),
     OptionSpec::new(Id::Html, None, "html")

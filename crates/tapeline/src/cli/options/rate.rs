@@ -7,7 +7,7 @@ use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedRate, Settings};
 use crate::cli::spec::Section::Both;
 use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec};
-use crate::cli::values::refuse;
+use crate::cli::values::refuse_number;
 
 /// Longest gap between datagrams, seconds.
 pub(crate) const MAX_GAP: f64 = 60.0;
@@ -43,7 +43,7 @@ fn bandwidth(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> R
         if settings.iperf() {
             Ok(lenient_pace(text))
         } else {
-            let pace = parse_pace(text).map_err(|error| refuse(given, &error.to_string(), log))?;
+            let pace = parse_pace(text).map_err(|error| refuse_number(given, &error, log))?;
             Ok(Some(pace))
         }
     };

@@ -10,8 +10,8 @@ use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
 use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
 use crate::cli::values::{
-    atoi, bad_value, duration, lenient_amount, refuse, refuse_value, small_amount, strict_amount,
-    unrecognized_as,
+    atoi, bad_value, duration, lenient_amount, refuse, refuse_number, refuse_value, small_amount,
+    strict_amount, unrecognized_as,
 };
 use crate::message::CliMessage;
 
@@ -438,7 +438,7 @@ fn rate(
         }
         BitRate(bits as u64)
     } else {
-        parse_rate(&text).map_err(|error| refuse(given, &error.to_string(), log))?
+        parse_rate(&text).map_err(|error| refuse_number(given, &error, log))?
     };
     Ok(Some(rate).filter(|rate| rate.0 > 0))
 }

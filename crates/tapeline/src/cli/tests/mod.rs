@@ -362,7 +362,7 @@ fn under_tapeline_the_line_wins_over_variables() {
     let bad = resolve("-c h", &["IPERF_LEN=abc"]);
     assert_eq!(
         said(&bad),
-        ["error: variable IPERF_LEN: 'abc' is not a number"]
+        ["error: variable IPERF_LEN needs a number, not \"abc\""]
     );
 }
 
