@@ -199,6 +199,16 @@ fn input_is_sent_whole_and_ends_the_test() {
 }
 
 #[test]
+fn a_flow_that_begins_after_its_deadline_sends_one_block() {
+    let (here, there) = connection();
+    let plan = TcpSendPlan {
+        deadline: Some(SystemClock.now()),
+        ..send_plan(here, StreamContent::Repeated(vec![1; 4096].into()), 4096)
+    };
+    assert_eq!(through(plan, there), 4096);
+}
+
+#[test]
 fn near_congestion_pauses_after_each_block() {
     let (here, there) = connection();
     let plan = TcpSendPlan {

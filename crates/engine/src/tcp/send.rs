@@ -148,6 +148,8 @@ pub struct TcpSender {
     burst: Burst,
     /// Since when input is awaited.
     awaiting: Option<MonoTime>,
+    /// A write was tried: a flow that begins after its deadline, on a busy machine, has one.
+    tried: bool,
     phase: Phase,
 }
 
@@ -206,6 +208,7 @@ impl TcpSender {
             },
             burst: Burst::default(),
             awaiting: None,
+            tried: false,
             phase: Phase::Sending,
         }
     }
@@ -215,7 +218,7 @@ impl TcpSender {
         if plan.stop.is_raised() {
             return self.end_data(now, Cause::Stopped);
         }
-        if plan.deadline.is_some_and(|deadline| now >= deadline) {
+        if self.tried && plan.deadline.is_some_and(|deadline| now >= deadline) {
             return self.end_data(now, Cause::Complete);
         }
         if now < self.start {
@@ -224,6 +227,7 @@ impl TcpSender {
             }
             return Step::NotBefore(self.start.min(now + REST));
         }
+        self.tried = true;
         let left = self.left(now);
         if left == 0 {
             return self.end_data(now, Cause::Complete);
