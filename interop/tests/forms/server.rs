@@ -118,12 +118,11 @@ fn log(line: &str, document: &Value, findings: &mut Findings) {
         }
     }
     let again = behind(" retransmissions").or(behind(" retransmission"));
-    findings.number(
-        "log, retransmissions",
-        again,
-        Unit(1.0),
-        own[1].1["retransmits"].as_f64(),
-    );
+    // None are not mentioned.
+    let known = own[1].1["retransmits"]
+        .as_f64()
+        .filter(|count| *count > 0.0);
+    findings.number("log, retransmissions", again, Unit(1.0), known);
 }
 
 /// What Prometheus reads.

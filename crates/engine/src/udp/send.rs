@@ -78,11 +78,12 @@ const MAX_PAYLOAD: usize = 65_507;
 const LONG_SEND: Duration = Duration::from_micros(100);
 /// Time without a datagram sent after which passing errors end the flow.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Refusals from which on a port counts as closed.
-const LEAST_REFUSALS: u64 = 2;
-/// Datagrams, and time, within which a port that is closed from the start refuses.
+/// Calls, and time, within which a port that is closed from the start refuses.
 const FIRST_CALLS: u64 = 10;
-const FIRST_TIME: Duration = Duration::from_secs(1);
+const FIRST_TIME: Duration = Duration::from_secs(3);
+/// Time after its first refusal from which on a port counts as closed: iperf 2.2.1 has no socket on
+/// its port for a moment when it takes a flow.
+const CLOSED_FOR: Duration = Duration::from_millis(500);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 /// Wait for content that has not been read yet.
@@ -209,6 +210,7 @@ struct Sender<S> {
     loaded: usize,
     /// When the last send began, until its time is known.
     sent_from: Option<MonoTime>,
+    first_refusal: Option<MonoTime>,
 }
 
 /// Sends on the calling thread until the end of the data.
@@ -253,6 +255,7 @@ impl<S: DatagramStamp> Sender<S> {
             packet_gaps: plan.traffic.steady_gap().map(PacketGaps::new),
             loaded: 0,
             sent_from: None,
+            first_refusal: None,
             plan,
         }
     }
@@ -495,11 +498,12 @@ impl<S: DatagramStamp> Sender<S> {
         None
     }
 
-    /// Whether nobody has ever listened at the peer's port. One refusal may be of another socket's datagram.
-    fn is_closed_from_the_start(&self, now: MonoTime) -> bool {
+    /// Takes a refusal; returns whether the peer's port is closed from the start.
+    fn is_closed_from_the_start(&mut self, now: MonoTime) -> bool {
         let calls = self.counters.writes + self.counters.errors;
         let early = calls <= FIRST_CALLS || now.since(self.plan.start) < FIRST_TIME;
-        self.plan.ends_refused && early && self.counters.refused >= LEAST_REFUSALS
+        let since = now.since(*self.first_refusal.get_or_insert(now));
+        self.plan.ends_refused && early && since >= CLOSED_FOR
     }
 
     /// Whether nothing has left for so long that a passing condition is none. A refusal

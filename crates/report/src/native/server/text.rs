@@ -312,10 +312,12 @@ impl ServerText {
         let subject = self.subject(number);
         if let Some(test) = self.tests.close(number) {
             let clock = self.clock.map_or(0, |_| "12:40:20 ".len());
-            let room = self
-                .terminal
-                .width
-                .saturating_sub(clock + subject.len() + 1);
+            let before = clock + subject.len() + 1;
+            // A file has no width to speak of: nothing is dropped there.
+            let room = match self.terminal.width {
+                width if width < Terminal::default().width => width.saturating_sub(before),
+                _ => usize::MAX,
+            };
             let done = words::done(&test, &self.style, room);
             self.log(&format!("{subject} {}", self.paint.bold(&done)), out);
         }
