@@ -170,11 +170,14 @@ fn bursts_have_times_and_a_share_of_their_period() {
         Tcp,
         [
             row(flow(), (0, 100), 1_048_576, bursts(kind, &[0.1])),
+            row(flow(), (500, 500), 1_048_576, bursts(kind, &[0.3])),
             total(row(flow(), (0, 1000), 2_097_152, bursts(kind, &[0.1, 0.3]))),
         ],
     );
     for text in [
         "   burst ms    min ms    max ms  burst time %\n",
+        " 0.00-0.50     16.8 ",
+        " 0.50-1.00     16.8 ",
         "        100         -         -          20.0\n",
         "        200       100       300          40.0  received\n",
     ] {
