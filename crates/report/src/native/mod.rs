@@ -1,6 +1,7 @@
 //! What tapeline prints under its own name.
 
 mod brief;
+mod burst_period;
 mod cells;
 mod client;
 mod distribution;

@@ -269,6 +269,12 @@ impl SeriesText {
     }
 }
 
+/// Columns that hold each limit, since a later run may have another one than the first.
+fn limits_width() -> usize {
+    let words = LimitedBy::ALL.map(|limit| limit_words(limit).len());
+    words.into_iter().fold(LIMITED_BY.len(), usize::max)
+}
+
 impl Layout {
     fn new(first: &RunResult, style: &Style, terminal: Terminal) -> Self {
         let kind = |value: &RunValue| (value.quantity, value.direction);
@@ -282,7 +288,6 @@ impl Layout {
         );
         let has_rate = |value: &RunValue| value.quantity == Quantity::BitsPerSecond;
         let rates = first.values.iter().any(has_rate);
-        let first_limit = first.limit.map_or(0, |(limit, _)| limit_words(limit).len());
         let trust = first.trust.is_some();
         let mut columns = vec![Column::new("run", 6, 0)];
         columns.extend(first.values.iter().zip(1..).map(|(value, place)| {
@@ -302,14 +307,13 @@ impl Layout {
             };
             Column::new(&title, 7, if is_main(value) { 0 } else { place })
         }));
-        let limits = LimitedBy::ALL.map(|limit| 2 + limit_words(limit).len());
-        let limits = limits.into_iter().max().filter(|_| rates).unwrap_or(0);
-        let words = limits + if trust { TRUST } else { 0 };
+        let limits = rates.then(limits_width);
+        let words = limits.map_or(0, |width| 2 + width) + if trust { TRUST } else { 0 };
         Self {
             kinds,
             unit,
             table: Table::fitting(columns, terminal.width.saturating_sub(words)),
-            limits: rates.then(|| first_limit.max(LIMITED_BY.len())),
+            limits,
             trust,
         }
     }

@@ -6,11 +6,10 @@ use std::time::Duration;
 use tapeline_base::{FormatLetter, Tos, Transport};
 use tapeline_stats::HistogramShape;
 
-use super::number::{rate, whole_size as size};
-use crate::calendar::Calendar;
+use super::number::{millis, rate, whole_size as size};
 use crate::model::{
-    BufferSize, ClientBanner, CongestionControl, Connected, ConnectionFlavour, FairQueue,
-    PermitKeyLife, SegmentSize, ServerBanner, TosNote, TrafficShape,
+    BufferSize, ClientBanner, CongestionControl, Connected, FairQueue, PermitKeyLife, SegmentSize,
+    ServerBanner, TosNote, TrafficShape,
 };
 use crate::render::{hidden, tame};
 use crate::style::Style;
@@ -143,7 +142,7 @@ pub(crate) fn connection_details(flow: &Connected) -> Vec<String> {
     list.extend(flow.tos.map(tos));
     list.extend(
         flow.connect_time
-            .map(|time| format!("connect time {}", duration(time))),
+            .map(|time| format!("connect time {} ms", millis(time.as_secs_f64()))),
     );
     list.push(format!("local port {}", flow.local.port()));
     list
@@ -191,64 +190,16 @@ fn shape(shape: &TrafficShape) -> Option<String> {
     })
 }
 
-fn bit_rate(bits_per_second: f64) -> String {
-    rate(bits_per_second, FormatLetter::BITS)
+/// `RTT 2.10 ms` and `MSS 1448`, as a connection began.
+pub(crate) fn initial(flow: &Connected) -> Vec<String> {
+    flow.initial.map_or(Vec::new(), |initial| {
+        let rtt = millis(f64::from(initial.rtt_micros) * 1e-6);
+        vec![format!("RTT {rtt} ms"), format!("MSS {}", initial.mss)]
+    })
 }
 
-/// Phrases of a connected flow.
-pub(crate) fn connected(flow: &Connected, style: &Style, calendar: &Calendar) -> Vec<String> {
-    let address = |socket| shown(socket, style);
-    let device = flow
-        .device
-        .as_ref()
-        .map_or(String::new(), |device| format!(" ({device})"));
-    let mut list = vec![
-        format!(
-            "stream {}: local {}{device}",
-            flow.tag.id,
-            address(flow.local)
-        ),
-        format!("peer {}", address(flow.peer)),
-    ];
-    match flow.flavour {
-        ConnectionFlavour::Plain => {}
-        ConnectionFlavour::ConnectOnly => list.push("connect only".to_owned()),
-        ConnectionFlavour::Reverse => list.push("reverse".to_owned()),
-        ConnectionFlavour::FullDuplex => list.push("both directions".to_owned()),
-        ConnectionFlavour::RequestResponse { hold_micros, .. } => {
-            list.push("request/response".to_owned());
-            if hold_micros > 0 {
-                list.push(format!("server holds {hold_micros} us"));
-            }
-        }
-    }
-    list.extend(special(flow));
-    list.extend(flow.congestion.as_ref().map(|name| tame(name)));
-    list.extend(flow.tos.map(tos));
-    if let Some(initial) = flow.initial {
-        list.push(format!("MSS {}", initial.mss));
-        list.push(format!("RTT {}", micros(u64::from(initial.rtt_micros))));
-    }
-    list.extend(
-        flow.connect_time
-            .map(|time| format!("connect time {}", duration(time))),
-    );
-    if flow.peer_is_tapeline {
-        list.push("server is tapeline".to_owned());
-    } else {
-        let version = flow.peer_version.as_ref();
-        list.extend(version.map(|version| format!("server is iperf {}", tame(version))));
-    }
-    if flow.trip_times {
-        list.push("one-way delays".to_owned());
-    }
-    list.extend(
-        flow.permit_key
-            .as_ref()
-            .map(|key| format!("permit key {}", tame(key))),
-    );
-    list.extend(flow.at.map(|at| format!("at {}", calendar.time_of_day(at))));
-    list
+fn bit_rate(bits_per_second: f64) -> String {
+    rate(bits_per_second, FormatLetter::BITS)
 }
 
 /// What is special about the data of a flow and how it is carried.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tapeline_base::Transport::Tcp;
 use tapeline_base::WallTime;
 use tapeline_report::{
-    Amount, ClientBanner, ConnectTimes, Connected, Event, HistogramKind, HistogramRow, Measure,
-    NativeText, Notice, OneWayTimes, Output, PeerProgram, Phase, Renderer, RequestPlan,
+    Amount, ClientBanner, ConnectTimes, Connected, Event, HistogramKind, HistogramRow, InitialTcp,
+    Measure, NativeText, Notice, OneWayTimes, Output, PeerProgram, Phase, Renderer, RequestPlan,
     RequestResponse, Span, Style, Subject, Terminal,
 };
 use tapeline_stats::{HistogramShape, LinearHistogram, Moments};
@@ -243,7 +243,8 @@ fn percentiles_and_connections_are_for_those_who_want_more() {
         whole(one(), thirty()),
     ];
     let shown = render(style, &events).stdout;
-    assert!(shown.contains("stream 1: local 192.0.2.1:46976"), "{shown}");
+    let banner = "\nfrom 192.0.2.1 (eth0), connected in 20.3 ms\nlocal port 46976\n\n";
+    assert!(shown.contains(banner), "{shown}");
     let header =
         "   seconds  round trips   mean ms   min ms   p50 ms   p90 ms   p99 ms   max ms  retrans\n";
     assert!(shown.contains(header), "{shown}");
@@ -340,6 +341,61 @@ fn connections_without_data_are_one_line() {
         errors: 3,
     };
     assert_eq!(plain(&[Event::ConnectTimes(failed)]), "");
+}
+
+#[test]
+fn connections_have_a_line_each_for_those_who_want_more() {
+    let style = Style {
+        enhanced: true,
+        ..Style::default()
+    };
+    let begun = |id| {
+        let Event::Connected(line) = connected(id) else {
+            unreachable!("a connection")
+        };
+        Event::Connected(Connected {
+            initial: Some(InitialTcp {
+                mss: 1448,
+                rtt_micros: 2100,
+                cwnd_kib: 14,
+            }),
+            ..line
+        })
+    };
+    let requests = ClientBanner {
+        flows: 2,
+        ..banner()
+    };
+    let events = [
+        Event::Connecting(requests),
+        begun(1),
+        begun(2),
+        program(),
+        whole(one(), thirty()),
+    ];
+    let shown = render(style, &events).stdout;
+    let lines: Vec<&str> = shown.lines().take(4).collect();
+    assert_eq!(
+        lines[1..],
+        [
+            "from 192.0.2.1 (eth0), connected in 20.3 ms, server is tapeline 0.1.0",
+            "stream 1: RTT 2.10 ms, MSS 1448, connect time 20.3 ms, local port 46976",
+            "stream 2: RTT 2.10 ms, MSS 1448, connect time 20.3 ms, local port 46976",
+        ],
+        "{shown}"
+    );
+    let connects = ClientBanner {
+        connect_only: true,
+        ..ClientBanner::new("192.0.2.7", 5001, Tcp)
+    };
+    let events = [Event::Connecting(connects), begun(1), begun(1)];
+    assert_eq!(
+        render(style, &events).stdout,
+        "TCP to 192.0.2.7 port 5001: connect only\n\
+         from 192.0.2.1 (eth0)\n\
+         RTT 2.10 ms, MSS 1448, connect time 20.3 ms, local port 46976\n\
+         RTT 2.10 ms, MSS 1448, connect time 20.3 ms, local port 46976\n"
+    );
 }
 
 #[test]

@@ -223,6 +223,23 @@ fn runs_that_did_not_take_place_have_no_row_and_no_result() {
 }
 
 #[test]
+fn a_longer_limit_of_a_later_run_leaves_the_columns_where_they_are() {
+    let mut events = run(1, 2, result(941.0, 41.0, 47.4));
+    let longest = RunResult {
+        limit: Some((LimitedBy::SendBuffer, Certainty::High)),
+        ..result(420.0, 0.0, 2.1)
+    };
+    events.extend(run(2, 2, longest));
+    let shown = render(Style::default(), &events).stdout;
+    let place = |line: &str| shown.lines().find_map(|one| one.find(line));
+    let header = place("trust");
+    assert!(header.is_some(), "{shown}");
+    let rows = shown.lines().filter_map(|line| line.find("good"));
+    assert_eq!(rows.map(Some).collect::<Vec<_>>(), [header; 2], "{shown}");
+    assert!(shown.contains("send buffer (-w)  good"), "{shown}");
+}
+
+#[test]
 fn each_direction_has_its_lines() {
     let ways = [Some(FlowDirection::Forward), Some(FlowDirection::Reverse)];
     let both = RunResult {
@@ -247,7 +264,7 @@ fn each_direction_has_its_lines() {
         ..series(2, one.clone())
     }));
     let shown = render(Style::default(), &events).stdout;
-    let header = "   run  to Mbit/s  from Mbit/s  limited by  trust\n";
+    let header = "   run  to Mbit/s  from Mbit/s  limited by        trust\n";
     assert!(shown.contains(header), "{shown}");
     let line = "\nThroughput   from server: 915 Mbit/s mean of 2 runs, 95 % CI 911 to 919\n";
     assert!(shown.contains(line), "{shown}");

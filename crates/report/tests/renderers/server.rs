@@ -7,10 +7,10 @@ use std::time::Duration;
 use tapeline_base::Transport::{Tcp, Udp};
 use tapeline_base::{FlowTag, Transport, WallTime};
 use tapeline_report::{
-    Amount, ClientTest, Connected, ConnectionFlavour, ControlConnected, ControlPeer, Endpoints,
-    Event, LimitVerdict, Measure, Notice, Output, PeerProgram, Renderer, Row, ServerBanner,
-    ServerText, Style, Subject, Terminal, TestDirection, TestEnd, TestFailure, TestLimit,
-    TestStart, TestTransport,
+    Amount, BurstKind, BurstsReceived, ClientTest, Connected, ConnectionFlavour, ControlConnected,
+    ControlPeer, Endpoints, Event, LimitVerdict, Measure, Notice, Output, PeerProgram, Renderer,
+    Row, ServerBanner, ServerText, Style, Subject, TcpReceive, Terminal, TestDirection, TestEnd,
+    TestFailure, TestLimit, TestStart, TestTransport,
 };
 use tapeline_stats::{Certainty, LimitedBy, ReceiverEvidence, SenderEvidence, Verdict};
 
@@ -88,6 +88,32 @@ fn limited(id: u32, limit: LimitedBy) -> Event {
             findings: Vec::new(),
         },
     }))
+}
+
+#[test]
+fn a_burst_has_the_row_of_its_period() {
+    let burst = Measure::TcpReceive(TcpReceive {
+        bursts: Some(BurstsReceived {
+            kind: BurstKind::Periodic {
+                period: Duration::from_millis(500),
+            },
+            ..BurstsReceived::default()
+        }),
+        ..TcpReceive::default()
+    });
+    let at = |span| Event::Row(row(Subject::Flow(tag(1)), span, 1_048_576, burst.clone()));
+    let line = line(1, 1, "192.0.2.1", Tcp);
+    let events = [Event::Connected(line), at((0, 2)), at((490, 490))];
+    let out = rendered(log(Style::default()), &events).stdout;
+    let rows: Vec<&str> = out.lines().skip(2).take(2).collect();
+    assert_eq!(
+        rows,
+        [
+            "  #1    to server    0.00-0.50     16.8        -       -       -          -",
+            "  #1    to server    0.49-0.99     16.8        -       -       -          -",
+        ],
+        "{out}"
+    );
 }
 
 /// The client of this flow says which tapeline it is.

@@ -5,7 +5,7 @@ use tapeline_base::Transport;
 use super::run::ClientRun;
 use crate::calendar::Calendar;
 use crate::model::{PeerKind, TestDirection, TestLimit};
-use crate::native::number::{millis, rate, seconds, size};
+use crate::native::number::{rate, seconds, size};
 use crate::native::setup;
 use crate::render::tame;
 use crate::style::Style;
@@ -36,11 +36,7 @@ pub(crate) fn second(
         let device = line.device.as_ref();
         let device = device.map_or(String::new(), |device| format!(" ({device})"));
         phrases.push((0, format!("{word} {address}{device}")));
-        if let Some(initial) = line.initial {
-            let rtt = millis(f64::from(initial.rtt_micros) * 1e-6);
-            phrases.push((2, format!("RTT {rtt} ms")));
-            phrases.push((3, format!("MSS {}", initial.mss)));
-        }
+        phrases.extend((2..).zip(setup::initial(line)));
     }
     phrases.push((1, format!("server is {}", server(run))));
     phrases.extend(date(run, calendar).filter(|_| !dated).map(|date| (1, date)));

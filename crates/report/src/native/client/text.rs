@@ -12,6 +12,7 @@ use super::{banner, brief, details, result_block};
 use crate::calendar::Calendar;
 use crate::model::{Event, HistogramRow, PeerProgress, Phase, Row, Subject, TestDirection};
 use crate::native::brief::BriefLine;
+use crate::native::burst_period::over_period;
 use crate::native::paint::Paint;
 use crate::native::{distribution, timing};
 use crate::render::Output;
@@ -179,7 +180,10 @@ impl ClientText {
             }
             Phase::Interval | Phase::Omitted => {
                 let reported = self.running.entry(tag).or_default();
-                self.pending.entry(*reported).or_default().push(row.clone());
+                self.pending
+                    .entry(*reported)
+                    .or_default()
+                    .push(over_period(row));
                 *reported += 1;
             }
         }

@@ -63,12 +63,31 @@ pub(crate) fn second(run: &RequestsRun, style: &Style, width: usize) -> Option<S
     let device = line.device.as_ref();
     let device = device.map_or(String::new(), |device| format!(" ({device})"));
     let mut phrases = vec![format!("from {address}{device}")];
-    let is_one = run.connects.is_none();
+    let is_one = run.connects.is_none() && !run.is_connect_only();
     let time = line.connect_time.filter(|_| is_one);
     let time = time.map(|time| time.as_secs_f64());
     phrases.extend(time.map(|time| format!("connected in {} ms", millis(time))));
     phrases.extend(program(run, line).map(|name| format!("server is {name}")));
     Some(fitted(&phrases, width))
+}
+
+/// Phrases of one connection, with the stream's number where there are several.
+pub(crate) fn connection(run: &RequestsRun, line: &Connected) -> Vec<String> {
+    let banner = run.banner.as_ref();
+    let is_one = run.streams() == 1 && banner.is_none_or(|banner| banner.load_flows == 0);
+    let mut phrases = setup::initial(line);
+    // The second line has that of the only connection.
+    let connect_time = line
+        .connect_time
+        .filter(|_| !is_one || run.is_connect_only());
+    phrases.extend(setup::connection_details(&Connected {
+        connect_time,
+        ..line.clone()
+    }));
+    if !is_one && let Some(first) = phrases.first_mut() {
+        first.insert_str(0, &format!("stream {}: ", line.tag.id));
+    }
+    phrases
 }
 
 fn program(run: &RequestsRun, line: &Connected) -> Option<String> {

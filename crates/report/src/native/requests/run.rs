@@ -86,6 +86,11 @@ impl RequestsRun {
         self.banner.as_ref().map_or(1, |banner| banner.flows)
     }
 
+    /// Connections carry no data.
+    pub(crate) fn is_connect_only(&self) -> bool {
+        self.banner.as_ref().is_some_and(|one| one.connect_only)
+    }
+
     /// The row of all requests.
     pub(crate) fn whole(&self) -> Option<&Row> {
         self.sum.as_ref().or(self.totals.values().next())

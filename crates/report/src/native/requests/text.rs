@@ -11,7 +11,7 @@ use crate::native::cells::{self, Field, field};
 use crate::native::number::millis;
 use crate::native::paint::Paint;
 use crate::native::table::{Table, wrap};
-use crate::native::{distribution, result_line, setup};
+use crate::native::{distribution, result_line};
 use crate::render::Output;
 use crate::style::{Amount, Style, Terminal};
 
@@ -36,6 +36,8 @@ pub(crate) struct RequestsText {
     is_open: bool,
     table: Option<Table>,
     histograms: Vec<HistogramRow>,
+    /// Phrases of connections that follow the banner (`-e`).
+    connections: Vec<Vec<String>>,
 }
 
 impl RequestsText {
@@ -51,6 +53,7 @@ impl RequestsText {
             is_open: false,
             table: None,
             histograms: Vec::new(),
+            connections: Vec::new(),
         }
     }
 
@@ -72,8 +75,10 @@ impl RequestsText {
             Event::Connected(line) => {
                 self.head(out);
                 if self.style.enhanced && self.is_usual() && !self.style.exclude.connection {
-                    let phrases = setup::connected(line, &self.style, &self.calendar);
-                    out.line(&wrap(&phrases, self.terminal.width, 4));
+                    self.connections.push(banner::connection(&self.run, line));
+                    if self.run.is_connect_only() || self.is_open {
+                        self.open(out);
+                    }
                 }
             }
             Event::PeerFound { .. } => self.open(out),
@@ -121,15 +126,19 @@ impl RequestsText {
         }
     }
 
-    /// The banner's second line, when all that it says is known or the first row is due.
+    /// The banner's second line, when all that it says is known or the first row is due, and the
+    /// connections behind it.
     fn open(&mut self, out: &mut Output) {
         self.head(out);
-        if self.is_open || !self.has_banner() {
-            return;
-        }
-        if let Some(line) = banner::second(&self.run, &self.style, self.terminal.width) {
+        if !self.is_open
+            && self.has_banner()
+            && let Some(line) = banner::second(&self.run, &self.style, self.terminal.width)
+        {
             self.is_open = true;
             out.line(&line);
+        }
+        for phrases in self.connections.drain(..) {
+            out.line(&wrap(&phrases, self.terminal.width, 4));
         }
     }
 

@@ -12,6 +12,7 @@ use crate::model::{
     Connected, Event, HistogramRow, Notice, PeerProgram, Phase, Row, ServerBanner, Severity,
     Subject, TestEnd, WarningId,
 };
+use crate::native::burst_period::over_period;
 use crate::native::messages::{Message, Messages};
 use crate::native::paint::Paint;
 use crate::native::{distribution, setup, table, timing, warning};
@@ -192,7 +193,7 @@ impl ServerText {
             }
             Phase::Interval => {
                 let flows = test.beside(tag, row);
-                let sum = test.pending.add(row, flows);
+                let sum = test.pending.add(&over_period(row), flows);
                 let shown = !self.is_quiet() && !self.style.exclude.data;
                 if let Some(sum) = sum.filter(|_| shown) {
                     for line in self.intervals.lines(number, &sum) {
