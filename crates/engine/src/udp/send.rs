@@ -78,12 +78,12 @@ const MAX_PAYLOAD: usize = 65_507;
 const LONG_SEND: Duration = Duration::from_micros(100);
 /// Time without a datagram sent after which passing errors end the flow.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Calls, and time, within which a port that is closed from the start refuses.
+/// Calls, or time, within which a port that is closed from the start refuses first.
 const FIRST_CALLS: u64 = 10;
-const FIRST_TIME: Duration = Duration::from_secs(3);
-/// Time after its first refusal from which on a port counts as closed: iperf 2.2.1 has no socket on
-/// its port for a moment when it takes a flow.
-const CLOSED_FOR: Duration = Duration::from_millis(500);
+const FIRST_TIME: Duration = Duration::from_millis(150);
+/// Time after its first refusal from which on a port counts as closed: iperf 2.2.1 that is sent
+/// several flows at once may have no socket on its port for a second.
+const CLOSED_FOR: Duration = Duration::from_millis(1500);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 /// Wait for content that has not been read yet.
@@ -210,6 +210,7 @@ struct Sender<S> {
     loaded: usize,
     /// When the last send began, until its time is known.
     sent_from: Option<MonoTime>,
+    /// The first refusal, where it came soon after the start.
     first_refusal: Option<MonoTime>,
 }
 
@@ -502,8 +503,11 @@ impl<S: DatagramStamp> Sender<S> {
     fn is_closed_from_the_start(&mut self, now: MonoTime) -> bool {
         let calls = self.counters.writes + self.counters.errors;
         let early = calls <= FIRST_CALLS || now.since(self.plan.start) < FIRST_TIME;
-        let since = now.since(*self.first_refusal.get_or_insert(now));
-        self.plan.ends_refused && early && since >= CLOSED_FOR
+        if self.counters.refused == 1 && early {
+            self.first_refusal = Some(now);
+        }
+        let closed_for = self.first_refusal.map(|first| now.since(first));
+        self.plan.ends_refused && closed_for.is_some_and(|time| time >= CLOSED_FOR)
     }
 
     /// Whether nothing has left for so long that a passing condition is none. A refusal

@@ -517,9 +517,10 @@ fn what_does_not_fit_is_left_out_of_the_last_line() {
         shown.ends_with(" done: 3.20 Gbit/s received, 4.00 Gbit/s sent, 5.00 s\n"),
         "{shown}"
     );
+    // A file has room for all.
     let wide = rendered(log(Style::default()).timed(|| NOW), &events).stdout;
     assert!(
-        wide.ends_with("5.00 s, limited by receiver's CPU\n"),
+        wide.ends_with("5.00 s, limited by receiver's CPU, 412 retransmissions\n"),
         "{wide}"
     );
 }

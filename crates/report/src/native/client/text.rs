@@ -10,7 +10,9 @@ use super::rows::{ClientTable, Counted, Printed, place};
 use super::run::{ClientRun, RequestedTest};
 use super::{banner, brief, details, result_block};
 use crate::calendar::Calendar;
-use crate::model::{Event, HistogramRow, PeerProgress, Phase, Row, Subject, TestDirection};
+use crate::model::{
+    Event, HistogramRow, Measure, PeerProgress, Phase, Row, Subject, TestDirection,
+};
 use crate::native::brief::BriefLine;
 use crate::native::burst_period::over_period;
 use crate::native::paint::Paint;
@@ -77,7 +79,7 @@ impl ClientText {
         self.run.observe(event);
         // A short test is over before the server has said what it is.
         let known = match event {
-            Event::Row(row) => !row.is_total() && row.span.end >= BANNER_WAITS,
+            Event::Row(row) => !row.is_total() && row.span.end >= BANNER_WAITS && !is_refused(row),
             Event::TestStart(_) => true,
             _ => false,
         };
@@ -391,4 +393,9 @@ impl ClientText {
             Phase::Total => {}
         }
     }
+}
+
+/// Whether most datagrams of an interval failed: nobody may listen at the port.
+fn is_refused(row: &Row) -> bool {
+    matches!(&row.measure, Measure::UdpSend(send) if send.errors > send.writes / 2)
 }
