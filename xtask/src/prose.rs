@@ -65,19 +65,28 @@ const SOURCES: [&str; 4] = [
     "crates/screen/src",
 ];
 
-/// Sources that speak iperf3's words.
-const IPERF3_WORDS: &str = "crates/tapeline/src/cli/iperf3";
+/// Sources that speak the words of iperf and iperf3, or to the fuzzers alone.
+const OTHER_WORDS: [&str; 5] = [
+    "crates/tapeline/src/cli/iperf3",
+    "crates/tapeline/src/help/iperf2.rs",
+    "crates/tapeline/src/help/iperf3.rs",
+    "crates/tapeline/src/generate/man_iperf3.rs",
+    "crates/dialect/src/fuzz",
+];
+
+/// Calls whose arguments are iperf's words, and beginnings of its messages.
+const IPERF_CALLS: [&str; 2] = [".listed(", ".iperf2_words("];
+const IPERF_MESSAGES: [&str; 2] = ["ERROR", "WARN"];
+
+/// A header's field, which is no stream.
+const FLOW_LABEL: &str = "flow label";
 
 /// Words that no string of these has; in code they may be names.
-const UNSPOKEN: [&str; 8] = [
-    "surely",
-    "untold",
-    "told",
-    "anew",
-    "nobody",
-    "far end",
-    "asked for",
-    "turned away",
+#[rustfmt::skip]
+const UNSPOKEN: [&str; 22] = [
+    "surely", "untold", "told", "tell", "tells", "anew", "nobody", "far end", "other end",
+    "asked for", "turned away", "flow", "flows", "goodput", "processor", "disagree", "sent again",
+    "left out", "cannot be had", "exclude each other", "is not understood", "longest outage",
 ];
 
 /// Checks the pages for people, and what the programs print.
@@ -115,7 +124,8 @@ fn unspoken(root: &Path) -> Result<Vec<String>> {
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
-            if is_test || path.starts_with(root.join(IPERF3_WORDS)) {
+            let other = |words: &&str| path.starts_with(root.join(words));
+            if is_test || OTHER_WORDS.iter().any(other) {
                 continue;
             }
             if path.is_dir() {
@@ -139,33 +149,66 @@ fn unspoken_words(text: &str) -> Vec<(usize, String)> {
         .next()
         .unwrap_or_default();
     let mut found = Vec::new();
-    let mut is_open = false;
+    for (number, spoken) in strings(code) {
+        let words =
+            spoken.split(|letter: char| !letter.is_alphanumeric() && !"-_".contains(letter));
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        for former in UNSPOKEN {
+            let parts: Vec<&str> = former.split(' ').collect();
+            if words.windows(parts.len()).any(|window| window == parts) {
+                found.push((number, format!("a string says \"{former}\"")));
+            }
+        }
+    }
+    found
+}
+
+/// The strings of code in tapeline's own words, without what is put into them, each with the line
+/// that it ends in.
+fn strings(code: &str) -> Vec<(usize, String)> {
+    let mut strings = Vec::new();
+    let mut open: Option<String> = None;
+    // Parentheses that are open since a call with iperf's words.
+    let mut depth = 0;
     for (number, line) in code.lines().enumerate() {
-        if !is_open && line.trim_start().starts_with("//") {
+        if open.is_none() && line.trim_start().starts_with("//") {
             continue;
         }
-        let mut spoken = String::new();
-        let mut escaped = false;
-        for letter in line.chars() {
-            match letter {
-                '"' if !escaped => is_open ^= true,
-                _ if is_open => spoken.push(letter),
+        let (mut escaped, mut braces) = (false, 0);
+        for (at, letter) in line.char_indices() {
+            match (letter, &mut open) {
+                ('"', None) => open = Some(String::new()),
+                ('"', Some(_)) if !escaped => {
+                    let spoken = open.take().unwrap_or_default();
+                    let is_iperf = IPERF_MESSAGES.iter().any(|word| spoken.starts_with(word));
+                    if depth == 0 && !is_iperf {
+                        strings.push((number + 1, spoken.replace(FLOW_LABEL, "")));
+                    }
+                }
+                ('{', Some(_)) => braces += 1,
+                ('}', Some(_)) => braces -= 1,
+                (_, Some(spoken)) if braces == 0 => spoken.push(letter),
+                ('(', None) => {
+                    let before = &line[..=at];
+                    let begins = IPERF_CALLS.iter().any(|call| before.ends_with(call));
+                    depth += i32::from(begins || depth > 0);
+                }
+                (')', None) if depth > 0 => depth -= 1,
                 _ => {}
             }
             escaped = letter == '\\' && !escaped;
         }
         // A string goes on in the next line only behind a backslash.
-        is_open &= line.ends_with('\\');
-        let words = spoken.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        for former in UNSPOKEN {
-            let parts: Vec<&str> = former.split(' ').collect();
-            if words.windows(parts.len()).any(|window| window == parts) {
-                found.push((number + 1, format!("a string says \"{former}\"")));
-            }
+        if !line.ends_with('\\') {
+            open = None;
+        } else if let Some(spoken) = &mut open {
+            spoken.push(' ');
         }
     }
-    found
+    strings
 }
 
 /// The pages to check, below a root.
@@ -246,10 +289,12 @@ mod tests {
     #[test]
     fn former_words_are_found_in_strings_alone() {
         let text = "// nobody\nlet told = 1;\nsay(\"the far end\");\nsay(\"one \\\n  is told\");\n\
-                    say(\"refusals-told\");\n\n#[cfg(test)]\nmod tests {\n\"told\"\n";
+                    say(\"refusals-told one_flow {flows} flow label\");\n\
+                    say(\"ERROR: flow\");\nspec.listed(&[(Client, \"\",\n\"flows\",)]);\n\
+                    say(\"Flow {}\");\n\n#[cfg(test)]\nmod tests {\n\"told\"\n";
         let found = unspoken_words(text);
         let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [3, 5], "{found:?}");
+        assert_eq!(lines, [3, 5, 10], "{found:?}");
     }
 
     #[test]
@@ -307,6 +352,12 @@ mod tests {
             assert!(found.contains(&shell::root().join(page)), "{page}");
         }
         let faults = faults(shell::root()).expect("pages");
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+
+    #[test]
+    fn the_strings_of_the_project_are_good() {
+        let faults = unspoken(shell::root()).expect("sources");
         assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 }

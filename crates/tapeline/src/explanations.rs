@@ -241,8 +241,8 @@ const CLOCKS: &[Explanation] = &[
     ),
     of(
         "clocks-disagree",
-        "1 of 29 exchanges were answered before they were asked by the stamps: the clocks of both \
-         hosts disagree",
+        "1 of 29 requests have an answer dated before the request: the clocks of the hosts \
+         differ",
         "Some requests (--bounceback --trip-times) have a one-way delay below 0. One-way delays \
          are wrong by at least that much. Round trips use one clock and stay correct.",
     ),

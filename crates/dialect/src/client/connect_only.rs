@@ -71,7 +71,7 @@ pub(crate) fn run(
     let mut failed = false;
     for outcome in &outcomes {
         let Some(outcome) = outcome else {
-            context.notice(Notice::Text("a flow has no thread to connect on".into()));
+            context.notice(Notice::Text("a stream has no thread to connect on".into()));
             failed = true;
             continue;
         };

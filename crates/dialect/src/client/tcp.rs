@@ -143,7 +143,7 @@ fn announce(plan: &ClientPlan, target: &Target, context: &Arc<Context>) -> Optio
     );
     if plan.peer_detect && connects_back {
         context.notice(Notice::Remark(
-            "-X is left out: a header that asks for the version cannot order -d or -r".into(),
+            "-X is ignored: a header that asks for the version cannot order -d or -r".into(),
         ));
         plan.peer_detect = false;
     }

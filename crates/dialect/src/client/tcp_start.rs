@@ -277,7 +277,7 @@ impl Starter<'_> {
         }
         self.tally.fail();
         self.context.notice(Notice::Text(format!(
-            "{}: the server closed flow {} at once: its permit key is another one, or it has none",
+            "{}: the server closed stream {} at once: its permit key is another one, or it has none",
             flow.peer, flow.tag.id
         )));
         false
@@ -395,7 +395,7 @@ impl Starter<'_> {
         let Some(times) = ack.trip_times else {
             if self.plan.latency.trip_times {
                 self.context.notice(Notice::Remark(format!(
-                    "flow {}: no clock check: the server sends no times (it is older than 2.1, or its \
+                    "stream {}: no clock check: the server sends no times (it is older than 2.1, or its \
                      clock is too far from ours)",
                     tag.id
                 )));

@@ -209,7 +209,7 @@ fn spawn(context: &Arc<Context>, tally: &Arc<Tally>, part: impl FnOnce() -> bool
         .name("udp".into())
         .spawn(move || counted.end(part()));
     if let Err(error) = spawned {
-        context.notice(Notice::Text(format!("no thread for a flow: {error}")));
+        context.notice(Notice::Text(format!("no thread for a stream: {error}")));
     }
 }
 

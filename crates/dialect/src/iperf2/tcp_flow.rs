@@ -433,7 +433,7 @@ impl TcpFlow {
         watched.epilogue = Some(Box::new(move |context| {
             if counters.read().broken {
                 context.notice(Notice::Remark(format!(
-                    "flow {}: the peer's bursts could not be separated to the end, so delays \
+                    "stream {}: the peer's bursts could not be separated to the end, so delays \
                      are incomplete",
                     tag.id
                 )));

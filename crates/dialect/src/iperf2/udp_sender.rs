@@ -258,7 +258,7 @@ impl UdpSending {
         } else {
             return;
         };
-        let text = format!("flow {}: {words}", self.tag.id);
+        let text = format!("stream {}: {words}", self.tag.id);
         self.context.notice(Notice::Remark(text));
     }
 

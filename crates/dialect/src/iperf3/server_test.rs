@@ -511,7 +511,7 @@ impl<'a> Session<'a> {
             Link::Udp(socket) => socket.set(&options),
         };
         for failure in refused {
-            let what = format!("an option that a client asked for was refused: {failure}");
+            let what = format!("the system refused an option that the client requested: {failure}");
             self.context.notice(Notice::Remark(what));
         }
     }

@@ -56,11 +56,11 @@ pub(crate) fn log_cause(
             true
         }
         Cause::Worker(error) => {
-            context.notice(Notice::Text(format!("flow {}: {error}", tag.id)));
+            context.notice(Notice::Text(format!("stream {}: {error}", tag.id)));
             true
         }
         Cause::Failed(FailedOperation::Content, error) => {
-            let words = format!("flow {}: reading the payload: {}", tag.id, reason(error));
+            let words = format!("stream {}: reading the payload: {}", tag.id, reason(error));
             context.notice(Notice::Text(words));
             true
         }

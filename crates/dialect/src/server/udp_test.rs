@@ -331,7 +331,7 @@ impl NewUdpFlow<'_> {
         if let Err(error) = spawned {
             shared
                 .context
-                .notice(Notice::Text(format!("no thread for a flow: {error}")));
+                .notice(Notice::Text(format!("no thread for a stream: {error}")));
         }
         sender
     }

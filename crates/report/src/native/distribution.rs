@@ -36,7 +36,7 @@ pub(crate) fn total(row: &HistogramRow, unicode: bool, calendar: &Calendar) -> V
     let mut phrases = vec![samples(summary.total)];
     for (number, what) in [
         (summary.outliers, "far above the rest"),
-        (summary.below, "below 0: the clocks disagree"),
+        (summary.below, "below 0: the clocks differ"),
         (summary.above, "beyond the last bin"),
     ] {
         if number > 0 {
@@ -224,7 +224,7 @@ mod tests {
         let shown = total(&row(&[-5, 50, i64::MAX]), false, &Calendar::new(true));
         assert_eq!(
             shown[0],
-            "stream 1, one-way delay: 3 samples, 1 below 0: the clocks disagree, 1 beyond the last bin"
+            "stream 1, one-way delay: 3 samples, 1 below 0: the clocks differ, 1 beyond the last bin"
         );
         assert_eq!(total(&row(&[]), true, &Calendar::new(true)).len(), 1);
     }

@@ -41,7 +41,7 @@ pub(crate) fn clock_check(check: &ClockCheck) -> (Severity, String) {
     }
     let offset = (check.send - check.acknowledge) / 2.0;
     let sentence = format!(
-        "{sentence}: they disagree by about {} ms, and one-way delays with them",
+        "{sentence}; the clocks differ by about {} ms, so one-way delays are wrong by as much",
         millis(offset.abs())
     );
     (Severity::Warning, sentence)
@@ -57,8 +57,8 @@ pub(crate) fn clock_errors(row: &Row) -> Option<String> {
     let times = requests.one_way?;
     (times.clock_errors > 0).then(|| {
         format!(
-            "stream {}: by the stamps, {} of {} requests were answered before they were sent: the \
-             clocks of both hosts disagree",
+            "stream {}: {} of {} requests have an answer dated before the request: the clocks of \
+             the hosts differ",
             tag.id, times.clock_errors, times.transmit.count
         )
     })

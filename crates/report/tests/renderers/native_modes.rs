@@ -477,8 +477,8 @@ fn times_and_keys_stand_beside_the_numbers() {
             "note: stream 1: begins at 23:05:58, in 2.00 s",
             "warning: stream 1: its start at 23:05:55 has passed, it begins at once [start-time-passed]",
             "note: stream 1: clocks compared: round trip 0.500 ms, to server 0.200 ms, from server 0.300 ms",
-            "warning: stream 1: clocks compared: round trip 0.500 ms, to server -0.200 ms, from server 0.700 ms: \
-             they disagree by about 0.450 ms, and one-way delays with them [clocks-compared]",
+            "warning: stream 1: clocks compared: round trip 0.500 ms, to server -0.200 ms, from server 0.700 ms; \
+             the clocks differ by about 0.450 ms, so one-way delays are wrong by as much [clocks-compared]",
             "warning: refused 192.168.77.2:5001: wrong or missing permit key [permit-key-refused]",
         ])
     );

@@ -92,7 +92,7 @@ pub(crate) fn strict_amount(given: &Given, log: &mut Diagnostics) -> Result<u64,
 
 /// iperf's words for a text that it cannot read.
 pub(crate) fn unrecognized(given: &Given, log: &mut Diagnostics) -> Exit {
-    unrecognized_as(given, "is not understood", log)
+    unrecognized_as(given, "is not valid", log)
 }
 
 /// The same, with tapeline's reason.

@@ -64,16 +64,16 @@ fn synopsis(personality: Personality) -> &'static [&'static str] {
 fn description(personality: Personality) -> &'static [&'static str] {
     match personality {
         Personality::Native => &[
-            "tapeline sends TCP or UDP from one host to another and says how much arrived, how \
-             fast, how late, and what stood in the way. It needs a server (-s) on one host and a \
+            "tapeline sends TCP or UDP from one host to another and reports how much arrived, \
+             how fast, how late, and what limited it. It needs a server (-s) on one host and a \
              client (-c) on the other. Either may be iperf 2.",
             "A server takes TCP and UDP, IPv4 and IPv6, from many clients at once. A client sends; \
              with -R the server sends, with --full-duplex both do. The job try measures round \
              trips, TCP and UDP one after the other and prints one page; without HOST it needs no \
              server.",
             "The job exporter answers Prometheus over HTTP: /probe?target=HOST runs a client's test \
-             and answers with its results as metrics. HOSTs are those that it may test; without \
-             them who asks chooses. The job explain says what a warning means.",
+             and answers with its results as metrics. It tests only the HOSTs given; \
+             without any, each request names its own. The job explain explains a warning.",
             "Called iperf, or with --as iperf as the first words, the program has the command \
              line, the text and the CSV of iperf 2.2.1: see iperf(1). Under the name iperf3 it has \
              those of iperf3 3.22: see iperf3(1).",
@@ -95,8 +95,8 @@ fn options(page: &mut Page, personality: Personality) {
     page.section("OPTIONS");
     page.paragraph(
         "Values may be attached to a letter or follow it (-t5, -t 5). Behind a long name they \
-         follow a blank or = (--time 5, --time=5). A value that is shown as [=...] may be left \
-         out and is given behind = only. Long names may be shortened as long as they stay unique.",
+         follow a blank or = (--time 5, --time=5). A value that is shown as [=...] is \
+         optional and is given behind = only. Long names may be shortened as long as they stay unique.",
     );
     for group in Group::ALL {
         let mut listed = usable(personality)

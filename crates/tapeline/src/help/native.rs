@@ -98,7 +98,7 @@ fn full(width: usize) -> Vec<String> {
 }
 
 const FULL_NOTES: &str = "Sizes take a suffix: k m g multiply by 1000, K M G by 1024. Rates take k m g in either case, multiples of 1000. A value \
-                          that is shown behind [= may be left out. Long options may be \
+                          that is shown behind [= is optional. Long options may be \
                           shortened as long as they stay unique. Variables such as IPERF_TIME \
                           and TCP_WINDOW_SIZE set options that are not typed. --generate \
                           man|bash|zsh|fish, as the first word, prints the manual page or the \

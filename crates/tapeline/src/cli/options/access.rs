@@ -44,7 +44,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Access,
             "the same key from a file that others cannot read",
         )
-        .details("A line end behind the key is left out. The variable TAPELINE_PERMIT_KEY holds a key, too."),
+        .details("The line end behind the key does not count. The variable TAPELINE_PERMIT_KEY holds a key, too."),
     OptionSpec::new(Id::PermitKeyTimeout, None, "permit-key-timeout")
         .value("SECONDS")
         .apply(|settings, given, log| {
@@ -126,15 +126,15 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "go on as this user once all sockets and files are open (Unix)",
         )
         .details(
-            "Names or numbers. Without GROUP the user's own. Nobody is served before, and there is no way \
-             back.",
+            "Names or numbers. Without GROUP the user's own. The server accepts no test before, and cannot \
+             change back.",
         ),
     OptionSpec::new(Id::SyncTransferId, None, "sync-transfer-id")
         .sets(|settings| settings.access.sync_transfer_id = true)
         .sides(Sides::CLIENT)
         .help(
             Group::Access,
-            "the server shows the flow numbers of this client",
+            "the server shows the stream numbers of this client",
         )
         .listed(&[(
             Client,

@@ -42,7 +42,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .variable(12, "IPERF_PORT")
         .help(Group::Addressing, "port of the server (default 5001)")
         .details(
-            "A range opens one listener per port at a server; a client sends one flow to each \
+            "A range opens one listener per port at a server; a client sends one stream to each \
              port.",
         )
         .listed(&[
@@ -59,8 +59,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .variable(20, "IPERF_BIND")
         .help(Group::Addressing, "own address")
         .details(
-            "At a client PORT is the source port of the first flow, and later flows count up; at \
-             a server %DEV is the device to listen on. A UDP server joins a multicast group given \
+            "At a client PORT is the source port of the first stream, and later streams count up; \
+             at a server %DEV is the device to listen on. A UDP server joins a multicast group given \
              here.",
         )
         .listed(&[
@@ -111,20 +111,20 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::CLIENT)
         .help(
             Group::Addressing,
-            "with -P each flow goes to the next address",
+            "with -P each stream goes to the next address",
         )
         .listed(&[(Client, "", "with -P: count up the server's address")]),
     OptionSpec::new(Id::IncrDstPort, None, "incr-dstport")
         .sets(|settings| settings.route.steps.destination_port = true)
         .sides(Sides::CLIENT)
-        .help(Group::Addressing, "with -P each flow goes to the next port")
+        .help(Group::Addressing, "with -P each stream goes to the next port")
         .listed(&[(Client, "", "with -P: count up the server's port")]),
     OptionSpec::new(Id::IncrSrcIp, None, "incr-srcip")
         .sets(|settings| settings.route.steps.source_address = true)
         .sides(Sides::CLIENT)
         .help(
             Group::Addressing,
-            "with -P each flow comes from the next address (needs -B)",
+            "with -P each stream comes from the next address (needs -B)",
         )
         .listed(&[(Client, "", "with -P: count up the own address")]),
     OptionSpec::new(Id::IncrSrcPort, None, "incr-srcport")
@@ -132,7 +132,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::CLIENT)
         .help(
             Group::Addressing,
-            "with -P each flow comes from the next port (needs -B with port)",
+            "with -P each stream comes from the next port (needs -B with port)",
         )
         .listed(&[(Client, "", "with -P: count up the own port")]),
     OptionSpec::new(Id::TapDevice, None, "tap-dev")
@@ -165,7 +165,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::SERVER)
         .help(
             Group::Output,
-            "sum over flows to one address instead of one sender",
+            "sum over streams to one address instead of one sender",
         )
         .listed(&[(Server, "", "sum flows by their destination address")]),
 ];
@@ -378,7 +378,7 @@ pub(crate) fn ports_and_flows_agree(settings: &mut Settings, log: &mut Diagnosti
         if parallel < size {
             log.warn(
                 format!("WARNING: port-range and -P mismatch (adjusting -P to {size})"),
-                format!("{size} ports need {size} flows, not {parallel}: using -P {size}"),
+                format!("{size} ports need {size} streams, not {parallel}: using -P {size}"),
             );
         } else if parallel > size {
             let last = usize::from(first) + flows - 1;
@@ -386,7 +386,7 @@ pub(crate) fn ports_and_flows_agree(settings: &mut Settings, log: &mut Diagnosti
                 format!(
                     "WARNING: port-range and -P mismatch (adjusting port-range to {first}-{last})"
                 ),
-                format!("{flows} flows need {flows} ports: using {first}-{last}"),
+                format!("{flows} streams need {flows} ports: using {first}-{last}"),
             );
         }
     }

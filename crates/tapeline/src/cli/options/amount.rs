@@ -43,7 +43,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .apply(num)
         .sides(Sides::CLIENT)
         .variable(11, "IPERF_NUM")
-        .help(Group::Amount, "bytes to send per flow, instead of -t")
+        .help(Group::Amount, "bytes to send per stream, instead of -t")
         .listed(&[(Client, "#[kmgKMG]", "bytes to send (instead of -t)")]),
     OptionSpec::new(Id::Parallel, Some('P'), "parallel")
         .value("COUNT")
@@ -51,7 +51,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .variable(28, "IPERF_PARALLEL")
         .help(
             Group::Amount,
-            "parallel flows; at a server, connections to serve before it ends",
+            "parallel streams; at a server, connections to serve before it ends",
         )
         .listed(&[(Client, "#", "parallel flows")]),
     OptionSpec::new(Id::Interval, Some('i'), "interval")
@@ -67,7 +67,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sets(|settings| settings.no_connect_sync = true)
         .help(
             Group::Amount,
-            "let each flow send as soon as it is connected",
+            "let each stream send as soon as it is connected",
         )
         .listed(&[(
             Client,

@@ -123,7 +123,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .only(Personalities::Native)
         .help(
             Group::Output,
-            "a row of comma-separated values for each flow and interval",
+            "a row of comma-separated values for each stream and interval",
         ),
     OptionSpec::new(Id::FailIfHostLimited, None, "fail-if-host-limited")
         .formerly(&["fail-if-limited"])
@@ -147,10 +147,10 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Tui, None, "tui")
         .apply(|settings, _, log| view(settings, log))
         .only(Personalities::Native)
-        .help(Group::Output, "a live view on the terminal: curves, flows, verdicts")
+        .help(Group::Output, "a live view on the terminal: curves, streams, limits")
         .details(
             "The text follows when the view ends, without its intervals; with -o it is written to the \
-             file meanwhile. Frames are left out when the terminal is slow.",
+             file meanwhile. The view skips frames when the terminal is slow.",
         ),
     OptionSpec::new(Id::Metrics, None, "metrics")
         .value("ADDRESS:PORT")

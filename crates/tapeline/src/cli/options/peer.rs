@@ -53,18 +53,18 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::ANY)
         .help(Group::Mode, "no control connection with another tapeline")
         .details(
-            "Without it two tapelines recognise each other and tell each other what they counted, \
-             over one more connection to the server's port.",
+            "Without it two tapelines recognise each other and exchange their counts over one more \
+             connection to the server's port.",
         ),
     OptionSpec::new(Id::NoLatencyProbes, None, "no-latency-probes")
         .formerly(&["no-probe"])
         .only(Personalities::Native)
         .sets(|settings| settings.peer.no_latency_probes = true)
         .sides(Sides::CLIENT)
-        .help(Group::Mode, "no round trips measured beside the traffic")
+        .help(Group::Mode, "do not measure latency under load")
         .details(
             "Without it a client whose server is tapeline measures how much longer the path takes \
-             under the test's load, by a flow of small datagrams to the same port: at most 50 a \
+             under the test's load, by a stream of small datagrams to the same port: at most 50 a \
              second and 0.1 % of the test's bytes.",
         ),
     OptionSpec::new(Id::MaxTests, None, "max-tests")
@@ -97,7 +97,7 @@ fn peer(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> Result
 fn omit(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> Result<(), Exit> {
     settings.peer.omit = match given.text().parse() {
         Ok(seconds @ 0..=limits::MAX_OMIT) => seconds,
-        _ => return Err(refuse(given, "0 to 600 whole seconds can be left out", log)),
+        _ => return Err(refuse(given, "omits 0 to 600 whole seconds", log)),
     };
     Ok(())
 }
@@ -511,7 +511,7 @@ mod tests {
                 "-u -b 10pps",
                 "-b: packets per second need -l with --peer iperf3",
             ),
-            ("-O 601", "-O: 0 to 600 whole seconds can be left out"),
+            ("-O 601", "-O: omits 0 to 600 whole seconds"),
             ("--peer netperf", "--peer: a peer is iperf2 or iperf3"),
         ] {
             let resolution = run(&format!("-c h --peer iperf3 {line}"));

@@ -16,7 +16,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Bandwidth, Some(
     .value("RATE")
     .apply(bandwidth)
     .variable(3, "IPERF_BANDWIDTH")
-    .help(Group::Amount, "target rate per flow, bits/s or packets/s")
+    .help(Group::Amount, "target rate per stream, bits/s or packets/s")
     .details(
         "10M or 10m is 10 Mbit/s, 1000pps is packets per second (UDP), 10M,2M varies with that mean \
              and standard deviation. Default: 1 Mbit/s for UDP, unlimited for TCP; 0 is unlimited. At \

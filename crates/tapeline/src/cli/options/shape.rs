@@ -108,8 +108,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "how a UDP sender waits: spinning at the end (default), or asleep",
         )
         .details(
-            "spin keeps gaps to a fraction of a microsecond and takes up to a processor; \
-             sleep only sleeps, and is off by what the system takes to wake.",
+            "spin keeps gaps to a fraction of a microsecond and takes up to one core. \
+             sleep only sleeps; its gaps are off by the time the system takes to wake it.",
         ),
     OptionSpec::new(Id::FileInput, Some('F'), "file_input")
         .value("FILE")

@@ -21,7 +21,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         })
         .help(
             Group::Traffic,
-            "N TCP flows beside the test (default bidir,1); a UDP server admits them",
+            "N TCP streams of working load (default bidir,1); a UDP server admits them",
         )
         .listed(&[(Client, "", "TCP flows beside the test")]),
     OptionSpec::new(Id::WorkingLoadCca, None, "working-load-cca")
@@ -48,7 +48,7 @@ fn load(
         number.parse().unwrap_or(0)
     };
     if !(1..=MAX_PARALLEL).contains(&flows) {
-        let sentence = format!("has no number of flows from 1 to {MAX_PARALLEL}");
+        let sentence = format!("is no number of streams from 1 to {MAX_PARALLEL}");
         return Err(refuse_value(given, &sentence, log));
     }
     let direction = match word {

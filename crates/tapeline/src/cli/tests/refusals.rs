@@ -109,7 +109,7 @@ const BAD_VALUES: &[(&str, &str)] = &[
     ("-c h --fq-rate -1", "--fq-rate: \"-1\" is out of range"),
     ("-c h --fq-rate-step-interval 0", "--fq-rate-step-interval: '0' is not above 0"),
     ("-c h --working-load=sideways", "--working-load: 'sideways' does not begin with up, down or bidir"),
-    ("-c h --working-load=up,0", "--working-load: 'up,0' has no number of flows from 1 to 65535"),
+    ("-c h --working-load=up,0", "--working-load needs a number of streams from 1 to 65535, not \"up,0\""),
     ("-c h --NUM_REPORT_STRUCTS x", "--NUM_REPORT_STRUCTS needs a whole number, not \"x\""),
     ("-c h -i x", "-i needs a number of seconds, not \"x\""),
     ("-c h -i ff", "-i needs a number of seconds, or f (frames), not \"ff\""),
