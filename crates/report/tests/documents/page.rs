@@ -74,6 +74,20 @@ fn the_answer_is_a_headline_and_three_cards() {
 }
 
 #[test]
+fn the_table_has_the_mean_jitter_of_the_whole_test() {
+    let Some(seen) = seen() else { return };
+    let rows: Vec<String> = list(&seen["udp-tapeline"]["rows"])
+        .iter()
+        .map(|row| words(row).join("|"))
+        .collect();
+    let received = rows.iter().find(|row| row.contains("|received|"));
+    assert!(
+        received.is_some_and(|row| row.contains("|0.005|")),
+        "{rows:?}"
+    );
+}
+
+#[test]
 fn limits_and_trust_stand_in_the_words_of_the_text() {
     let Some(seen) = seen() else { return };
     let first = |name: &str| cards(&seen[name]).first().cloned().unwrap_or_default();
