@@ -125,7 +125,7 @@ fn unspoken(root: &Path) -> Result<Vec<String>> {
             let path = entry.map_err(failed)?.path();
             let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
             let other = |words: &&str| path.starts_with(root.join(words));
-            if is_test || OTHER_WORDS.iter().any(|words| other(&words)) {
+            if is_test || OTHER_WORDS.iter().any(other) {
                 continue;
             }
             if path.is_dir() {

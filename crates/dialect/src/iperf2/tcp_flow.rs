@@ -507,6 +507,9 @@ impl TcpFlow {
             let (context, tag, peer, start) =
                 (Arc::clone(context), self.tag, self.peer, self.start);
             move |ending: &Ending| {
+                if wrong_protocol.ended(&conn, &cell, ending) {
+                    return true;
+                }
                 let silence = wrong_protocol.silence(&conn, &cell, start, ending);
                 if let Some(silent_for) = silence {
                     context.notice(Notice::NoReply {
@@ -516,7 +519,7 @@ impl TcpFlow {
                         silence: Silence::Timeout(silent_for),
                     });
                 }
-                silence.is_some() || wrong_protocol.ended(&conn, &cell, ending)
+                silence.is_some()
             }
         });
         let running = context.reporter.start(FlowStart {

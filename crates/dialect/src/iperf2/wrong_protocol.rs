@@ -28,6 +28,9 @@ const LONGEST_ANSWER: usize = 10;
 /// Time within which a receiver has counted what it took, and between two looks at it.
 const COUNTED_WITHIN: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// Time between two looks at what receivers have got, and how often they are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+const LOOKS: u32 = 10;
 
 /// Looks for the answers of an iperf3 server. Where there is one, no flow was a test.
 #[derive(Debug)]
@@ -38,8 +41,10 @@ pub(crate) struct WrongProtocolWatch {
     senders: Mutex<Vec<Arc<TcpConn>>>,
     /// Each connection carries data both ways: the receiver may take the answer and the sender the reset.
     both_ways: bool,
-    /// What flows receive, where data goes both ways.
+    /// What flows receive.
     receivers: Mutex<Vec<CounterCell>>,
+    /// Blocks are longer than an answer, so that one of its length is no data.
+    blocks_are_longer: bool,
     /// The server is iperf3's.
     recognised: AtomicBool,
     /// A server that keeps silent has run no test.
@@ -52,6 +57,7 @@ impl WrongProtocolWatch {
         Self {
             stop,
             both_ways: plan.workload == ClientWorkload::Stream(Arrangement::FullDuplex),
+            blocks_are_longer: plan.tcp_write_length() as usize > LONGEST_ANSWER,
             senders: Mutex::default(),
             receivers: Mutex::default(),
             recognised: AtomicBool::new(false),
@@ -75,7 +81,11 @@ impl WrongProtocolWatch {
 
     /// Takes the counters of a flow that begins.
     pub(crate) fn begin(&self, cell: &CounterCell) {
-        if self.both_ways && received(cell).is_some() {
+        let receives = matches!(
+            cell,
+            CounterCell::TcpReceive(_) | CounterCell::TcpBursts(..)
+        );
+        if receives {
             self.receivers.lock_unpoisoned().push(cell.clone());
         }
     }
@@ -107,7 +117,7 @@ impl WrongProtocolWatch {
 
     /// A flow has ended; returns whether it was no test, since the server is iperf3's.
     pub(crate) fn ended(&self, conn: &TcpConn, cell: &CounterCell, ending: &Ending) -> bool {
-        let failed = matches!(ending.cause, Cause::Failed(..));
+        let failed = matches!(ending.cause, Cause::Failed(..) | Cause::Vanished(_));
         match received(cell) {
             Some(count) if is_answer(count) && (failed || self.both_ways) => self.recognise(),
             Some(_) => {}
@@ -188,8 +198,19 @@ impl WrongProtocolWatch {
             poller.register(&**conn, token, Interest::READ)?;
         }
         let mut events = Events::with_capacity(16);
+        let mut looks = Looks::default();
         while tally.pending() > 0 {
-            poller.wait(&mut events, Wait::Forever)?;
+            let looks_on = self.blocks_are_longer && looks.left > 0;
+            let wait = match looks_on {
+                true => Wait::AtMost(LOOK_INTERVAL),
+                false => Wait::Forever,
+            };
+            if poller.wait(&mut events, wait)? == 0 && looks_on {
+                let receivers = self.receivers.lock_unpoisoned();
+                if looks.shows_answer(receivers.iter().filter_map(received).collect()) {
+                    self.recognise();
+                }
+            }
             waker.drain();
             for event in events.iter() {
                 let index = usize::try_from(event.token).unwrap_or(usize::MAX);
@@ -202,6 +223,35 @@ impl WrongProtocolWatch {
             }
         }
         Ok(())
+    }
+}
+
+/// Looks at what receivers have counted, as long as a test begins. A server that sends a test
+/// does not stop after so few bytes; iperf3's waits for parameters.
+#[derive(Debug)]
+struct Looks {
+    left: u32,
+    before: Vec<u64>,
+}
+
+impl Default for Looks {
+    /// None has taken place.
+    fn default() -> Self {
+        Self {
+            left: LOOKS,
+            before: Vec::new(),
+        }
+    }
+}
+
+impl Looks {
+    /// Takes the bytes of each receiver; whether one has got an answer and nothing since.
+    fn shows_answer(&mut self, bytes: Vec<u64>) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let mut both = bytes.iter().zip(&self.before);
+        let is_answered = both.any(|(now, before)| now == before && is_answer(*now));
+        self.before = bytes;
+        is_answered
     }
 }
 
@@ -246,6 +296,17 @@ fn is_answer(bytes: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_with_nothing_behind_it_shows_an_iperf3_server() {
+        let mut looks = Looks::default();
+        assert!(!looks.shows_answer(vec![0, 1]));
+        assert!(looks.shows_answer(vec![0, 1]));
+        let mut data = Looks::default();
+        assert!(!data.shows_answer(vec![0, 1]));
+        assert!(!data.shows_answer(vec![0, 1448]));
+        assert!(!data.shows_answer(vec![0, 1448]));
+    }
 
     #[test]
     fn answers_of_iperf3_are_distinguished_from_those_of_iperf2_and_from_data() {

@@ -12,7 +12,7 @@ use tapeline_engine::Stop;
 use tapeline_report::{Event, Notice};
 use tapeline_sys::{Events, TcpConn, TcpListener, Wait, Waker};
 use tapeline_wire::iperf2::TcpClientHeader;
-use tapeline_wire::iperf3::Cookie;
+use tapeline_wire::iperf3::{Cookie, State};
 use tapeline_wire::native::Mark;
 
 use super::listener::PeerFilter;
@@ -356,7 +356,16 @@ impl TcpService {
             }
             ReadOutcome::Nothing if one.reader.is_empty() => self.report_visit(reception, &one),
             ReadOutcome::Nothing => {}
-            ReadOutcome::Refused(reason) => reception.refusals.refused(one.peer, reason),
+            ReadOutcome::Refused(reason) => {
+                reception.refusals.refused(one.peer, reason);
+                if self.protocols == Protocols::Iperf3 {
+                    // As iperf3 answers who cannot be served; by it other clients know the server.
+                    let _ = one.conn.send_nonblocking(&[State::AccessDenied.byte()]);
+                    reception
+                        .lingering
+                        .keep(one.conn, self.shared.context.now());
+                }
+            }
             ReadOutcome::WrongKey => {
                 self.shared
                     .policy

@@ -5,10 +5,15 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread::JoinHandle;
 
 use tapeline_base::{ExitCode, Transport};
-use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, Limit, RequestResponsePlan};
+use tapeline_dialect::{
+    Arrangement, ClientPlan, ClientWorkload, Iperf3Server, Limit, RequestResponsePlan,
+    ServedProtocols, ServerPlan,
+};
 use tapeline_report::{Event, Notice};
 
-use crate::harness::{TestClient, V4, bytes, client_plan, free_port, notices, totals};
+use crate::harness::{
+    TestClient, TestServer, V4, bytes, client_plan, free_port, notices, server_plan, totals,
+};
 
 /// A server that does what iperf3's does with what it takes for a cookie, for parameters, and
 /// for the rest.
@@ -43,6 +48,8 @@ fn a_client_says_which_command_works_long_before_its_time_is_over() {
             &[],
         ),
         (stream(Arrangement::Reverse), &[9], REFUSAL),
+        // It waits for parameters that never come.
+        (stream(Arrangement::Reverse), &[9], &[]),
         (stream(Arrangement::FullDuplex), &[9], REFUSAL),
         (
             ClientWorkload::RequestResponse(RequestResponsePlan::back_to_back(100)),
@@ -67,6 +74,37 @@ fn a_client_says_which_command_works_long_before_its_time_is_over() {
         assert_eq!(rows.count(), 0, "no result of no test: {workload:?}");
         thread.join().expect("the server");
     }
+}
+
+#[test]
+fn a_tapeline_that_serves_iperf3_alone_answers_as_iperf3_does() {
+    let server = TestServer::start(ServerPlan {
+        protocols: ServedProtocols::Iperf3(Iperf3Server::default()),
+        ..server_plan(V4, Transport::Tcp)
+    });
+    for arrangement in [
+        Arrangement::Forward,
+        Arrangement::Reverse,
+        Arrangement::FullDuplex,
+    ] {
+        for parallel in [1, 4] {
+            let (code, events) = TestClient::start(ClientPlan {
+                workload: ClientWorkload::Stream(arrangement),
+                limit: Limit::Never,
+                parallel,
+                ..client_plan(server.address, Transport::Tcp)
+            })
+            .wait();
+            assert_eq!(code, ExitCode::Failure);
+            let all = notices(&events);
+            assert!(
+                matches!(all[..], [Notice::WrongProtocol { .. }]),
+                "{arrangement:?}, {parallel}: {all:?}"
+            );
+            assert!(totals(&events).is_empty());
+        }
+    }
+    server.stop();
 }
 
 #[test]
