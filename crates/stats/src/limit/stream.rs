@@ -2,8 +2,8 @@
 
 use super::evidence::{BUSY, HostEvidence, ReceiverEvidence, SenderEvidence, StreamTimes};
 use super::verdict::{
-    Certainty, End, Finding, LimitedBy, SATURATED, Verdict, order_kept, saturation, unexplained,
-    unjudged, unknown_ends, use_of,
+    Certainty, End, Finding, LimitedBy, SATURATED, Verdict, is_throttled, order_kept, saturation,
+    unexplained, unjudged, unknown_ends, use_of,
 };
 
 /// Share of the busy time from which on a window or buffer is the limit (methodology 16).
@@ -100,6 +100,9 @@ fn by_saturation(
     let behind = path.receive_window >= LIMITS;
     match (slow_sender.is_empty(), slow_receiver.is_empty()) {
         (true, true) => None,
+        // Whatever came was read before a window or buffer was full, late as the reader got its
+        // processor.
+        (true, false) if !behind && path.send_buffer < LIMITS && only_waits(&receiver.host) => None,
         (true, false) => {
             // A reader that is never done does not wait for the path; what it holds up may
             // even be dropped.
@@ -293,6 +296,12 @@ fn held_back(host: &HostEvidence) -> Vec<Finding> {
         Some(_) if found.is_empty() => use_of(End::Receiver, host).collect(),
         _ => found,
     }
+}
+
+/// A thread that had to wait for its processor, and needs little of it.
+fn only_waits(host: &HostEvidence) -> bool {
+    let running = host.load() - host.waiting.unwrap_or(0.0);
+    running < HELD_BACK && !is_throttled(host)
 }
 
 /// Without the kernel's times there are the processors, and guesses are not made.

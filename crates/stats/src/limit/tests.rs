@@ -517,9 +517,16 @@ fn processors_limit_a_stream() {
         (
             "losses before a reader that is never done",
             again(48, 0, path(98, 0, 3, (1, 1))),
-            starved(0.05, 0.9),
+            starved(0.5, 0.45),
             Some(ReceiverCpu),
             Medium,
+        ),
+        (
+            "losses before a reader that waits, and reads all in time",
+            again(48, 0, path(98, 0, 3, (1, 1))),
+            starved(0.2, 0.75),
+            Some(Network),
+            Low,
         ),
         (
             "a send buffer that fills before a starved reader",

@@ -253,9 +253,14 @@ pub(crate) fn unjudged(sender: &SenderEvidence, receiver: &ReceiverEvidence) -> 
     few.then(|| none(Finding::TooFew(writes)))
 }
 
+/// Whether a quota of processor time holds the host's process back for long.
+pub(crate) fn is_throttled(host: &HostEvidence) -> bool {
+    host.throttled.is_some_and(|share| share >= THROTTLED)
+}
+
 /// Why a host's processor is the limit, if it is.
 pub(crate) fn saturation(end: End, host: &HostEvidence) -> Vec<Finding> {
-    let throttled = host.throttled.filter(|share| *share >= THROTTLED);
+    let throttled = host.throttled.filter(|_| is_throttled(host));
     let saturated = host.busy.is_some() && host.load() >= SATURATED;
     if throttled.is_none() && !saturated {
         return Vec::new();

@@ -9,6 +9,12 @@ const ALONE: Situation = Situation {
     ..TCP
 };
 
+/// The path is the limit; that its ends had to wait for their processors may be said with low confidence.
+const OVER_BUSY_PROCESSORS: Truth = Truth {
+    right: &[Network],
+    borne: &[SenderCpu, ReceiverCpu],
+};
+
 pub(crate) const SITUATIONS: &[Situation] = &[
     Situation {
         name: "receiver with a quota of 6 %",
@@ -141,6 +147,31 @@ pub(crate) const SITUATIONS: &[Situation] = &[
         back: Way::far(5.0),
         receiving_host: Host::Quota(30),
         truth: only(&[Network]),
+        ..ALONE
+    },
+    Situation {
+        // The relay takes most of the processors, but carries what the link lets pass.
+        name: "fast link, processors busy with carrying it",
+        client: "-t 4 -Z cubic",
+        data: Way::link(900.0, 20.0, 1.0),
+        back: Way::far(1.0),
+        truth: OVER_BUSY_PROCESSORS,
+        ..ALONE
+    },
+    Situation {
+        name: "fast link, processors busy with carrying it, bbr",
+        client: "-t 4 -Z bbr",
+        data: Way::link(900.0, 20.0, 1.0),
+        back: Way::far(1.0),
+        truth: OVER_BUSY_PROCESSORS,
+        ..ALONE
+    },
+    Situation {
+        name: "link of 300 Mbit/s, processors busy with carrying it",
+        client: "-t 4 -Z cubic",
+        data: Way::link(300.0, 20.0, 1.0),
+        back: Way::far(1.0),
+        truth: OVER_BUSY_PROCESSORS,
         ..ALONE
     },
     Situation {
