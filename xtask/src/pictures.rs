@@ -90,23 +90,17 @@ impl Scene<'_> {
         shell::read(command.args(arguments.split_whitespace()))
     }
 
-    /// A picture of text on a terminal.
-    fn text(&self, name: &str, text: &str, line: &str, size: (u32, u32)) -> Result<()> {
+    /// A picture of a terminal.
+    fn terminal(&self, name: &str, shown: &str, size: (u32, u32)) -> Result<()> {
         let page = format!(
             "<!doctype html><meta charset=utf-8><link rel=icon href=data:,>\
              <body style='margin:0;background:#14171a;color:#e6e9ec'>\
-             <pre style='margin:0;padding:18px;font:14px/{line} \"DejaVu Sans Mono\",monospace'>{text}</pre>"
+             <pre style='margin:0;padding:18px;font:14px/16px \"DejaVu Sans Mono\",monospace'>{shown}</pre>"
         );
-        let place = self.work.join(format!("{name}.html"));
+        let file = format!("{name}.html");
+        let place = self.work.join(&file);
         fs::write(&place, page).map_err(|error| format!("{}: {error}", place.display()))?;
-        picture(
-            self.browser,
-            self.work,
-            &format!("{name}.html"),
-            name,
-            size,
-            false,
-        )
+        picture(self.browser, self.work, name, &file, size)
     }
 
     /// The last frame of a live view, on a terminal of its own.
@@ -124,7 +118,7 @@ impl Scene<'_> {
         let mut terminal = Terminal::new(columns, rows);
         terminal.write(view);
         let size = (u32::from(columns) * 17 / 2 + 36, u32::from(rows) * 16 + 36);
-        self.text("live-view", &terminal.html(), "16px", size)
+        self.terminal("live-view", &terminal.html(), size)
     }
 }
 
@@ -149,37 +143,20 @@ fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
     let shaped = shaped.map(|pair| Bottleneck::new(&pair.client, 50_000_000, 250));
     let _shaped = shaped.transpose().map_err(|error| error.to_string())?;
     scene.client("-t 10 -i 0.25 -P 2 -Z cubic --html stream.html")?;
-    scene.client("-t 2 -i 0.25 -u -b 30m --repeat 5 --html series.html")?;
-    let arguments = "-u -b 60m -t 6 -i 1";
-    let text = scene.client(arguments)?;
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
-    let lines = 2 + text.lines().count() as u32;
-    let shown = format!(
-        "$ tapeline -c {} -p {PORT} {arguments}\n{escaped}",
-        scene.server_address()
-    );
-    scene.text("text", &shown, "20px", (1180, 36 + 20 * lines))?;
     scene.live_view("-t 20 -P 2 -Z cubic")?;
-    let page = |file: &str, name: &str, height: u32, dark: bool| {
-        picture(browser, work, file, name, (1200, height), dark)
-    };
-    page("stream.html", "page", 1800, false)?;
-    page("stream.html", "page-dark", 1800, true)?;
-    page("series.html", "page-series", 1500, false)
+    picture(browser, work, "page", "stream.html", (1200, 1800))
 }
 
 /// A picture of a page; one that complains is an error.
 fn picture(
     browser: &str,
     work: &Path,
-    page: &str,
     name: &str,
+    page: &str,
     (width, height): (u32, u32),
-    dark: bool,
 ) -> Result<()> {
     let picture = work.join(format!("{name}.png"));
-    let mut command = Command::new(browser);
-    command
+    let output = Command::new(browser)
         .args([
             "--headless",
             "--no-sandbox",
@@ -188,11 +165,7 @@ fn picture(
         ])
         .args(["--enable-logging=stderr", "--v=0"])
         .arg(format!("--window-size={width},{height}"))
-        .arg(format!("--screenshot={}", picture.display()));
-    if dark {
-        command.arg("--blink-settings=preferredColorScheme=0");
-    }
-    let output = command
+        .arg(format!("--screenshot={}", picture.display()))
         .arg(format!("file://{}", work.join(page).display()))
         .stdin(Stdio::null())
         .output()

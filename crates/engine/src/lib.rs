@@ -57,8 +57,8 @@ pub use technique::{Technique, Techniques};
 pub use udp::{
     ArrivedDatagram, ArrivedFrame, Content, DatagramReceiver, DatagramStamp, Destination,
     Followers, FramePart, FrameRecord, FrameTraffic, L4sFeedback, L4sMark, L4sProtocol, L4sSendEnd,
-    L4sSendPlan, LengthChain, LengthPace, LengthTraffic, Prague, ReceiverHistograms, UdpSendEnd,
-    UdpSendPlan, UdpTraffic, run_l4s_sender, run_udp_sender,
+    L4sSendPlan, LengthChain, LengthPace, LengthTraffic, Prague, ReceiverHistograms, RefusingPort,
+    UdpSendEnd, UdpSendPlan, UdpTraffic, run_l4s_sender, run_udp_sender,
 };
 pub use work::{
     Call, Cause, Ending, FailedOperation, RECEIVE_LIMIT, SEND_LIMIT, Step, TcpWork, ThreadUse,

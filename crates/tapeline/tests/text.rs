@@ -8,7 +8,7 @@ mod program;
 mod terminal;
 
 use std::net::{TcpListener, UdpSocket};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use program::{Ended, Program, SOON, Server, command};
 use rustix::process::Signal;
@@ -212,6 +212,26 @@ fn a_closed_udp_port_is_one_error_and_no_table() {
              hint:  is \"tapeline -s\" running there? Another port: -p\n"
         );
         assert_eq!(ended.stderr, expected, "{arguments}");
+    }
+}
+
+#[test]
+fn a_udp_port_that_opens_within_a_second_is_waited_for() {
+    for arguments in ["-R", "-R -P 4", ""] {
+        let late = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let port = late.local_addr().expect("its address").port();
+        drop(late);
+        let client = Program::native(&format!("-c 127.0.0.1 -p {port} -u -t 2 {arguments}"));
+        // iperf 2.2.1 has its port closed for as long.
+        std::thread::sleep(Duration::from_secs(1));
+        let _server = Server::of(Program::native(&format!("-s -p {port}")));
+        let ended = client.end();
+        assert_eq!(ended.code(), Some(0), "{arguments}: {}", ended.stderr);
+        assert!(
+            ended.stdout.contains("\nThroughput "),
+            "{arguments}: {}",
+            ended.stdout
+        );
     }
 }
 

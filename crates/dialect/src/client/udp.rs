@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Role, Tos, Transport};
 use tapeline_engine::{
-    ArrivedDatagram, Cause, Content, DatagramReceiver, Destination, Ending, FailedOperation, Pacer,
-    PayloadSource, Precision, Stop, ThreadUse,
+    ArrivedDatagram, Cause, Content, DatagramReceiver, DatagramStamp as _, Destination, Ending,
+    FailedOperation, Pacer, PayloadSource, Precision, RefusingPort, Stop, ThreadUse,
 };
 use tapeline_report::{ConnectionFlavour, Endpoints, Event, Notice, Silence};
 use tapeline_sys::{
@@ -282,17 +282,18 @@ impl Starter<'_> {
                 idle_timeout: idle_timeout(plan.interval, gap),
                 stop: self.stop.clone(),
                 answers: answers.clone(),
-                closed: Stop::new(),
             };
             let asker = Arc::clone(&flow.socket);
-            let (stop, closed) = (self.stop.clone(), receiving.closed.clone());
+            let stop = self.stop.clone();
             let first = (!sends).then(|| first_datagram(&settings, 0));
             spawn(context, tally, move || {
                 let mut pacer = Pacer::new(Precision::Economical);
                 if let Some(first) = first
                     && pacer.wait(start, &stop).is_some()
+                    && ask_for_data(&asker, first, &receiving.context, &stop)
+                    && receiving.personality == Personality::Native
                 {
-                    ask_for_data(&asker, first, &stop, &closed);
+                    return receiving.refused();
                 }
                 receiving.run()
             });
@@ -392,35 +393,37 @@ fn content(payload: &Payload, settings: &Settings, length: u32) -> io::Result<Op
 }
 
 /// Sends the order of a reverse test until the server's data arrives. The server takes
-/// repetitions for what they are: they have the same number. Raises `closed` where nobody listens.
-fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, stop: &Stop, closed: &Stop) {
+/// repetitions for what they are: they have the same number. Returns whether its port is closed.
+fn ask_for_data(socket: &UdpSocket, mut order: Vec<u8>, context: &Context, stop: &Stop) -> bool {
     let is_refusal = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    let mut refusals = 0;
-    use tapeline_engine::DatagramStamp as _;
-    let clock = tapeline_sys::SystemClock;
-    for attempt in 0..REVERSE_TRIES {
-        if stop.is_raised() {
-            return;
+    let mut refusing: Option<RefusingPort> = None;
+    for attempt in 0_u32.. {
+        let undecided = refusing.is_some_and(|port| !port.is_closed(context.now()));
+        if stop.is_raised() || (attempt >= REVERSE_TRIES && !undecided) {
+            return false;
         }
-        let wall = tapeline_base::Clock::wall(&clock);
-        Stamp16.stamp(&mut order, 1, wall);
+        Stamp16.stamp(&mut order, 1, context.wall());
         // The send returns the refusal of an earlier one.
-        refusals += u32::from(socket.send(&order).is_err_and(|error| is_refusal(&error)));
-        let wait = Duration::from_millis(u64::from(attempt.min(9)) * 2 + 2);
-        if socket
-            .wait_ready(Interest::READ, Wait::AtMost(wait))
-            .unwrap_or(false)
-        {
+        let mut refused = socket.send(&order).is_err_and(|error| is_refusal(&error));
+        let next = context.now() + Duration::from_millis(u64::from(attempt.min(9)) * 2 + 2);
+        loop {
+            let wait = Wait::AtMost(next.since(context.now()));
+            if !socket.wait_ready(Interest::READ, wait).unwrap_or(false) {
+                break;
+            }
             // Readable may only mean an error from the path: that is not data.
             match socket.take_error() {
-                Ok(Some(error)) => refusals += u32::from(is_refusal(&error)),
-                _ => return,
+                Ok(Some(error)) => refused |= is_refusal(&error),
+                _ => return false,
             }
         }
-        if refusals >= LEAST_REFUSALS {
-            closed.raise();
+        let now = context.now();
+        let port = refused.then(|| *refusing.get_or_insert(RefusingPort::since(now)));
+        if port.is_some_and(|port| port.is_closed(now)) {
+            return true;
         }
     }
+    false
 }
 
 /// Longest wait between two looks at the stop flag.
@@ -431,8 +434,6 @@ const SLOTS: usize = 32;
 const SILENT: Duration = Duration::from_millis(GRACE.as_millis() as u64 + 500);
 /// Time for the final datagram once all bytes are here.
 const FINAL: Duration = Duration::from_millis(250);
-/// Refusals from which on a server's port counts as closed.
-const LEAST_REFUSALS: u32 = 2;
 /// Time for data that the final datagram has overtaken.
 const OVERTAKEN: Duration = Duration::from_millis(20);
 
@@ -459,8 +460,6 @@ pub(crate) struct UdpReceiving {
     pub(crate) stop: Stop,
     /// Called with the server's answers, which come between its data.
     pub(crate) answers: Option<FlowAnswers>,
-    /// The server's port has refused the order.
-    pub(crate) closed: Stop,
 }
 
 impl UdpReceiving {
@@ -503,25 +502,12 @@ impl UdpReceiving {
             Cause::Complete | Cause::Vanished(_) => receiver.counters().last.max(self.start),
             _ => self.context.now(),
         };
-        let silence = match &cause {
-            Cause::Vanished(silent_for) => Some(Silence::Timeout(*silent_for)),
-            Cause::Failed(_, error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                Some(Silence::Refused(reason(error)))
-            }
-            _ => None,
-        };
-        if let Some(silence) = silence
+        if let Cause::Vanished(silent_for) = cause
             && self.personality == Personality::Native
             && receiver.counters().bytes == 0
         {
-            self.context.notice(Notice::NoReply {
-                tag: self.tag,
-                peer: self.peer,
-                transport: Transport::Udp,
-                silence,
-            });
             running.discard();
-            return true;
+            return self.no_reply(Silence::Timeout(silent_for));
         }
         let mut ending = Ending::new(cause, at);
         ending.thread = Some(ThreadUse::alone_since(&before));
@@ -547,6 +533,23 @@ impl UdpReceiving {
         failed
     }
 
+    /// The server's port is closed: there is no flow.
+    fn refused(self) -> bool {
+        let refused = io::ErrorKind::ConnectionRefused.into();
+        self.no_reply(Silence::Refused(reason(&refused)))
+    }
+
+    /// Reports a test without an answer, which has failed.
+    fn no_reply(&self, silence: Silence) -> bool {
+        self.context.notice(Notice::NoReply {
+            tag: self.tag,
+            peer: self.peer,
+            transport: Transport::Udp,
+            silence,
+        });
+        true
+    }
+
     fn is_answer(&self, payload: &[u8]) -> bool {
         let answers = self.answers.as_ref();
         ServerAck::is_ack(payload) && answers.is_some_and(|answers| answers.observe(payload))
@@ -560,11 +563,6 @@ impl UdpReceiving {
             let now = self.context.now();
             if self.stop.is_raised() {
                 return Cause::Stopped;
-            }
-            let nothing = receiver.counters().bytes == 0;
-            if self.closed.is_raised() && nothing && self.personality == Personality::Native {
-                let refused = io::ErrorKind::ConnectionRefused.into();
-                return Cause::Failed(FailedOperation::Receive, refused);
             }
             let silence = now.since(receiver.counters().last);
             if end.is_some_and(|end| now >= end) {

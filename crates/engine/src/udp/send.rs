@@ -8,6 +8,7 @@ use std::time::Duration;
 use tapeline_base::{Clock, MonoTime, WallTime, whole_nanos};
 use tapeline_sys::{Marks, SystemClock, ThreadTime, UdpSocket, set_timer_slack_minimal};
 
+use super::refusing_port::RefusingPort;
 use super::traffic::{FramePart, UdpTraffic};
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacing::{Pacer, PacketGaps, Precision};
@@ -81,9 +82,6 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Calls, or time, within which a port that is closed from the start refuses first.
 const FIRST_CALLS: u64 = 10;
 const FIRST_TIME: Duration = Duration::from_millis(150);
-/// Time after its first refusal from which on a port counts as closed: iperf 2.2.1 that is sent
-/// several flows at once may have no socket on its port for a second.
-const CLOSED_FOR: Duration = Duration::from_millis(1500);
 /// Smallest datagram that still carries number and time.
 const MIN_PAYLOAD: usize = 16;
 /// Wait for content that has not been read yet.
@@ -210,8 +208,8 @@ struct Sender<S> {
     loaded: usize,
     /// When the last send began, until its time is known.
     sent_from: Option<MonoTime>,
-    /// The first refusal, where it came soon after the start.
-    first_refusal: Option<MonoTime>,
+    /// The peer's port, where it has refused soon after the start.
+    refusing: Option<RefusingPort>,
 }
 
 /// Sends on the calling thread until the end of the data.
@@ -256,7 +254,7 @@ impl<S: DatagramStamp> Sender<S> {
             packet_gaps: plan.traffic.steady_gap().map(PacketGaps::new),
             loaded: 0,
             sent_from: None,
-            first_refusal: None,
+            refusing: None,
             plan,
         }
     }
@@ -504,10 +502,9 @@ impl<S: DatagramStamp> Sender<S> {
         let calls = self.counters.writes + self.counters.errors;
         let early = calls <= FIRST_CALLS || now.since(self.plan.start) < FIRST_TIME;
         if self.counters.refused == 1 && early {
-            self.first_refusal = Some(now);
+            self.refusing = Some(RefusingPort::since(now));
         }
-        let closed_for = self.first_refusal.map(|first| now.since(first));
-        self.plan.ends_refused && closed_for.is_some_and(|time| time >= CLOSED_FOR)
+        self.plan.ends_refused && self.refusing.is_some_and(|port| port.is_closed(now))
     }
 
     /// Whether nothing has left for so long that a passing condition is none. A refusal
