@@ -110,7 +110,8 @@ impl Course {
         is_stream: bool,
     ) -> SenderEvidence {
         let ((b, tcp_before), (a, tcp)) = (before, after);
-        let reached = BitRate::over(a.bytes.saturating_sub(b.bytes), self.span);
+        let bytes = a.bytes.saturating_sub(b.bytes);
+        let reached = BitRate::over(bytes, self.span);
         let frames = FrameSchedule {
             sent: a.frames.sent.saturating_sub(b.frames.sent),
             missed: a.frames.missed.saturating_sub(b.frames.missed),
@@ -131,6 +132,14 @@ impl Course {
         if is_stream {
             let begun = tcp_before.copied().unwrap_or_default();
             evidence.stream = tcp.and_then(|info| stream_times(&begun, info));
+            let idle = evidence
+                .stream
+                .map(|times| self.span.saturating_sub(Duration::from_micros(times.busy)));
+            let awaited = self.span.saturating_sub(a.last.since(self.from));
+            let counted = self.span - idle.unwrap_or_default().min(awaited);
+            evidence.rate = evidence
+                .rate
+                .map(|rate| until_all_arrived(rate, BitRate::over(bytes, counted)));
             let since = |read: fn(&TcpInfo) -> Option<u32>| {
                 let sum = read(tcp?)?;
                 Some(u64::from(sum.wrapping_sub(read(&begun).unwrap_or(0))))
@@ -222,6 +231,15 @@ fn rate_target(BitRate(asked): BitRate, reached: f64) -> RateTarget {
     }
 }
 
+/// The rate until all had arrived: what follows is the wait for a peer that closes late, and takes
+/// nothing from an order that was kept.
+fn until_all_arrived(rate: RateTarget, reached: f64) -> RateTarget {
+    RateTarget {
+        reached: rate.reached.max(reached.min(rate.asked)),
+        ..rate
+    }
+}
+
 /// What the kernel's clocks of a sender added up to.
 fn stream_times(before: &TcpInfo, after: &TcpInfo) -> Option<StreamTimes> {
     let since =
@@ -242,6 +260,48 @@ fn share_in_flight(bits_per_second: f64, round_trip_us: u32, room: u64) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_peer_that_closes_late_takes_nothing_from_a_rate() {
+        let reached = |busy: u64| {
+            let course = Course {
+                from: MonoTime::ZERO,
+                span: Duration::from_secs(4),
+                facts: EndFacts::default(),
+                host: HostCounters::default(),
+                late: 0,
+            };
+            let counted = SendCounters {
+                bytes: 3_750_000,
+                last: MonoTime::ZERO + Duration::from_secs(3),
+                ..SendCounters::default()
+            };
+            let info = TcpInfo {
+                busy_time_us: Some(busy),
+                rwnd_limited_us: Some(0),
+                sndbuf_limited_us: Some(0),
+                ..TcpInfo::default()
+            };
+            let orders = Orders {
+                target: Some(BitRate(10_000_000)),
+                ..Orders::default()
+            };
+            let before = (&SendCounters::default(), None);
+            let sender = course.sender(
+                orders,
+                StreamRoom::default(),
+                before,
+                (&counted, Some(&info)),
+                true,
+            );
+            sender.rate.map(|rate| rate.reached)
+        };
+        // Nothing was outstanding while the close was awaited.
+        assert_eq!(reached(50_000), Some(10_000_000.0));
+        // The last second went into delivering what was written.
+        assert_eq!(reached(4_000_000), Some(7_500_000.0));
+        assert_eq!(reached(3_500_000), Some(3_750_000.0 * 8.0 / 3.5));
+    }
 
     #[test]
     fn readings_become_shares_and_unknown_ones_stay_unknown() {
