@@ -26,6 +26,7 @@ mod jitter;
 mod limit;
 mod linear_histogram;
 mod loss;
+mod method;
 mod moments;
 mod outage;
 mod random;
@@ -54,6 +55,11 @@ pub use limit::{
 };
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
 pub use loss::{Loss, LossRuns, SequenceCounts};
+pub use method::{
+    DelaySamples, Fitness, IdleFacts, LoadFacts, PathFacts, PathJudgement, PathUse, ProbeBudget,
+    ResponsivenessClass, ResponsivenessConstants, ResponsivenessInterval, ResponsivenessSearch,
+    SearchStage, StageConfidence, TryAdvice, UseCause, UseLimits, UseMoment,
+};
 pub use moments::Moments;
 pub use outage::{Outage, OutageWatch};
 pub use random::{LogNormal, Random};
