@@ -62,6 +62,7 @@ const LEVELS: [Level; 6] = [
                 "tapeline-sys",
                 "tapeline-engine",
                 "tapeline-dialect",
+                "tapeline-method",
                 "tapeline",
                 "xtask",
             ],

@@ -13,6 +13,8 @@ pub enum ExitCode {
     /// The test ran to its end, but a host limited it rather than the network
     /// (`--fail-if-host-limited`).
     Limited,
+    /// A method ran to its end, and its result missed a limit (`--pass`).
+    Missed,
 }
 
 impl ExitCode {
@@ -24,6 +26,7 @@ impl ExitCode {
             Self::Failure => 1,
             Self::Usage => 2,
             Self::Limited => 3,
+            Self::Missed => 4,
         }
     }
 }

@@ -86,7 +86,8 @@ impl Calendar {
     }
 
     /// `2026-11-20T23:05:56.108899Z` (RFC 3339); the zone is to be UTC.
-    pub(crate) fn rfc3339(&self, at: WallTime) -> String {
+    #[must_use]
+    pub fn rfc3339(&self, at: WallTime) -> String {
         self.zoned(at)
             .strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
             .to_string()

@@ -14,6 +14,7 @@
 //!                       ├─ Iperf3Text   iperf3 3.22's text
 //!                       ├─ NativeText   tapeline's own; ServerText of its servers
 //!                       ├─ document     tapeline's own as data: JSON, NDJSON, CSV
+//!                       ├─ method       results of whole procedures: page, document, charts
 //!                       └─ prometheus   counters and results as metrics (feature `prometheus`)
 //! ```
 
@@ -21,6 +22,7 @@ mod calendar;
 pub mod document;
 pub mod iperf2;
 mod iperf3;
+pub mod method;
 mod model;
 mod native;
 #[cfg(feature = "prometheus")]

@@ -34,7 +34,9 @@ pub(crate) const FLOORS: &[Floors] = &[
     Floors {
         krate: "crates/report",
         floors: &[
-            &["prometheus", "series"],
+            &["prometheus"],
+            &["method"],
+            &["series"],
             &["document"],
             &["native", "iperf2", "iperf3"],
             &["tracker", "render"],
@@ -62,6 +64,19 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["policy", "run"],
             &["sampler"],
             &["plan"],
+        ],
+    },
+    Floors {
+        krate: "crates/method",
+        floors: &[
+            &["perform"],
+            &["plan"],
+            &["procedure"],
+            &["run"],
+            &["baseline"],
+            &["client_runs", "watch"],
+            &["phase_guard", "common"],
+            &["error"],
         ],
     },
     Floors {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, Family, FlowTag, MonoTime, Pace, Transport, WallTime};
 use tapeline_engine::{Precision, Techniques};
+use tapeline_report::document::{PlannedLimit, PlannedTest, TestShape, Workload};
 use tapeline_wire::iperf2::{PermitKey, limits};
 
 use super::latency::{LatencyPlan, RequestResponsePlan, WorkingLoad};
@@ -229,6 +230,44 @@ impl ClientPlan {
             control: false,
             probe: false,
             techniques: Techniques::default(),
+        }
+    }
+
+    /// The test as documents name it.
+    #[must_use]
+    pub fn planned_test(&self) -> PlannedTest {
+        let (direction, workload) = match self.workload {
+            ClientWorkload::Stream(arrangement) => (
+                match arrangement {
+                    Arrangement::Forward => TestShape::Forward,
+                    Arrangement::Reverse => TestShape::Reverse,
+                    Arrangement::FullDuplex
+                    | Arrangement::Dual { .. }
+                    | Arrangement::Tradeoff { .. } => TestShape::Bidirectional,
+                },
+                Workload::Stream,
+            ),
+            ClientWorkload::RequestResponse(_) => {
+                (TestShape::Bidirectional, Workload::RequestResponse)
+            }
+            ClientWorkload::ConnectOnly { .. } => (TestShape::Forward, Workload::ConnectOnly),
+        };
+        PlannedTest {
+            host: self.host.clone(),
+            transport: match self.transport {
+                Transport::Tcp => "tcp",
+                Transport::Udp => "udp",
+            },
+            direction,
+            workload,
+            limit: match self.limit {
+                Limit::Time(time) => PlannedLimit::Time(time),
+                Limit::Bytes(bytes) => PlannedLimit::Bytes(bytes.0),
+                Limit::Never => PlannedLimit::Never,
+            },
+            omit: Duration::ZERO,
+            streams: self.parallel,
+            interval: self.interval,
         }
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tapeline_base::Family;
 use tapeline_engine::Techniques;
 use tapeline_report::Iperf3Output;
-use tapeline_wire::iperf3::Parameters;
+use tapeline_report::document::{PlannedLimit, PlannedTest, TestShape, Workload};
+use tapeline_wire::iperf3::{Direction, Parameters, Protocol};
 
 use crate::plan::socket::BindPlan;
 
@@ -45,6 +46,44 @@ pub struct Iperf3Client {
     pub short_buffers: ShortBuffers,
     /// The command for a server of iperf 2 in the same place, for errors.
     pub iperf2_command: String,
+}
+
+impl Iperf3Client {
+    /// The test as documents name it.
+    #[must_use]
+    pub fn planned_test(&self) -> PlannedTest {
+        let parameters = &self.parameters;
+        PlannedTest {
+            host: self.host.clone(),
+            transport: match parameters.protocol {
+                Protocol::Tcp => "tcp",
+                Protocol::Udp => "udp",
+                Protocol::Sctp => "sctp",
+            },
+            direction: match parameters.direction {
+                Direction::Forward => TestShape::Forward,
+                Direction::Reverse => TestShape::Reverse,
+                Direction::Bidirectional => TestShape::Bidirectional,
+            },
+            workload: Workload::Stream,
+            limit: planned_limit(parameters),
+            omit: Duration::from_secs(parameters.omit.into()),
+            streams: parameters.parallel as usize,
+            interval: self.interval,
+        }
+    }
+}
+
+fn planned_limit(parameters: &Parameters) -> PlannedLimit {
+    match parameters {
+        Parameters { bytes: 1.., .. } => PlannedLimit::Bytes(parameters.bytes),
+        Parameters { blocks: 1.., .. } => {
+            let length = parameters.length.unwrap_or(0);
+            PlannedLimit::Bytes(parameters.blocks.saturating_mul(length.into()))
+        }
+        Parameters { time: 0, .. } => PlannedLimit::Never,
+        Parameters { time, .. } => PlannedLimit::Time(Duration::from_secs((*time).into())),
+    }
 }
 
 /// What follows when the system gives streams a smaller buffer than was asked for.

@@ -178,6 +178,13 @@ impl<'a, T> Line<'a, T> {
     }
 }
 
+/// A line of an event that belongs to no test; with its end.
+pub(crate) fn event_line(event: &str, at: WallTime, data: &impl Serialize) -> String {
+    let mut out = Output::default();
+    write(&Line::new(event, None, Some(time(at)), data), &mut out);
+    out.stdout
+}
+
 fn write(line: &impl Serialize, out: &mut Output) {
     if let Ok(text) = serde_json::to_string(line) {
         out.line(&text);

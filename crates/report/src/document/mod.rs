@@ -35,6 +35,8 @@ pub use csv::{DocumentCsv, SeriesCsv};
 pub use delay::{DelayClock, DelaySummary, LatencyUnderLoad, OneWayDelay};
 pub use interval::{CountedBy, Interval, PeerInterval};
 pub use json_stream::DocumentStream;
+pub(crate) use json_stream::event_line;
+pub(crate) use page::page;
 pub use report_builder::refused;
 pub use run_info::{PlannedLimit, PlannedTest, RunInfo};
 pub use schema::{

@@ -415,6 +415,35 @@ function series({ series, runs, warnings }) {
       series.quantities.length ? means : null, rows.length ? grid(columns, rows) : null, notes(warnings), ...unfold].filter(Boolean) };
 }
 
+/* A method: what its numbers mean, criteria, charts, the page of the terminal, and its phases. */
+function method({ view, ...document }) {
+  const runs = document.series ? document.runs : [document], first = runs[0], last = runs[runs.length - 1];
+  const who = first.peer.host ?? first.peer.address ?? "the server";
+  const chart = one => charts.chart({ title: one.title, kind: one.kind, x: { name: one.abscissa }, series: one.series.map((its, index) => ({ name: its.name,
+    role: its.mark === "expected" ? "quiet" : `${index % 8 + 1}`, shape: its.mark === "dots" ? "dots" : "line", points: its.points })) });
+  const KINDS = { bits_per_second: "rate", ms: "ms", percent: "percent", bytes: "size" };
+  const spread = one => charts.chart({ title: one.name, kind: KINDS[one.unit] ?? "count", x: { name: "run", whole: true, from: 0.5, to: runs.length + 0.5 }, series: [
+    { name: "run", role: "1", shape: "dots", points: one.values.map((value, run) => [run + 1, value]) },
+    { name: "mean", role: "sum", shape: "level", points: known(one.mean) ? [[one.mean, one.mean]] : [] }] });
+  const drawn = [...view.charts.map(chart), ...(document.series?.quantities ?? []).map(spread)].filter(Boolean);
+  const pictures = drawn.filter(one => one.tagName === "FIGURE"), sentences = drawn.filter(one => one.tagName !== "FIGURE");
+  const passed = document.series ? [] : document.pass.map(one => card(`Limit: ${one.name}`, one.passed ? "good" : "bad", [one.passed ? "kept" : "missed",
+    `${known(one.value) ? digits(one.value) : "not known"} ${one.unit}, limit ${digits(one.limit)} ${one.unit}`]));
+  const phases = document.series ? null : grid([["phase", one => one.name], ["direction", one => one.direction ?? "-"], ["state", one => one.state],
+    ["seconds", one => cell(value => value.toFixed(1), one.seconds)], ["planned", one => value1(one.planned_seconds)], ["reason", one => one.reason ?? "-"]], document.phases);
+  function value1(value) { return known(value) ? value.toFixed(1) : "-"; }
+  const deviations = document.series || !document.deviations.length ? null : element("details", {}, element("summary", {}, `Differs from ${document.standard || "the procedure"}`),
+    element("ul", {}, document.deviations.map(text => element("li", {}, text))));
+  const failed = document.error ? notes([{ severity: "error", ...document.error }]) : null;
+  const words = document.series ? `to ${who}, ${counted(runs.length, "run")}` : `to ${who}`;
+  return { headlines: [{ number: first.method, words, title: `${first.method} ${words}` }], who, started: first.started,
+    setup: [first.standard, first.peer.program && `server ${first.peer.program} ${first.peer.version ?? ""}`.trim(),
+      document.series ? null : `${digits(document.seconds)} s`, document.interrupted || document.series?.interrupted ? "interrupted" : null].filter(Boolean).join(" · "),
+    nodes: [failed, document.series ? null : element("p", { class: "verdict" }, last.verdict), passed.length ? element("div", { class: "cards" }, passed) : null,
+      pictures.length ? element("div", { class: "charts" }, pictures) : null, ...sentences, view.page ? element("pre", {}, view.page) : null,
+      phases, deviations, notes(document.warnings)].filter(Boolean) };
+}
+
 /* A time by the reader's clock: `22 Nov 2026, 12:40:20 UTC`. */
 function time(started) {
   const at = new Date(started ?? NaN);
@@ -438,13 +467,13 @@ function copy(made) {
   made.textContent = done ? "Copied" : "Selected";
 }
 function save() {
-  const text = `${JSON.stringify(told, null, 2)}\n`;
+  const { view, ...saved } = told, text = `${JSON.stringify(saved, null, 2)}\n`;
   const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "tapeline.json" });
   link.click();
   URL.revokeObjectURL(link.href);
 }
 
-const shown = told.series ? series(told) : content(told);
+const shown = told.view ? method(told) : told.series ? series(told) : content(told);
 const title = shown.headlines.map(one => one.title).join(", ");
 document.title = title || `No result from ${shown.who}`;
 document.getElementById("page").replaceChildren(

@@ -8,10 +8,13 @@
 //! The unit is a run: the intervals of one run depend on each other and say nothing of how sure
 //! a mean is.
 
+mod run_set;
 mod runs;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub use runs::{Runs, StopRule};
+pub use run_set::StopRule;
+pub(crate) use run_set::{LEVEL_PERCENT, RunSet};
+pub use runs::Runs;

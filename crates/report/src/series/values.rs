@@ -16,15 +16,8 @@ impl Kind {
     }
 }
 
-/// A number of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Value {
-    pub(crate) kind: Kind,
-    pub(crate) number: f64,
-}
-
 /// All that are known.
-pub(crate) fn from_report(report: &Report) -> Vec<Value> {
+pub(crate) fn from_report(report: &Report) -> Vec<(Kind, f64)> {
     let mut values = Vec::new();
     for sum in &report.sum.directions {
         let direction = Some(sum.direction);
@@ -44,18 +37,16 @@ pub(crate) fn from_report(report: &Report) -> Vec<Value> {
                 quantity,
                 direction,
             };
-            values.extend(number.map(|number| Value { kind, number }));
+            values.extend(number.map(|number| (kind, number)));
         }
     }
     let connects = report.connect_times.as_ref();
     values.extend(connects.and_then(|connects| {
-        Some(Value {
-            kind: Kind {
-                quantity: Quantity::ConnectMeanMs,
-                direction: None,
-            },
-            number: connects.times.mean_ms?,
-        })
+        let kind = Kind {
+            quantity: Quantity::ConnectMeanMs,
+            direction: None,
+        };
+        Some((kind, connects.times.mean_ms?))
     }));
     values
 }

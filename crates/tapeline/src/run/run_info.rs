@@ -1,11 +1,8 @@
 //! What documents say of a run in addition to its events.
 
-use std::time::Duration;
-
-use tapeline_base::{Role, Transport};
-use tapeline_dialect::{Arrangement, ClientPlan, ClientWorkload, Iperf3Client, Limit};
-use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
-use tapeline_wire::iperf3::{Direction, Parameters, Protocol};
+use tapeline_base::Role;
+use tapeline_dialect::{ClientPlan, Iperf3Client};
+use tapeline_report::document::RunInfo;
 
 use super::outputs::style;
 use crate::identity;
@@ -26,78 +23,18 @@ pub(crate) fn server(presentation: &Presentation) -> RunInfo {
 
 /// Of a client of iperf 2's protocol.
 pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> RunInfo {
-    let (direction, workload) = match plan.workload {
-        ClientWorkload::Stream(arrangement) => (
-            match arrangement {
-                Arrangement::Forward => TestShape::Forward,
-                Arrangement::Reverse => TestShape::Reverse,
-                Arrangement::FullDuplex
-                | Arrangement::Dual { .. }
-                | Arrangement::Tradeoff { .. } => TestShape::Bidirectional,
-            },
-            Workload::Stream,
-        ),
-        ClientWorkload::RequestResponse(_) => (TestShape::Bidirectional, Workload::RequestResponse),
-        ClientWorkload::ConnectOnly { .. } => (TestShape::Forward, Workload::ConnectOnly),
-    };
     RunInfo {
         role: Role::Client,
-        planned: Some(PlannedTest {
-            host: plan.host.clone(),
-            transport: match plan.transport {
-                Transport::Tcp => "tcp",
-                Transport::Udp => "udp",
-            },
-            direction,
-            workload,
-            limit: match plan.limit {
-                Limit::Time(time) => PlannedLimit::Time(time),
-                Limit::Bytes(bytes) => PlannedLimit::Bytes(bytes.0),
-                Limit::Never => PlannedLimit::Never,
-            },
-            omit: Duration::ZERO,
-            streams: plan.parallel,
-            interval: plan.interval,
-        }),
+        planned: Some(plan.planned_test()),
         ..server(presentation)
     }
 }
 
 /// Of a client of iperf3's protocol.
 pub(crate) fn iperf3_client(plan: &Iperf3Client, presentation: &Presentation) -> RunInfo {
-    let parameters = &plan.parameters;
     RunInfo {
         role: Role::Client,
-        planned: Some(PlannedTest {
-            host: plan.host.clone(),
-            transport: match parameters.protocol {
-                Protocol::Tcp => "tcp",
-                Protocol::Udp => "udp",
-                Protocol::Sctp => "sctp",
-            },
-            direction: match parameters.direction {
-                Direction::Forward => TestShape::Forward,
-                Direction::Reverse => TestShape::Reverse,
-                Direction::Bidirectional => TestShape::Bidirectional,
-            },
-            workload: Workload::Stream,
-            limit: iperf3_limit(parameters),
-            omit: Duration::from_secs(parameters.omit.into()),
-            streams: parameters.parallel as usize,
-            interval: plan.interval,
-        }),
+        planned: Some(plan.planned_test()),
         ..server(presentation)
-    }
-}
-
-fn iperf3_limit(parameters: &Parameters) -> PlannedLimit {
-    match parameters {
-        Parameters { bytes: 1.., .. } => PlannedLimit::Bytes(parameters.bytes),
-        Parameters { blocks: 1.., .. } => {
-            let length = parameters.length.unwrap_or(0);
-            PlannedLimit::Bytes(parameters.blocks.saturating_mul(length.into()))
-        }
-        Parameters { time: 0, .. } => PlannedLimit::Never,
-        Parameters { time, .. } => PlannedLimit::Time(Duration::from_secs((*time).into())),
     }
 }

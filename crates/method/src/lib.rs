@@ -1,0 +1,34 @@
+//! Methods: whole measurement procedures, each of which runs several tests in a fixed order and ends in one
+//! result.
+//!
+//! ```text
+//!  MethodPlan ─► perform ─► Procedure::run ─► Run ─┬─ ordinary tests   dialect::run_client
+//!                   │                              ├─ phases, pauses   time limits, interruption
+//!                   │                              └─ Watch            what a reader sees meanwhile
+//!                   └─► MethodDocument (tapeline-report)
+//! ```
+//!
+//! A procedure decides what is measured, in which order; the arithmetic is in `tapeline-stats`, the
+//! form of results in `tapeline-report`. Nothing here prints. Only the program uses this crate.
+
+mod baseline;
+mod client_runs;
+mod common;
+mod error;
+mod perform;
+mod phase_guard;
+mod plan;
+mod procedure;
+mod run;
+mod watch;
+
+pub use baseline::{Baseline, BaselineSource};
+pub use client_runs::{ClientRuns, Program};
+pub use common::{Common, DirectionChoice, PeerKind};
+pub use error::{MethodError, RunError};
+pub use perform::{Performed, perform};
+pub use plan::MethodPlan;
+pub use procedure::Procedure;
+pub use run::Run;
+pub use tapeline_report::method::{Direction, PlannedPhase};
+pub use watch::{NobodyWatches, Sample, Watch};

@@ -1,0 +1,32 @@
+//! Methods: whole measurement procedures, whose tests end in one page.
+//!
+//! ```text
+//!  MethodOutcome (a result of one method) ─┬─ page       text of the terminal
+//!        │                                 ├─ csv        a row for each trial
+//!  MethodDocument  tapeline-method/1       ├─ charts     of the HTML page
+//!        │                                 └─ quantities of --repeat, --pass, metrics
+//!    phase   pass   figure
+//! ```
+//!
+//! Nothing here knows how a number was measured. What is not known is `null`, and "not known with
+//! this peer" on the page; it is never 0.
+
+mod document;
+mod figure;
+mod outcome;
+mod page;
+mod pass;
+mod phase;
+mod render;
+mod series;
+
+pub use document::{METHOD_SCHEMA, MethodDocument, MethodTest};
+pub use figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
+pub use outcome::{MethodOutcome, MethodResult};
+pub use page::{MethodHead, NOT_KNOWN, NOT_MEASURED, PageStyle};
+pub use pass::{Bound, Criterion, PassLimit, PassResult, judge};
+pub use phase::{Direction, PhaseRecord, PhaseState, PlannedPhase, TrialRecord};
+pub use render::{MethodPage, MethodStream, series_text, text};
+pub use series::{
+    METHOD_SERIES_SCHEMA, MethodRuns, MethodSeries, MethodSeriesDocument, MethodSpread,
+};

@@ -1,0 +1,147 @@
+//! What every result can do, and the results that there are.
+
+use serde::Serialize;
+
+use super::figure::{Chart, CsvTable, Quantity};
+use super::page::{MethodHead, PageStyle};
+use super::pass::Criterion;
+
+/// A result of a method: numbers, of which those that are not known, or not yet, are `None`.
+pub trait MethodResult {
+    /// Its pass criteria, in the order in which pages show them.
+    const CRITERIA: &'static [Criterion];
+
+    /// The page: at most 80 columns, every line ended. Characters beyond ASCII only where the style has
+    /// them.
+    fn page(&self, head: &MethodHead, style: &PageStyle) -> String;
+
+    /// One plain sentence: what the numbers mean. It stands in documents; a page has it where it likes.
+    fn verdict(&self) -> String;
+
+    /// A row for each trial.
+    fn csv(&self) -> CsvTable;
+
+    /// The headline numbers.
+    fn quantities(&self) -> Vec<Quantity>;
+
+    /// The charts of the HTML page.
+    fn charts(&self) -> Vec<Chart> {
+        Vec::new()
+    }
+
+    /// What was measured for a criterion, in the worse direction.
+    fn criterion(&self, name: &str) -> Option<f64>;
+
+    /// Whether an end host limited a headline number, with high or medium confidence.
+    fn host_limited(&self) -> bool {
+        false
+    }
+
+    /// Whether the page itself shows how the criteria came out; else lines below it do.
+    fn shows_criteria(&self) -> bool {
+        false
+    }
+}
+
+/// Makes the enum of all results: a line for each method.
+macro_rules! results {
+    ($($variant:ident($result:ty),)*) => {
+        /// The result of any method.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(untagged)]
+        pub enum MethodOutcome {
+            $(
+                #[doc = concat!("[`", stringify!($result), "`].")]
+                $variant(Box<$result>),
+            )*
+        }
+
+        $(
+            impl From<$result> for MethodOutcome {
+                fn from(result: $result) -> Self {
+                    Self::$variant(Box::new(result))
+                }
+            }
+        )*
+
+        #[allow(unused_variables, reason = "there may be no method")]
+        impl MethodOutcome {
+            /// See [`MethodResult::CRITERIA`].
+            #[must_use]
+            pub fn criteria(&self) -> &'static [Criterion] {
+                match *self {
+                    $(Self::$variant(_) => <$result as MethodResult>::CRITERIA,)*
+                }
+            }
+
+            /// See [`MethodResult::page`].
+            #[must_use]
+            pub fn page(&self, head: &MethodHead, style: &PageStyle) -> String {
+                match *self {
+                    $(Self::$variant(ref result) => result.page(head, style),)*
+                }
+            }
+
+            /// See [`MethodResult::verdict`].
+            #[must_use]
+            pub fn verdict(&self) -> String {
+                match *self {
+                    $(Self::$variant(ref result) => result.verdict(),)*
+                }
+            }
+
+            /// See [`MethodResult::csv`].
+            #[must_use]
+            pub fn csv(&self) -> CsvTable {
+                match *self {
+                    $(Self::$variant(ref result) => result.csv(),)*
+                }
+            }
+
+            /// See [`MethodResult::quantities`].
+            #[must_use]
+            pub fn quantities(&self) -> Vec<Quantity> {
+                match *self {
+                    $(Self::$variant(ref result) => result.quantities(),)*
+                }
+            }
+
+            /// See [`MethodResult::charts`].
+            #[must_use]
+            pub fn charts(&self) -> Vec<Chart> {
+                match *self {
+                    $(Self::$variant(ref result) => result.charts(),)*
+                }
+            }
+
+            /// See [`MethodResult::criterion`].
+            #[must_use]
+            pub fn criterion(&self, name: &str) -> Option<f64> {
+                match *self {
+                    $(Self::$variant(ref result) => result.criterion(name),)*
+                }
+            }
+
+            /// See [`MethodResult::host_limited`].
+            #[must_use]
+            pub fn host_limited(&self) -> bool {
+                match *self {
+                    $(Self::$variant(ref result) => result.host_limited(),)*
+                }
+            }
+
+            /// See [`MethodResult::shows_criteria`].
+            #[must_use]
+            pub fn shows_criteria(&self) -> bool {
+                match *self {
+                    $(Self::$variant(ref result) => result.shows_criteria(),)*
+                }
+            }
+        }
+    };
+}
+
+results! {
+    // Mtu(super::mtu::MtuResult),
+}

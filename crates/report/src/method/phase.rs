@@ -1,0 +1,166 @@
+//! The parts of a method: what is planned, and what became of it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Which way the data of a phase goes, seen from this end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+}
+
+impl Direction {
+    /// Both, in the order of phases.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// As documents and pages name it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// A phase before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedPhase {
+    /// Its name.
+    pub name: &'static str,
+    /// Which way its data goes; `None` of both, or of none.
+    pub direction: Option<Direction>,
+    /// How long it takes.
+    pub seconds: f64,
+    /// Payload that it moves, both directions together; `None` where that depends on the path.
+    pub bytes: Option<u64>,
+}
+
+impl PlannedPhase {
+    /// A phase that lasts so long, and moves an unknown amount.
+    #[must_use]
+    pub const fn new(name: &'static str, direction: Option<Direction>, seconds: f64) -> Self {
+        Self {
+            name,
+            direction,
+            seconds,
+            bytes: None,
+        }
+    }
+
+    /// The same, which moves so much.
+    #[must_use]
+    pub const fn moving(self, bytes: u64) -> Self {
+        Self {
+            bytes: Some(bytes),
+            ..self
+        }
+    }
+}
+
+/// What became of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseState {
+    /// It runs.
+    Running,
+    /// It ran to its end.
+    Done,
+    /// It was left out.
+    Skipped,
+    /// It gave nothing.
+    Failed,
+    /// A signal, or its time limit, ended it.
+    Interrupted,
+}
+
+impl PhaseState {
+    /// As documents and pages name it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A phase as it ran.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseRecord {
+    /// Its name.
+    pub name: &'static str,
+    /// Which way its data went; `null` of both, or of none.
+    pub direction: Option<Direction>,
+    /// How long it was to take.
+    pub planned_seconds: f64,
+    /// How long it took; `null` of a phase that did not run.
+    pub seconds: Option<f64>,
+    /// What became of it.
+    pub state: PhaseState,
+    /// Why it was left out, failed or was interrupted.
+    pub reason: Option<String>,
+}
+
+impl PhaseRecord {
+    /// Its name with its direction, as progress lines show it.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.direction {
+            Some(direction) => format!("{} {direction}", self.name),
+            None => self.name.to_owned(),
+        }
+    }
+}
+
+/// A trial: one measurement of a phase that makes several.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialRecord {
+    /// The phase that it belongs to.
+    pub phase: &'static str,
+    /// Which way its data went.
+    pub direction: Option<Direction>,
+    /// Its number within the method, from 1.
+    pub number: u32,
+    /// What it measured: the members of the result's entry for it.
+    pub data: serde_json::Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_documents() {
+        for direction in Direction::BOTH {
+            let json = serde_json::to_value(direction).expect("JSON");
+            assert_eq!(json, direction.word());
+        }
+        for state in [
+            PhaseState::Running,
+            PhaseState::Done,
+            PhaseState::Skipped,
+            PhaseState::Failed,
+            PhaseState::Interrupted,
+        ] {
+            assert_eq!(serde_json::to_value(state).expect("JSON"), state.word());
+        }
+    }
+}
