@@ -38,8 +38,8 @@ pub use counters::{
 pub use delay_recorder::{DelayRecorder, RecordedDelays};
 pub use histogram::{HistogramCell, HistogramReader, HistogramRecorder};
 pub use pacing::{
-    Frame, FrameClock, FrameCounts, FrameSizes, KernelPacing, Pacer, PacketGaps, Precision, Rest,
-    Schedule, Timing, VariableRate,
+    Frame, FrameClock, FrameCounts, FrameSizes, KernelPacing, Pacer, PacketGaps, Precision,
+    RateOrder, Rest, Schedule, SteeredRate, Timing, VariableRate,
 };
 pub use payload_source::{Filled, PayloadSource};
 pub use pool::{OnEnd, Pool, THREADED_FLOWS};

@@ -56,9 +56,12 @@ pub use limit::{
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
 pub use loss::{Loss, LossRuns, SequenceCounts};
 pub use method::{
-    DelaySamples, Fitness, IdleFacts, LoadFacts, PathFacts, PathJudgement, PathUse, ProbeBudget,
-    ResponsivenessClass, ResponsivenessConstants, ResponsivenessInterval, ResponsivenessSearch,
-    SearchStage, StageConfidence, TryAdvice, UseCause, UseLimits, UseMoment,
+    CapacityMaximum, DelaySamples, Fitness, GoalResult, HostLimit, IdleFacts, LoadClass, LoadFacts,
+    LoadRules, LoadSearch, LoadStatus, LoadTable, LossGoal, PathFacts, PathJudgement, PathUse,
+    PlannedTrial, ProbeBudget, RateOutcome, RateSearch, RateSearchPlan, ResponsivenessClass,
+    ResponsivenessConstants, ResponsivenessInterval, ResponsivenessSearch, SearchStage,
+    StageConfidence, SubInterval, SubIntervals, TrialResult, TryAdvice, UseCause, UseLimits,
+    UseMoment, layer_rate, loss_interval,
 };
 pub use moments::Moments;
 pub use outage::{Outage, OutageWatch};

@@ -69,6 +69,8 @@ impl Content {
 
 /// Gap below which several datagrams leave with one call, nanoseconds.
 const SINGLE_SEND_GAP: u64 = 8_000;
+/// The same of a load that is steered.
+const STEERED_SINGLE_GAP: Duration = Duration::from_micros(5);
 /// Most datagrams of a paced call.
 const PACED_GROUP: usize = 16;
 /// Kernel limit of segments in one call (UDP_MAX_SEGMENTS).
@@ -409,8 +411,10 @@ impl<S: DatagramStamp> Sender<S> {
 
     fn send_group(&mut self, now: MonoTime, left: u64) -> Option<Cause> {
         let length = self.plan.template.len();
-        if let UdpTraffic::Variable(rate) = &self.plan.traffic {
-            self.group = paced_group(rate.gap()).min(self.max);
+        match &self.plan.traffic {
+            UdpTraffic::Variable(rate) => self.group = paced_group(rate.gap()).min(self.max),
+            UdpTraffic::Steered(rate) => self.group = steered_group(rate.gap()).min(self.max),
+            _ => {}
         }
         let count = if left < (length * self.group) as u64 {
             1
@@ -528,6 +532,7 @@ fn group_size<S>(plan: &UdpSendPlan<S>, length: usize) -> usize {
         UdpTraffic::Paced(schedule) => paced_group(schedule.gap()),
         // The rate changes.
         UdpTraffic::Variable(_) => PACED_GROUP,
+        UdpTraffic::Steered(_) => UNPACED_GROUP,
         UdpTraffic::Frames(_) | UdpTraffic::Lengths(_) => 1,
     };
     wanted.min(fitting).max(1)
@@ -541,6 +546,14 @@ fn paced_group(gap: Duration) -> usize {
         Ok(group) if group <= UNPACED_GROUP => group.min(PACED_GROUP),
         _ => UNPACED_GROUP,
     }
+}
+
+/// Datagrams per call of a load whose search steers it: one each up to 200 000 a second.
+fn steered_group(gap: Duration) -> usize {
+    if gap >= STEERED_SINGLE_GAP {
+        return 1;
+    }
+    paced_group(gap)
 }
 
 /// The last datagram of a byte limit is cut, but keeps its number and time.

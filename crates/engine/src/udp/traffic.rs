@@ -5,7 +5,9 @@ use std::time::Duration;
 use tapeline_base::MonoTime;
 
 use super::length_chain::LengthChain;
-use crate::pacing::{Frame, FrameClock, FrameCounts, FrameSizes, Schedule, VariableRate};
+use crate::pacing::{
+    Frame, FrameClock, FrameCounts, FrameSizes, Schedule, SteeredRate, VariableRate,
+};
 
 /// When a sender's datagrams leave and how long they are. Lengths never exceed the
 /// template's.
@@ -17,6 +19,8 @@ pub enum UdpTraffic {
     Paced(Schedule),
     /// Equal datagrams at a changing rate.
     Variable(VariableRate),
+    /// Equal datagrams at a rate that another thread sets.
+    Steered(SteeredRate),
     /// Frames or bursts at the ticks of a clock.
     Frames(FrameTraffic),
     /// Datagrams of changing length.
@@ -188,6 +192,7 @@ impl UdpTraffic {
             Self::Unpaced => None,
             Self::Paced(schedule) => Some(schedule.due()),
             Self::Variable(rate) => Some(rate.due()),
+            Self::Steered(rate) => Some(rate.due()),
             Self::Frames(frames) => Some(frames.due(now)),
             Self::Lengths(lengths) => lengths.due(),
         }
@@ -209,7 +214,7 @@ impl UdpTraffic {
         left: u64,
     ) -> (usize, Option<FramePart>) {
         match self {
-            Self::Unpaced | Self::Paced(_) | Self::Variable(_) => (full, None),
+            Self::Unpaced | Self::Paced(_) | Self::Variable(_) | Self::Steered(_) => (full, None),
             Self::Frames(frames) => {
                 let part = frames.part(now, left);
                 (part.remaining.min(frames.full) as usize, Some(part))
@@ -225,6 +230,7 @@ impl UdpTraffic {
             Self::Unpaced => {}
             Self::Paced(schedule) => schedule.sent(datagrams, now),
             Self::Variable(rate) => rate.sent(datagrams, now),
+            Self::Steered(rate) => rate.sent(datagrams, now),
             Self::Frames(frames) => frames.sent(bytes, now),
             Self::Lengths(lengths) => lengths.sent(bytes, now),
         }
@@ -235,6 +241,7 @@ impl UdpTraffic {
         match self {
             Self::Paced(schedule) => schedule.sent(1, now),
             Self::Variable(rate) => rate.sent(1, now),
+            Self::Steered(rate) => rate.sent(1, now),
             Self::Unpaced | Self::Frames(_) | Self::Lengths(_) => {}
         }
     }
@@ -245,6 +252,7 @@ impl UdpTraffic {
             Self::Unpaced => None,
             Self::Paced(schedule) => Some(schedule.gap()),
             Self::Variable(rate) => Some(rate.gap()),
+            Self::Steered(rate) => Some(rate.gap()),
             Self::Frames(frames) => Some(frames.clock.period()),
             Self::Lengths(lengths) => lengths.schedule().map(Schedule::gap),
         }
@@ -261,7 +269,7 @@ impl UdpTraffic {
     /// Several datagrams may leave with one call: they are equal.
     pub(crate) fn is_uniform(&self) -> bool {
         match self {
-            Self::Unpaced | Self::Paced(_) | Self::Variable(_) => true,
+            Self::Unpaced | Self::Paced(_) | Self::Variable(_) | Self::Steered(_) => true,
             Self::Frames(_) | Self::Lengths(_) => false,
         }
     }
@@ -273,6 +281,7 @@ impl UdpTraffic {
             Self::Unpaced => 0,
             Self::Paced(schedule) => schedule.late(),
             Self::Variable(rate) => rate.late(),
+            Self::Steered(rate) => rate.late(),
             // Late frames have moments of their own.
             Self::Frames(_) => 0,
             Self::Lengths(lengths) => lengths.schedule().map_or(0, Schedule::late),

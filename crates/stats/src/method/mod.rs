@@ -1,11 +1,21 @@
 //! Laws and searches of whole measurement procedures: state machines without clock and IO.
 
+mod capacity;
 mod path_uses;
+mod rate_search;
 mod responsiveness;
 
+pub use capacity::{
+    CapacityMaximum, HostLimit, LoadRules, LoadSearch, LoadStatus, LoadTable, SubInterval,
+    SubIntervals, layer_rate,
+};
 pub use path_uses::{
     Fitness, IdleFacts, LoadFacts, PathFacts, PathJudgement, PathUse, TryAdvice, UseCause,
     UseLimits, UseMoment,
+};
+pub use rate_search::{
+    GoalResult, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch, RateSearchPlan,
+    TrialResult, loss_interval,
 };
 pub use responsiveness::{
     DelaySamples, ProbeBudget, ResponsivenessClass, ResponsivenessConstants,

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use socket2::{SockAddr, Socket};
 
-pub(crate) use super::largest_buffer::maximise_receive_buffer;
+pub(crate) use super::largest_buffer::{enlarge_send_buffer, maximise_receive_buffer};
 use crate::udp::ReceiveFeatures;
 
 pub(crate) fn recv(socket: &Socket, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {

@@ -77,6 +77,23 @@ pub(crate) fn maximise_receive_buffer(socket: &Socket) -> io::Result<()> {
     Ok(())
 }
 
+pub(crate) fn enlarge_send_buffer(socket: &Socket, bytes: usize) -> io::Result<()> {
+    let before = socket.send_buffer_size()?;
+    if before >= bytes {
+        return Ok(());
+    }
+    // The kernel cuts the request down to `wmem_max` and doubles it for its own overhead.
+    let _ = socket.set_send_buffer_size(bytes / 2);
+    if socket.send_buffer_size()? < bytes {
+        let force = c_int::try_from(bytes / 2).unwrap_or(c_int::MAX);
+        let forced = sockopt::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, force);
+        if forced.is_err() && socket.send_buffer_size()? < before {
+            let _ = socket.set_send_buffer_size(before / 2);
+        }
+    }
+    Ok(())
+}
+
 /// `SK_MEMINFO_DROPS` of `SO_MEMINFO` (`linux/sock_diag.h`, since Linux 4.12).
 pub(crate) fn dropped(socket: &Socket) -> Option<u64> {
     const DROPS: usize = 8;

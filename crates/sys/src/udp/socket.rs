@@ -430,6 +430,17 @@ impl UdpSocket {
         self.receive_buffer()
     }
 
+    /// Makes the send buffer at least so large, as far as this user may, and returns its size in
+    /// bytes, as the system counts it: so much may wait in the queues of this host. Never makes it
+    /// smaller.
+    ///
+    /// # Errors
+    /// Those of `getsockopt(2)`.
+    pub fn enlarge_send_buffer(&self, bytes: usize) -> io::Result<u64> {
+        datagrams::enlarge_send_buffer(&self.socket, bytes)?;
+        self.send_buffer()
+    }
+
     /// Datagrams that this socket dropped since it was opened because its receive buffer was full,
     /// up to now (Linux: `SO_MEMINFO`). A coalesced group that is dropped counts once.
     #[must_use]

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use socket2::{SockAddr, Socket};
 use windows_sys::Win32::Networking::WinSock::WSAEMSGSIZE;
 
-pub(crate) use super::largest_buffer::maximise_receive_buffer;
+pub(crate) use super::largest_buffer::{enlarge_send_buffer, maximise_receive_buffer};
 use crate::udp::ReceiveFeatures;
 
 /// Windows reports a datagram that was cut as an error; the bytes are there.

@@ -1,0 +1,493 @@
+//! The highest rate whose loss stays within a goal: a search in the bookkeeping of MLRsearch
+//! (RFC 9971).
+//!
+//! ```text
+//!  next() ──► PlannedTrial ── measured ──► take(TrialResult)
+//!     ▲        rise, then stages of longer and longer trials     │
+//!     └──────────── bounds of each goal, by full trials ◄────────┘
+//! ```
+//!
+//! A short trial only shows where to look. A load is a bound of a goal by full trials alone:
+//! with D seconds as the goal's duration sum, x its exceed ratio, and D' = max(D, good + bad),
+//! it is a lower bound if D' - good <= x D', and an upper bound if bad > x D'.
+
+/// A loss that is acceptable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossGoal {
+    /// Share of the datagrams that may be lost, 0 to 1.
+    pub loss: f64,
+    /// Seconds of full trials after which no more are needed.
+    pub duration_sum: f64,
+    /// Share of these that may lose more.
+    pub exceed: f64,
+}
+
+/// What is searched, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateSearchPlan {
+    /// At least one.
+    pub goals: Vec<LossGoal>,
+    /// Length of a full trial, seconds.
+    pub full_seconds: f64,
+    /// Length of the first trials, seconds.
+    pub first_seconds: f64,
+    /// (upper - lower) / upper at which a goal is reached; never less than its loss.
+    pub resolution: f64,
+    /// The lowest load that is tried, bits per second.
+    pub lowest: u64,
+    /// Where the search begins.
+    pub start: u64,
+    /// The highest load that is tried.
+    pub highest: u64,
+    /// Most trials.
+    pub most_trials: usize,
+}
+
+/// What to try next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlannedTrial {
+    /// Bits per second.
+    pub load: u64,
+    /// Length.
+    pub seconds: f64,
+}
+
+/// What became of a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialResult {
+    /// As planned.
+    pub trial: PlannedTrial,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams lost between the hosts.
+    pub lost: u64,
+    /// A host, not the network, decided it: it says nothing of the path.
+    pub invalid: bool,
+}
+
+impl TrialResult {
+    /// Lost share; nothing sent is nothing lost.
+    #[must_use]
+    pub fn loss(&self) -> f64 {
+        self.lost as f64 / self.sent.max(1) as f64
+    }
+
+    /// The rate that arrived, bits per second.
+    #[must_use]
+    pub fn forwarded(&self) -> f64 {
+        self.trial.load as f64 * (1.0 - self.loss())
+    }
+}
+
+/// How a search ended for a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateOutcome {
+    /// Both bounds are known.
+    Found,
+    /// The highest load passes.
+    AtLeast,
+    /// The lowest load fails.
+    Nothing,
+    /// A host cannot do more.
+    Host,
+}
+
+/// What full trials say of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadClass {
+    /// It passes, whatever further trials show.
+    Lower,
+    /// It loses too much, whatever further trials show.
+    Upper,
+    /// Another trial is needed.
+    Undecided,
+}
+
+/// What was found for a goal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoalResult {
+    /// The goal.
+    pub goal: LossGoal,
+    /// How it ended; `None` when it was ended before anything was certain.
+    pub outcome: Option<RateOutcome>,
+    /// The highest load that passes, bits per second.
+    pub lower: Option<u64>,
+    /// The smallest load that loses too much.
+    pub upper: Option<u64>,
+    /// What arrives at the lower bound: by the median loss of its trials where half of them may
+    /// exceed the goal, else by the worst.
+    pub conditional: Option<f64>,
+}
+
+impl GoalResult {
+    /// The relative distance of the bounds.
+    #[must_use]
+    pub fn width(&self) -> Option<f64> {
+        let (lower, upper) = (self.lower?, self.upper?);
+        Some(width(lower, upper))
+    }
+}
+
+/// The search.
+#[derive(Clone, Debug)]
+pub struct RateSearch {
+    plan: RateSearchPlan,
+    /// Lengths of trials, the full one last.
+    stages: Vec<f64>,
+    trials: Vec<TrialResult>,
+    /// The next load of the rise, while it goes on.
+    rise: Option<u64>,
+    /// What arrived of the load that ended the rise, bits per second.
+    forwarded: Option<f64>,
+    /// The stage of each goal, and how it ended.
+    goals: Vec<(usize, Option<RateOutcome>)>,
+    highest: u64,
+    /// A load that a host could not do.
+    host: Option<u64>,
+    /// The last trial was invalid, the one before was not.
+    again: Option<PlannedTrial>,
+    ended: bool,
+}
+
+/// Share of what arrived behind a bottleneck at which the first guesses lie, above and below.
+const GUESSES: [f64; 2] = [1.02, 0.98];
+/// How much wider than in the next stage the bounds may be at the end of a stage.
+const STAGE_WIDTH: f64 = 4.0;
+/// Widest bounds at the end of any stage.
+const WIDEST: f64 = 0.5;
+
+impl RateSearch {
+    /// A search that has tried nothing.
+    #[must_use]
+    pub fn new(plan: RateSearchPlan) -> Self {
+        let mut stages = Vec::new();
+        let mut seconds = plan.first_seconds;
+        // One that is nearly as long as a full trial would cost as much and decide nothing.
+        while seconds > 0.0 && seconds <= plan.full_seconds / 2.0 {
+            stages.push(seconds);
+            seconds *= 2.0;
+        }
+        stages.push(plan.full_seconds);
+        let highest = plan.highest.max(plan.lowest);
+        Self {
+            rise: Some(plan.start.clamp(plan.lowest, highest)),
+            goals: vec![(0, None); plan.goals.len()],
+            stages,
+            trials: Vec::new(),
+            forwarded: None,
+            highest,
+            host: None,
+            again: None,
+            ended: false,
+            plan,
+        }
+    }
+
+    /// All trials so far.
+    #[must_use]
+    pub fn trials(&self) -> &[TrialResult] {
+        &self.trials
+    }
+
+    /// Ends the search: the budget is used up, or it was interrupted.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// The next trial; `None` when the search is over.
+    pub fn next_trial(&mut self) -> Option<PlannedTrial> {
+        if self.ended || self.trials.len() >= self.plan.most_trials {
+            return None;
+        }
+        if let Some(again) = self.again {
+            return Some(again);
+        }
+        if let Some(load) = self.rise {
+            let seconds = self.stages[0];
+            return Some(PlannedTrial { load, seconds });
+        }
+        (0..self.goals.len()).find_map(|goal| self.next_of_goal(goal))
+    }
+
+    /// Takes what became of the trial.
+    pub fn take(&mut self, result: TrialResult) {
+        self.trials.push(result);
+        if result.invalid {
+            if self.again.take().is_some() {
+                self.host_reached(result.trial.load);
+            } else {
+                self.again = Some(result.trial);
+            }
+            return;
+        }
+        self.again = None;
+        if let Some(load) = self.rise {
+            let loosest = self.plan.goals.iter().map(|goal| goal.loss);
+            if result.loss() > loosest.fold(0.0, f64::max) {
+                self.forwarded = Some(result.forwarded());
+                self.rise = None;
+            } else if load >= self.highest {
+                self.rise = None;
+            } else {
+                self.rise = Some(load.saturating_mul(2).min(self.highest));
+            }
+        }
+    }
+
+    /// Two trials in a row at this load were a host's: nothing above the highest load that lost no
+    /// more than a goal allows is tried from here on.
+    fn host_reached(&mut self, load: u64) {
+        self.host = Some(load);
+        self.rise = None;
+        let loosest = self.plan.goals.iter().map(|goal| goal.loss);
+        let loosest = loosest.fold(0.0, f64::max);
+        let good = self
+            .trials
+            .iter()
+            .filter(|one| !one.invalid && one.trial.load < load && one.loss() <= loosest);
+        match good.map(|one| one.trial.load).max() {
+            Some(highest) => self.highest = highest,
+            None => self.ended = true,
+        }
+    }
+
+    fn full_stage(&self) -> usize {
+        self.stages.len() - 1
+    }
+
+    /// Relative width at which this goal is reached.
+    fn resolution(&self, goal: usize) -> f64 {
+        self.plan.resolution.max(self.plan.goals[goal].loss)
+    }
+
+    fn next_of_goal(&mut self, goal: usize) -> Option<PlannedTrial> {
+        loop {
+            let (stage, outcome) = self.goals[goal];
+            if outcome.is_some() {
+                return None;
+            }
+            let full = stage == self.full_stage();
+            let (lower, upper) = self.bounds(goal, stage);
+            let left = i32::try_from(self.full_stage() - stage).unwrap_or(i32::MAX);
+            let target = (self.resolution(goal) * STAGE_WIDTH.powi(left)).min(WIDEST);
+            let target = target.max(self.resolution(goal));
+            let at_top = lower.is_some_and(|lower| lower >= self.highest);
+            let ends = match (lower, upper) {
+                (Some(lower), Some(upper)) if width(lower, upper) <= target => {
+                    Some(RateOutcome::Found)
+                }
+                (Some(_), _) if at_top && self.host.is_some() => Some(RateOutcome::Host),
+                (Some(_), None) if at_top => Some(RateOutcome::AtLeast),
+                (None, Some(upper)) if upper <= self.plan.lowest => Some(RateOutcome::Nothing),
+                // Neighbours: there is no whole number of bits between them.
+                (Some(lower), Some(upper)) if upper - lower <= 1 => Some(RateOutcome::Found),
+                _ => None,
+            };
+            match ends {
+                Some(end) if full => {
+                    self.goals[goal].1 = Some(end);
+                    return None;
+                }
+                Some(RateOutcome::Found) => self.goals[goal].0 = stage + 1,
+                Some(_) => self.goals[goal].0 = self.full_stage(),
+                None => {
+                    let load = self.next_load(goal, stage, (lower, upper), target);
+                    let seconds = self.stages[stage];
+                    return Some(PlannedTrial { load, seconds });
+                }
+            }
+        }
+    }
+
+    /// A load that brings the bounds of a stage closer together.
+    fn next_load(
+        &self,
+        goal: usize,
+        stage: usize,
+        (lower, upper): (Option<u64>, Option<u64>),
+        target: f64,
+    ) -> u64 {
+        let (lowest, highest) = (self.plan.lowest, self.highest);
+        let within = |load: &u64| {
+            lower.is_none_or(|lower| *load > lower) && upper.is_none_or(|upper| *load < upper)
+        };
+        let loads = self.loads(stage).into_iter().filter(within);
+        let mut open = loads.filter(|load| self.class(goal, stage, *load) == LoadClass::Undecided);
+        if let Some(load) = open.next() {
+            return load;
+        }
+        // What shorter trials showed, the longest of them.
+        let shorter = (0..stage).rev().map(|shorter| self.bounds(goal, shorter));
+        let mut shorter = shorter.filter(|(lower, upper)| lower.is_some() || upper.is_some());
+        let (hint_lower, hint_upper) = shorter.next().unwrap_or_default();
+        // Steps away from what longer trials did not confirm become larger and larger.
+        let tried = self.loads(stage).len().min(16) as i32;
+        let step = (1.0 - target).powi(1 << tried.min(5));
+        let middle = |lower: u64, upper: u64| (lower as f64 * upper as f64).sqrt();
+        // A shorter trial's bound is worth a try where it is as near as this stage's bounds have to be.
+        let towards = |known: u64, hint: u64, near: f64| match near > target {
+            true => middle(known, hint),
+            false => hint as f64,
+        };
+        let load = match (lower, upper) {
+            (Some(lower), Some(upper)) => {
+                let mut guesses = GUESSES.into_iter().filter_map(|share| {
+                    let guess = (self.forwarded? * share) as u64;
+                    let between = guess > lower && guess < upper;
+                    let near = width(lower, guess).min(width(guess, upper));
+                    (between && near > self.resolution(goal)).then_some(guess as f64)
+                });
+                guesses.next().unwrap_or_else(|| middle(lower, upper))
+            }
+            (Some(lower), None) => match hint_upper.filter(|hint| *hint > lower) {
+                Some(hint) => towards(lower, hint, width(lower, hint)),
+                None => lower as f64 / step,
+            },
+            (None, Some(upper)) => match hint_lower.filter(|hint| *hint < upper) {
+                Some(hint) => towards(upper, hint, width(hint, upper)),
+                None => upper as f64 * step,
+            },
+            (None, None) => hint_lower.unwrap_or(lowest) as f64,
+        };
+        let load = load.round() as u64;
+        let load = load.clamp(lowest, highest);
+        let above = lower.map_or(lowest, |lower| (lower + 1).min(highest));
+        let below = upper.map_or(highest, |upper| (upper - 1).max(lowest));
+        load.clamp(above.min(below), below)
+    }
+
+    /// Loads with valid trials that are at least as long as those of a stage, each once, rising.
+    fn loads(&self, stage: usize) -> Vec<u64> {
+        let mut loads: Vec<u64> = self.of_stage(stage).map(|one| one.trial.load).collect();
+        loads.sort_unstable();
+        loads.dedup();
+        loads
+    }
+
+    fn of_stage(&self, stage: usize) -> impl Iterator<Item = &TrialResult> {
+        let least = self.stages[stage] * 0.999;
+        let valid = self.trials.iter().filter(|one| !one.invalid);
+        valid.filter(move |one| one.trial.seconds >= least)
+    }
+
+    /// What the trials of a stage say of a load. Before the last stage the newest one decides.
+    fn class(&self, goal: usize, stage: usize, load: u64) -> LoadClass {
+        let goal = &self.plan.goals[goal];
+        let trials = self.of_stage(stage).filter(|one| one.trial.load == load);
+        if stage < self.full_stage() {
+            return match trials.last().is_some_and(|one| one.loss() > goal.loss) {
+                true => LoadClass::Upper,
+                false => LoadClass::Lower,
+            };
+        }
+        let (mut good, mut bad) = (0.0, 0.0);
+        for one in trials {
+            if one.loss() > goal.loss {
+                bad += one.trial.seconds;
+            } else {
+                good += one.trial.seconds;
+            }
+        }
+        classify(goal, good, bad)
+    }
+
+    /// The bounds of a stage: the smallest upper bound, and the largest lower one below it. Where a
+    /// lower load loses more than a higher one, the smallest upper bound wins.
+    fn bounds(&self, goal: usize, stage: usize) -> (Option<u64>, Option<u64>) {
+        let loads = self.loads(stage);
+        let class = |load: &u64| self.class(goal, stage, *load);
+        let upper = loads
+            .iter()
+            .copied()
+            .find(|load| class(load) == LoadClass::Upper);
+        let below = loads.iter().rev().copied();
+        let mut below = below.filter(|load| upper.is_none_or(|upper| *load < upper));
+        let lower = below.find(|load| class(load) == LoadClass::Lower);
+        (lower, upper)
+    }
+
+    /// What full trials say of a load for a goal, by its number; `None` without one.
+    #[must_use]
+    pub fn class_of(&self, goal: usize, load: u64) -> Option<LoadClass> {
+        let full = self.full_stage();
+        let tried = self.of_stage(full).any(|one| one.trial.load == load);
+        tried.then(|| self.class(goal, full, load))
+    }
+
+    /// What was found, in the order of the goals.
+    #[must_use]
+    pub fn results(&self) -> Vec<GoalResult> {
+        let numbers = 0..self.goals.len();
+        numbers.map(|goal| self.result(goal)).collect()
+    }
+
+    fn result(&self, number: usize) -> GoalResult {
+        let goal = self.plan.goals[number];
+        let (lower, upper) = self.bounds(number, self.full_stage());
+        let outcome = self.goals[number].1.or(match (lower, upper) {
+            (_, None) if self.host.is_some() => Some(RateOutcome::Host),
+            // Wider than asked for, but bounds.
+            (Some(_), Some(_)) => Some(RateOutcome::Found),
+            (Some(_), None) => Some(RateOutcome::AtLeast),
+            (None, _) => None,
+        });
+        let conditional = lower.map(|lower| {
+            let trials = self.of_stage(self.full_stage());
+            let same = trials.filter(|one| one.trial.load == lower);
+            let mut losses: Vec<f64> = same.map(TrialResult::loss).collect();
+            losses.sort_unstable_by(f64::total_cmp);
+            let worst = losses.len().saturating_sub(1);
+            let place = if goal.exceed >= 0.5 { worst / 2 } else { worst };
+            lower as f64 * (1.0 - losses.get(place).copied().unwrap_or(0.0))
+        });
+        GoalResult {
+            goal,
+            outcome,
+            lower,
+            upper,
+            conditional,
+        }
+    }
+}
+
+/// What so many seconds of good and bad full trials say.
+fn classify(goal: &LossGoal, good: f64, bad: f64) -> LoadClass {
+    // Sums of trial lengths are not exact.
+    const EXACT: f64 = 1e-9;
+    let sum = goal.duration_sum.max(good + bad);
+    let spare = goal.exceed * sum + EXACT;
+    if sum - good <= spare {
+        LoadClass::Lower
+    } else if bad > spare {
+        LoadClass::Upper
+    } else {
+        LoadClass::Undecided
+    }
+}
+
+fn width(lower: u64, upper: u64) -> f64 {
+    upper.saturating_sub(lower) as f64 / upper.max(1) as f64
+}
+
+/// Between which shares the true loss lies at 95 %, when `lost` of `sent` were lost: below 3/N
+/// without losses (the rule of three), else Wilson's interval. Nothing when nothing was sent.
+#[must_use]
+pub fn loss_interval(lost: u64, sent: u64) -> Option<(f64, f64)> {
+    if sent == 0 {
+        return None;
+    }
+    let count = sent as f64;
+    if lost == 0 {
+        return Some((0.0, (3.0 / count).min(1.0)));
+    }
+    const Z: f64 = 1.959_964;
+    let share = lost.min(sent) as f64 / count;
+    let scale = 1.0 + Z * Z / count;
+    let middle = (share + Z * Z / (2.0 * count)) / scale;
+    let spread = share * (1.0 - share) / count + Z * Z / (4.0 * count * count);
+    let half = Z / scale * spread.sqrt();
+    Some(((middle - half).max(0.0), (middle + half).min(1.0)))
+}
+
+#[cfg(test)]
+mod tests;
