@@ -50,7 +50,7 @@ pub use request_response::{
 pub use stop::{Stop, WeakStop};
 pub use tcp::{
     AnswerSink, Blocks, BurstFormat, BurstHead, BurstIntake, BurstPlan, BurstRecord, BurstStamp,
-    BurstStart, ByteIntake, Intake, LatencyFrom, NextRead, Preamble, SendEnd, Spliced,
+    BurstStart, ByteIntake, HeldWindow, Intake, LatencyFrom, NextRead, Preamble, SendEnd, Spliced,
     StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, WriteTimes,
 };
 pub use technique::{Technique, Techniques};

@@ -55,6 +55,7 @@ pub use limit::{
 };
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
 pub use loss::{Loss, LossRuns, SequenceCounts};
+pub use method::rfc6349;
 pub use method::{
     CapacityMaximum, DelaySamples, Fitness, GoalResult, HostLimit, IdleFacts, LoadClass, LoadFacts,
     LoadRules, LoadSearch, LoadStatus, LoadTable, LossGoal, PathFacts, PathJudgement, PathUse,

@@ -494,6 +494,7 @@ impl<'a> Run<'a> {
             decides: true,
             idle_timeout: self.plan.timeouts.receive,
             stalled: self.plan.timeouts.stalled,
+            window: self.plan.held_window,
             file: self.plan.file.clone(),
             stop: self.set.stop.clone(),
             sums: self.set.sums(&self.context.reporter),
@@ -583,7 +584,10 @@ impl Run<'_> {
 
     fn open_tcp(&self, local: Option<SocketAddr>) -> Result<Arc<TcpConn>, TestFailure> {
         let cancel = self.context.interruption.waker();
-        let options = self.options();
+        let options = SocketOptions {
+            window_clamp: self.plan.window_clamp,
+            ..self.options()
+        };
         let limit = self.plan.connect_timeout.or(Some(CONNECT_LIMIT));
         let connected = TcpConn::connect_or_cancel(self.peer, local, &options, limit, cancel)
             .map_err(|error| failure(CANNOT_CONNECT_STREAM, Some(&error.reason())))?;

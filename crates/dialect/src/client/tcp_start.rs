@@ -22,6 +22,7 @@ use crate::native::client::{ClientTest, FlowAnswers};
 use crate::native::local_results::OwnFlow;
 use crate::plan::{Arrangement, ClientPlan, ClientWorkload, Personality, Shape, StartTime};
 use crate::run::context::Context;
+use crate::run::flow_end::segment_format;
 use crate::run::tasks::Tally;
 use crate::sampler::{GroupKey, GroupKind};
 
@@ -153,6 +154,7 @@ impl Starter<'_> {
         line.peer_version = version.map(|version| version.to_string());
         line.peer_detected = self.plan.peer_detect;
         line.initial = banner::initial_tcp(&flow.conn);
+        line.segments = segment_format(&flow.conn);
         line.connect_time = Some(flow.connect_time);
         line.trip_times = self.plan.latency.trip_times;
         line.isochronous = matches!(self.plan.shape, Shape::Isochronous(_));

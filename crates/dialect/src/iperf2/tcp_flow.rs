@@ -10,9 +10,10 @@ use std::time::Duration;
 use tapeline_base::{BitRate, FlowTag, MonoTime, Transport, WallTime};
 use tapeline_engine::{
     AnswerSink, BurstCell, BurstIntake, BurstPlan, BurstStamp, ByteIntake, DelayCell,
-    DelayPublisher, Ending, HistogramCell, HistogramRecorder, Intervals, KernelPacing, LatencyFrom,
-    PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd, Stop, StreamContent, TcpReceivePlan,
-    TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques, WriteTimes,
+    DelayPublisher, Ending, HeldWindow, HistogramCell, HistogramRecorder, Intervals, KernelPacing,
+    LatencyFrom, PayloadSource, ReceiveCell, Schedule, SendCell, SendEnd, Stop, StreamContent,
+    TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender, TcpWork, Technique, Techniques,
+    WriteTimes,
 };
 use tapeline_report::{
     BurstKind, Endpoints, Event, HistogramKind, Notice, ScheduleErrors, Silence,
@@ -79,6 +80,8 @@ pub(crate) struct SendPart {
     pub(crate) zero_copy: bool,
     /// Writes wait until less than `TCP_NOTSENT_LOWAT` is unsent.
     pub(crate) wait_for_room: bool,
+    /// The window that the sender keeps by itself.
+    pub(crate) window: Option<HeldWindow>,
     pub(crate) pacing: Option<FairQueuePlan>,
     /// Durations of writes are measured, and reported as a histogram too.
     pub(crate) write_times: bool,
@@ -107,6 +110,7 @@ impl SendPart {
             payload: plan.payload.clone(),
             zero_copy: plan.socket.zero_copy,
             wait_for_room: plan.socket.write_prefetch.is_some(),
+            window: plan.socket.held_window,
             pacing: plan.socket.fair_queue,
             write_times: plan.latency.write_times,
             histogram: plan.latency.histograms,
@@ -128,6 +132,7 @@ impl SendPart {
             payload: Payload::Digits,
             zero_copy: false,
             wait_for_room: false,
+            window: None,
             pacing: None,
             write_times: false,
             histogram: None,
@@ -348,6 +353,7 @@ impl TcpFlow {
             already: part.already,
             timing,
             wait_for_room: part.wait_for_room,
+            window: part.window,
             pacing,
             write_times,
             schedule_errors,

@@ -530,6 +530,7 @@ impl<'a> Session<'a> {
             decides: false,
             idle_timeout: plan.timeouts.receive,
             stalled: plan.timeouts.stalled,
+            window: None,
             file: plan.file.clone(),
             stop: self.set.stop.clone(),
             sums: self.set.sums(&self.context.reporter),

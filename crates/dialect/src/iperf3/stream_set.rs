@@ -15,6 +15,7 @@ use super::streams::{Ends, Link, Stream, StreamEnd, Sums, Traffic};
 use super::tcp_streams::{receive_stream, send_stream};
 use super::udp_streams::{receive_datagrams, send_datagrams};
 use crate::run::context::Context;
+use crate::run::flow_end::segment_format;
 use crate::sampler::{GroupKind, ReporterHandle};
 
 /// What both a client and a server know of a test's streams.
@@ -56,6 +57,10 @@ impl StreamSet {
             id: context.next_id(),
             reversed: false,
         };
+        let segments = match &link {
+            Link::Tcp(conn) => segment_format(conn),
+            Link::Udp(_) => None,
+        };
         self.streams.push(Stream {
             tag,
             id: stream_id(self.streams.len()),
@@ -68,6 +73,7 @@ impl StreamSet {
             device: outgoing_device(&local),
             at: Some(context.wall()),
             peer_version: self.peer_version.clone(),
+            segments,
             ..Connected::new(tag, local, peer)
         })
     }

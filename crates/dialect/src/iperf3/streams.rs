@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, MutexExt};
-use tapeline_engine::{Cause, Ending, Intervals, Stop};
+use tapeline_engine::{Cause, Ending, HeldWindow, Intervals, Stop};
 use tapeline_report::{Endpoints, Measure, Notice, Row};
 use tapeline_stats::Random;
 use tapeline_sys::{TcpConn, UdpSocket, Waker};
@@ -98,6 +98,8 @@ pub(crate) struct Traffic {
     pub(crate) idle_timeout: Duration,
     /// A sending end is ended when its peer takes nothing for so long.
     pub(crate) stalled: Duration,
+    /// The window that TCP senders keep by themselves.
+    pub(crate) window: Option<HeldWindow>,
     pub(crate) file: Option<PathBuf>,
     pub(crate) stop: Stop,
     /// When the peer's message reached this end; a stream notices a little later.

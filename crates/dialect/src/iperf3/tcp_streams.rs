@@ -81,6 +81,7 @@ pub(crate) fn send_stream(test: &Traffic, stream: Stream, conn: Arc<TcpConn>, en
         bytes: test.bytes_to_send(),
         bytes_from: test.counted_from(),
         timing,
+        window: test.window,
         pacing,
         end: SendEnd::Leave,
         idle_timeout: test.stalled,

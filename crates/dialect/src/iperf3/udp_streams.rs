@@ -311,6 +311,7 @@ mod tests {
             decides: false,
             idle_timeout: Duration::from_secs(10),
             stalled: Duration::from_secs(10),
+            window: None,
             file: None,
             stop: stop.clone(),
             over: Arc::clone(&over),

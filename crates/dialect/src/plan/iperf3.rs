@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::Family;
-use tapeline_engine::Techniques;
+use tapeline_engine::{HeldWindow, Techniques};
 use tapeline_report::Iperf3Output;
 use tapeline_report::document::{PlannedLimit, PlannedTest, TestShape, Workload};
 use tapeline_wire::iperf3::{Direction, Parameters, Protocol};
@@ -30,6 +30,10 @@ pub struct Iperf3Client {
     pub parameters: Parameters,
     /// `-i`; `None` reports at the end alone.
     pub interval: Option<Duration>,
+    /// A window that this end's TCP senders keep by themselves.
+    pub held_window: Option<HeldWindow>,
+    /// Upper bound of the window that TCP receivers of this end offer, bytes.
+    pub window_clamp: Option<u32>,
     /// `-F`: payload of a sender, target of a receiver.
     pub file: Option<PathBuf>,
     /// Time for the control connection and for each data connection.

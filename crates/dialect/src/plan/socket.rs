@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Tos};
+use tapeline_engine::HeldWindow;
 use tapeline_sys::StreamProtocol;
 
 /// Socket options asked for by the user; `None` leaves the system's choice.
@@ -35,6 +36,8 @@ pub struct SocketPlan {
     pub zero_copy: bool,
     /// `--tcp-rx-window-clamp`, bytes (TCP_WINDOW_CLAMP).
     pub window_clamp: Option<u32>,
+    /// A window that this end's TCP senders keep by themselves.
+    pub held_window: Option<HeldWindow>,
     /// `--tcp-tx-delay` (TCP_TX_DELAY).
     pub transmit_delay: Option<Duration>,
     /// `--tcp-write-prefetch`, bytes: unsent data above this stops writes

@@ -1,11 +1,11 @@
-//! What is reported of a flow that ended before its time.
+//! What is reported of a flow beside its numbers: its segments, and why it ended before its time.
 
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{Cause, Ending, FailedOperation};
-use tapeline_report::{Notice, TrafficOperation};
-use tapeline_sys::reason;
+use tapeline_report::{Notice, SegmentFormat, TrafficOperation};
+use tapeline_sys::{TcpConn, reason};
 
 use super::context::Context;
 
@@ -13,6 +13,15 @@ use super::context::Context;
 const SATURATED: f64 = 0.9;
 /// Shortest flow whose processor share means something.
 const SATURATION_SPAN: Duration = Duration::from_millis(500);
+
+/// How a connection cuts its data into segments.
+pub(crate) fn segment_format(conn: &TcpConn) -> Option<SegmentFormat> {
+    let info = conn.tcp_info()?;
+    Some(SegmentFormat {
+        payload: info.snd_mss?,
+        timestamps: info.timestamps?,
+    })
+}
 
 /// Says in words that a flow used its processor up and why it ended, when that is worth a word;
 /// returns whether it failed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag};
+use tapeline_base::{BitRate, Clock, FlowTag, MonoTime};
 use tapeline_engine::{
     BurstCounters, Closed, DatagramCounters, DelaySeries, FrameArrivals, FrameRecord, OneWayDelays,
     PacketGaps, ReceiveCounters, RequestResponseCounters, SendCounters,
@@ -10,10 +10,10 @@ use tapeline_engine::{
 use tapeline_report::{
     BurstKind, BurstsReceived, FlowEvidence, FramesReceived, FramesSent, GapErrors, InProgress,
     IntervalPattern, LinkErrors, LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse,
-    SendTiming, Span, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    SendTiming, Span, TcpReceive, TcpSend, TcpState, TcpTotals, UdpReceive, UdpSend,
 };
 use tapeline_stats::{Moments, ReadSizes, little_in_progress, little_packets_in_progress};
-use tapeline_sys::{TcpConn, TcpInfo};
+use tapeline_sys::{SystemClock, TcpConn, TcpInfo};
 
 use super::evidence::{Course, Orders, StreamRoom};
 use super::flow_start::{CounterCell, FlowStart};
@@ -33,16 +33,31 @@ enum Counters {
 pub(crate) struct Sample {
     counters: Counters,
     tcp: Option<TcpInfo>,
+    /// When `tcp` was read.
+    read_at: MonoTime,
 }
 
 impl Sample {
+    fn read(counters: Counters, conn: Option<&TcpConn>) -> Self {
+        Self {
+            counters,
+            tcp: conn.and_then(TcpConn::tcp_info),
+            read_at: conn.map_or(MonoTime::ZERO, |_| SystemClock.now()),
+        }
+    }
+
+    /// The connection's state, for a flow that began at `start`.
+    fn tcp_state(&self, start: MonoTime) -> Option<TcpState> {
+        let info = self.tcp.as_ref()?;
+        let mut state = tcp_state(info);
+        state.totals.at = self.read_at.since(start);
+        Some(state)
+    }
+
     /// The reading that later ones are compared with: nothing yet, but the kernel's
     /// counters are not zero for a connection with a past.
     pub(crate) fn first(cell: &CounterCell, conn: Option<&TcpConn>) -> Self {
-        Self {
-            counters: zero(cell),
-            tcp: conn.and_then(TcpConn::tcp_info),
-        }
+        Self::read(zero(cell), conn)
     }
 
     /// The window that the receiver offers, bytes.
@@ -161,10 +176,7 @@ pub(crate) fn sample_total(cell: &CounterCell, conn: Option<&TcpConn>) -> Sample
         CounterCell::UdpReceive(cell) => Counters::Datagram(cell.read()),
         CounterCell::Exchange(cell) => Counters::Exchange(cell.read()),
     };
-    Sample {
-        counters,
-        tcp: conn.and_then(TcpConn::tcp_info),
-    }
+    Sample::read(counters, conn)
 }
 
 /// Reads the counters at the end of interval `index`: the sample, the interval's own
@@ -183,8 +195,7 @@ pub(crate) fn sample_interval(
         CounterCell::UdpReceive(cell) => parts(cell.close_interval(index), Counters::Datagram),
         CounterCell::Exchange(cell) => parts(cell.close_interval(index), Counters::Exchange),
     };
-    let tcp = conn.and_then(TcpConn::tcp_info);
-    (Sample { counters, tcp }, extremes, next)
+    (Sample::read(counters, conn), extremes, next)
 }
 
 fn parts<C>(closed: Closed<C>, kind: fn(C) -> Counters) -> (Counters, (f64, f64), u64) {
@@ -219,7 +230,7 @@ pub(crate) fn measure(
                     writes,
                     errors,
                     retransmits: retransmits(before, after),
-                    state: after.tcp.map(|info| tcp_state(&info)),
+                    state: after.tcp_state(flow.start),
                     write_times: None,
                     frames,
                     fair_queue_rate: (a.pacing_rate > 0).then_some(BitRate(a.pacing_rate)),
@@ -249,7 +260,7 @@ pub(crate) fn measure(
                 sent: a.sent.saturating_sub(b.sent),
                 received: a.received.saturating_sub(b.received),
                 retransmits: retransmits(before, after),
-                state: after.tcp.map(|info| tcp_state(&info)),
+                state: after.tcp_state(flow.start),
                 one_way: one_way(phase, &b.one_way, &a.one_way),
             })
         }
@@ -349,6 +360,12 @@ pub(crate) fn tcp_state(info: &TcpInfo) -> TcpState {
             .delivery_rate
             .filter(|rate| *rate > 0)
             .map(|rate| BitRate(rate.saturating_mul(8))),
+        totals: TcpTotals {
+            at: Duration::ZERO,
+            sent: info.bytes_sent,
+            retransmitted: info.bytes_retrans,
+            acknowledged: info.bytes_acked,
+        },
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
         client_port: None,
         parameters,
         interval: None,
+        held_window: None,
+        window_clamp: None,
         file: None,
         connect_timeout: None,
         timeouts: Iperf3Timeouts::default(),

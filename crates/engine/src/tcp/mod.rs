@@ -12,4 +12,4 @@ pub use burst_intake::{
 };
 pub use content::{Blocks, BurstStamp, BurstStart, Spliced, StreamContent};
 pub use receive::{ByteIntake, Intake, NextRead, TcpReceivePlan, TcpReceiver};
-pub use send::{AnswerSink, SendEnd, TcpSendPlan, TcpSender, WriteTimes};
+pub use send::{AnswerSink, HeldWindow, SendEnd, TcpSendPlan, TcpSender, WriteTimes};

@@ -16,6 +16,34 @@ use crate::work::{
     Call, Cause, Ending, FailedOperation, REST, SEND_LIMIT, Step, TcpWork, has_closed, is_not_ready,
 };
 
+/// A window that the sender keeps by itself, whatever the kernel's buffers hold: it writes only
+/// while fewer bytes are unacknowledged.
+///
+/// Exact in bytes where the system reports what is unacknowledged; elsewhere nothing is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldWindow {
+    /// Most bytes that are written and not acknowledged.
+    pub bytes: u32,
+    /// Time between two looks at a full window.
+    pub poll: Duration,
+}
+
+impl HeldWindow {
+    /// A window on a path of this round trip: a full one is looked at 16 times in it, but not
+    /// more often than every 0.1 ms and not more rarely than every millisecond.
+    #[must_use]
+    pub fn new(bytes: u32, round_trip: Duration) -> Self {
+        let poll = (round_trip / 16).clamp(Duration::from_micros(100), Duration::from_millis(1));
+        Self { bytes, poll }
+    }
+
+    /// Bytes that may be written now; `None` when the system does not report what is outstanding.
+    fn room(self, conn: &TcpConn) -> Option<u64> {
+        let outstanding = conn.unacknowledged_bytes()?;
+        Some(u64::from(self.bytes).saturating_sub(outstanding))
+    }
+}
+
 /// What a TCP sender does at the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendEnd {
@@ -53,6 +81,8 @@ pub struct TcpSendPlan {
     /// Before a burst, wait until the kernel has room: a stamp then says when the burst could
     /// leave (use with `TCP_NOTSENT_LOWAT`).
     pub wait_for_room: bool,
+    /// The window that the sender keeps.
+    pub window: Option<HeldWindow>,
     /// The kernel's own pacing.
     pub pacing: Option<KernelPacing>,
     /// Where durations of writes go.
@@ -114,6 +144,7 @@ impl TcpSendPlan {
             already: 0,
             timing: Timing::Free,
             wait_for_room: false,
+            window: None,
             pacing: None,
             write_times: None,
             schedule_errors: None,
@@ -295,7 +326,15 @@ impl TcpSender {
         if let Some(stamp) = &mut self.burst.stamp {
             stamp.wall = SystemClock.wall();
         }
-        let want = self.burst.left.min(self.plan.block as u64) as usize;
+        let mut want = self.burst.left.min(self.plan.block as u64) as usize;
+        if let Some(window) = self.plan.window
+            && let Some(room) = window.room(&self.plan.conn)
+        {
+            if room == 0 {
+                return Readiness::Wait(self.window_full(window, now));
+            }
+            want = want.min(usize::try_from(room).unwrap_or(usize::MAX));
+        }
         match self.plan.content.prepare(want, self.burst.stamp.as_ref()) {
             Prepared::Bytes(length) => {
                 self.count_awaited(now);
@@ -337,6 +376,17 @@ impl TcpSender {
     fn count_awaited(&mut self, now: MonoTime) {
         if let Some(since) = self.awaiting {
             self.counters.input_awaited += whole_nanos(now.since(since));
+        }
+    }
+
+    /// What to do while the window is full: look again, unless nothing was acknowledged for long.
+    fn window_full(&mut self, window: HeldWindow, now: MonoTime) -> Step {
+        match self.not_ready(now) {
+            Step::NotReady => {
+                let until = self.plan.deadline.unwrap_or(MonoTime::FAR);
+                Step::NotBefore((now + window.poll).min(until))
+            }
+            over => over,
         }
     }
 

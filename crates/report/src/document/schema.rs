@@ -210,7 +210,8 @@ pub struct TestVerdict {
 
 impl Verdict {
     /// In words.
-    pub(crate) fn new(verdict: &tapeline_stats::Verdict) -> Self {
+    #[must_use]
+    pub fn new(verdict: &tapeline_stats::Verdict) -> Self {
         Self {
             limited_by: verdict.limited_by.map(LimitedBy::id),
             confidence: verdict.certainty.id(),

@@ -57,6 +57,15 @@ pub struct InitialTcp {
     pub rtt_micros: u32,
 }
 
+/// How a connection cuts its data into segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentFormat {
+    /// Most payload of a segment, bytes.
+    pub payload: u32,
+    /// Each has the time stamp option, 12 bytes.
+    pub timestamps: bool,
+}
+
 /// The client's test that a server's flow is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientTest {
@@ -102,6 +111,8 @@ pub struct Connected {
     pub connect_time: Option<Duration>,
     /// `--tcp-rx-window-clamp` in force, bytes.
     pub window_clamp: Option<u32>,
+    /// How data is cut into segments; `None` when the system does not say.
+    pub segments: Option<SegmentFormat>,
     /// `--tcp-write-prefetch` in force, bytes.
     pub write_prefetch: Option<u32>,
     /// Both ends send, and the server connects back for its part (`-d`, `-r`; servers).
@@ -149,6 +160,7 @@ impl Connected {
             initial: None,
             connect_time: None,
             window_clamp: None,
+            segments: None,
             write_prefetch: None,
             connects_back: false,
             isochronous: false,

@@ -18,7 +18,9 @@ pub use banner::{
     BufferSize, ClientBanner, CongestionControl, FairQueue, PermitKeyLife, RequestPlan,
     SegmentSize, ServerBanner, TargetGap, TrafficShape,
 };
-pub use connection::{ClientTest, Connected, ConnectionFlavour, InitialTcp, TosNote};
+pub use connection::{
+    ClientTest, Connected, ConnectionFlavour, InitialTcp, SegmentFormat, TosNote,
+};
 pub use event::Event;
 pub use latency::{LoadedLatency, ProbeDelays, ProbeSeries};
 pub use notice::{Notice, Severity, Silence, TrafficOperation, Warning};
@@ -33,7 +35,7 @@ pub use repetition::{
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, IntervalPattern,
     LinkErrors, LossPattern, Measure, OneWayTimes, Outage, Phase, RequestResponse, Row, Span,
-    Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
+    Subject, TcpReceive, TcpSend, TcpState, TcpTotals, UdpReceive, UdpSend,
 };
 pub use test_events::{
     ControlConnected, ControlPeer, CpuUse, PeerOutput, ProcessorUse, TestDirection, TestEnd,

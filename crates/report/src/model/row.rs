@@ -82,6 +82,21 @@ pub struct TcpState {
     pub ssthresh_packets: Option<u32>,
     /// The kernel's estimate of the rate at which data arrives, payload bits per second.
     pub delivery: Option<BitRate>,
+    /// What the connection has carried so far.
+    pub totals: TcpTotals,
+}
+
+/// Payload that a TCP sender's connection has carried since it began, as the kernel counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpTotals {
+    /// When it was read, after the flow's start.
+    pub at: Duration,
+    /// Bytes sent, each time they were.
+    pub sent: Option<u64>,
+    /// Bytes of those that had been sent before.
+    pub retransmitted: Option<u64>,
+    /// Bytes that the receiver has acknowledged.
+    pub acknowledged: Option<u64>,
 }
 
 impl TcpState {

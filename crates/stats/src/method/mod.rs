@@ -4,6 +4,7 @@ mod capacity;
 mod path_uses;
 mod rate_search;
 mod responsiveness;
+pub mod rfc6349;
 
 pub use capacity::{
     CapacityMaximum, HostLimit, LoadRules, LoadSearch, LoadStatus, LoadTable, SubInterval,

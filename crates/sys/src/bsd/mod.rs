@@ -31,7 +31,6 @@ pub(crate) mod sleep;
 pub(crate) mod sockopt;
 #[path = "../unix/stream.rs"]
 pub(crate) mod stream;
-#[path = "../fallback/tcp.rs"]
 pub(crate) mod tcp;
 pub(crate) mod tcp_info;
 #[path = "../unix/terminal.rs"]

@@ -14,6 +14,9 @@ mod info {
     #[repr(transparent)]
     struct Raw(libc::tcp_connection_info);
 
+    /// `TCPCI_OPT_TIMESTAMPS`.
+    const TIMESTAMPS: u32 = 1;
+
     // SAFETY: integers and padding only.
     unsafe impl Plain for Raw {}
 
@@ -23,6 +26,7 @@ mod info {
         let micros = |millis: u32| Some(millis.saturating_mul(1000));
         Some(TcpInfo {
             state: Some(raw.tcpi_state),
+            timestamps: Some(raw.tcpi_options & TIMESTAMPS != 0),
             rtt_us: micros(raw.tcpi_srtt),
             rttvar_us: micros(raw.tcpi_rttvar),
             rto_us: micros(raw.tcpi_rto),
@@ -51,6 +55,9 @@ mod info {
     #[repr(transparent)]
     struct Raw(libc::tcp_info);
 
+    /// `TCPI_OPT_TIMESTAMPS`.
+    const TIMESTAMPS: u8 = 1;
+
     // SAFETY: integers only.
     unsafe impl Plain for Raw {}
 
@@ -58,6 +65,7 @@ mod info {
         let (Raw(raw), _) = sockopt::get::<Raw>(socket, libc::IPPROTO_TCP, libc::TCP_INFO).ok()?;
         Some(TcpInfo {
             state: Some(raw.tcpi_state),
+            timestamps: Some(raw.tcpi_options & TIMESTAMPS != 0),
             rtt_us: Some(raw.tcpi_rtt),
             rttvar_us: Some(raw.tcpi_rttvar),
             rto_us: Some(raw.tcpi_rto),

@@ -81,6 +81,9 @@ const APP_LIMITED: u8 = if cfg!(target_endian = "big") {
     0x01
 };
 
+/// `TCPI_OPT_TIMESTAMPS`.
+const TIMESTAMPS: u8 = 1;
+
 pub(crate) fn read(socket: &Socket) -> Option<TcpInfo> {
     let (raw, length) = sockopt::get::<Kernel>(socket, libc::IPPROTO_TCP, libc::TCP_INFO).ok()?;
     Some(decode(&raw, length))
@@ -96,6 +99,7 @@ fn decode(raw: &Kernel, length: usize) -> TcpInfo {
     let delivery_rate = reported!(delivery_rate);
     TcpInfo {
         state: reported!(state),
+        timestamps: reported!(options).map(|options| options & TIMESTAMPS != 0),
         rtt_us: reported!(rtt),
         rttvar_us: reported!(rttvar),
         // All ones until the first sample.

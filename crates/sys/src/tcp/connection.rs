@@ -449,7 +449,8 @@ impl TcpConn {
         tcp_info::read(&self.socket)
     }
 
-    /// Bytes that wait in the send buffer, unacknowledged ones included (Linux: `SIOCOUTQ`).
+    /// Bytes that wait in the send buffer, unacknowledged ones included (Linux: `SIOCOUTQ`; Apple:
+    /// `SO_NWRITE`; FreeBSD, NetBSD: `FIONWRITE`).
     #[must_use]
     pub fn unacknowledged_bytes(&self) -> Option<u64> {
         tcp::unacknowledged_bytes(&self.socket)

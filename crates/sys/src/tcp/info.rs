@@ -10,6 +10,8 @@
 pub struct TcpInfo {
     /// State number of the kernel (Linux: 1 = established).
     pub state: Option<u8>,
+    /// Whether segments have the time stamp option.
+    pub timestamps: Option<bool>,
     /// Smoothed round-trip time, microseconds.
     pub rtt_us: Option<u32>,
     /// Mean deviation of the round-trip time, microseconds.

@@ -331,6 +331,7 @@ fn socket(settings: &Settings) -> SocketPlan {
         skip_receive_copy: settings.tcp.skip_receive_copy,
         zero_copy: settings.tcp.zero_copy,
         window_clamp: settings.tcp.window_clamp,
+        held_window: None,
         transmit_delay: settings.tcp.transmit_delay,
         write_prefetch: settings.tcp.write_prefetch.filter(|bytes| *bytes > 0),
         local_only: settings.tcp.local_only,

@@ -139,6 +139,8 @@ fn client(
         client_port: settings.client_port,
         parameters,
         interval: settings.interval,
+        held_window: None,
+        window_clamp: None,
         connect_timeout: settings.connect_timeout,
         timeouts: timeouts(&settings),
         affinity: settings.affinity.map(|processors| processors.own),

@@ -253,6 +253,8 @@ pub(crate) fn client(
         client_port: plan.bind.as_ref().and_then(|bind| bind.port),
         parameters,
         interval: plan.interval,
+        held_window: plan.socket.held_window,
+        window_clamp: plan.socket.window_clamp,
         file: match &plan.payload {
             Payload::File(path) => Some(path.clone()),
             _ => None,
