@@ -238,6 +238,8 @@ impl Common {
                 ..Parameters::default()
             },
             interval: Some(INTERVAL),
+            held_window: None,
+            window_clamp: None,
             file: None,
             connect_timeout: Some(CONNECT_TIMEOUT),
             timeouts: Iperf3Timeouts {
