@@ -64,6 +64,10 @@ pub use method::{
     StageConfidence, SubInterval, SubIntervals, TrialResult, TryAdvice, UseCause, UseLimits,
     UseMoment, layer_rate, loss_interval,
 };
+pub use method::{
+    PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuProbe, PathMtuSearch,
+    PathMtuTrials,
+};
 pub use moments::Moments;
 pub use outage::{Outage, OutageWatch};
 pub use random::{LogNormal, Random};

@@ -22,3 +22,10 @@ pub use responsiveness::{
     DelaySamples, ProbeBudget, ResponsivenessClass, ResponsivenessConstants,
     ResponsivenessInterval, ResponsivenessSearch, SearchStage, StageConfidence,
 };
+mod path_mtu;
+mod path_mtu_trials;
+
+pub use path_mtu::{
+    PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuProbe, PathMtuSearch,
+};
+pub use path_mtu_trials::PathMtuTrials;
