@@ -33,6 +33,13 @@ pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
     })
 }
 
+/// The most bytes of an IP packet that the interface owning the local address `local` sends;
+/// `None` when nobody owns it or the system does not report it.
+#[must_use]
+pub fn interface_mtu(local: &SocketAddr) -> Option<u32> {
+    outgoing_device(local).and_then(|name| resolver::mtu_of(&name))
+}
+
 /// The index of the interface called `name` (a number stands for itself); `None` when there
 /// is none.
 #[must_use]
@@ -113,6 +120,20 @@ mod tests {
         assert!(name.is_some_and(|name| name.starts_with("lo")));
         let name = outgoing_device(&"127.0.0.9:5001".parse().unwrap());
         assert!(name.is_some_and(|name| name.starts_with("lo")));
-        assert_eq!(outgoing_device(&"192.0.2.77:1".parse().unwrap()), None);
+        let nobody = "192.0.2.77:1".parse().unwrap();
+        assert_eq!(outgoing_device(&nobody), None);
+        assert_eq!(interface_mtu(&nobody), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_interface_has_its_mtu() {
+        let read = std::fs::read_to_string("/sys/class/net/lo/mtu");
+        let Ok(expected) = read else {
+            // A system without sysfs.
+            return;
+        };
+        let loopback = "127.0.0.1:1".parse().unwrap();
+        assert_eq!(interface_mtu(&loopback), expected.trim().parse().ok());
     }
 }

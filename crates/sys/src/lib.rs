@@ -34,14 +34,16 @@ mod udp;
 mod waker;
 mod zeroed;
 
-pub use address::{interface_index, needs_zone, outgoing_device, unmapped};
+pub use address::{interface_index, interface_mtu, needs_zone, outgoing_device, unmapped};
 #[cfg(debug_assertions)]
 pub use clock::displace_wall_clock;
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
 pub use device_tap::{DeviceFrame, DeviceTap, LinkHeader};
 pub use error::{Operation, SocketError, reason};
 pub use host::{HostCounters, HostFacts, system_information};
-pub use options::{Opened, OptionFailure, SocketOption, SocketOptions, StreamProtocol};
+pub use options::{
+    Opened, OptionFailure, PathMtuMode, SocketOption, SocketOptions, StreamProtocol,
+};
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
     Account, CpuTime, Daemon, InheritedSockets, Interrupts, QuietInput, Realtime, Signal,

@@ -53,6 +53,9 @@ pub struct SocketOptions {
     pub broadcast: bool,
     /// IPv4 and IPv6: forbid (`true`) or allow (`false`) fragmentation on the way.
     pub dont_fragment: Option<bool>,
+    /// Whether packets may be fragmented, and what bounds their length; goes before
+    /// `dont_fragment`.
+    pub path_mtu_mode: Option<PathMtuMode>,
     /// Flow label of sent IPv6 packets, 20 bits (RFC 6437); only where a socket connects.
     pub flow_label: Option<u32>,
     /// TCP: a connection is over when sent data stays unacknowledged for so long (RFC 5482).
@@ -87,6 +90,20 @@ impl StreamProtocol {
             Self::Sctp => Ok(Protocol::from(Self::SCTP)),
         }
     }
+}
+
+/// What the packets of a socket say about fragmentation, and whose knowledge of the path bounds
+/// their length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathMtuMode {
+    /// Never fragmented; only the outgoing interface bounds the length, not what the system
+    /// believes about the path (Linux, Windows: `IP_PMTUDISC_PROBE`; elsewhere don't fragment).
+    Probe,
+    /// Never fragmented; what the system learnt about the path by ICMP bounds the length
+    /// (`IP_PMTUDISC_DO`): path MTU discovery of RFC 1191 and 8201.
+    Classical,
+    /// Fragmented where needed: by this host, and over IPv4 on the way.
+    Fragment,
 }
 
 /// The name of one option, as in [`SocketOptions`].
@@ -242,7 +259,12 @@ impl SocketOptions {
         if self.broadcast {
             note(Opt::Broadcast, socket.set_broadcast(true));
         }
-        if let Some(forbid) = self.dont_fragment {
+        if let Some(mode) = self.path_mtu_mode {
+            note(
+                Opt::DontFragment,
+                system::set_path_mtu_mode(socket, is_v6, mode),
+            );
+        } else if let Some(forbid) = self.dont_fragment {
             note(
                 Opt::DontFragment,
                 system::set_dont_fragment(socket, is_v6, forbid),

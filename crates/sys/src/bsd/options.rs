@@ -9,6 +9,7 @@ use super::sockopt;
 pub(crate) use super::sockopt::{
     mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, tclass_v6,
 };
+use crate::options::PathMtuMode;
 
 fn unsupported() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -108,4 +109,21 @@ pub(crate) fn set_dont_fragment(socket: &Socket, is_v6: bool, forbid: bool) -> i
 #[cfg(not(any(target_vendor = "apple", target_os = "freebsd")))]
 pub(crate) fn set_dont_fragment(_socket: &Socket, _is_v6: bool, _forbid: bool) -> io::Result<()> {
     unsupported()
+}
+
+pub(crate) fn set_path_mtu_mode(socket: &Socket, is_v6: bool, mode: PathMtuMode) -> io::Result<()> {
+    set_dont_fragment(socket, is_v6, mode != PathMtuMode::Fragment)
+}
+
+pub(crate) fn path_mtu(_socket: &Socket, _is_v4_traffic: bool) -> Option<u32> {
+    None
+}
+
+pub(crate) fn set_fragment_size(_socket: &Socket, _bytes: u32) -> io::Result<()> {
+    unsupported()
+}
+
+/// A datagram is too long for the interface.
+pub(crate) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMSGSIZE)
 }

@@ -24,3 +24,9 @@ pub(crate) fn errno_location() -> *mut libc::c_int {
     // SAFETY: returns a valid address; takes and keeps nothing.
     unsafe { errno_function() }
 }
+
+/// `SIOCGIFMTU` of `sys/sockio.h`: `_IOWR('i', 51, struct ifreq)`, whose length is 32.
+#[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+pub(crate) const INTERFACE_MTU: Option<u32> = Some(0xc020_6933);
+#[cfg(not(any(target_vendor = "apple", target_os = "freebsd")))]
+pub(crate) const INTERFACE_MTU: Option<u32> = None;

@@ -11,6 +11,7 @@ use super::sockopt;
 pub(crate) use super::sockopt::{
     mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, tclass_v6,
 };
+use crate::options::PathMtuMode;
 
 /// Delay of sent packets in microseconds (`linux/tcp.h`, since 4.20).
 const TCP_TX_DELAY: c_int = 37;
@@ -115,4 +116,39 @@ pub(crate) fn set_dont_fragment(socket: &Socket, is_v6: bool, forbid: bool) -> i
         libc::IPV6_PMTUDISC_DONT
     };
     sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, v6)
+}
+
+pub(crate) fn set_path_mtu_mode(socket: &Socket, is_v6: bool, mode: PathMtuMode) -> io::Result<()> {
+    let (v4, v6) = match mode {
+        PathMtuMode::Probe => (libc::IP_PMTUDISC_PROBE, libc::IPV6_PMTUDISC_PROBE),
+        PathMtuMode::Classical => (libc::IP_PMTUDISC_DO, libc::IPV6_PMTUDISC_DO),
+        PathMtuMode::Fragment => (libc::IP_PMTUDISC_DONT, libc::IPV6_PMTUDISC_DONT),
+    };
+    // A dual-stack socket sends IPv4 too.
+    let set_v4 = sockopt::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, v4);
+    if !is_v6 {
+        return set_v4;
+    }
+    sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, v6)
+}
+
+/// What the system believes that the path to the connected peer carries.
+pub(crate) fn path_mtu(socket: &Socket, is_v4_traffic: bool) -> Option<u32> {
+    let (level, name) = if is_v4_traffic {
+        (libc::IPPROTO_IP, libc::IP_MTU)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU)
+    };
+    let (mtu, _) = sockopt::get::<c_int>(socket, level, name).ok()?;
+    u32::try_from(mtu).ok().filter(|mtu| *mtu > 0)
+}
+
+/// Bytes of the pieces that IPv6 packets are cut into.
+pub(crate) fn set_fragment_size(socket: &Socket, bytes: u32) -> io::Result<()> {
+    sockopt::set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU, bytes)
+}
+
+/// A datagram is too long for the interface, or for what is known about the path.
+pub(crate) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMSGSIZE)
 }

@@ -17,3 +17,6 @@ use libc::__errno_location as errno_function;
 
 #[cfg(target_os = "android")]
 use libc::__errno as errno_function;
+
+/// `SIOCGIFMTU` of `linux/sockios.h`.
+pub(crate) const INTERFACE_MTU: Option<u32> = Some(0x8921);

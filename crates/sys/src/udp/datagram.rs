@@ -116,6 +116,14 @@ pub enum Returned {
         /// [`destination`](crate::ReceiveFeatures::destination).
         source: Option<IpAddr>,
     },
+    /// It was too long for a link on the way and must not be fragmented (ICMP: fragmentation
+    /// needed; ICMPv6: packet too big).
+    TooLong {
+        /// Bytes of an IP packet that the link carries; 0 from routers older than RFC 1191.
+        mtu: u32,
+        /// Who says so: a router; `None` when this host found it by itself.
+        found_by: Option<IpAddr>,
+    },
     /// Anything else, such as a host that cannot be reached for now.
     Otherwise,
 }

@@ -12,14 +12,17 @@ use super::datagram::{Addressee, Marks, ReceiveFeatures, Returned};
 use super::multicast::{self, MulticastGroup};
 use crate::address;
 use crate::error::{Operation, SocketError};
-use crate::options::{self, Opened, OptionFailure, SocketOptions};
-use crate::platform::{datagrams, returned, segments, stream};
+use crate::options::{self, Opened, OptionFailure, PathMtuMode, SocketOptions};
+use crate::platform::{datagrams, options as system, returned, segments, stream};
 use crate::poller::{self, Handle, Interest, Pollable, Wait};
 use crate::socket_call::{as_uninit, at_least_a_microsecond, retry};
 
 /// Most times that a call is made again because of what came back for other datagrams. Each
 /// message of the network costs one call, so that this is a flood's share of a call.
 const AGAIN: usize = 64;
+
+/// The same for one datagram that may be too long: few messages come while it is sent.
+const AGAIN_WHOLE: usize = 2;
 
 /// A bound, possibly connected, datagram socket. Every method takes `&self`.
 ///
@@ -498,6 +501,83 @@ impl UdpSocket {
             self.socket.set_multicast_hops_v6(u32::from(hops))
         } else {
             self.socket.set_multicast_ttl_v4(u32::from(hops))
+        }
+    }
+
+    /// Decides whether the socket's packets may be fragmented, and whether what the system has
+    /// learnt about the path bounds their length.
+    ///
+    /// # Errors
+    /// `Unsupported` where the system cannot forbid fragmentation; others of `setsockopt(2)`.
+    pub fn set_path_mtu_mode(&self, mode: PathMtuMode) -> io::Result<()> {
+        system::set_path_mtu_mode(&self.socket, self.is_v6, mode)
+    }
+
+    /// Bytes of an IP packet that the system believes the path to the connected peer carries
+    /// (Linux: `IP_MTU`, `IPV6_MTU`): the route's MTU, or what ICMP has taught.
+    #[must_use]
+    pub fn path_mtu(&self) -> Option<u32> {
+        let is_v4_traffic = !self.is_v6 || self.peer_addr().is_ok_and(|peer| peer.is_ipv4());
+        system::path_mtu(&self.socket, is_v4_traffic)
+    }
+
+    /// The most bytes of an IP packet, up to 65535, that the interface which leads to the connected peer sends,
+    /// whatever is known about the path; sets [`PathMtuMode::Probe`]. `None` when the system does
+    /// not report it.
+    ///
+    /// Linux: the interface refuses a datagram of [`UdpSocket::MAX_PAYLOAD`] bytes, and names the
+    /// reason in the error queue; one that takes it (loopback) sends it. Elsewhere: the interface
+    /// that owns the own address.
+    #[must_use]
+    pub fn outgoing_mtu(&self) -> Option<u32> {
+        let local = self.local_addr().ok()?;
+        let longest = u32::from(u16::MAX);
+        let of_address = || address::interface_mtu(&local).map(|mtu| mtu.min(longest));
+        if self.set_path_mtu_mode(PathMtuMode::Probe).is_err() || !self.receive_refusals() {
+            return of_address();
+        }
+        while self.next_returned().is_some() {}
+        if self.send_whole(&[0; Self::MAX_PAYLOAD]).ok()? {
+            return of_address();
+        }
+        let found = std::iter::from_fn(|| self.next_returned());
+        let own = found.take(AGAIN).find_map(|returned| match returned {
+            Returned::TooLong {
+                mtu,
+                found_by: None,
+            } => Some(mtu),
+            _ => None,
+        });
+        own.filter(|mtu| *mtu > 0).or_else(of_address)
+    }
+
+    /// Has this host cut IPv6 packets that may be fragmented into pieces of at most `bytes`, at least
+    /// 1280 (Linux: `IPV6_MTU`). Returns whether it will; IPv4 is cut by routers, too.
+    pub fn set_fragment_size(&self, bytes: u32) -> bool {
+        self.is_v6 && system::set_fragment_size(&self.socket, bytes).is_ok()
+    }
+
+    /// Sends one datagram to the connected peer, whatever came back for earlier ones. Returns
+    /// whether it was short enough for this host's interface (in [`PathMtuMode::Classical`]: for
+    /// what the system knows about the path); `false` is this host's own answer, not the path's.
+    ///
+    /// # Errors
+    /// Others of `send(2)`.
+    pub fn send_whole(&self, data: &[u8]) -> io::Result<bool> {
+        // What an earlier datagram brought back is reported once, by the next call.
+        for _ in 0..AGAIN_WHOLE {
+            match self.send(data) {
+                Ok(_) => return Ok(true),
+                Err(error) if system::is_too_long(&error) => {}
+                Err(error) if returned::may_be_anothers(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match self.send(data) {
+            Ok(_) => Ok(true),
+            Err(error) if system::is_too_long(&error) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

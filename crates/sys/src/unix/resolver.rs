@@ -2,11 +2,12 @@
 
 use std::ffi::{CStr, CString};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::os::fd::AsRawFd;
 use std::ptr;
 
 use tapeline_base::Family;
 
-use super::variant::NO_ADDRESS_CODES;
+use super::variant::{INTERFACE_MTU, NO_ADDRESS_CODES};
 use crate::error::reason;
 use crate::resolve::{ResolveError, ResolveFailure};
 
@@ -116,6 +117,37 @@ pub(crate) fn index_of(name: &str) -> Option<u32> {
     // SAFETY: `name` is terminated and outlives the call.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
     (index != 0).then_some(index)
+}
+
+/// The MTU of the interface called `name`: `SIOCGIFMTU` of `netdevice(7)`.
+pub(crate) fn mtu_of(name: &str) -> Option<u32> {
+    /// `struct ifreq`, as long as on the system where it is longest.
+    #[repr(C)]
+    struct Request {
+        name: [u8; libc::IFNAMSIZ],
+        value: [u64; 3],
+    }
+    let command = INTERFACE_MTU?;
+    let mut request = Request {
+        name: [0; libc::IFNAMSIZ],
+        value: [0; 3],
+    };
+    // One byte stays for the end of the name.
+    let room = request.name.get_mut(..name.len() + 1)?;
+    room[..name.len()].copy_from_slice(name.as_bytes());
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None)
+        .or_else(|_| socket2::Socket::new(socket2::Domain::IPV6, socket2::Type::DGRAM, None))
+        .ok()?;
+    // SAFETY: the command reads a name and writes one C `int` into a request that is at least as
+    // long as the system's own and outlives the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, &raw mut request) };
+    if result != 0 {
+        return None;
+    }
+    let [first, ..] = request.value;
+    let bytes = first.to_ne_bytes();
+    let mtu = i32::from_ne_bytes(*bytes.first_chunk()?);
+    u32::try_from(mtu).ok().filter(|mtu| *mtu > 0)
 }
 
 /// The IP address behind a system address, which may be null or of another family.

@@ -5,15 +5,29 @@ use std::os::windows::io::AsRawSocket;
 
 use socket2::Socket;
 use windows_sys::Win32::Networking::WinSock::{
-    IP_DONTFRAGMENT, IPPROTO_IP, IPPROTO_IPV6, IPV6_DONTFRAG, SO_DONTROUTE, SOL_SOCKET, setsockopt,
+    IP_DONTFRAGMENT, IPPROTO_IP, IPPROTO_IPV6, IPV6_DONTFRAG, SO_DONTROUTE, SOL_SOCKET,
+    WSAEMSGSIZE, setsockopt,
 };
+
+use crate::options::PathMtuMode;
+
+/// `IP_MTU_DISCOVER` and `IPV6_MTU_DISCOVER` of `ws2ipdef.h`, the same number, and the
+/// `PMTUD_STATE`s (since Windows 10 1803).
+const MTU_DISCOVER: i32 = 71;
+const PMTUDISC_DO: u32 = 1;
+const PMTUDISC_DONT: u32 = 2;
+const PMTUDISC_PROBE: u32 = 3;
 
 fn unsupported() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 fn set_flag(socket: &Socket, level: i32, name: i32, on: bool) -> io::Result<()> {
-    let value = u32::from(on).to_ne_bytes();
+    set_number(socket, level, name, u32::from(on))
+}
+
+fn set_number(socket: &Socket, level: i32, name: i32, value: u32) -> io::Result<()> {
+    let value = value.to_ne_bytes();
     // SAFETY: pointer and length describe `value`, which outlives the call.
     let result = unsafe {
         setsockopt(
@@ -122,4 +136,28 @@ pub(crate) fn set_sctp_nodelay(_socket: &Socket) -> io::Result<()> {
 
 pub(crate) fn set_pacing_rate(_socket: &Socket, _bytes_per_second: u64) -> io::Result<()> {
     unsupported()
+}
+
+pub(crate) fn set_path_mtu_mode(socket: &Socket, is_v6: bool, mode: PathMtuMode) -> io::Result<()> {
+    let state = match mode {
+        PathMtuMode::Probe => PMTUDISC_PROBE,
+        PathMtuMode::Classical => PMTUDISC_DO,
+        PathMtuMode::Fragment => PMTUDISC_DONT,
+    };
+    let level = if is_v6 { IPPROTO_IPV6 } else { IPPROTO_IP };
+    set_number(socket, level, MTU_DISCOVER, state)
+        .or_else(|_| set_dont_fragment(socket, is_v6, mode != PathMtuMode::Fragment))
+}
+
+pub(crate) fn path_mtu(_socket: &Socket, _is_v4_traffic: bool) -> Option<u32> {
+    None
+}
+
+pub(crate) fn set_fragment_size(_socket: &Socket, _bytes: u32) -> io::Result<()> {
+    unsupported()
+}
+
+/// A datagram is too long for the interface.
+pub(crate) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(WSAEMSGSIZE)
 }

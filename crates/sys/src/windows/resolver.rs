@@ -48,3 +48,7 @@ pub(crate) fn name_of(_address: IpAddr) -> Option<String> {
 pub(crate) fn index_of(_name: &str) -> Option<u32> {
     None
 }
+
+pub(crate) fn mtu_of(_name: &str) -> Option<u32> {
+    None
+}

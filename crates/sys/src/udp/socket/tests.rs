@@ -413,3 +413,33 @@ fn an_ipv6_socket_has_a_traffic_class_and_a_hop_limit() {
     assert_eq!(opened.socket.tos().unwrap(), Tos(0xb8));
     assert_eq!(opened.socket.inner().unicast_hops_v6().unwrap(), 9);
 }
+
+#[test]
+fn what_is_too_long_for_this_host_is_no_error() {
+    let (sender, _receiver) = udp_pair();
+    let mut largest = vec![0; UdpSocket::MAX_PAYLOAD];
+    sender.set_path_mtu_mode(PathMtuMode::Fragment).unwrap();
+    assert!(sender.send_whole(&largest).unwrap());
+    largest.push(0);
+    assert!(!sender.send_whole(&largest).unwrap());
+    assert!(sender.send_whole(b"short").unwrap());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_way_to_the_peer_has_the_mtu_of_its_interface() {
+    let (sender, _receiver) = udp_pair();
+    // Loopback devices take more than an IP packet can have.
+    let loopback = crate::interface_mtu(&any_port()).map(|mtu| mtu.min(65_535));
+    assert!(loopback.is_some());
+    assert_eq!(sender.path_mtu(), loopback);
+    assert_eq!(sender.outgoing_mtu(), loopback);
+    let discovery = |socket: &UdpSocket| {
+        use crate::platform::sockopt::get;
+        let read = get::<i32>(socket.inner(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+        read.unwrap().0
+    };
+    assert_eq!(discovery(&sender), libc::IP_PMTUDISC_PROBE);
+    sender.set_path_mtu_mode(PathMtuMode::Classical).unwrap();
+    assert_eq!(discovery(&sender), libc::IP_PMTUDISC_DO);
+}
