@@ -19,6 +19,7 @@ mod client;
 pub mod fuzz;
 mod iperf2;
 mod iperf3;
+mod method;
 mod native;
 mod plan;
 mod policy;
@@ -29,6 +30,7 @@ mod server;
 mod tests;
 
 pub use client::{run_client, run_iperf3_client};
+pub use method::{IcmpOutcome, PathMtuFinding, PathMtuRequest, ProbeFormat, measure_path_mtu};
 pub use plan::{
     AccountName, AddressSteps, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan, ClientWorkload,
     FairQueuePlan, FrameMean, HistogramPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials,

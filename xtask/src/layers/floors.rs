@@ -60,6 +60,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["client"],
             &["server"],
             &["iperf3", "iperf2"],
+            &["method"],
             &["native"],
             &["policy", "run"],
             &["sampler"],

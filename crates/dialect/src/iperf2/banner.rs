@@ -10,7 +10,9 @@ use tapeline_report::{
     TrafficShape,
 };
 use tapeline_stats::HistogramShape;
-use tapeline_sys::{OptionFailure, SocketOption, SocketOptions, TcpConn, outgoing_device};
+use tapeline_sys::{
+    OptionFailure, PathMtuMode, SocketOption, SocketOptions, TcpConn, outgoing_device,
+};
 use tapeline_wire::iperf2::PermitKey;
 
 use crate::plan::{
@@ -63,6 +65,7 @@ fn socket_options(plan: &SocketPlan) -> SocketOptions {
         tx_delay_us: plan.transmit_delay.map(micros),
         pacing_rate: plan.fair_queue.map(|fair| fair.rate.0 / 8),
         dont_route: plan.local_only,
+        path_mtu_mode: plan.unfragmented.then_some(PathMtuMode::Probe),
         ..SocketOptions::default()
     }
 }
@@ -409,6 +412,7 @@ mod tests {
                 transmit_delay: Some(Duration::from_micros(1500)),
                 write_prefetch: Some(16_384),
                 local_only: true,
+                unfragmented: true,
                 fair_queue: Some(FairQueuePlan {
                     rate: BitRate(8_000_000),
                     step: None,
@@ -430,6 +434,7 @@ mod tests {
             tx_delay_us: Some(1500),
             pacing_rate: Some(1_000_000),
             dont_route: true,
+            path_mtu_mode: Some(PathMtuMode::Probe),
             device: Some("eth7".into()),
             ..SocketOptions::default()
         };

@@ -45,6 +45,8 @@ pub struct SocketPlan {
     pub write_prefetch: Option<u32>,
     /// `--local-only`: only hosts on attached networks (SO_DONTROUTE).
     pub local_only: bool,
+    /// Datagrams are never fragmented; only the outgoing interface bounds their length.
+    pub unfragmented: bool,
     /// `--fq-rate` and its steps (SO_MAX_PACING_RATE).
     pub fair_queue: Option<FairQueuePlan>,
 }
