@@ -30,7 +30,8 @@ pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use figures::DatagramFigures;
 pub use network::{
-    Bottleneck, FairQueues, Family, Namespace, NamespacePair, RelayedPair, SlowLane, Transport,
+    Bottleneck, Cable, FairQueues, Family, Namespace, NamespacePair, RelayedPair, RoutedPair,
+    SlowLane, Transport,
 };
 pub use output::{
     CountedStream, CsvRow, DatagramCounts, Delays, Histogram, Row, RowId, Transcript,

@@ -27,7 +27,7 @@ impl Namespace {
     /// Name of the interface in each namespace of a pair.
     pub const INTERFACE: &str = "eth0";
 
-    fn new(role: &str) -> io::Result<Self> {
+    pub(crate) fn new(role: &str) -> io::Result<Self> {
         SWEEP.call_once(sweep);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}{role}", std::process::id());
@@ -69,6 +69,16 @@ impl Namespace {
             &["netns", "exec", &self.name, "nft", "-f", "-"],
             script,
         )
+    }
+
+    /// Sets a kernel parameter (`sysctl`) inside.
+    ///
+    /// # Errors
+    /// As [`Namespace::ip`].
+    pub fn set(&self, parameter: &str, value: &str) -> io::Result<()> {
+        let path = format!("/proc/sys/{}", parameter.replace('.', "/"));
+        feed("ip", &["netns", "exec", &self.name, "tee", &path], value)?;
+        Ok(())
     }
 
     fn tool(&self, name: &str, line: &str) -> io::Result<String> {
@@ -246,6 +256,11 @@ fn sweep() {
 
 fn tool(name: &str, arguments: &[&str]) -> io::Result<String> {
     feed(name, arguments, "")
+}
+
+/// Runs a system tool with the arguments of a line.
+pub(crate) fn run_tool(name: &str, line: &str) -> io::Result<String> {
+    tool(name, &line.split_whitespace().collect::<Vec<_>>())
 }
 
 /// Runs a system tool with `input` and returns its standard output.
