@@ -36,10 +36,36 @@ pub(crate) fn iperf3_version() -> String {
     )
 }
 
-/// A command line that a shell reads back as it was.
+/// Options whose values are secrets or identities: with the value behind `=`, or as the next word. A
+/// command line may shorten them.
+const PRIVATE: [&str; 3] = ["--permit-key", "--username", "--user"];
+/// What stands in the place of such a value.
+const REPLACED: &str = "***";
+/// Shortest spelling that is taken for one of these options.
+const SHORTEST: usize = "--p".len();
+
+/// A command line that a shell reads back as it was, but for keys and user names.
 pub(crate) fn command(words: impl Iterator<Item = String>) -> String {
-    let quoted = words.map(|word| quoted(&word).into_owned());
-    quoted.collect::<Vec<_>>().join(" ")
+    let mut value_follows = false;
+    let shown = words.map(|word| {
+        if std::mem::take(&mut value_follows) && !word.starts_with('-') {
+            return REPLACED.to_owned();
+        }
+        match word.split_once('=') {
+            Some((name, _)) if is_private(name) => format!("{name}={REPLACED}"),
+            Some(_) => quoted(&word).into_owned(),
+            None => {
+                // A key without `=` is none, but somebody may have meant it.
+                value_follows = is_private(&word);
+                quoted(&word).into_owned()
+            }
+        }
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+fn is_private(name: &str) -> bool {
+    name.len() >= SHORTEST && PRIVATE.iter().any(|known| known.starts_with(name))
 }
 
 fn quoted(word: &str) -> Cow<'_, str> {
@@ -68,5 +94,27 @@ mod tests {
         let words = ["tapeline", "-l", "<256|1>", "", "it's", "[::1]:5001"];
         let line = command(words.iter().map(ToString::to_string));
         assert_eq!(line, r"tapeline -l '<256|1>' '' 'it'\''s' '[::1]:5001'");
+    }
+
+    #[test]
+    fn keys_and_user_names_are_not_shown() {
+        let shown = |line: &str| command(line.split(' ').map(str::to_owned));
+        for (line, expected) in [
+            ("-c h --permit-key=abcd -t 1", "-c h --permit-key=*** -t 1"),
+            ("-c h --permit-k=ab=cd", "-c h --permit-k=***"),
+            ("-c h --permit-key abcd", "-c h --permit-key ***"),
+            ("-s --permit-key -p 1", "-s --permit-key -p 1"),
+            ("-c h --username mario -R", "-c h --username *** -R"),
+            ("-c h --usern=mario", "-c h --usern=***"),
+            ("-s --user nobody", "-s --user ***"),
+        ] {
+            assert_eq!(shown(line), expected);
+        }
+        for line in [
+            "-c h --permit-key-file k.txt",
+            "-c --udp -p 5001 --parallel 4",
+        ] {
+            assert_eq!(shown(line), line);
+        }
     }
 }

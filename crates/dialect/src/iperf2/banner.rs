@@ -330,6 +330,7 @@ pub(crate) fn server_banner(
         by_frame: plan.latency.by_frame,
         permit_key: plan.permit_key.as_ref().map(|permit| PermitKeyLife {
             key: shown_key(&permit.key),
+            generated: permit.generated,
             lifetime: permit.lifetime,
         }),
         ..ServerBanner::new(transport, ports.0)

@@ -133,6 +133,8 @@ pub struct ServerPlan {
 pub struct ServerKey {
     /// The key.
     pub key: PermitKey,
+    /// It was made up for this run, and its user must read it.
+    pub generated: bool,
     /// The listener ends after this time (`--permit-key-timeout`); `None` never.
     pub lifetime: Option<Duration>,
 }

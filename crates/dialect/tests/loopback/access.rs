@@ -22,6 +22,7 @@ fn keyed(lifetime: Option<Duration>) -> ServerPlan {
     ServerPlan {
         permit_key: Some(ServerKey {
             key: key("open sesame"),
+            generated: false,
             lifetime,
         }),
         ..server_plan(V4, Tcp)

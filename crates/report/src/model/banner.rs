@@ -38,6 +38,8 @@ pub enum SegmentSize {
 pub struct PermitKeyLife {
     /// The key.
     pub key: String,
+    /// The server made it up: nobody else knows it.
+    pub generated: bool,
     /// How long it is good (`--permit-key-timeout`); `None` for ever.
     pub lifetime: Option<Duration>,
 }

@@ -78,11 +78,15 @@ pub(crate) fn listening(banner: &ServerBanner) -> Vec<String> {
     list
 }
 
+/// A key that was given is known to its user, and a log is read by others.
 fn permit_key(permit: &PermitKeyLife) -> String {
-    let key = tame(&permit.key);
+    let key = match permit.generated {
+        true => format!("permit key {}", tame(&permit.key)),
+        false => "permit key required".to_owned(),
+    };
     match permit.lifetime {
-        Some(lifetime) => format!("permit key {key} (good for {})", duration(lifetime)),
-        None => format!("permit key {key} (good for ever)"),
+        Some(lifetime) => format!("{key} (good for {})", duration(lifetime)),
+        None => format!("{key} (good for ever)"),
     }
 }
 

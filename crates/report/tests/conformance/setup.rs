@@ -89,6 +89,7 @@ fn server_line(setting: Setting, line: &str, fields: &[&str], banner: &mut Serve
         Setting::PermitKey => {
             banner.permit_key = Some(PermitKeyLife {
                 key: fields[0].to_owned(),
+                generated: true,
                 lifetime: Some(Duration::from_secs_f64(float(fields[1]))),
             });
         }

@@ -358,6 +358,7 @@ fn settings_of_servers_that_no_recording_has() {
         transmit_delay: Some(Duration::from_micros(12_500)),
         permit_key: Some(PermitKeyLife {
             key: "secret".to_owned(),
+            generated: true,
             lifetime: None,
         }),
         ..ServerBanner::new(Udp, 5001)

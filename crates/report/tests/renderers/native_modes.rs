@@ -106,6 +106,7 @@ fn a_server_with_histograms_shows_its_settings_and_their_spread() {
             histograms: Some(HistogramShape::DELAY),
             permit_key: Some(PermitKeyLife {
                 key: "secret".to_owned(),
+                generated: true,
                 lifetime: Some(Duration::from_secs(20)),
             }),
             ..ServerBanner::new(Tcp, 5001)

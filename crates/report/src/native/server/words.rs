@@ -56,8 +56,14 @@ pub(crate) fn for_clients(banners: &[ServerBanner]) -> String {
     };
     let tcp = banners.iter().any(|one| one.transport == Transport::Tcp);
     let udp = if tcp { "" } else { " -u" };
-    let key = banners.iter().any(|one| one.permit_key.is_some());
-    let key_word = if key { " --permit-key=KEY" } else { "" };
+    let permit = banners.iter().find_map(|one| one.permit_key.as_ref());
+    let key = permit.is_some();
+    let key_word = match permit {
+        // Nobody else can say what it is.
+        Some(permit) if permit.generated => format!(" --permit-key={}", tame(&permit.key)),
+        Some(_) => " --permit-key=KEY".to_owned(),
+        None => String::new(),
+    };
     let two = place(IPERF2_PORT);
     let mut clients = vec![
         format!("tapeline -c HOST{two}{udp}{key_word}"),

@@ -265,6 +265,7 @@ pub(crate) fn server_key(settings: &Settings) -> Option<ServerKey> {
     let lifetime = settings.access.lifetime.unwrap_or(DEFAULT_LIFETIME);
     Some(ServerKey {
         key,
+        generated: matches!(settings.access.key, Some(AskedKey::Any)),
         lifetime: (!lifetime.is_zero()).then_some(lifetime),
     })
 }
