@@ -6,6 +6,8 @@
 //!             Namespace ◄── NamespacePair ── shaping (tbf, htb) ── PacketFilter (counters)
 //!                                  │     └── Capture (a third party's timestamps)
 //!                             RelayedPair ── relay (known delay and faults, with a record)
+//!                                  │
+//!                              TestPath ── the paths of the methods, exact at the IP layer
 //! ```
 //!
 //! A [`Program`] is something that speaks iperf 2 or iperf3: tapeline under a name, or one of the peers.
@@ -15,6 +17,7 @@
 mod arrivals;
 mod capture;
 mod figures;
+mod flow_counters;
 mod network;
 mod output;
 mod packet_filter;
@@ -29,9 +32,10 @@ mod skip;
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use figures::DatagramFigures;
+pub use flow_counters::{CountedAt, CountedFlow, FlowCounters};
 pub use network::{
     Bottleneck, Cable, FairQueues, Family, Namespace, NamespacePair, RelayedPair, RoutedPair,
-    SlowLane, Transport,
+    SlowLane, TestPath, Transport, Way,
 };
 pub use output::{
     CountedStream, CsvRow, DatagramCounts, Delays, Histogram, Row, RowId, Transcript,

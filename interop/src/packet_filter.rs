@@ -101,6 +101,40 @@ impl<'a> PacketFilter<'a> {
         )
     }
 
+    /// Counts TCP segments and UDP datagrams on arrival as `seen` and drops the last one of every
+    /// `period`, counted as `dropped`. Segments are packets where the other host sends them so, as on
+    /// a [`crate::TestPath`].
+    ///
+    /// # Errors
+    /// As [`PacketFilter::drop_arriving`].
+    pub fn drop_every(namespace: &'a Namespace, period: u32) -> io::Result<Self> {
+        let select = Places::one(period, period.saturating_sub(1)).select();
+        let kind = "meta l4proto { tcp, udp }";
+        Self::install(
+            namespace,
+            "type filter hook prerouting priority -300",
+            &["seen", "dropped"],
+            &[
+                format!("{kind} counter name seen"),
+                format!("{kind} {select} counter name dropped drop"),
+            ],
+        )
+    }
+
+    /// Drops everything on arrival that matches an expression of nft, such as
+    /// `udp length > 1410`, counted as `dropped`.
+    ///
+    /// # Errors
+    /// As [`PacketFilter::drop_arriving`].
+    pub fn drop_matching(namespace: &'a Namespace, expression: &str) -> io::Result<Self> {
+        Self::install(
+            namespace,
+            "type filter hook prerouting priority -300",
+            &["dropped"],
+            &[format!("{expression} counter name dropped drop")],
+        )
+    }
+
     /// Drops every TCP segment to or from `port` from now on, counted as `dropped`.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ struct Run {
     ignored: bool,
 }
 
-const LEVELS: [Level; 6] = [
+const LEVELS: [Level; 7] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -81,7 +81,7 @@ const LEVELS: [Level; 6] = [
         runs: &[Run {
             packages: &["interop"],
             features: &[],
-            programs: &["namespaces", "truth", "limits", "verdicts"],
+            programs: &["namespaces", "truth", "limits", "methods", "verdicts"],
             only: None,
             threads: Some(1),
             ignored: false,
@@ -204,6 +204,19 @@ const LEVELS: [Level; 6] = [
             programs: &["verdicts"],
             only: None,
             threads: None,
+            ignored: true,
+        }],
+    },
+    Level {
+        name: "methods",
+        about: "every acceptance case of the methods; the level namespaces has a sample of them",
+        by_default: false,
+        runs: &[Run {
+            packages: &["interop"],
+            features: &[],
+            programs: &["methods"],
+            only: None,
+            threads: Some(1),
             ignored: true,
         }],
     },
@@ -424,8 +437,8 @@ mod tests {
     fn a_level_has_programs_that_run_alone() {
         let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
-        assert_eq!(programs(&[]), Ok(all - 1));
-        assert_eq!(programs(&["verdicts"]), Ok(1));
+        assert_eq!(programs(&[]), Ok(all - 2));
+        assert_eq!(programs(&["verdicts", "methods"]), Ok(2));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());

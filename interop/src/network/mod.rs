@@ -1,11 +1,13 @@
 //! Networks on one machine, and what a test runs over.
 
 mod namespace;
+mod path;
 mod routed;
 mod shaping;
 mod transport;
 
 pub use namespace::{Namespace, NamespacePair, RelayedPair};
+pub use path::{TestPath, Way};
 pub use routed::{Cable, RoutedPair};
 pub use shaping::{Bottleneck, FairQueues, SlowLane};
 pub use transport::{Family, Transport};

@@ -1,0 +1,9 @@
+//! Methods on paths of known rate, queue and delay.
+//!
+//! The truth is the token bucket's parameters, the packet filter's counters and the relay's delay,
+//! never a measured program. A file holds the cases of one method. What takes longer than a minute is
+//! ignored unless asked for (`cargo xtask test methods`), so that the ordinary run has a sample of
+//! each method. These tests measure, so they run one at a time.
+
+mod paths;
+mod support;
