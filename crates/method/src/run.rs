@@ -95,10 +95,10 @@ impl<'a> Run<'a> {
     pub fn skip(&mut self, name: &'static str, direction: Option<Direction>, why: &str) {
         self.finish_phase(PhaseState::Done, None);
         let planned = self.planned.iter();
-        let planned = planned
+        let mut planned = planned
             .filter(|phase| phase.name == name && phase.direction == direction)
             .map(|phase| phase.seconds);
-        let planned_seconds = planned.last().unwrap_or(0.0);
+        let planned_seconds = planned.next().unwrap_or(0.0);
         self.add_phase(PhaseRecord {
             name,
             direction,

@@ -32,7 +32,7 @@ pub use cli::invocation::understand;
 pub use main_entry::main;
 pub use message::{CliMessage, Stream};
 pub use plan::{
-    Document, ExporterPlan, HelpPage, Invocation, Iperf3Job, Iperf3Task, Life, Plan,
+    Document, ExporterPlan, HelpPage, Invocation, Iperf3Job, Iperf3Task, Life, MethodJob, Plan,
     RefusalDocument, RepeatPlan, Resolution, Supervision, TryPlan,
 };
 pub use presentation::{

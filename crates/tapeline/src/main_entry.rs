@@ -76,6 +76,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
             run::server(plan, presentation, *life, supervisor)
         }
         Plan::Iperf3(job) => run::iperf3(job),
+        Plan::Method(job) => run::method(job),
         Plan::Iperf3Version => show(identity::iperf3_version()),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         #[cfg(feature = "prometheus")]
@@ -103,6 +104,7 @@ fn help_page(page: HelpPage) -> String {
         HelpPage::Iperf3 => help::iperf3::page(),
         HelpPage::Short => native(native::Detail::Short),
         HelpPage::Full => native(native::Detail::Full),
+        HelpPage::Method(word) => help::method::page(word, native::terminal_width()),
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tapeline_base::{ExitCode, Family, Role};
 use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan, Techniques};
+use tapeline_method::MethodPlan;
+use tapeline_report::method::PassLimit;
 
 use crate::message::CliMessage;
 use crate::presentation::{DocumentForm, Presentation};
@@ -60,6 +62,8 @@ pub enum Plan {
     Try(TryPlan, Presentation),
     /// `tapeline exporter`.
     Exporter(ExporterPlan),
+    /// `tapeline METHOD HOST`.
+    Method(Box<MethodJob>),
     /// Show help.
     Help(HelpPage),
     /// Show the version.
@@ -86,6 +90,7 @@ impl Plan {
             },
             Self::Try(plan, _) => plan.techniques = techniques,
             Self::Exporter(plan) => plan.techniques = techniques,
+            Self::Method(job) => job.plan.common_mut().techniques = techniques,
             Self::Help(_)
             | Self::Version
             | Self::Iperf3Version
@@ -165,6 +170,21 @@ pub struct TryPlan {
     pub techniques: Techniques,
 }
 
+/// `tapeline METHOD HOST`: a whole measurement procedure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodJob {
+    /// What is measured.
+    pub plan: MethodPlan,
+    /// `--pass`.
+    pub limits: Vec<PassLimit>,
+    /// `--plan`: what would be done is shown, and not done.
+    pub only_plan: bool,
+    /// `--repeat`, `--precision`.
+    pub repeat: Option<RepeatPlan>,
+    /// Output.
+    pub presentation: Presentation,
+}
+
 /// `tapeline exporter [HOST]...`: tests on demand of Prometheus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExporterPlan {
@@ -187,6 +207,8 @@ pub enum HelpPage {
     Short,
     /// tapeline's, with details.
     Full,
+    /// That of the method of that word.
+    Method(&'static str),
 }
 
 /// A name under which the program has a command line.

@@ -77,6 +77,7 @@ fn belongs_here(settings: &Settings, given: &Given, log: &mut Diagnostics) -> Re
         Mode::Server => (server || id == Id::Client, "a server"),
         Mode::Trial => (trial, "try"),
         Mode::Exporter => (exporter, "exporter"),
+        Mode::Method(word) => (given.spec.methods.include(word), word),
     };
     if fits {
         return Ok(true);

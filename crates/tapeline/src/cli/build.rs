@@ -12,13 +12,13 @@ use tapeline_sys::StreamProtocol;
 
 use super::diagnostics::{Diagnostics, Exit};
 use super::options::{
-    access, addressing, bounceback, latency, lengths, output, peer, rate, schedule, shape, socket,
-    working_load,
+    access, addressing, bounceback, latency, lengths, method, output, peer, rate, repeat, schedule,
+    shape, socket, working_load,
 };
 use super::settings::{
     AskedConnects, AskedLimit, AskedPorts, Protocol, SecondConnection, Settings,
 };
-use crate::plan::{ExporterPlan, Resolver, TryPlan};
+use crate::plan::{ExporterPlan, MethodJob, Resolver, TryPlan};
 
 /// iperf 2's port.
 const DEFAULT_PORT: u16 = 5001;
@@ -53,7 +53,7 @@ pub(crate) fn client(settings: &Settings, log: &mut Diagnostics) -> Result<Clien
     );
     Ok(ClientPlan {
         device: target.device,
-        family: family(settings),
+        family: addressing::family(settings),
         ports,
         bind: bind(settings, log)?,
         workload: workload(settings, ports.0),
@@ -167,9 +167,31 @@ pub(crate) fn trial(settings: &Settings, log: &mut Diagnostics) -> Result<TryPla
     Ok(TryPlan {
         host: settings.trial_host.clone(),
         port,
-        family: family(settings),
+        family: addressing::family(settings),
         time,
         techniques: Techniques::default(),
+    })
+}
+
+/// The job of the method of that word.
+///
+/// # Errors
+/// [`Exit`] when a value is outside of the method's range.
+pub(crate) fn method(
+    settings: &Settings,
+    word: &'static str,
+    log: &mut Diagnostics,
+) -> Result<MethodJob, Exit> {
+    let Some(entry) = method::registry::find(word) else {
+        return Err(log.fatal("", format!("unknown method \"{word}\"")));
+    };
+    let common = method::common::common(settings, entry, log)?;
+    Ok(MethodJob {
+        plan: (entry.plan)(settings, common, log)?,
+        limits: settings.method.limits.clone(),
+        only_plan: settings.method.only_plan,
+        repeat: repeat::repeat_plan(settings),
+        presentation: settings.presentation.clone(),
     })
 }
 
@@ -210,21 +232,13 @@ fn client_ports(settings: &Settings) -> (u16, u16) {
     }
 }
 
-fn family(settings: &Settings) -> Family {
-    match (settings.v4, settings.v6) {
-        (true, false) => Family::V4,
-        (false, true) => Family::V6,
-        _ => Family::Any,
-    }
-}
-
 /// Without `-V` an iperf server listens on IPv4, unless an IPv6 address is bound.
 fn server_family(settings: &Settings) -> Family {
     let bound_to_v6 = settings
         .bind
         .as_ref()
         .is_some_and(|bind| bind.host.contains(':'));
-    match family(settings) {
+    match addressing::family(settings) {
         Family::Any if settings.iperf() && !bound_to_v6 => Family::V4,
         family => family,
     }
@@ -353,7 +367,7 @@ fn only_from(
         Ok(address) => vec![address],
         Err(_) => resolver(host),
     };
-    let family = family(settings);
+    let family = addressing::family(settings);
     let found = addresses.into_iter().find(|address| match family {
         Family::V4 => address.is_ipv4(),
         Family::Any | Family::V6 => true,

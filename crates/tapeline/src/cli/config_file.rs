@@ -19,9 +19,10 @@ use std::path::Path;
 use tapeline_dialect::Personality;
 use toml::de::{DeTable, DeValue};
 
-use super::options::table::{all, nearest_of};
+use super::options::table::all;
 use super::parse::Arity;
 use super::spec::{Availability, Given, OptionId, OptionSpec, Origin};
+use super::values::nearest_of;
 use crate::files::input;
 
 /// Files beyond this are none of ours, bytes.

@@ -37,6 +37,7 @@ use tapeline_dialect::Personality;
 use tapeline_report::Build;
 
 use super::diagnostics::{Diagnostics, Exit};
+use super::options::method::registry;
 use super::options::table::{all, nearest};
 use super::options::{peer, repeat};
 use super::parse::SyntaxFault;
@@ -97,6 +98,7 @@ fn plan(
         }
         Mode::Trial => Plan::Try(build::trial(&settings, log)?, settings.presentation),
         Mode::Exporter => Plan::Exporter(build::exporter(settings, log)?),
+        Mode::Method(word) => Plan::Method(Box::new(build::method(&settings, word, log)?)),
         Mode::Client | Mode::Undecided => {
             let client = build::client(&settings, log)?;
             match settings.peer.protocol {
@@ -178,9 +180,18 @@ fn native_mode(raw: &RawArgs) -> Mode {
         (false, true) => Mode::Client,
         (false, false) => Mode::Undecided,
     };
-    match operands(raw).next().and_then(OsStr::to_str) {
-        Some("try") => return Mode::Trial,
-        Some("exporter") => return Mode::Exporter,
+    let mut words = operands(raw);
+    let first = words.next().and_then(OsStr::to_str).unwrap_or_default();
+    match registry::find(first) {
+        // Without a host it is this machine that is tried.
+        Some(entry) if entry.word != TRY || words.next().is_some() => {
+            return Mode::Method(entry.word);
+        }
+        _ => {}
+    }
+    match first {
+        TRY => return Mode::Trial,
+        "exporter" => return Mode::Exporter,
         _ => {}
     }
     let typed = |wanted| ids(raw).any(|id| id == wanted);
@@ -192,6 +203,9 @@ fn native_mode(raw: &RawArgs) -> Mode {
         mode => mode,
     }
 }
+
+/// The job and the method of that name.
+const TRY: &str = "try";
 
 fn chooses_job(id: OptionId) -> bool {
     matches!(id, OptionId::Server | OptionId::Client)
@@ -222,6 +236,18 @@ fn operands_of_job(
         settings.targets = hosts
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
+        return Ok(());
+    }
+    if let Mode::Method(word) = settings.mode {
+        let [_, host] = words else {
+            let usage = Some(format!("tapeline {word} HOST[:PORT] [OPTIONS]"));
+            let sentence = match words {
+                [_] => format!("{word} needs a host"),
+                _ => format!("{word} takes one host"),
+            };
+            return Err(log.fatal_with_hint(&sentence, usage));
+        };
+        settings.host = Some(host.to_string_lossy().into_owned());
         return Ok(());
     }
     let is_trial = settings.mode == Mode::Trial;

@@ -7,8 +7,8 @@ use tapeline_dialect::Personality;
 
 use super::diagnostics::{Diagnostics, Exit};
 use super::options::{
-    access, addressing, amount, bounceback, direction, latency, lengths, mode, output, rate,
-    repeat, schedule, shape, socket, working_load,
+    access, addressing, amount, bounceback, direction, latency, lengths, method, mode, output,
+    rate, repeat, schedule, shape, socket, working_load,
 };
 use super::settings::{Mode, Settings};
 
@@ -17,6 +17,9 @@ use super::settings::{Mode, Settings};
 pub(crate) enum Job {
     Any,
     Client,
+    /// Clients and methods.
+    Connecting,
+    Method,
     /// Servers, and under iperf a line that chose neither.
     Server,
 }
@@ -51,7 +54,7 @@ pub(crate) static CONFLICTS: &[Rule] = &[
     rule("window_clamp_is_for_receivers", Job::Client, socket::window_clamp_is_for_receivers),
     rule("jitter_is_for_servers", Job::Client, latency::jitter_is_for_servers),
     rule("ttl_fits_a_byte", Job::Client, socket::ttl_fits_a_byte),
-    rule("client_has_a_key", Job::Client, access::client_has_a_key),
+    rule("client_has_a_key", Job::Connecting, access::client_has_a_key),
     rule("one_start", Job::Client, schedule::one_start),
     rule("stamps_fit_a_write", Job::Client, latency::stamps_fit_a_write),
     rule("messages_fit_the_length", Job::Client, bounceback::messages_fit_the_length),
@@ -76,7 +79,7 @@ pub(crate) static CONFLICTS: &[Rule] = &[
     rule("udp_fin_needs_udp", Job::Client, amount::udp_fin_needs_udp),
     rule("connects_start_at_once", Job::Client, schedule::connects_start_at_once),
     rule("packet_rate_needs_udp", Job::Client, rate::packet_rate_needs_udp),
-    rule("one_arrangement", Job::Client, direction::one_arrangement),
+    rule("one_arrangement", Job::Connecting, direction::one_arrangement),
     rule("frames_make_the_rate", Job::Client, shape::frames_make_the_rate),
     rule("port_range_ascends", Job::Server, addressing::port_range_ascends),
     rule("server_rate_is_a_rate", Job::Server, rate::server_rate_is_a_rate),
@@ -102,7 +105,7 @@ pub(crate) static POSSIBILITIES: &[Rule] = &[
     rule("l4s_needs_udp", Job::Client, shape::l4s_needs_udp),
     rule("l4s_shapes_itself", Job::Client, shape::l4s_shapes_itself),
     rule("link_checks_need_udp", Job::Client, addressing::link_checks_need_udp),
-    rule("runs_can_be_repeated", Job::Client, repeat::runs_can_be_repeated),
+    rule("runs_can_be_repeated", Job::Connecting, repeat::runs_can_be_repeated),
     rule("view_has_the_terminal", Job::Any, output::view_has_the_terminal),
     rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
     rule("tap_is_for_servers", Job::Client, addressing::tap_is_for_servers),
@@ -110,16 +113,24 @@ pub(crate) static POSSIBILITIES: &[Rule] = &[
     rule("group_source_needs_a_group", Job::Server, addressing::group_source_needs_a_group),
 ];
 
+/// Rules of methods, under the name tapeline.
+#[rustfmt::skip]
+pub(crate) static METHODS: &[Rule] = &[
+    rule("plan_is_text", Job::Method, method::common::plan_is_text),
+    rule("one_direction", Job::Method, method::common::one_direction),
+    rule("forms_are_own", Job::Method, method::common::forms_are_own),
+];
+
 /// Rules about addresses and what belongs to them.
 #[rustfmt::skip]
 pub(crate) static ADDRESSES: &[Rule] = &[
-    rule("source_has_no_device", Job::Client, addressing::source_has_no_device),
+    rule("source_has_no_device", Job::Connecting, addressing::source_has_no_device),
     rule("source_fits_family", Job::Any, addressing::source_fits_family),
-    rule("source_is_unicast", Job::Client, addressing::source_is_unicast),
+    rule("source_is_unicast", Job::Connecting, addressing::source_is_unicast),
     rule("listener_has_no_bind_port", Job::Server, addressing::listener_has_no_bind_port),
     rule("group_source_is_unicast", Job::Server, addressing::group_source_is_unicast),
-    rule("host_has_a_name", Job::Client, addressing::host_has_a_name),
-    rule("host_fits_family", Job::Client, addressing::host_fits_family),
+    rule("host_has_a_name", Job::Connecting, addressing::host_has_a_name),
+    rule("host_fits_family", Job::Connecting, addressing::host_fits_family),
     rule("multicast_is_one_way", Job::Client, addressing::multicast_is_one_way),
     rule("multicast_keeps_its_identities", Job::Client, addressing::multicast_keeps_its_identities),
     rule("source_port_steps_need_a_port", Job::Client, addressing::source_port_steps_need_a_port),
@@ -145,6 +156,7 @@ pub(crate) fn check_conflicts(settings: &mut Settings, log: &mut Diagnostics) ->
 /// [`Exit`] when the run cannot start.
 pub(crate) fn check_addresses(settings: &mut Settings, log: &mut Diagnostics) -> Result<(), Exit> {
     check(POSSIBILITIES, false, settings, log)?;
+    check(METHODS, false, settings, log)?;
     check(ADDRESSES, false, settings, log)
 }
 
@@ -173,6 +185,8 @@ fn applies(job: Job, settings: &Settings) -> bool {
     match job {
         Job::Any => true,
         Job::Client => settings.mode == Mode::Client,
+        Job::Connecting => matches!(settings.mode, Mode::Client | Mode::Method(_)),
+        Job::Method => matches!(settings.mode, Mode::Method(_)),
         Job::Server => settings.mode == Mode::Server || settings.mode == Mode::Undecided,
     }
 }

@@ -7,6 +7,8 @@ use tapeline_dialect::{
     AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
     MaxTests, Payload, Personality, Precision,
 };
+use tapeline_method::DirectionChoice;
+use tapeline_report::method::PassLimit;
 use tapeline_sys::SystemClock;
 
 use super::endpoint::Endpoint;
@@ -21,6 +23,8 @@ pub(crate) enum Mode {
     Server,
     Trial,
     Exporter,
+    /// The method of that word.
+    Method(&'static str),
 }
 
 /// `-t` and `-n` share one place: the last one counts.
@@ -155,6 +159,17 @@ pub(crate) struct RepeatSettings {
     pub(crate) pause: Option<Duration>,
 }
 
+/// A method, as far as its options are not a client's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MethodSettings {
+    pub(crate) direction: Option<DirectionChoice>,
+    pub(crate) limits: Vec<PassLimit>,
+    pub(crate) budget: Option<u64>,
+    pub(crate) only_plan: bool,
+    /// `-l`, as typed.
+    pub(crate) length: Option<String>,
+}
+
 /// `--txstart-time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskedStart {
@@ -286,6 +301,7 @@ pub(crate) struct Settings {
     pub(crate) supervision: Supervision,
     pub(crate) peer: PeerSettings,
     pub(crate) repeat: RepeatSettings,
+    pub(crate) method: MethodSettings,
     pub(crate) presentation: Presentation,
     /// The time of day, for options that name one.
     pub(crate) now: WallTime,
@@ -352,6 +368,7 @@ impl Settings {
             supervision: Supervision::default(),
             peer: PeerSettings::default(),
             repeat: RepeatSettings::default(),
+            method: MethodSettings::default(),
             now: SystemClock.wall(),
             presentation: Presentation::new(style),
         }

@@ -41,6 +41,8 @@ pub(crate) enum OptionId {
     Peer, Omit, NoPeerResults, NoLatencyProbes, MaxTests, OneAtATime,
     // several runs
     Repeat, Precision, RepeatPause, RepeatCsv,
+    // methods
+    Direction, Pass, Budget, Plan,
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,
     DocumentCsv, FailIfHostLimited, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
@@ -127,6 +129,27 @@ impl Sides {
     };
 }
 
+/// Which methods an option applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Methods {
+    None,
+    All,
+    /// Those of these words.
+    #[allow(dead_code, reason = "there may be no method")]
+    Only(&'static [&'static str]),
+}
+
+impl Methods {
+    /// Whether the method of that word is among them.
+    pub(crate) fn include(self, word: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(words) => words.contains(&word),
+        }
+    }
+}
+
 /// Groups of options in tapeline's own help and in the manual pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
@@ -138,6 +161,8 @@ pub(crate) enum Group {
     Traffic,
     /// Delays and responsiveness.
     Latency,
+    /// Whole measurement procedures.
+    Method,
     Socket,
     /// Who may test, and for how long.
     Access,
@@ -147,13 +172,14 @@ pub(crate) enum Group {
 
 impl Group {
     /// Every group, in the order of the help.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Mode,
         Self::Addressing,
         Self::Amount,
         Self::Direction,
         Self::Traffic,
         Self::Latency,
+        Self::Method,
         Self::Socket,
         Self::Access,
         Self::Output,
@@ -169,6 +195,7 @@ impl Group {
             Self::Direction => "Directions",
             Self::Traffic => "Shape of the traffic",
             Self::Latency => "Delays and responsiveness",
+            Self::Method => "Methods",
             Self::Socket => "Sockets",
             Self::Access => "Access",
             Self::Output => "Output",
@@ -233,6 +260,7 @@ pub(crate) struct OptionSpec {
     pub(crate) personalities: Personalities,
     pub(crate) availability: Availability,
     pub(crate) sides: Sides,
+    pub(crate) methods: Methods,
     /// Environment variable and its place in the order of reading.
     pub(crate) variable: Option<(u8, &'static str)>,
     pub(crate) group: Group,
@@ -265,6 +293,7 @@ impl OptionSpec {
             personalities: Personalities::All,
             availability: Availability::Available,
             sides: Sides::BOTH,
+            methods: Methods::None,
             variable: None,
             group: Group::Misc,
             value_name: "",
@@ -324,6 +353,20 @@ impl OptionSpec {
     /// Applies to these jobs.
     pub(crate) const fn sides(mut self, sides: Sides) -> Self {
         self.sides = sides;
+        self
+    }
+
+    /// Applies to every method.
+    pub(crate) const fn every_method(mut self) -> Self {
+        self.methods = Methods::All;
+        self
+    }
+
+    /// Applies to these methods and to no other job.
+    pub(crate) const fn methods_only(mut self, methods: Methods) -> Self {
+        self.personalities = Personalities::Native;
+        self.sides = Sides::NONE;
+        self.methods = methods;
         self
     }
 

@@ -142,6 +142,41 @@ pub(crate) fn bad_value(given: &Given, problem: &str) -> String {
     }
 }
 
+/// The name nearest to a mistyped one: at most two insertions, deletions, replacements or swaps of
+/// neighbours away, and fewer than the word has letters.
+pub(crate) fn nearest_of(
+    typed: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    names
+        .map(|name| (distance(typed, name), name))
+        .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(typed.len()))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Restricted Damerau-Levenshtein distance.
+fn distance(left: &str, right: &str) -> usize {
+    let left: Vec<char> = left.chars().collect();
+    let right: Vec<char> = right.chars().collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in right.iter().enumerate() {
+            let mut best = (last[j] + usize::from(a != b))
+                .min(last[j + 1] + 1)
+                .min(row[j] + 1);
+            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
+                best = best.min(before_last[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[right.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

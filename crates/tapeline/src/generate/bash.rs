@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
@@ -41,7 +42,21 @@ pub(crate) fn script() -> String {
             let _ = writeln!(script, "        {}/{job}) echo '{words}' ;;", name.word());
         }
     }
+    for (word, _) in MethodPlan::WORDS {
+        let words = spelled(CommandName::Tapeline, |entry| entry.methods.include(word));
+        let _ = writeln!(
+            script,
+            "        tapeline/{word}) echo '{}' ;;",
+            words.join(" ")
+        );
+    }
     script.push_str("    esac\n}\n");
+    let methods: Vec<&str> = MethodPlan::WORDS.iter().map(|(word, _)| *word).collect();
+    let _ = writeln!(
+        script,
+        "\n# The methods.\n_tapeline_methods='{}'",
+        methods.join(" ")
+    );
     let _ = write!(
         script,
         "\n# The names of warnings.\n_tapeline_warnings='{}'\n",
@@ -74,16 +89,18 @@ fn iperf2() -> Vec<Entry> {
 }
 
 fn options(name: CommandName, applies: Applies) -> Vec<String> {
+    spelled(name, |entry| applies(entry.sides))
+}
+
+fn spelled(name: CommandName, applies: impl Fn(&Entry) -> bool) -> Vec<String> {
     let entries = entries(name).into_iter();
-    let words = entries
-        .filter(|entry| applies(entry.sides))
-        .flat_map(|entry| {
-            let mut words = entry.spellings();
-            if entry.arity == Arity::Optional {
-                words.extend(entry.words.iter().map(|word| format!("{word}=")));
-            }
-            words
-        });
+    let words = entries.filter(|entry| applies(entry)).flat_map(|entry| {
+        let mut words = entry.spellings();
+        if entry.arity == Arity::Optional {
+            words.extend(entry.words.iter().map(|word| format!("{word}=")));
+        }
+        words
+    });
     words.collect()
 }
 
@@ -151,6 +168,7 @@ _tapeline() {
             -s|--server) job=server; break ;;
             -c|--client) job=client; break ;;
             try|exporter) [[ $name == tapeline ]] && job=$word ;;
+            *) [[ $name == tapeline && $word == "${words[1]}" && " $_tapeline_methods " == *" $word "* ]] && job=$word ;;
         esac
     done
     if [[ $current == -* ]]; then
@@ -161,10 +179,10 @@ _tapeline() {
             compopt -o nospace 2>/dev/null
         fi
     elif [[ $at -eq 1 && $name == tapeline ]]; then
-        _tapeline_offer -W 'try explain exporter'
+        _tapeline_offer -W "try explain exporter $_tapeline_methods"
     elif [[ $name == tapeline && ${words[1]} == explain && $at -eq 2 ]]; then
         _tapeline_offer -W "$_tapeline_warnings"
-    elif [[ $name == tapeline && ( ${words[1]} == exporter || ${words[1]} == try && $at -eq 2 ) ]]; then
+    elif [[ $name == tapeline && ( ${words[1]} == exporter || ( ${words[1]} == try || " $_tapeline_methods " == *" ${words[1]} "* ) && $at -eq 2 ) ]]; then
         _tapeline_offer -A hostname
     fi
 }

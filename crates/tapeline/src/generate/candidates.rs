@@ -43,6 +43,8 @@ pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
         Id::WorkingLoad => words(&["up", "down", "bidir"]),
         Id::LocalOnly => words(&["0", "1"]),
         Id::Pacing => words(&["spin", "sleep"]),
+        Id::Direction => words(&["up", "down", "both"]),
+        Id::Peer => words(&["iperf2", "iperf3"]),
         Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
         Id::FileInput
         | Id::Output

@@ -6,7 +6,7 @@ use super::candidates::{Candidates, candidates, candidates_iperf3};
 use crate::cli::iperf3::options;
 use crate::cli::options::table::usable;
 use crate::cli::parse::Arity;
-use crate::cli::spec::{OptionSpec, Sides};
+use crate::cli::spec::{Methods, OptionSpec, Sides};
 use crate::plan::CommandName;
 
 /// An option of a name.
@@ -17,6 +17,7 @@ pub(crate) struct Entry {
     pub(crate) words: Vec<String>,
     pub(crate) arity: Arity,
     pub(crate) sides: Sides,
+    pub(crate) methods: Methods,
     /// What the value is called.
     pub(crate) value: &'static str,
     /// One line.
@@ -52,6 +53,7 @@ fn of_table(personality: Personality) -> Vec<Entry> {
             words: names.map(|name| format!("--{name}")).collect(),
             arity: spec.arity,
             sides: spec.sides,
+            methods: spec.methods,
             value: spec.value_name,
             help: spec.words(personality).0.to_owned(),
             candidates: candidates(spec),
@@ -71,6 +73,7 @@ impl From<&options::Spec> for Entry {
                 options::End::Client => Sides::CLIENT,
                 options::End::Server => Sides::SERVER,
             },
+            methods: Methods::None,
             value: spec.value,
             help: spec.help.replace('\n', " "),
             candidates: candidates_iperf3(spec),

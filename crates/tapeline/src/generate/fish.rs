@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
@@ -20,6 +21,13 @@ pub(crate) fn script() -> String {
         }
     }
     script.push_str(OWN_WORDS);
+    for (word, about) in MethodPlan::WORDS {
+        let _ = writeln!(
+            script,
+            "complete -c tapeline -n __fish_is_first_arg -a {word} -d {}",
+            quoted(about)
+        );
+    }
     let _ = writeln!(
         script,
         "complete -c tapeline -n '__fish_seen_subcommand_from explain' -a '{}'",

@@ -1,11 +1,12 @@
 //! The manual pages tapeline(1) and iperf(1).
 
 use tapeline_dialect::Personality;
+use tapeline_method::MethodPlan;
 
 use super::roff::Page;
 use crate::cli::environment::variables;
 use crate::cli::options::table::usable;
-use crate::cli::spec::{Group, OptionSpec, Sides};
+use crate::cli::spec::{Group, Methods, OptionSpec, Sides};
 use crate::identity::OWN;
 
 /// Day of the last change to the pages' own text.
@@ -26,6 +27,9 @@ pub(crate) fn page(personality: Personality) -> String {
     page.section("DESCRIPTION");
     for text in description(personality) {
         page.paragraph(text);
+    }
+    if personality == Personality::Native {
+        methods(&mut page);
     }
     options(&mut page, personality);
     values(&mut page, personality);
@@ -52,6 +56,7 @@ fn synopsis(personality: Personality) -> &'static [&'static str] {
             "tapeline -s [OPTIONS]",
             "tapeline -c HOST [OPTIONS]",
             "tapeline try [HOST] [OPTIONS]",
+            "tapeline METHOD HOST[:PORT] [OPTIONS]",
             "tapeline exporter [HOST]... [--metrics ADDRESS:PORT]",
             "tapeline explain [WARNING]",
             "tapeline --as iperf|iperf3 [OPTIONS]",
@@ -88,6 +93,33 @@ fn description(personality: Personality) -> &'static [&'static str] {
              shortened, and an unknown option is reported and left aside. Under the name tapeline \
              the same options are checked strictly and the report is another: see tapeline(1).",
         ],
+    }
+}
+
+/// The procedures, and the limits of each.
+fn methods(page: &mut Page) {
+    if MethodPlan::WORDS.is_empty() {
+        return;
+    }
+    page.section("METHODS");
+    page.paragraph(
+        "A method runs several tests in a fixed order and ends in one page. tapeline METHOD --help \
+         shows its options; tapeline METHOD HOST --plan shows its phases, durations and bytes and \
+         measures nothing.",
+    );
+    for (word, about) in MethodPlan::WORDS {
+        let limits = MethodPlan::criteria(word).iter().map(|criterion| {
+            let default = criterion
+                .default
+                .map_or_else(String::new, |limit| format!(" ({limit})"));
+            format!("{}{default}", criterion.name)
+        });
+        let limits: Vec<String> = limits.collect();
+        let limits = match limits.join(", ") {
+            limits if limits.is_empty() => String::new(),
+            limits => format!(" Limits for --pass: {limits}."),
+        };
+        page.item(word, &format!("{about}.{limits}"));
     }
 }
 
@@ -131,6 +163,12 @@ fn explanation(spec: &OptionSpec, personality: Personality) -> String {
     add(sides(spec.sides));
     if spec.sides.trial && personality == Personality::Native {
         add("Also for try.");
+    }
+    match spec.methods {
+        Methods::All if spec.sides.client => add("Also for methods."),
+        Methods::All => add("Methods only."),
+        Methods::Only(words) => add(&format!("For {} only.", words.join(", "))),
+        Methods::None => {}
     }
     if spec.sides == Sides::OBSERVED && personality == Personality::Native {
         add("Also for exporter.");
@@ -266,6 +304,11 @@ fn endings(page: &mut Page, personality: Personality) {
                 "3",
                 "With --fail-if-host-limited: the test ran to its end, but a host limited it, not the \
                  network.",
+            );
+            page.item(
+                "4",
+                "A method ran to its end, and its result missed a limit (--pass). Where 3 applies too, \
+                 it is 3: a result that a host limited says nothing of the network.",
             );
         }
         Personality::Iperf2 => page.item(

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
@@ -39,9 +40,9 @@ pub(crate) fn script() -> String {
                 let _ = writeln!(script, "        {line} \\");
             }
         }
-        script.push_str(match name {
-            CommandName::Tapeline => OWN_WORDS,
-            CommandName::Iperf | CommandName::Iperf3 => "        && return\n",
+        script.push_str(&match name {
+            CommandName::Tapeline => own_words(),
+            CommandName::Iperf | CommandName::Iperf3 => "        && return\n".to_owned(),
         });
         script.push_str("}\n\n");
     }
@@ -49,10 +50,15 @@ pub(crate) fn script() -> String {
     script
 }
 
+fn own_words() -> String {
+    let methods = MethodPlan::WORDS.iter().map(|(word, _)| format!(" {word}"));
+    OWN_WORDS.replace("@METHODS@", &methods.collect::<String>())
+}
+
 const OWN_WORDS: &str =
     "        '(-)--as[behave as another name does]:name:(tapeline iperf iperf3)' \\
         '(-)--generate[print a manual page or completions]:document:(man bash zsh fish)' \\
-        '1::job:(try explain exporter)' \\
+        '1::job:(try explain exporter@METHODS@)' \\
         '*:operand:_tapeline_operands' && return
 ";
 

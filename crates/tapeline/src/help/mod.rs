@@ -2,4 +2,5 @@
 
 pub(crate) mod iperf2;
 pub(crate) mod iperf3;
+pub(crate) mod method;
 pub(crate) mod native;

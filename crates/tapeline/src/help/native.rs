@@ -1,6 +1,7 @@
 //! tapeline's own help: groups, two columns, as wide as the terminal.
 
 use tapeline_dialect::Personality;
+use tapeline_method::MethodPlan;
 
 use crate::cli::options::table::all;
 use crate::cli::spec::{Availability, Group, OptionId as Id, OptionSpec, Personalities};
@@ -59,11 +60,25 @@ const ALL_OPTIONS: &str = "All options: --help, man tapeline";
 /// The whole page, without its last line end.
 pub(crate) fn page(width: usize, detail: Detail) -> String {
     let mut lines = vec![USAGE.to_owned()];
+    lines.extend(methods(width));
     lines.extend(match detail {
         Detail::Short => short(width),
         Detail::Full => full(width),
     });
     lines.join("\n")
+}
+
+/// The procedures that there are, where there are any.
+fn methods(width: usize) -> Vec<String> {
+    let words: Vec<&str> = MethodPlan::WORDS.iter().map(|(word, _)| *word).collect();
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "a whole procedure, METHOD being {} (METHOD --help explains one)",
+        words.join(", ")
+    );
+    in_two_columns("  tapeline METHOD HOST [OPTIONS]", &text, width)
 }
 
 fn short(width: usize) -> Vec<String> {
@@ -113,7 +128,7 @@ fn listed(group: Group) -> impl Iterator<Item = &'static OptionSpec> {
 }
 
 /// `  -l, --len BYTES`.
-fn names(spec: &OptionSpec) -> String {
+pub(crate) fn names(spec: &OptionSpec) -> String {
     let letter = spec
         .short
         .map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
@@ -128,7 +143,7 @@ fn names(spec: &OptionSpec) -> String {
 const INDENT: usize = 34;
 
 /// A long first column gets a line of its own.
-fn in_two_columns(first: &str, text: &str, width: usize) -> Vec<String> {
+pub(crate) fn in_two_columns(first: &str, text: &str, width: usize) -> Vec<String> {
     let mut lines = wrap(text, INDENT, width);
     if first.len() + 2 > INDENT {
         lines.insert(0, first.to_owned());

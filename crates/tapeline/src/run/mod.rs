@@ -14,6 +14,7 @@ mod event_queue;
 #[cfg(feature = "prometheus")]
 mod exporter;
 mod iperf3;
+mod method;
 #[cfg(feature = "prometheus")]
 mod metrics;
 mod outputs;
@@ -39,6 +40,7 @@ pub(crate) use client::client;
 #[cfg(feature = "prometheus")]
 pub(crate) use exporter::exporter;
 pub(crate) use iperf3::iperf3;
+pub(crate) use method::method;
 pub(crate) use server::server;
 pub(crate) use supervisor::Supervisor;
 pub(crate) use trial::trial;

@@ -25,6 +25,7 @@ const ALPHABET: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::PermitKey, None, "permit-key")
+        .every_method()
         .optional_value("KEY")
         .apply(permit_key)
         .help(
@@ -34,6 +35,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .details("A server without KEY makes one up and shows it. It crosses the network as it is.")
         .listed(&[(Both, "", "key that client and server must share (TCP)")]),
     OptionSpec::new(Id::PermitKeyFile, None, "permit-key-file")
+        .every_method()
         .value("FILE")
         .apply(|settings, given, log| {
             settings.access.key = Some(key_of(given, key_in_file(given, log)?));

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use tapeline_base::Family;
 use tapeline_dialect::AddressSteps;
 
 use super::amount::MAX_PARALLEL;
@@ -17,11 +18,13 @@ const DEFAULT_TAP: &str = "tap0";
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::V4, Some('4'), "")
+        .every_method()
         .sets(|settings| settings.v4 = true)
         .manual_names(&["v4"])
         .sides(Sides::ANY)
         .help(Group::Addressing, "IPv4 only"),
     OptionSpec::new(Id::V6, Some('6'), "")
+        .every_method()
         .sets(|settings| settings.v6 = true)
         .manual_names(&["v6"])
         .sides(Sides::ANY)
@@ -36,6 +39,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             (Client, "", "send over IPv6"),
         ]),
     OptionSpec::new(Id::Port, Some('p'), "port")
+        .every_method()
         .value("PORT[-PORT]")
         .apply(ports)
         .sides(Sides::ANY)
@@ -54,6 +58,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             (Server, "#[-#]", "port or ports to listen on"),
         ]),
     OptionSpec::new(Id::Bind, Some('B'), "bind")
+        .every_method()
         .value("HOST[:PORT][%DEV]")
         .apply(bind)
         .variable(20, "IPERF_BIND")
@@ -315,7 +320,7 @@ pub(crate) fn multicast_is_one_way(settings: &mut Settings, log: &mut Diagnostic
 /// TCP has two ends.
 pub(crate) fn multicast_needs_udp(settings: &mut Settings, log: &mut Diagnostics) {
     let address = match settings.mode {
-        Mode::Client => destination(settings),
+        Mode::Client | Mode::Method(_) => destination(settings),
         Mode::Server => bound_address(settings),
         Mode::Undecided | Mode::Trial | Mode::Exporter => None,
     };
@@ -553,6 +558,15 @@ pub(crate) fn target(settings: &Settings) -> Endpoint {
         host: host.to_owned(),
         port: None,
         device,
+    }
+}
+
+/// `-4`, `-6`.
+pub(crate) fn family(settings: &Settings) -> Family {
+    match (settings.v4, settings.v6) {
+        (true, false) => Family::V4,
+        (false, true) => Family::V6,
+        _ => Family::Any,
     }
 }
 

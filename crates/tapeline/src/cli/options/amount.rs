@@ -21,6 +21,7 @@ const MIN_RETRY: Duration = Duration::from_millis(10);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Time, Some('t'), "time")
+        .every_method()
         .value("SECONDS")
         .apply(time)
         .sides(Sides::ANY)
@@ -46,6 +47,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Amount, "bytes to send per stream, instead of -t")
         .listed(&[(Client, "#[kmgKMG]", "bytes to send (instead of -t)")]),
     OptionSpec::new(Id::Parallel, Some('P'), "parallel")
+        .every_method()
         .value("COUNT")
         .apply(parallel)
         .variable(28, "IPERF_PARALLEL")

@@ -9,11 +9,13 @@ use crate::message::CliMessage;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Reverse, Some('R'), "reverse")
+        .every_method()
         .sets(|settings| settings.reverse = true)
         .sides(Sides::CLIENT)
         .help(Group::Direction, "the server sends")
         .listed(&[(Client, "", "the server sends, the client receives")]),
     OptionSpec::new(Id::FullDuplex, None, "full-duplex")
+        .every_method()
         .sides(Sides::CLIENT)
         .sets(|settings| settings.full_duplex = true)
         .help(Group::Direction, "both send at once on the same connection")

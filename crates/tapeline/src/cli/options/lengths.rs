@@ -7,7 +7,7 @@ use tapeline_base::parse_seconds;
 use tapeline_dialect::MarkovChain;
 
 use crate::cli::diagnostics::{Diagnostics, Exit};
-use crate::cli::settings::Settings;
+use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::Both;
 use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec};
 use crate::cli::values::{bad_value, lenient_amount, strict_amount};
@@ -22,6 +22,7 @@ const MAX_LENGTHS: usize = 256;
 const TOLERANCE: f64 = 1e-6;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Len, Some('l'), "len")
+    .every_method()
     .value("BYTES")
     .apply(len)
     .variable(9, "IPERF_LEN")
@@ -41,6 +42,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Len, Some('l'), 
 
 /// `-l`. iperf crashes on negative and huge lengths and does nothing useful with 0.
 fn len(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> Result<(), Exit> {
+    if let Mode::Method(_) = settings.mode {
+        // Some methods take more than a number.
+        settings.method.length = Some(given.text());
+        return Ok(());
+    }
     if is_chain(&given.text()) {
         settings.shape.chain = Some(chain(given, log)?);
         settings.length = None;

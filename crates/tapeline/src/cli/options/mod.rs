@@ -12,6 +12,7 @@ pub(crate) mod direction;
 pub(crate) mod latency;
 pub(crate) mod lengths;
 pub(crate) mod limits;
+pub(crate) mod method;
 pub(crate) mod mode;
 pub(crate) mod output;
 pub(crate) mod peer;

@@ -96,11 +96,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "show what the server would do and where each value came from, then end",
         ),
     OptionSpec::new(Id::Help, Some('h'), "help")
+        .every_method()
         .apply(|settings, given, _| Err(Exit::Help(help_page(settings, given))))
         .sides(Sides::ALL)
         .help(Group::Misc, "show help: -h in short, --help in full")
         .listed(&[(Misc, "", "show this and quit")]),
     OptionSpec::new(Id::Version, Some('v'), "version")
+        .every_method()
         .apply(|_, _, _| Err(Exit::Version))
         .sides(Sides::ALL)
         .help(Group::Misc, "show the version")
@@ -123,10 +125,11 @@ fn ready(given: &Given, log: &mut Diagnostics) -> Result<u32, Exit> {
 }
 
 fn help_page(settings: &Settings, given: &Given) -> HelpPage {
-    match (settings.iperf(), given.spelled.as_str()) {
-        (true, _) => HelpPage::Iperf2,
-        (false, "-h") => HelpPage::Short,
-        (false, _) => HelpPage::Full,
+    match (settings.mode, given.spelled.as_str()) {
+        _ if settings.iperf() => HelpPage::Iperf2,
+        (Mode::Method(word), _) => HelpPage::Method(word),
+        (_, "-h") => HelpPage::Short,
+        _ => HelpPage::Full,
     }
 }
 

@@ -47,12 +47,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              for all runs: means of the runs that count, then runs, mbps_ci_low and mbps_ci_high.",
         ),
     OptionSpec::new(Id::Color, None, "color")
+        .every_method()
         .value("WHEN")
         .apply(color)
         .only(Personalities::Native)
         .help(Group::Output, "colours: auto (on a terminal), always, never")
         .details("NO_COLOR, CLICOLOR=0 and TERM=dumb switch auto off."),
     OptionSpec::new(Id::Format, Some('f'), "format")
+        .every_method()
         .value("LETTER")
         .apply(format)
         .variable(7, "IPERF_FORMAT")
@@ -71,6 +73,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Output, "show sums only")
         .listed(&[(Both, "", "show sum reports only")]),
     OptionSpec::new(Id::HideIps, None, "hide-ips")
+        .every_method()
         .sets(|settings| settings.presentation.hide_addresses = true)
         .help(Group::Output, "hide all but the last part of addresses")
         .listed(&[(Both, "", "hide addresses and host names in the output")]),
@@ -95,6 +98,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "times with four decimals, as of iperf in Debian and Ubuntu; -i from 0.0001",
         )]),
     OptionSpec::new(Id::Output, Some('o'), "output")
+        .every_method()
         .value("FILE")
         .apply(|settings, given, _| {
             settings.presentation.output_file = given.value.as_ref().map(Into::into);
@@ -104,6 +108,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Output, "append the report to a file")
         .listed(&[(Both, "<filename>", "append the report to this file")]),
     OptionSpec::new(Id::Json, None, "json")
+        .every_method()
         .optional_value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Json, log))
         .only(Personalities::Native)
@@ -113,11 +118,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              writes a line with a document for each test.",
         ),
     OptionSpec::new(Id::JsonStream, None, "json-stream")
+        .every_method()
         .optional_value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Stream, log))
         .only(Personalities::Native)
         .help(Group::Output, "a line of JSON for each event, as it happens"),
     OptionSpec::new(Id::DocumentCsv, None, "csv")
+        .every_method()
         .optional_value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Csv, log))
         .only(Personalities::Native)
@@ -126,6 +133,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "a row of comma-separated values for each stream and interval",
         ),
     OptionSpec::new(Id::FailIfHostLimited, None, "fail-if-host-limited")
+        .every_method()
         .formerly(&["fail-if-limited"])
         .sets(|settings| settings.presentation.fail_if_host_limited = true)
         .sides(Sides::CLIENT)
@@ -139,6 +147,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              verdict at the end says.",
         ),
     OptionSpec::new(Id::Html, None, "html")
+        .every_method()
         .value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Html, log))
         .only(Personalities::Native)

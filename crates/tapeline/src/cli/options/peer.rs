@@ -28,6 +28,7 @@ pub(crate) const PORT: u16 = 5201;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Peer, None, "peer")
+        .every_method()
         .value("PROGRAM")
         .apply(peer)
         .only(Personalities::Native)
@@ -47,6 +48,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "start of the test that does not count, 0 to 600 (--peer iperf3)",
         ),
     OptionSpec::new(Id::NoPeerResults, None, "no-peer-results")
+        .every_method()
         .formerly(&["no-control"])
         .only(Personalities::Native)
         .sets(|settings| settings.peer.no_peer_results = true)

@@ -13,6 +13,7 @@ use crate::cli::values::refuse_number;
 pub(crate) const MAX_GAP: f64 = 60.0;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Bandwidth, Some('b'), "bandwidth")
+        .every_method()
     .value("RATE")
     .apply(bandwidth)
     .variable(3, "IPERF_BANDWIDTH")

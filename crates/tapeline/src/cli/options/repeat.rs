@@ -21,6 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Repeat, None, "repeat")
+        .every_method()
         .value("COUNT")
         .apply(repeat)
         .only(Personalities::Native)
@@ -31,6 +32,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              the run and the series, and keeps what is there; so does a run that fails.",
         ),
     OptionSpec::new(Id::Precision, None, "precision")
+        .every_method()
         .formerly(&["until-ci"])
         .value("PERCENT")
         .apply(precision)
@@ -46,6 +48,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              many as --repeat says.",
         ),
     OptionSpec::new(Id::RepeatPause, None, "repeat-pause")
+        .every_method()
         .value("SECONDS")
         .apply(|settings, given, log| {
             settings.repeat.pause = Some(seconds(given, log)?);

@@ -26,6 +26,7 @@ const LONGEST_DELAY: f64 = 2_147_483.0;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Window, Some('w'), "window")
+        .every_method()
         .value("BYTES")
         .apply(window)
         .variable(17, "TCP_WINDOW_SIZE")
@@ -40,6 +41,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Socket, "show the TCP segment size")
         .listed(&[(Both, "", "show the TCP maximum segment size")]),
     OptionSpec::new(Id::Mss, Some('M'), "mss")
+        .every_method()
         .value("BYTES")
         .apply(segment_size)
         .variable(25, "IPERF_MSS")
@@ -54,6 +56,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         )
         .listed(&[(Both, "", "switch Nagle's algorithm off (TCP_NODELAY)")]),
     OptionSpec::new(Id::Tos, Some('S'), "tos")
+        .every_method()
         .value("TOS")
         .apply(tos)
         .variable(29, "IPERF_TOS")
@@ -64,6 +67,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             (Client, "", "DSCP name or type-of-service byte"),
         ]),
     OptionSpec::new(Id::Dscp, None, "dscp")
+        .every_method()
         .value("DSCP")
         .apply(dscp)
         .sides(Sides::CLIENT)
@@ -79,6 +83,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "type of service of what the server sends (-R, --full-duplex)",
         ),
     OptionSpec::new(Id::TcpCongestion, Some('Z'), "tcp-congestion")
+        .every_method()
         .value("NAME")
         .apply(congestion)
         .manual_names(&["linux-congestion"])
@@ -86,6 +91,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Socket, "TCP congestion control")
         .listed(&[(Both, "<algo>", "TCP congestion control algorithm")]),
     OptionSpec::new(Id::TcpCca, None, "tcp-cca")
+        .every_method()
         .value("NAME")
         .apply(congestion)
         .help(Group::Socket, "the same as -Z"),

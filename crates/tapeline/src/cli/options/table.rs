@@ -7,13 +7,14 @@ use std::sync::LazyLock;
 use tapeline_dialect::Personality;
 
 use super::{
-    access, addressing, amount, bounceback, direction, latency, lengths, limits, mode, output,
-    peer, rate, repeat, schedule, shape, socket, working_load,
+    access, addressing, amount, bounceback, direction, latency, lengths, limits, method, mode,
+    output, peer, rate, repeat, schedule, shape, socket, working_load,
 };
 use crate::cli::parse::{Arity, NameMatch, Table, Typed};
 use crate::cli::spec::{Availability, Given, OptionSpec, Origin};
+use crate::cli::values::nearest_of;
 
-const GROUPS: [&[OptionSpec]; 17] = [
+const GROUPS: [&[OptionSpec]; 18] = [
     access::OPTIONS,
     addressing::OPTIONS,
     amount::OPTIONS,
@@ -22,6 +23,7 @@ const GROUPS: [&[OptionSpec]; 17] = [
     latency::OPTIONS,
     lengths::OPTIONS,
     limits::OPTIONS,
+    method::common::OPTIONS,
     mode::OPTIONS,
     output::OPTIONS,
     peer::OPTIONS,
@@ -34,7 +36,8 @@ const GROUPS: [&[OptionSpec]; 17] = [
 ];
 
 static TABLE: LazyLock<Vec<&'static OptionSpec>> = LazyLock::new(|| {
-    let mut rows: Vec<_> = GROUPS.into_iter().flatten().collect();
+    let own = method::registry::METHODS.iter().map(|entry| entry.options);
+    let mut rows: Vec<_> = GROUPS.into_iter().chain(own).flatten().collect();
     rows.sort_unstable_by_key(|row| row.id as usize);
     rows
 });
@@ -126,18 +129,6 @@ pub(crate) fn nearest(typed: &str, personality: Personality) -> Option<&'static 
     nearest_of(typed, names)
 }
 
-/// The nearest of these names.
-pub(crate) fn nearest_of(
-    typed: &str,
-    names: impl Iterator<Item = &'static str>,
-) -> Option<&'static str> {
-    names
-        .map(|name| (distance(typed, name), name))
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(typed.len()))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
 fn known(personality: Personality) -> impl Iterator<Item = &'static OptionSpec> {
     all().filter(move |spec| spec.personalities.include(personality))
 }
@@ -148,28 +139,6 @@ fn names(spec: &'static OptionSpec) -> impl Iterator<Item = &'static str> {
         .into_iter()
         .flatten()
         .filter(|name| !name.is_empty())
-}
-
-/// Restricted Damerau-Levenshtein distance.
-fn distance(left: &str, right: &str) -> usize {
-    let left: Vec<char> = left.chars().collect();
-    let right: Vec<char> = right.chars().collect();
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in right.iter().enumerate() {
-            let mut best = (last[j] + usize::from(a != b))
-                .min(last[j + 1] + 1)
-                .min(row[j] + 1);
-            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
-                best = best.min(before_last[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[right.len()]
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod effects;
 mod enumeration;
+mod methods;
 mod refusals;
 mod rules;
 

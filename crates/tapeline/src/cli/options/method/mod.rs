@@ -1,0 +1,4 @@
+//! Options of methods: those of all, and each method's own.
+
+pub(crate) mod common;
+pub(crate) mod registry;
