@@ -350,6 +350,7 @@ fn socket(settings: &Settings) -> SocketPlan {
         write_prefetch: settings.tcp.write_prefetch.filter(|bytes| *bytes > 0),
         local_only: settings.tcp.local_only,
         fair_queue: socket::fair_queue(settings),
+        unfragmented: false,
     }
 }
 
