@@ -10,21 +10,22 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 14] = [
+const PAGES: [(&[&str], usize); 15] = [
     (&["README.md"], 110),
-    (&["CONTRIBUTING.md", "docs/dev/testing.md"], 160),
-    (&["docs/cli.md"], 120),
+    (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
+    (&["docs/cli.md"], 135),
     (&["docs/results.md"], 220),
     (&["docs/json.md"], 200),
     (&["docs/latency.md"], 130),
-    (&["docs/metrics.md"], 110),
-    (&["docs/server.md"], 150),
+    (&["docs/metrics.md"], 120),
+    (&["docs/server.md"], 160),
     (&["docs/performance.md"], 80),
     (&["docs/iperf2.md"], 400),
     (&["docs/iperf3.md"], 250),
-    (&["docs/dev/architecture.md"], 250),
+    (&["docs/methods.md"], 450),
+    (&["docs/dev/architecture.md"], 290),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 2800),
+    (&["docs", "docs/dev"], 3400),
 ];
 
 /// Lists files over the soft limit.
@@ -135,15 +136,15 @@ mod tests {
         }
         assert_eq!(long_pages(&root), Ok(Vec::new()));
         let long = |lines: usize| "A line.\n".repeat(lines);
-        std::fs::write(root.join("docs/dev/testing.md"), long(160)).expect("a page");
-        std::fs::write(root.join("docs/dev/new.md"), long(2700)).expect("a page");
+        std::fs::write(root.join("docs/dev/testing.md"), long(170)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(3300)).expect("a page");
         let found = long_pages(&root).expect("pages");
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(
             found,
             [
-                "CONTRIBUTING.md and docs/dev/testing.md: 161 lines, the limit is 160",
-                "docs and docs/dev: 2871 lines, the limit is 2800",
+                "CONTRIBUTING.md and docs/dev/testing.md: 171 lines, the limit is 170",
+                "docs and docs/dev: 3482 lines, the limit is 3400",
             ]
         );
     }

@@ -58,8 +58,10 @@ const FORMER: &[(&str, &str)] = &[
 ];
 
 /// Sources whose strings people read.
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 6] = [
     "crates/report/src/native",
+    "crates/report/src/method",
+    "crates/method/src",
     "crates/tapeline/src",
     "crates/dialect/src",
     "crates/screen/src",

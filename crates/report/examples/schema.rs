@@ -1,18 +1,30 @@
-//! Prints the JSON Schema of tapeline's documents, for `cargo xtask generate`: of a report, or of
-//! several runs with the argument `series`.
+//! Prints the JSON Schema of tapeline's documents, for `cargo xtask generate`: of a report, or with
+//! an argument of several runs (`series`), of a method (`method`), of its runs (`method-series`).
 #![allow(clippy::print_stdout)]
 
 use schemars::generate::SchemaSettings;
 use tapeline_report::document::{Report, SCHEMA, SERIES_SCHEMA, SeriesReport};
+use tapeline_report::method::{
+    METHOD_SCHEMA, METHOD_SERIES_SCHEMA, MethodDocument, MethodSeriesDocument,
+};
 
 fn main() {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let generator = settings.into_generator();
-    let (mut schema, title) = if std::env::args().nth(1).as_deref() == Some("series") {
-        let schema = generator.into_root_schema_for::<SeriesReport>();
-        (schema, SERIES_SCHEMA)
-    } else {
-        (generator.into_root_schema_for::<Report>(), SCHEMA)
+    let (mut schema, title) = match std::env::args().nth(1).as_deref() {
+        Some("series") => {
+            let schema = generator.into_root_schema_for::<SeriesReport>();
+            (schema, SERIES_SCHEMA)
+        }
+        Some("method") => {
+            let schema = generator.into_root_schema_for::<MethodDocument>();
+            (schema, METHOD_SCHEMA)
+        }
+        Some("method-series") => {
+            let schema = generator.into_root_schema_for::<MethodSeriesDocument>();
+            (schema, METHOD_SERIES_SCHEMA)
+        }
+        _ => (generator.into_root_schema_for::<Report>(), SCHEMA),
     };
     schema.insert("title".to_owned(), title.into());
     println!(

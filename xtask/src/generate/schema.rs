@@ -5,9 +5,11 @@ use std::path::Path;
 use crate::shell::{self, Result, cargo};
 
 /// Where they are published, and what the generator calls them.
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 4] = [
     ("docs/schema/tapeline-report-1.json", "report"),
     ("docs/schema/tapeline-series-1.json", "series"),
+    ("docs/schema/tapeline-method-1.json", "method"),
+    ("docs/schema/tapeline-method-series-1.json", "method-series"),
 ];
 
 fn made(name: &str) -> Result<String> {

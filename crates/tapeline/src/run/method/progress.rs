@@ -126,7 +126,7 @@ impl Progress {
                     let reason = phase.reason.as_deref().unwrap_or_default();
                     let title = phase.title();
                     say(&format!(
-                        "phase {number} of {count}: {title} left out: {reason}\n"
+                        "phase {number} of {count}: {title} skipped: {reason}\n"
                     ));
                 }
             }
