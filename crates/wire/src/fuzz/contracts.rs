@@ -6,7 +6,7 @@ use super::{iperf2, iperf3, native, packet};
 pub type Contract = fn(&[u8]);
 
 /// The messages by the names of their fuzz targets.
-pub const CONTRACTS: [(&str, Contract); 18] = [
+pub const CONTRACTS: [(&str, Contract); 19] = [
     ("tcp_client_header", iperf2::tcp_client_header),
     ("server_ack", iperf2::server_ack),
     ("burst_header", iperf2::burst_header),
@@ -24,6 +24,7 @@ pub const CONTRACTS: [(&str, Contract); 18] = [
     ("native_message", native::message),
     ("native_results", native::results),
     ("native_probe", native::probe),
+    ("native_method", native::method),
     ("udp_packet", packet::udp_packet),
 ];
 

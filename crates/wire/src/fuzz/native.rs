@@ -51,7 +51,10 @@ pub(crate) fn message(bytes: &[u8]) {
     let mut encoded = Vec::new();
     message.encode(&mut encoded);
     // A program's name written out in full may be longer than what a peer takes; our own is not.
-    let named = matches!(message, Message::Welcome { .. } | Message::About(_));
+    let named = matches!(
+        message,
+        Message::Welcome { .. } | Message::About(_) | Message::Order(_)
+    );
     if !named || encoded.len() <= FRAME_HEADER + LONGEST_TEXT {
         assert_eq!(Message::announced_length(&encoded), Ok(Some(encoded.len())));
         assert_eq!(Message::parse(&encoded), Ok(Some(message)));
@@ -61,9 +64,34 @@ pub(crate) fn message(bytes: &[u8]) {
 /// What a reader sees of a message moves no cursor and does not fill the screen.
 fn shown(message: &Message) {
     match message {
-        Message::Welcome { server, .. } => program(server),
+        Message::Welcome {
+            server, methods, ..
+        } => {
+            program(server);
+            let names = methods.iter().flat_map(|methods| methods.0.keys());
+            assert!(names.clone().count() <= MAX_METHODS);
+            names.for_each(|name| tame(name));
+        }
+        Message::Order(order) => {
+            tame(&order.method);
+            assert!(order.seconds.as_secs() <= MAX_ORDER_SECONDS);
+        }
+        Message::Ready(ready) => assert!(ready.seconds.as_secs() <= MAX_ORDER_SECONDS),
+        Message::Done(done) => {
+            let path = done.path_mtu.iter();
+            let words = path
+                .flat_map(|path| [path.error.as_ref(), Some(&path.icmp), Some(&path.fragments)]);
+            words
+                .chain([done.why.as_ref()])
+                .flatten()
+                .for_each(|text| tame(text));
+            assert!(done.load.iter().all(|load| load.rows.len() <= MAX_ROWS));
+        }
         Message::About(client) => program(client),
-        Message::Refused(words) | Message::Stop(words) | Message::Error(words) => tame(words),
+        Message::Refused(words)
+        | Message::Stop(words)
+        | Message::Error(words)
+        | Message::Declined(words) => tame(words),
         Message::Hello(_)
         | Message::Granted(_)
         | Message::ClockRequest { .. }
@@ -71,6 +99,8 @@ fn shown(message: &Message) {
         | Message::Progress(_)
         | Message::Finished
         | Message::Results(_)
+        | Message::Status(_)
+        | Message::Sample(_)
         | Message::Goodbye => {}
     }
 }
@@ -135,5 +165,36 @@ pub(crate) fn probe(bytes: &[u8]) {
     }
     if let Some(reply) = reply {
         assert_eq!(ProbeReply::parse(&reply.encode()), Some(reply));
+    }
+}
+
+/// A datagram of a method, and what stands behind its first bytes.
+pub(crate) fn method(bytes: &[u8]) {
+    let Some(read) = MethodDatagram::parse(bytes) else {
+        return;
+    };
+    assert!(is_method_datagram(bytes) && bytes.len() >= read.kind.shortest());
+    let mut again = read.encode().to_vec();
+    again.extend_from_slice(&bytes[MethodDatagram::LENGTH..]);
+    assert_eq!(MethodDatagram::parse(&again), Some(read));
+    if let Some(answer) = read.answer() {
+        let answer_bytes = answer.encode();
+        assert!(
+            answer_bytes.len() <= bytes.len(),
+            "longer than what it answers"
+        );
+        assert_eq!(MethodDatagram::parse(&answer_bytes), Some(answer));
+        assert_eq!(answer.answer(), None, "answers are not answered");
+    }
+    match read.kind {
+        MethodKind::Load => {
+            let echo = LoadEcho::parse(bytes).expect("a load is long enough");
+            assert_eq!(echo.encode(), bytes[32..48]);
+        }
+        MethodKind::Status => {
+            let status = Status::parse(&bytes[32..]).expect("a Status is long enough");
+            assert_eq!(status.encode(), bytes[32..]);
+        }
+        _ => {}
     }
 }

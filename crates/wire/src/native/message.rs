@@ -2,7 +2,11 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use super::method::{Done, Methods, Order, Ready, Sample, Status};
+use super::sentence::{MAX_SENTENCE, beginning, readable, tame};
 
 /// What the client's side of a control connection begins with: no iperf 2 header, no iperf3 cookie.
 pub const PREAMBLE: [u8; 8] = *b"TAPELINE";
@@ -16,9 +20,6 @@ pub const MAX_BODY: usize = 1 << 20;
 /// Largest body that a server takes of a client that it has welcomed, bytes.
 pub const MAX_FROM_CLIENT: usize = 256 << 10;
 
-/// Longest sentence taken from a peer, bytes.
-const MAX_SENTENCE: usize = 1024;
-
 /// First kind that a receiver skips when it does not know it.
 const FIRST_OPTIONAL_KIND: u8 = 64;
 
@@ -27,6 +28,20 @@ const ABOUT: u8 = FIRST_OPTIONAL_KIND;
 
 /// Kind of [`Message::Granted`].
 const GRANTED: u8 = 65;
+
+/// Kinds of the messages of methods.
+const ORDER: u8 = 66;
+const READY: u8 = 67;
+const DECLINED: u8 = 68;
+const STATUS: u8 = 69;
+const SAMPLE: u8 = 70;
+const DONE: u8 = 71;
+
+/// Longest order, and longest answer to one, bytes.
+const MAX_ORDER: usize = 4096;
+
+/// Longest report of how an order ended, bytes.
+const MAX_DONE: usize = 256 << 10;
 
 /// The program at one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +74,8 @@ struct Greeting {
     program: Program,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe_key: Option<NonZeroU64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    methods: Option<Methods>,
 }
 
 /// What a client says first.
@@ -115,6 +132,8 @@ pub enum Message {
         server: Program,
         /// What probes must carry to be answered, where it answers any.
         probe_key: Option<NonZeroU64>,
+        /// The methods that it takes orders for, where it takes any.
+        methods: Option<Methods>,
     },
     /// The server does not, and why.
     Refused(String),
@@ -143,6 +162,18 @@ pub enum Message {
     About(Program),
     /// What the server lets the test have.
     Granted(Granted),
+    /// What the server is to do for a method.
+    Order(Box<Order>),
+    /// It is ready to.
+    Ready(Ready),
+    /// It does not, and why.
+    Declined(String),
+    /// What has arrived of a load.
+    Status(Status),
+    /// The state of a TCP sender of the server.
+    Sample(Sample),
+    /// The order has ended.
+    Done(Box<Done>),
 }
 
 impl Message {
@@ -167,6 +198,11 @@ impl Message {
             8 => length <= MAX_BODY,
             ABOUT if length > MAX_SENTENCE => false,
             GRANTED => length == Granted::LENGTH,
+            ORDER | READY => length <= MAX_ORDER,
+            DECLINED => length <= MAX_SENTENCE,
+            STATUS => length == Status::LENGTH,
+            SAMPLE => length == Sample::LENGTH,
+            DONE => length <= MAX_DONE,
             FIRST_OPTIONAL_KIND.. => length <= MAX_BODY,
             _ => return Err(DecodeError::Kind(kind)),
         };
@@ -203,6 +239,7 @@ impl Message {
                     version: body[0],
                     server: greeting.program.tamed(),
                     probe_key: greeting.probe_key,
+                    methods: greeting.methods.map(Methods::tamed),
                 }
             }
             3 => Self::Refused(sentence()?),
@@ -232,8 +269,23 @@ impl Message {
             9 => Self::Stop(sentence()?),
             10 => Self::Error(sentence()?),
             11 => Self::Goodbye,
-            ABOUT => Self::About(program(body).map_err(|why| unreadable(&why))?),
+            ABOUT => {
+                let client: Program = object(body).map_err(|why| unreadable(&why))?;
+                Self::About(client.tamed())
+            }
             GRANTED => Self::Granted(Granted::read([0, 8, 16].map(|at| long(body, at)))),
+            ORDER => {
+                let order: Order = object(body).map_err(|why| unreadable(&why))?;
+                Self::Order(Box::new(order.tamed()))
+            }
+            READY => Self::Ready(object(body).map_err(|why| unreadable(&why))?),
+            DECLINED => Self::Declined(sentence()?),
+            STATUS => Self::Status(Status::parse(body).ok_or_else(|| unreadable("cut"))?),
+            SAMPLE => Self::Sample(Sample::parse(body).ok_or_else(|| unreadable("cut"))?),
+            DONE => {
+                let done: Done = object(body).map_err(|why| unreadable(&why))?;
+                Self::Done(Box::new(done.tamed()))
+            }
             _ => return Ok(None),
         }))
     }
@@ -249,11 +301,13 @@ impl Message {
                 version,
                 server,
                 probe_key,
+                methods,
             } => {
                 out.extend_from_slice(&[*version, 0, 0, 0]);
                 let greeting = Greeting {
                     program: server.clone(),
                     probe_key: *probe_key,
+                    methods: methods.clone(),
                 };
                 // A structure of texts and a number, written to memory, cannot fail.
                 let _ = serde_json::to_writer(&mut *out, &greeting);
@@ -281,7 +335,21 @@ impl Message {
             Self::Granted(granted) => granted.write(out),
             Self::Results(object) if object.len() > MAX_BODY => out.extend_from_slice(b"{}"),
             Self::Results(object) => out.extend_from_slice(object.as_bytes()),
-            Self::Refused(words) | Self::Stop(words) | Self::Error(words) => {
+            Self::Order(order) => {
+                let _ = serde_json::to_writer(&mut *out, order);
+            }
+            Self::Ready(ready) => {
+                let _ = serde_json::to_writer(&mut *out, ready);
+            }
+            Self::Done(done) => {
+                let _ = serde_json::to_writer(&mut *out, done);
+            }
+            Self::Status(status) => out.extend_from_slice(&status.encode()),
+            Self::Sample(sample) => out.extend_from_slice(&sample.encode()),
+            Self::Refused(words)
+            | Self::Stop(words)
+            | Self::Error(words)
+            | Self::Declined(words) => {
                 out.extend_from_slice(beginning(words).as_bytes());
             }
             Self::Finished | Self::Goodbye => {}
@@ -305,6 +373,12 @@ impl Message {
             Self::Goodbye => 11,
             Self::About(_) => ABOUT,
             Self::Granted(_) => GRANTED,
+            Self::Order(_) => ORDER,
+            Self::Ready(_) => READY,
+            Self::Declined(_) => DECLINED,
+            Self::Status(_) => STATUS,
+            Self::Sample(_) => SAMPLE,
+            Self::Done(_) => DONE,
         }
     }
 }
@@ -326,31 +400,9 @@ impl Hello {
     }
 }
 
-/// A program that is named in JSON.
-fn program(body: &[u8]) -> Result<Program, String> {
-    serde_json::from_slice(body)
-        .map(Program::tamed)
-        .map_err(|error| error.to_string())
-}
-
-/// A sentence fit to be shown: control characters would move a terminal's cursor.
-fn readable(body: &[u8]) -> Option<String> {
-    std::str::from_utf8(body).ok().map(tame)
-}
-
-/// A peer's text without control characters, and not longer than a sentence.
-pub(crate) fn tame(words: &str) -> String {
-    beginning(words)
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
-
-/// As much of a sentence as a peer takes.
-fn beginning(words: &str) -> &str {
-    let fits = |end: &usize| words.is_char_boundary(*end);
-    let end = (0..=words.len().min(MAX_SENTENCE)).rev().find(fits);
-    &words[..end.unwrap_or(0)]
+/// What a body holds that is JSON.
+fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
 }
 
 fn number(body: &[u8], at: usize) -> u32 {

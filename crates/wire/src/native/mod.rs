@@ -10,14 +10,21 @@
 
 mod mark;
 mod message;
+mod method;
 mod probe;
 mod refusal;
 mod results;
+mod sentence;
 
 pub use mark::{Mark, VERSIONS};
 pub use message::{
     ClockReply, DecodeError, FRAME_HEADER, Granted, Hello, MAX_BODY, MAX_FROM_CLIENT, Message,
     PREAMBLE, Program, Progress,
+};
+pub use method::{
+    Done, LoadDone, LoadEcho, LoadParameters, MAX_METHODS, MAX_ORDER_SECONDS, MAX_ROWS,
+    MethodDatagram, MethodKind, Methods, Order, OrderDirection, OrderEnd, PathMtuDone, Ready,
+    RowChange, Sample, Status, is_method_datagram,
 };
 pub use probe::{ProbeReply, ProbeRequest};
 pub use refusal::{Refusal, RefusalReason};

@@ -357,7 +357,7 @@ impl Results {
         results.warnings.truncate(MAX_WARNINGS);
         for warning in &mut results.warnings {
             for text in [&mut warning.id, &mut warning.severity, &mut warning.text] {
-                *text = super::message::tame(text);
+                *text = super::sentence::tame(text);
             }
         }
         for flow in &mut results.flows {
@@ -372,7 +372,7 @@ impl Results {
             if let Some(tcp) = &mut flow.tcp {
                 tcp.interval_rtts_us.truncate(MAX_ROUND_TRIPS);
                 if let Some(name) = &mut tcp.congestion_control {
-                    *name = super::message::tame(name);
+                    *name = super::sentence::tame(name);
                 }
             }
         }

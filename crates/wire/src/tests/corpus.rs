@@ -5,13 +5,15 @@
 
 use std::collections::HashSet;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
+use std::time::Duration;
 
 use crate::fuzz;
 use crate::iperf3::LENGTH_PREFIX;
 use crate::native::{
-    ClockReply, FlowResult, Granted, Hello, LimitsResult, Mark, Message, ProbeReply, ProbeRequest,
-    Program, Progress, Refusal, RefusalReason, Results, SliceResult, TcpResult, TransitResult,
-    WarningResult, Way,
+    ClockReply, Done, FlowResult, Granted, Hello, LimitsResult, LoadDone, LoadEcho, LoadParameters,
+    Mark, Message, MethodDatagram, MethodKind, Methods, Order, OrderDirection, OrderEnd,
+    PathMtuDone, ProbeReply, ProbeRequest, Program, Progress, Ready, Refusal, RefusalReason,
+    Results, RowChange, Sample, SliceResult, Status, TcpResult, TransitResult, WarningResult, Way,
 };
 use serde_json::Value;
 use tapeline_base::Tos;
@@ -83,7 +85,7 @@ fn every_kind_of_captured_message_of_iperf3_is_a_seed() {
 }
 
 /// One of each kind, as two tapelines send them.
-fn native_messages() -> [(&'static str, Message); 13] {
+fn native_messages() -> [(&'static str, Message); 20] {
     let program = || Program {
         program: "tapeline".to_owned(),
         version: "0.1.0".to_owned(),
@@ -116,6 +118,16 @@ fn native_messages() -> [(&'static str, Message); 13] {
                 version: 1,
                 server: program(),
                 probe_key: Some(NonZeroU64::MAX),
+                methods: None,
+            },
+        ),
+        (
+            "welcome-methods",
+            Message::Welcome {
+                version: 1,
+                server: program(),
+                probe_key: None,
+                methods: Some(Methods([("mtu".to_owned(), 1)].into())),
             },
         ),
         (
@@ -142,7 +154,92 @@ fn native_messages() -> [(&'static str, Message); 13] {
         ("error", Message::Error("a message out of turn".to_owned())),
         ("goodbye", Message::Goodbye),
         ("about", Message::About(program())),
+        ("order", Message::Order(Box::new(order()))),
+        ("ready", Message::Ready(ready())),
+        ("declined", Message::Declined("not here".to_owned())),
+        ("status", Message::Status(STATUS)),
+        ("sample", Message::Sample(SAMPLE)),
+        ("done", Message::Done(Box::new(done()))),
     ]
+}
+
+const STATUS: Status = Status {
+    elapsed: 50_000_000,
+    datagrams: 100,
+    bytes: 122_200,
+    lost: 2,
+    reordered: 1,
+    duplicates: 0,
+    highest: 101,
+    round_trip: 20_000_000,
+    delay_variation: 1_000_000,
+};
+const SAMPLE: Sample = Sample {
+    elapsed: 100_000_000,
+    token: NonZeroU32::new(9),
+    round_trip_us: Some(20_000),
+    cwnd_bytes: Some(14_480),
+    bytes_sent: Some(1_000_000),
+    bytes_retransmitted: None,
+    bytes_acked: Some(999_000),
+};
+
+fn order() -> Order {
+    Order {
+        method: "capacity".to_owned(),
+        direction: OrderDirection::Down,
+        seconds: Duration::from_secs(10),
+        parameters: LoadParameters {
+            bits_per_second: NonZeroU64::new(1_000_000_000),
+            length: Some(1222),
+            largest: Some(1500),
+            tos: Some(0xb8),
+            test: NonZeroU32::new(7),
+            feedback_ms: Some(50),
+            count_reordering: Some(true),
+            ..LoadParameters::default()
+        },
+    }
+}
+
+fn ready() -> Ready {
+    Ready {
+        udp_port: NonZeroU16::new(5001),
+        key: Some(NonZeroU64::MAX),
+        seconds: Duration::from_millis(10_500),
+        bytes: None,
+        bits_per_second: NonZeroU64::new(100_000_000),
+        interface_mtu_bytes: Some(1500),
+        mss_bytes: Some(1448),
+    }
+}
+
+fn done() -> Done {
+    Done {
+        end: OrderEnd::NoFeedback,
+        why: Some("nothing came".to_owned()),
+        elapsed_ns: 1_000_000_000,
+        datagrams_sent: 100,
+        bytes_sent: 122_200,
+        datagrams_received: 20,
+        controls_received: Some(5),
+        socket_drops: Some(0),
+        path_mtu: Some(PathMtuDone {
+            mtu_bytes: Some(1400),
+            exact: true,
+            icmp: "received".to_owned(),
+            icmp_from: "192.0.2.1".parse().ok(),
+            fragments: "pass".to_owned(),
+            ..PathMtuDone::default()
+        }),
+        load: Some(LoadDone {
+            row_final: 50,
+            slow_mode_at_ns: Some(2_000_000_000),
+            statuses: 20,
+            sender_limited: false,
+            rows: vec![RowChange(0, 0), RowChange(50, 10)],
+        }),
+    }
 }
 
 /// Everything that an end may say, once.
@@ -239,6 +336,32 @@ fn every_kind_of_native_message_is_a_seed() {
         sent: 1_800_000_000_000_110_000,
     };
     seeds::expect("native_probe", "reply", &reply.encode());
+}
+
+#[test]
+fn datagrams_of_methods_are_seeds() {
+    for kind in MethodKind::ALL {
+        let datagram = MethodDatagram {
+            kind,
+            flags: 1,
+            number: 9,
+            key: NonZeroU64::MAX,
+            sent: 1_800_000_000_000_000_000,
+        };
+        let echo = LoadEcho {
+            status_sent: 1_800_000_000_000_000_000,
+            held: 20_000_000,
+        };
+        let behind = match kind {
+            MethodKind::Load => echo.encode().to_vec(),
+            MethodKind::Status => STATUS.encode().to_vec(),
+            MethodKind::Probe => vec![0; 8],
+            _ => Vec::new(),
+        };
+        let name = format!("{kind:?}").to_lowercase();
+        let bytes = [&datagram.encode()[..], &behind].concat();
+        seeds::expect("native_method", &name, &bytes);
+    }
 }
 
 /// A packet with "abc" from port 1000 to port 5001, without a checksum.
