@@ -5,6 +5,8 @@
 //!    │           │
 //!  iperf3/    iperf2/           messages, state machines and flows of a test, both ends
 //!    └────┬──────┘
+//!      method/                  orders of measurement methods, their datagrams
+//!        │
 //!      native/                  two tapelines: recognition, control connection, clocks, probes
 //!    policy/   run/             what clients may do; context, addresses, ends of flows
 //!  sampler/  plan/              counters to rows; what is to be done
@@ -29,18 +31,28 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{run_client, run_iperf3_client};
-pub use method::{IcmpOutcome, PathMtuFinding, PathMtuRequest, ProbeFormat, measure_path_mtu};
+pub use client::{
+    MethodSession, ProbeRow, SessionError, SessionEvent, run_client, run_iperf3_client,
+};
+pub use method::{
+    FlowProbes, IcmpOutcome, LoadReceived, LoadReceiver, LoadReport, LoadSent, LoadStep,
+    MethodFlow, PathMtuFinding, PathMtuRequest, ProbeFormat, ReceiveLoad, Received, SendLoad, Sent,
+    load_status, measure_path_mtu, receive_load, send_load,
+};
 pub use plan::{
-    AccountName, AddressSteps, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan, ClientWorkload,
-    FairQueuePlan, FrameMean, HistogramPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials,
-    Iperf3Server, Iperf3Timeouts, IsochronousPlan, Keepalive, LatencyPlan, Limit, Limits,
-    LoadDirection, MarkovChain, MaxTests, Network, Networks, Payload, Personality,
-    RequestResponsePlan, RetryPlan, RsaPadding, ServedProtocols, ServedTransports, ServerKey,
-    ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime, WorkingLoad,
+    AccountName, AddressSteps, AllowedMethods, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan,
+    ClientWorkload, FairQueuePlan, FrameMean, HistogramPlan, Iperf3Authentication, Iperf3Client,
+    Iperf3Credentials, Iperf3Server, Iperf3Timeouts, IsochronousPlan, Keepalive, LatencyPlan,
+    Limit, Limits, LoadDirection, METHODS, MarkovChain, MaxTests, Network, Networks, Payload,
+    Personality, RequestResponsePlan, RetryPlan, RsaPadding, ServedProtocols, ServedTransports,
+    ServerKey, ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime, WorkingLoad,
 };
 pub use run::context::Interruption;
 pub use sampler::{Reporter, ReporterHandle, ReporterSettings, SingleSums};
 pub use server::{Server, ServerError, ServerLimits, ServerStopper};
 pub use tapeline_engine::{Precision, Technique, Techniques};
 pub use tapeline_wire::iperf2::PermitKey;
+pub use tapeline_wire::native::{
+    Done, LoadDone, LoadEcho, LoadParameters, MethodDatagram, MethodKind, Methods, Order,
+    OrderDirection, OrderEnd, PathMtuDone, Ready, Sample, Status,
+};

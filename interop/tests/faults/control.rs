@@ -77,7 +77,7 @@ fn next_kind(mut stream: &TcpStream) -> Option<u8> {
 }
 
 /// A test with its control connection.
-fn controlled(subject: &Subject) -> (TcpStream, TcpStream) {
+pub(crate) fn controlled(subject: &Subject) -> (TcpStream, TcpStream) {
     let (flow, hello) = recognised(subject);
     let mut control = subject.connect();
     control.write_all(&greeting(hello)).expect("a greeting");

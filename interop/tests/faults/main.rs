@@ -20,6 +20,7 @@ mod iperf2_tcp;
 mod iperf2_udp;
 mod iperf3;
 mod keys;
+mod methods;
 mod output;
 mod subject;
 mod vitals;
@@ -32,7 +33,7 @@ use libtest_mimic::{Arguments, Trial};
 /// A fault: its number and name, and what does it.
 type Fault = (&'static str, fn());
 
-const FAULTS: [&[Fault]; 10] = [
+const FAULTS: [&[Fault]; 11] = [
     clients::FAULTS,
     clock::FAULTS,
     connections::FAULTS,
@@ -42,6 +43,7 @@ const FAULTS: [&[Fault]; 10] = [
     iperf2_udp::FAULTS,
     iperf3::FAULTS,
     keys::FAULTS,
+    methods::FAULTS,
     output::FAULTS,
 ];
 /// Faults that need the machine for themselves.

@@ -131,6 +131,7 @@ impl ClientListener {
             groups: Arc::clone(&groups),
             tally: Arc::clone(&tally),
             control: None,
+            methods: None,
             iperf3: None,
             policy,
         };

@@ -3,6 +3,7 @@
 //! ```text
 //!  iperf2 ─► target ─► tcp ─► connector, tcp_start ─► iperf2 (flows)
 //!                  └─► udp ─────────────────────────► iperf2 (flows)
+//!  method_session                                   a session with orders, without a test of its own
 //!  iperf3 ──────────────────────────────────────────► iperf3 (control connection, streams)
 //! ```
 
@@ -11,6 +12,7 @@ pub(crate) mod connector;
 pub(crate) mod dual_listener;
 pub(crate) mod iperf2;
 pub(crate) mod iperf3;
+pub(crate) mod method_session;
 pub(crate) mod target;
 pub(crate) mod tcp;
 pub(crate) mod tcp_start;
@@ -19,3 +21,4 @@ pub(crate) mod working_load;
 
 pub use iperf2::run_client;
 pub use iperf3::run_iperf3_client;
+pub use method_session::{MethodSession, ProbeRow, SessionError, SessionEvent};

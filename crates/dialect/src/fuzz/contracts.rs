@@ -2,13 +2,13 @@
 
 use super::{
     iperf2_tcp, iperf2_udp, iperf3_control, iperf3_login, iperf3_peer_results, iperf3_registry,
-    native_control, native_peer_results, native_probing, native_registry, policy,
+    native_control, native_orders, native_peer_results, native_probing, native_registry, policy,
 };
 
 /// A contract panics when an input breaks it.
 pub type Contract = fn(&[u8]);
 /// The contracts by the names of their fuzz targets.
-pub const CONTRACTS: [(&str, Contract); 20] = [
+pub const CONTRACTS: [(&str, Contract); 21] = [
     ("iperf2_opening", iperf2_tcp::opening),
     ("iperf2_bursts", iperf2_tcp::bursts),
     ("iperf2_udp_server", iperf2_udp::server),
@@ -25,6 +25,7 @@ pub const CONTRACTS: [(&str, Contract); 20] = [
     ("native_client", native_control::client),
     ("native_server", native_control::server),
     ("native_tests", native_registry::clients),
+    ("native_orders", native_orders::clients),
     ("native_other_end", native_peer_results::results),
     ("native_answer", native_control::answer),
     ("native_probing", native_probing::probing),

@@ -11,6 +11,7 @@ mod iperf3_login;
 mod iperf3_peer_results;
 mod iperf3_registry;
 mod native_control;
+mod native_orders;
 mod native_peer_results;
 mod native_probing;
 mod native_registry;

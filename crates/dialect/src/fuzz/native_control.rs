@@ -163,7 +163,8 @@ fn server_driven(pieces: &[&[u8]], whim: u8) -> (Vec<ServerStep>, Vec<u8>, bool)
         while let Some(step) = end.step() {
             match &step {
                 ServerStep::Hello(_) if whim & 1 != 0 => end.refuse("not today"),
-                ServerStep::Hello(_) => end.welcome(program(), None),
+                ServerStep::Hello(_) => end.welcome(program(), None, None),
+                ServerStep::Order(_) => end.method(&Message::Declined("no".to_owned())),
                 ServerStep::Finished if whim & 2 == 0 => end.results("{}".to_owned()),
                 _ => {}
             }
@@ -232,6 +233,7 @@ mod tests {
                     version: 1,
                     server: program(),
                     probe_key: None,
+                    methods: None,
                 },
                 (_, 0, _) => Message::Stop("why".to_owned()),
                 (_, 1 | 2, true) => Message::ClockRequest {

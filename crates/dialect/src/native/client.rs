@@ -183,16 +183,18 @@ impl FlowAnswers {
 
 impl ClientTest {
     /// Begins to listen for answers; `stop` ends the test's flows, where round trips are
-    /// measured next to them, `probes` is the flows' type of service. Without a thread there is none, and
+    /// measured next to them, `probes` is the flows' type of service; `number` is the
+    /// test's, if it has one already. Without a thread there is none, and
     /// the test goes on without.
     pub(crate) fn begin(
         context: &Arc<Context>,
         options: SocketOptions,
         stop: &Stop,
         probes: Option<Tos>,
+        number: Option<NonZeroU32>,
     ) -> Option<Self> {
         let shared = Arc::new(Shared {
-            number: draw(),
+            number: number.unwrap_or_else(draw),
             totals: context.reporter.follow_totals(),
             waker: Waker::new().ok()?,
             state: Mutex::default(),
@@ -581,7 +583,7 @@ impl Session {
         let mut probe_key = None;
         while let Some(step) = control.step() {
             match step {
-                ClientStep::Found(program, key) => {
+                ClientStep::Found(program, key, _) => {
                     probe_key = key;
                     self.server = Some(program.clone());
                     let found = Event::PeerFound {
@@ -607,6 +609,12 @@ impl Session {
                 // With the results here, nothing is missing but some host_usages of the clock.
                 ClientStep::Broken(_) if self.results.is_some() => {}
                 ClientStep::Broken(why) => failed = Some(NoPeerResults::Broken(why)),
+                // An ordinary test orders nothing, and takes no answers to it.
+                ClientStep::Ready(_)
+                | ClientStep::Declined(_)
+                | ClientStep::Status(_)
+                | ClientStep::Sample(_)
+                | ClientStep::Done(_) => {}
             }
         }
         if let Some(why) = failed {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::ClockExchange;
 use tapeline_wire::native::{
-    Granted, Hello, MAX_FROM_CLIENT, Message, PREAMBLE, Program, Progress, Results, VERSIONS,
+    Done, Granted, Hello, MAX_FROM_CLIENT, Message, Methods, Order, PREAMBLE, Program, Progress,
+    Ready, Results, Sample, Status, VERSIONS,
 };
 
 use super::clock_sync::ClockRequests;
@@ -27,8 +28,9 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// What the driver is to know.
 #[derive(Debug, PartialEq)]
 pub(crate) enum ClientStep {
-    /// The server takes part, and answers probes that carry this key, if any.
-    Found(Program, Option<NonZeroU64>),
+    /// The server takes part, answers probes that carry this key, if any, and takes orders for these
+    /// methods.
+    Found(Program, Option<NonZeroU64>, Methods),
     /// What it lets the test have.
     Granted(Granted),
     /// Its running counters.
@@ -43,6 +45,27 @@ pub(crate) enum ClientStep {
     Refused(String),
     /// The connection cannot go on.
     Broken(String),
+    /// The server is ready for what was ordered.
+    Ready(Ready),
+    /// It does not do it, and why.
+    Declined(String),
+    /// What has arrived at it of a load.
+    Status(Status),
+    /// The state of one of its TCP senders.
+    Sample(Sample),
+    /// The order has ended.
+    Done(Box<Done>),
+}
+
+/// How far an order is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ordered {
+    /// None is under way.
+    Nothing,
+    /// It is out.
+    Asked,
+    /// The server is at it.
+    UnderWay,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +96,7 @@ pub(crate) struct ClientControl {
     last_message: MonoTime,
     /// Probes are under way in the quiet path: the server is to go on answering them.
     probes: bool,
+    ordered: Ordered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +108,13 @@ enum Ending {
 impl ClientControl {
     /// The connection is there; `own` is this client.
     pub(crate) fn new(test: NonZeroU32, token: NonZeroU32, own: Program, now: MonoTime) -> Self {
+        let mut control = Self::for_orders(test, token, now);
+        Message::About(own).encode(&mut control.out);
+        control
+    }
+
+    /// The same for a client that has orders, and no results to tell: it does not say who it is.
+    pub(crate) fn for_orders(test: NonZeroU32, token: NonZeroU32, now: MonoTime) -> Self {
         let mut out = PREAMBLE.to_vec();
         Message::Hello(Hello {
             test,
@@ -92,7 +123,6 @@ impl ClientControl {
             highest: *VERSIONS.end(),
         })
         .encode(&mut out);
-        Message::About(own).encode(&mut out);
         Self {
             buffer: MessageBuffer::for_client(),
             out,
@@ -103,6 +133,7 @@ impl ClientControl {
             own: None,
             last_message: now,
             probes: false,
+            ordered: Ordered::Nothing,
         }
     }
 
@@ -148,6 +179,25 @@ impl ClientControl {
     pub(crate) fn stop(&mut self, why: &str) {
         if matches!(self.state, State::Running) {
             Message::Stop(why.to_owned()).encode(&mut self.out);
+        }
+    }
+
+    /// Orders something, unless another order is under way or the server has not welcomed this client;
+    /// returns whether it is out.
+    pub(crate) fn order(&mut self, order: &Order) -> bool {
+        let may = self.ordered == Ordered::Nothing && self.state == State::Running;
+        if may {
+            Message::Order(Box::new(order.clone())).encode(&mut self.out);
+            self.ordered = Ordered::Asked;
+        }
+        may
+    }
+
+    /// Ends a connection without traffic.
+    pub(crate) fn leave(&mut self) {
+        if self.state != State::Over {
+            Message::Goodbye.encode(&mut self.out);
+            self.state = State::Over;
         }
     }
 
@@ -221,13 +271,18 @@ impl ClientControl {
             }
             (
                 Message::Welcome {
-                    server, probe_key, ..
+                    server,
+                    probe_key,
+                    methods,
+                    ..
                 },
                 State::Greeting(_),
             ) => {
                 self.state = State::Running;
                 self.requests.begin_row(now);
-                self.steps.push_back(ClientStep::Found(server, probe_key));
+                let methods = methods.unwrap_or_default();
+                self.steps
+                    .push_back(ClientStep::Found(server, probe_key, methods));
                 self.say_finished(now);
             }
             (Message::Refused(why), State::Greeting(_)) => {
@@ -263,6 +318,24 @@ impl ClientControl {
                 }
                 Err(why) => self.fail(format!("results that cannot be read: {why}")),
             },
+            (Message::Ready(ready), State::Running) if self.ordered == Ordered::Asked => {
+                self.ordered = Ordered::UnderWay;
+                self.steps.push_back(ClientStep::Ready(ready));
+            }
+            (Message::Declined(why), State::Running) if self.ordered == Ordered::Asked => {
+                self.ordered = Ordered::Nothing;
+                self.steps.push_back(ClientStep::Declined(why));
+            }
+            (Message::Status(status), State::Running) if self.ordered == Ordered::UnderWay => {
+                self.steps.push_back(ClientStep::Status(status));
+            }
+            (Message::Sample(sample), State::Running) if self.ordered == Ordered::UnderWay => {
+                self.steps.push_back(ClientStep::Sample(sample));
+            }
+            (Message::Done(done), State::Running) if self.ordered == Ordered::UnderWay => {
+                self.ordered = Ordered::Nothing;
+                self.steps.push_back(ClientStep::Done(done));
+            }
             (Message::Error(why), _) => {
                 self.steps.push_back(ClientStep::Broken(why));
                 self.state = State::Over;

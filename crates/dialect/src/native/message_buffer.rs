@@ -73,7 +73,7 @@ mod tests {
         let mut bytes = Vec::new();
         Message::Finished.encode(&mut bytes);
         // A kind that may be skipped.
-        bytes.extend_from_slice(&[70, 0, 0, 2, 1, 2]);
+        bytes.extend_from_slice(&[99, 0, 0, 2, 1, 2]);
         Message::Stop("why".to_owned()).encode(&mut bytes);
         let mut buffer = MessageBuffer::for_server();
         let mut messages = Vec::new();
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_server_takes_nothing_long() {
         let mut buffer = MessageBuffer::for_server();
-        buffer.push(&[70, 1, 0, 0]);
+        buffer.push(&[99, 1, 0, 0]);
         assert!(buffer.next().is_err());
         let mut buffer = MessageBuffer::for_server();
         buffer.welcomed();

@@ -9,6 +9,8 @@
 //!         ClockLine, peer_results                       local_results ◄─ FlowTotals (sampler)
 //! ```
 //!
+//! What a client orders on its connection goes to whoever implements `Orders`.
+//!
 //! `client`, `server` and parts of `recognition`, `probing` and `local_results` bind to sockets and threads
 //! what the others decide; those do no IO.
 
@@ -19,6 +21,7 @@ pub(crate) mod cutoff;
 pub(crate) mod local_results;
 pub(crate) mod message_buffer;
 pub(crate) mod one_way_delay;
+pub(crate) mod orders;
 pub(crate) mod peer_results;
 pub(crate) mod probing;
 pub(crate) mod recognition;

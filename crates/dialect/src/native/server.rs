@@ -9,10 +9,13 @@ use tapeline_base::{MonoTime, MutexExt, Tos, WallTime, whole_nanos};
 use tapeline_engine::Stop;
 use tapeline_report::{Event, NoPeerResults, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
-use tapeline_wire::native::{Hello, Mark, ProbeReply, ProbeRequest, Program, Progress, Results};
+use tapeline_wire::native::{
+    Hello, Mark, Message, Order, ProbeReply, ProbeRequest, Program, Progress, Results,
+};
 
 use super::clock_sync::nanos;
 use super::local_results::{Detail, HostUsage, HostUsageSince, OwnFlow};
+use super::orders::{Customer, OrderLink, Orders, Senders};
 use super::server_control::{ServerControl, ServerStep};
 use super::test_registry::{Claim, TestName, Tests};
 use super::{local_results, peer_results};
@@ -50,6 +53,14 @@ pub(crate) struct Joined {
     pub(crate) stop: Stop,
     /// Takes further flows of the test.
     pub(crate) membership: Membership,
+}
+
+impl Joined {
+    /// The server sends on this connection of the flow.
+    pub(crate) fn sends_on(&self, conn: &Arc<TcpConn>) {
+        let Membership { service, test } = &self.membership;
+        service.senders.add(*test, self.answer.number, conn);
+    }
 }
 
 /// A test to which flows can be added that the server opens.
@@ -94,6 +105,10 @@ pub(crate) struct ControlService {
     policy: Arc<Policy>,
     /// Longest test of anybody.
     longest: Option<Duration>,
+    /// Does what clients order, where anybody does.
+    orders: Option<Arc<dyn Orders>>,
+    /// The connections on which this server sends.
+    senders: Arc<Senders>,
     state: Mutex<State>,
 }
 
@@ -116,7 +131,8 @@ struct Arrived {
 
 impl ControlService {
     /// A service without connections; those that it has are parts of `tally`. `probes` says whether
-    /// datagrams reach the server, so that clients may send probes.
+    /// datagrams reach the server, so that clients may send probes; `orders` does what they order, and may
+    /// look at `senders`.
     ///
     /// # Errors
     /// Running out of descriptors.
@@ -126,6 +142,8 @@ impl ControlService {
         probes: bool,
         policy: Arc<Policy>,
         longest: Option<Duration>,
+        orders: Option<Arc<dyn Orders>>,
+        senders: Arc<Senders>,
     ) -> std::io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             context,
@@ -134,6 +152,8 @@ impl ControlService {
             probes,
             policy,
             longest,
+            orders,
+            senders,
             state: Mutex::default(),
         }))
     }
@@ -157,6 +177,7 @@ impl ControlService {
                 tests, host_usages, ..
             } = &mut *state;
             host_usages.retain(|test, _| tests.knows(*test));
+            self.senders.retain(|test| tests.knows(test));
             host_usages.insert(test, HostUsage::now(context));
         }
         let (token, stop) = joined;
@@ -292,6 +313,10 @@ struct Connection {
     /// The test's flows were first seen to have ended.
     alone: Option<MonoTime>,
     next_progress: MonoTime,
+    /// What runs on the client's order.
+    order: Option<Arc<OrderLink>>,
+    /// Until when the client may keep its connection, whatever its flows do.
+    kept: MonoTime,
     unsent: Vec<u8>,
     closed: bool,
     part: Part,
@@ -352,6 +377,8 @@ impl<'a> Thread<'a> {
             finished: None,
             alone: None,
             next_progress: now + PROGRESS,
+            order: None,
+            kept: now,
             unsent: Vec::new(),
             closed: false,
             part: arrived.part,
@@ -410,6 +437,7 @@ impl<'a> Thread<'a> {
             if first {
                 one.control.stop("the server was stopped");
             }
+            one.say_of_order(now);
             service.advance(one, now);
             one.write(context.wall());
         }
@@ -447,6 +475,30 @@ impl Connection {
         own.into_iter().chain(look).chain(progress).min()
     }
 
+    /// Says what there is to say of the order that runs.
+    fn say_of_order(&mut self, now: MonoTime) {
+        let Some(link) = &self.order else {
+            return;
+        };
+        let unsaid = link.take();
+        let over = matches!(unsaid.last(), Some(Message::Done(_)));
+        for message in &unsaid {
+            self.control.method(message);
+        }
+        if over {
+            self.order = None;
+            self.kept = now + LEFT_OVER;
+        }
+    }
+
+    fn customer(&self) -> Option<Customer> {
+        Some(Customer {
+            peer: self.peer,
+            local: tapeline_sys::unmapped(self.conn.local_addr().ok()?),
+            segment_size: self.conn.mss(),
+        })
+    }
+
     fn write(&mut self, wall: WallTime) {
         let unsent = self.unsent.len();
         self.unsent.extend(self.control.output(wall, unsent));
@@ -479,8 +531,11 @@ impl ControlService {
                 }
             }
             ServerStep::Finished => one.finished = Some(now + LATE_FLOWS),
+            ServerStep::Order(order) => self.take_order(one, &order, now),
             ServerStep::Stop(why) => {
-                if let Some(claim) = &one.claim {
+                if let Some(order) = &one.order {
+                    order.stop.raise();
+                } else if let Some(claim) = &one.claim {
                     claim.stop.raise();
                     let words = format!("{}: the client ended the test: {why}", one.peer);
                     self.context.notice(Notice::Text(words));
@@ -499,13 +554,34 @@ impl ControlService {
             Ok(claim) => {
                 let probe_key = self.probes.then_some(claim.probe_key);
                 one.claim = Some(claim);
-                one.control.welcome(local_results::own_program(), probe_key);
+                let orders = self.orders.as_ref().zip(one.customer());
+                let methods = orders.and_then(|(orders, customer)| orders.methods(&customer));
+                one.control
+                    .welcome(local_results::own_program(), probe_key, methods);
                 let granted = self.policy.grant(one.peer.ip()).within(self.longest);
                 if granted != Grant::default() {
                     one.control.grant(granted.into());
                 }
             }
             Err(why) => one.control.refuse(why),
+        }
+    }
+
+    /// Begins what the client orders, or says why not.
+    fn take_order(&self, one: &mut Connection, order: &Order, now: MonoTime) {
+        let link = OrderLink::new(self.context.stop().child(), Arc::clone(&self.waker));
+        let taken = match (&self.orders, one.customer(), &one.order) {
+            (_, _, Some(_)) => Err("another order is under way".to_owned()),
+            (Some(orders), Some(customer), None) => orders.take(order, &customer, &link),
+            _ => Err("this server takes no orders".to_owned()),
+        };
+        match taken {
+            Ok(ready) => {
+                one.order = Some(link);
+                one.kept = now + ready.seconds + LEFT_OVER;
+                one.control.method(&Message::Ready(ready));
+            }
+            Err(why) => one.control.method(&Message::Declined(why)),
         }
     }
 
@@ -563,7 +639,7 @@ impl ControlService {
         if since >= IDLE_TIMEOUT {
             self.send_results(one, "the client is silent");
         }
-        if since >= LEFT_OVER {
+        if since >= LEFT_OVER && now >= one.kept {
             one.control.outlive();
         }
     }
@@ -610,10 +686,14 @@ impl ControlService {
     }
 
     fn close(&self, mut one: Connection) {
+        if let Some(order) = &one.order {
+            order.stop.raise();
+        }
         self.send_results(&mut one, "the client closed it");
         let mut state = self.lock();
         if let Some(claim) = &one.claim {
             state.tests.release(claim);
+            self.senders.retain(|test| state.tests.knows(test));
             state.host_usages.remove(&claim.test);
         }
         drop(state);

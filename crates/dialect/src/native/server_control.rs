@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_wire::native::{
-    ClockReply, Granted, Hello, Message, Program, Progress, Results, VERSIONS,
+    ClockReply, Granted, Hello, Message, Methods, Order, Program, Progress, Results, VERSIONS,
 };
 
 use super::clock_sync::nanos;
@@ -32,8 +32,10 @@ pub(crate) enum ServerStep {
     Results(Box<Results>),
     /// The client's flows have ended; it waits for the results.
     Finished,
-    /// The client ends the test before its time, and why.
+    /// The client ends the test or its order before its time, and why.
     Stop(String),
+    /// What the client orders for a method.
+    Order(Box<Order>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +108,20 @@ impl ServerControl {
         }
     }
 
-    /// The client takes part, and may send probes with this key, if any.
-    pub(crate) fn welcome(&mut self, server: Program, probe_key: Option<NonZeroU64>) {
+    /// The client takes part, and may send probes with this key and order these methods, if any.
+    pub(crate) fn welcome(
+        &mut self,
+        server: Program,
+        probe_key: Option<NonZeroU64>,
+        methods: Option<Methods>,
+    ) {
         if let State::Asked(hello) = self.state {
             let version = hello.highest.min(*VERSIONS.end());
             Message::Welcome {
                 version,
                 server,
                 probe_key,
+                methods,
             }
             .encode(&mut self.out);
             self.state = State::Open;
@@ -153,6 +161,13 @@ impl ServerControl {
         if self.state == State::Open {
             self.results_sent = true;
             Message::Results(object).encode(&mut self.out);
+        }
+    }
+
+    /// What becomes of an order.
+    pub(crate) fn method(&mut self, message: &Message) {
+        if self.state == State::Open {
+            message.encode(&mut self.out);
         }
     }
 
@@ -224,6 +239,9 @@ impl ServerControl {
                 self.steps.push_back(ServerStep::Finished);
             }
             (Message::Stop(why), State::Open) => self.steps.push_back(ServerStep::Stop(why)),
+            (Message::Order(order), State::Open) if !self.finished => {
+                self.steps.push_back(ServerStep::Order(order));
+            }
             (Message::Goodbye | Message::Error(_), _) => self.state = State::Over,
             (Message::About(client), State::Asked(_) | State::Open) if !self.introduced => {
                 self.introduced = true;

@@ -221,7 +221,7 @@ pub(crate) fn draw() -> NonZeroU32 {
 }
 
 /// A key that cannot be guessed.
-fn draw_key() -> NonZeroU64 {
+pub(crate) fn draw_key() -> NonZeroU64 {
     NonZeroU64::from(draw()) | (u64::from(draw().get()) << 32)
 }
 

@@ -1,5 +1,6 @@
 //! A client's test.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, Family, FlowTag, MonoTime, Pace, Transport, WallTime};
@@ -178,6 +179,8 @@ pub struct ClientPlan {
     pub control: bool,
     /// Round trips are measured next to the traffic, where the server is recognised.
     pub probe: bool,
+    /// The number in the marks of the test; `None` draws one. By it the server's senders are sampled.
+    pub test_number: Option<NonZeroU32>,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
 }
@@ -229,6 +232,7 @@ impl ClientPlan {
             single_udp: false,
             control: false,
             probe: false,
+            test_number: None,
             techniques: Techniques::default(),
         }
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes};
 
+use super::methods::AllowedMethods;
+
 /// Addresses with the same leading bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -146,6 +148,10 @@ pub struct Limits {
     pub lowest_port: u16,
     /// Rate of all answers together to unverified sources of datagrams.
     pub unverified_rate: BitRate,
+    /// Methods that may be ordered.
+    pub methods: AllowedMethods,
+    /// Rate of the datagrams that the server sends for one; 0 for none.
+    pub method_udp_rate: BitRate,
     /// Wrong keys that are looked at in a second, in all.
     pub keys: u32,
     /// Of them, those of one source; trusted sources are no exception.
@@ -173,6 +179,8 @@ impl Default for Limits {
             block: 4 << 20,
             lowest_port: 1024,
             unverified_rate: BitRate(10_000_000),
+            methods: AllowedMethods::All,
+            method_udp_rate: BitRate(100_000_000),
             keys: 100,
             keys_of_source: 10,
             refusals_logged: 10,

@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub(crate) mod iperf3;
 pub(crate) mod latency;
 pub(crate) mod limits;
+pub(crate) mod methods;
 pub(crate) mod server;
 pub(crate) mod shape;
 pub(crate) mod socket;
@@ -20,6 +21,7 @@ pub use iperf3::{
 };
 pub use latency::{HistogramPlan, LatencyPlan, LoadDirection, RequestResponsePlan, WorkingLoad};
 pub use limits::{Limits, Network, Networks};
+pub use methods::{AllowedMethods, METHODS};
 pub use server::{AccountName, ServedProtocols, ServedTransports, ServerKey, ServerPlan};
 pub use shape::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape, StartTime};
 pub use socket::{AddressSteps, BindPlan, FairQueuePlan, SocketPlan};

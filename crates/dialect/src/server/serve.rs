@@ -23,6 +23,8 @@ use super::udp_socket::ServedSocket;
 use crate::iperf2::first_message::Protocols;
 use crate::iperf2::test_groups::TestGroups;
 use crate::iperf3::service::Iperf3Service;
+use crate::method::service::MethodService;
+use crate::native::orders::{Orders, Senders};
 use crate::native::server::ControlService;
 use crate::plan::{
     AccountName, Limits, Personality, ServedProtocols, ServedTransports, ServerPlan,
@@ -42,6 +44,17 @@ const MAX_PORT_TRIES: usize = 16;
 /// What a thread of a server does.
 type Body = Box<dyn FnOnce() + Send>;
 
+/// Whether clients may order methods: their tests and datagrams reach one port, and more than one test is
+/// served.
+fn takes_orders(plan: &ServerPlan) -> bool {
+    plan.transports == ServedTransports::Both
+        && plan.protocols.has_iperf2()
+        && plan.permit_key.is_none()
+        && plan.connections.is_none()
+        && !plan.single_client
+        && plan.tap_device.is_none()
+}
+
 /// A server with its sockets open.
 pub struct Server {
     pub(crate) context: Arc<Context>,
@@ -55,6 +68,7 @@ pub struct Server {
     ports: Vec<(Transport, u16)>,
     iperf3: Option<Arc<Iperf3Service>>,
     pub(crate) control: Option<Arc<ControlService>>,
+    methods: Option<Arc<MethodService>>,
     pub(crate) policy: Arc<Policy>,
 }
 
@@ -97,6 +111,7 @@ impl Server {
             ports: Vec::new(),
             iperf3: None,
             control: None,
+            methods: None,
             policy: Policy::new(plan.limits.clone()),
             context,
         };
@@ -104,7 +119,15 @@ impl Server {
             let (context, tally) = (Arc::clone(&server.context), Arc::clone(&server.tally));
             let probes = plan.transports != ServedTransports::Tcp && plan.permit_key.is_none();
             let policy = Arc::clone(&server.policy);
-            let service = ControlService::new(context, tally, probes, policy, plan.time);
+            let senders = Arc::new(Senders::default());
+            server.methods = takes_orders(plan).then(|| {
+                let senders = Arc::clone(&senders);
+                MethodService::new(&server.context, &server.policy, plan.time, senders)
+            });
+            let orders = server.methods.clone();
+            let orders = orders.map(|methods| -> Arc<dyn Orders> { methods });
+            let service =
+                ControlService::new(context, tally, probes, policy, plan.time, orders, senders);
             server.control = service.ok();
         }
         if let Some(plan) = plan.protocols.iperf3().cloned() {
@@ -321,12 +344,17 @@ impl Server {
             TcpCompanion::Nothing => None,
             TcpCompanion::Tests | TcpCompanion::Listener(..) => self.control.clone(),
         };
+        let methods = self.methods.clone().filter(|_| control.is_some());
+        if let Some(methods) = &methods {
+            methods.serves(local.port());
+        }
         let service = UdpService {
             served: ServedSocket {
                 socket: Arc::new(socket),
                 shared: ServerShared {
                     iperf3: self.iperf3.clone(),
                     control,
+                    methods,
                     ..self.shared(request, &self.tally)
                 },
             },
@@ -357,6 +385,7 @@ impl Server {
             groups: Arc::clone(request.groups),
             tally: Arc::clone(tally),
             control: None,
+            methods: None,
             iperf3: None,
             policy: Arc::clone(&self.policy),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::listener::PeerFilter;
 use crate::iperf2::test_groups::TestGroups;
 use crate::iperf3::service::Iperf3Service;
+use crate::method::service::MethodService;
 use crate::native::server::ControlService;
 use crate::plan::ServerPlan;
 use crate::policy::Policy;
@@ -23,6 +24,8 @@ pub(crate) struct ServerShared {
     pub(crate) tally: Arc<Tally>,
     /// Recognises other tapelines and serves their control connections, where the plan says so.
     pub(crate) control: Option<Arc<ControlService>>,
+    /// Does what they order, where datagrams reach this socket.
+    pub(crate) methods: Option<Arc<MethodService>>,
     /// Serves iperf3 clients, where the plan says so.
     pub(crate) iperf3: Option<Arc<Iperf3Service>>,
     /// What clients may do.

@@ -317,7 +317,11 @@ impl Session<'_> {
             peer: self.peer,
             congestion: self.conn.congestion(),
         };
-        service.join(header.mark?, flow)
+        let joined = service.join(header.mark?, flow)?;
+        if sends.is_some() {
+            joined.sends_on(&self.conn);
+        }
+        Some(joined)
     }
 
     /// Socket options that the client's header asks for.

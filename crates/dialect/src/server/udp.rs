@@ -297,6 +297,7 @@ impl UdpService {
                 ended.receive(datagram.content.payload, datagram.content.now)
             }
             None if self.is_probe(datagram) => return,
+            None if self.is_method(datagram) => return,
             None if self.is_iperf3(datagram) => return,
             None if !self.served.shared.plan.protocols.has_iperf2() => return,
             None => return self.open(flows, datagram),
@@ -354,6 +355,15 @@ impl UdpService {
             }
         }
         true
+    }
+
+    /// Whether the datagram belongs to what another tapeline has ordered.
+    fn is_method(&self, datagram: &FlowDatagram<'_>) -> bool {
+        let Some(service) = &self.served.shared.methods else {
+            return false;
+        };
+        let FlowKey { source, at } = datagram.key;
+        service.take_datagram(&self.served.socket, datagram.content.payload, source, at)
     }
 
     /// Whether the datagram asks for a stream of an iperf3 test, which then has a socket of its

@@ -120,6 +120,7 @@ fn control_connections_of_two_tapelines_are_seeds() {
             version: 1,
             server: Program::default(),
             probe_key: Some(NonZeroU64::MIN),
+            methods: None,
         },
         Message::ClockReply(ClockReply {
             number: 1,
@@ -166,6 +167,27 @@ fn control_connections_of_two_tapelines_are_seeds() {
     seeds::expect("native_probing", "rows", &probes);
     let ended = [event([60, 5], &[]), event([60, 2], &[])].concat();
     seeds::expect("native_probing", "ended", &ended);
+}
+
+#[test]
+fn orders_of_two_clients_are_seeds() {
+    let down = [0, 1, 10, 5, 50];
+    let orders = [
+        event([0, 0], &down),
+        event([10, 3], &[0, 1, 0]),
+        event([10, 6], &[0, 9, 200]),
+        event([40, 5], &[0, 9]),
+        event([40, 7], &[0, 9, 200]),
+        event([127, 6], &[0, 9, 200]),
+        event([1, 16], &[1, 0, 10, 0, 0]),
+        event([1, 11], &[1, 1, 0]),
+        event([1, 2], &[0]),
+    ];
+    seeds::expect("native_orders", "two-clients", &orders.concat());
+    let crowd: Vec<u8> = (0..40)
+        .flat_map(|number| event([1, (number % 4) << 4], &[1, number, 9, 9, 9]))
+        .collect();
+    seeds::expect("native_orders", "crowd", &crowd);
 }
 
 #[test]

@@ -203,11 +203,17 @@ impl Run {
                 (ServerStep::Hello(_), Habit::Refuses) => server.refuse("not today"),
                 (ServerStep::Hello(hello), _) => {
                     assert_eq!((hello.test, hello.token), (TEST, TOKEN));
-                    server.welcome(Program::default(), None);
+                    server.welcome(Program::default(), None, None);
                 }
                 (ServerStep::Finished, Habit::Forgetful) => {}
                 (ServerStep::Finished, _) => server.results(self.results.to_json()),
-                (ServerStep::Stop(_) | ServerStep::About(_) | ServerStep::Results(_), _) => {}
+                (
+                    ServerStep::Stop(_)
+                    | ServerStep::About(_)
+                    | ServerStep::Results(_)
+                    | ServerStep::Order(_),
+                    _,
+                ) => {}
             }
             outcome.server_steps.push(step);
         }
@@ -351,7 +357,7 @@ fn any_bytes_cost_a_server_little_and_never_a_fault() {
             server.received(&bytes, MonoTime::ZERO, WallTime::from_nanos(1));
             while let Some(step) = server.step() {
                 if let ServerStep::Hello(_) = step {
-                    server.welcome(Program::default(), None);
+                    server.welcome(Program::default(), None, None);
                 }
             }
             assert!(server.output(WallTime::from_nanos(2), 0).len() < 4096);

@@ -12,6 +12,7 @@ mod hostile;
 mod iperf3;
 mod iperf3_refusals;
 mod iperf3_servers;
+mod methods;
 mod old_peers;
 mod scheduling;
 mod serving;

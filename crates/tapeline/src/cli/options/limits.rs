@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Bytes, NumberError, parse_amount, parse_rate, parse_seconds};
-use tapeline_dialect::Limits;
+use tapeline_dialect::{AllowedMethods, Limits};
 
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
@@ -26,6 +26,7 @@ enum Place<'a> {
     Rate(&'a mut BitRate),
     AnyBytes(&'a mut Option<Bytes>),
     AnyRate(&'a mut Option<BitRate>),
+    Methods(&'a mut AllowedMethods),
 }
 
 /// What stands for no limit.
@@ -41,7 +42,7 @@ pub(crate) struct LimitSpec {
 
 /// Every limit, in the order of `docs/server.md`.
 #[rustfmt::skip]
-pub(crate) static LIMITS: [LimitSpec; 16] = [
+pub(crate) static LIMITS: [LimitSpec; 18] = [
     LimitSpec::new("tests", |limits| Place::Count(&mut limits.tests)),
     LimitSpec::new("tests-per-source", |limits| Place::Count(&mut limits.tests_of_source)).formerly("tests-of-source"),
     LimitSpec::new("streams", |limits| Place::Count(&mut limits.streams)),
@@ -55,6 +56,8 @@ pub(crate) static LIMITS: [LimitSpec; 16] = [
     LimitSpec::new("pending-per-source", |limits| Place::Size(&mut limits.pending_of_source)).formerly("pending-of-source"),
     LimitSpec::new("udp-clients", |limits| Place::Size(&mut limits.max_unverified_flows)).formerly("newcomers"),
     LimitSpec::new("unverified-rate", |limits| Place::Rate(&mut limits.unverified_rate)),
+    LimitSpec::new("methods", |limits| Place::Methods(&mut limits.methods)),
+    LimitSpec::new("method-udp-rate", |limits| Place::Rate(&mut limits.method_udp_rate)),
     LimitSpec::new("wrong-keys", |limits| Place::Count(&mut limits.keys)),
     LimitSpec::new("wrong-keys-per-source", |limits| Place::Count(&mut limits.keys_of_source)).formerly("wrong-keys-of-source"),
     LimitSpec::new("refusals-logged", |limits| Place::PerSecond(&mut limits.refusals_logged)).formerly("refusals-told"),
@@ -73,7 +76,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .details(
             "Names: tests, tests-per-source, streams, streams-per-test, duration (seconds), bytes and rate \
              (of a test, in each direction; none), block (bytes), lowest-port, pending, \
-             pending-per-source, udp-clients, unverified-rate (bit/s), wrong-keys, wrong-keys-per-source \
+             pending-per-source, udp-clients, unverified-rate (bit/s), methods (all, none, or names with \
+             commas between them), method-udp-rate (bit/s), wrong-keys, wrong-keys-per-source \
              (for all clients), refusals-logged. docs/server.md explains them; --print-config shows their values.",
         ),
 ];
@@ -108,6 +112,7 @@ impl LimitSpec {
             Place::Rate(rate) => rate.0.to_string(),
             Place::AnyBytes(bytes) => optional(bytes.map(|bytes| bytes.0)),
             Place::AnyRate(rate) => optional(rate.map(|rate| rate.0)),
+            Place::Methods(methods) => methods.to_string(),
         }
     }
 
@@ -121,6 +126,7 @@ impl LimitSpec {
         const BLOCK: &str = "a number of bytes up to 2G";
         const RATE: &str = "bits per second, such as 100M";
         const RATE_OR_NONE: &str = "bits per second, such as 100M, or none";
+        const METHODS: &str = "all, none, or of capacity, mtu, samples those that are allowed";
         match (self.place)(limits) {
             Place::Size(size) => {
                 *size = text
@@ -150,6 +156,9 @@ impl LimitSpec {
             Place::AnyRate(rate) => {
                 let bits = |text: &str| parse_rate(text).map(|rate| rate.0);
                 *rate = unless_none(text, bits).ok_or(RATE_OR_NONE)?.map(BitRate);
+            }
+            Place::Methods(methods) => {
+                *methods = AllowedMethods::parse(text).ok_or(METHODS)?;
             }
         }
         Ok(())
@@ -201,7 +210,10 @@ mod tests {
     fn every_limit_is_set_and_shown() {
         for (index, spec) in LIMITS.iter().enumerate() {
             let mut limits = Limits::default();
-            let value = (index + 7).to_string();
+            let value = match spec.name {
+                "methods" => "mtu,samples".to_owned(),
+                _ => (index + 7).to_string(),
+            };
             assert_eq!(spec.set(&mut limits, &value), Ok(()), "{}", spec.name);
             assert_eq!(spec.shown(&limits), value, "{}", spec.name);
             for other in LIMITS.iter().filter(|other| other.name != spec.name) {

@@ -1,0 +1,62 @@
+//! The state of a server's TCP senders in a client's test, ten times a second.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tapeline_base::whole_nanos;
+use tapeline_sys::TcpInfo;
+use tapeline_wire::native::{Done, Message, OrderEnd, Sample};
+
+use super::job::{Job, LOOK};
+use crate::native::test_registry::TestName;
+
+/// Time between two samples.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Tells the client of its test until the order's time is over.
+pub(crate) fn run(job: &Job, test: NonZeroU32) -> Done {
+    let context = &job.context;
+    let test = TestName {
+        client: job.customer.peer.ip(),
+        number: test,
+    };
+    let began = context.now();
+    let until = began + job.terms.time;
+    let mut next = began;
+    let end = loop {
+        if let Some(end) = job.stopped() {
+            break end;
+        }
+        let now = context.now();
+        if now >= until {
+            break OrderEnd::Complete;
+        }
+        if now >= next {
+            next = (next + PERIOD).max(now);
+            for (token, conn) in job.senders.of(test) {
+                if let Some(info) = conn.tcp_info() {
+                    let elapsed = whole_nanos(now.since(began));
+                    job.link.say(Message::Sample(sample(elapsed, token, &info)));
+                }
+            }
+        }
+        let wait = next.min(until).since(context.now()).min(LOOK);
+        std::thread::sleep(wait);
+    };
+    Done {
+        end,
+        ..Done::default()
+    }
+}
+
+fn sample(elapsed: u64, token: NonZeroU32, info: &TcpInfo) -> Sample {
+    Sample {
+        elapsed,
+        token: Some(token),
+        round_trip_us: info.rtt_us.map(u64::from),
+        cwnd_bytes: info.cwnd_bytes(),
+        bytes_sent: info.bytes_sent,
+        bytes_retransmitted: info.bytes_retrans,
+        bytes_acked: info.bytes_acked,
+    }
+}
