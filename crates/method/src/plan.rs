@@ -105,4 +105,5 @@ macro_rules! methods {
 
 methods! {
     // Mtu(crate::mtu::MtuPlan),
+    FindRate(crate::find_rate::FindRatePlan),
 }

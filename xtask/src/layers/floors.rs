@@ -72,10 +72,12 @@ pub(crate) const FLOORS: &[Floors] = &[
         floors: &[
             &["perform"],
             &["plan"],
+            &["find_rate"],
             &["procedure"],
             &["run"],
             &["baseline"],
             &["client_runs", "watch"],
+            &["path"],
             &["phase_guard", "common"],
             &["error"],
         ],

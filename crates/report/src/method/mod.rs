@@ -11,22 +11,31 @@
 //! Nothing here knows how a number was measured. What is not known is `null`, and "not known with
 //! this peer" on the page; it is never 0.
 
+mod capacity;
 mod document;
 mod figure;
+mod find_rate;
 mod outcome;
 mod page;
 mod pass;
 mod phase;
 mod render;
+mod result;
 mod series;
 
+pub use capacity::{Capacity, CapacityInterval, CapacityResult, DirectionCapacity};
 pub use document::{METHOD_SCHEMA, MethodDocument, MethodTest};
 pub use figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
-pub use outcome::{MethodOutcome, MethodResult};
+pub use find_rate::{
+    DirectionRates, FindRateResult, RateConfidence, RateFinding, RateFound, RateTrial, TrialDelays,
+    TrialVerdict,
+};
+pub use outcome::MethodOutcome;
 pub use page::{MethodHead, NOT_KNOWN, NOT_MEASURED, PageStyle};
 pub use pass::{Bound, Criterion, PassLimit, PassResult, judge};
 pub use phase::{Direction, PhaseRecord, PhaseState, PlannedPhase, TrialRecord};
 pub use render::{MethodPage, MethodStream, series_text, text};
+pub use result::MethodResult;
 pub use series::{
     METHOD_SERIES_SCHEMA, MethodRuns, MethodSeries, MethodSeriesDocument, MethodSpread,
 };

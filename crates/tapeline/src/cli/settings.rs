@@ -7,7 +7,7 @@ use tapeline_dialect::{
     AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
     MaxTests, Payload, Personality, Precision,
 };
-use tapeline_method::DirectionChoice;
+use tapeline_method::{DirectionChoice, Laboratory};
 use tapeline_report::method::PassLimit;
 use tapeline_sys::SystemClock;
 
@@ -168,6 +168,17 @@ pub(crate) struct MethodSettings {
     pub(crate) only_plan: bool,
     /// `-l`, as typed.
     pub(crate) length: Option<String>,
+    pub(crate) find_rate: FindRateSettings,
+}
+
+/// What only `find-rate` is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FindRateSettings {
+    pub(crate) loss: Option<Vec<f64>>,
+    pub(crate) resolution: Option<f64>,
+    pub(crate) frames: Option<Vec<u32>>,
+    pub(crate) laboratory: Option<Laboratory>,
+    pub(crate) loss_curve: bool,
 }
 
 /// `--txstart-time`.

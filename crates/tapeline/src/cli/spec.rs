@@ -43,6 +43,7 @@ pub(crate) enum OptionId {
     Repeat, Precision, RepeatPause, RepeatCsv,
     // methods
     Direction, Pass, Budget, Plan,
+    LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,
     DocumentCsv, FailIfHostLimited, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
@@ -135,7 +136,6 @@ pub(crate) enum Methods {
     None,
     All,
     /// Those of these words.
-    #[allow(dead_code, reason = "there may be no method")]
     Only(&'static [&'static str]),
 }
 

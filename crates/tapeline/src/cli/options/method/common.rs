@@ -5,7 +5,6 @@ use tapeline_dialect::BindPlan;
 use tapeline_method::{Common, DirectionChoice, MethodPlan, PeerKind};
 use tapeline_report::method::{Criterion, PassLimit};
 
-use super::registry::MethodEntry;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::options::{access, addressing, peer};
 use crate::cli::settings::{AskedLimit, AskedPorts, AskedRate, Mode, Protocol, Settings};
@@ -15,6 +14,18 @@ use crate::presentation::TextStyle;
 
 /// iperf 2's port.
 const PORT: u16 = 5001;
+
+/// A method on the command line.
+pub(crate) struct MethodEntry {
+    /// Its word.
+    pub(crate) word: &'static str,
+    /// Rows of its own options.
+    pub(crate) options: &'static [OptionSpec],
+    /// It reads `-l` itself (`settings.method.length`); else that is a number of bytes.
+    pub(crate) own_length: bool,
+    /// From the settings to its plan; refuses what is outside of its ranges.
+    pub(crate) plan: fn(&Settings, Common, &mut Diagnostics) -> Result<MethodPlan, Exit>,
+}
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(Id::Direction, None, "direction")

@@ -1,4 +1,5 @@
 //! Options of methods: those of all, and each method's own.
 
 pub(crate) mod common;
+pub(crate) mod find_rate;
 pub(crate) mod registry;

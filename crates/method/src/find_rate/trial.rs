@@ -1,0 +1,260 @@
+//! A trial: an ordinary UDP test, and what it says of the path.
+
+use std::time::Duration;
+
+use tapeline_base::{BitRate, Pace, Transport};
+use tapeline_dialect::{ClientPlan, Iperf3Client, Limit};
+use tapeline_report::document::{Report, SenderDetails};
+use tapeline_report::method::{Direction, TrialDelays};
+use tapeline_stats::{LossGoal, PlannedTrial, TrialResult};
+
+use crate::common::PeerKind;
+use crate::error::RunError;
+use crate::run::Run;
+
+/// Share of its load that a sender must keep.
+const KEPT: f64 = 0.995;
+/// Datagrams that it may be short of by where a test ends.
+const SHORT: f64 = 2.0;
+
+/// Datagrams of one size in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) direction: Direction,
+    /// Payload of a datagram, bytes.
+    pub(crate) payload: u32,
+    /// IP and UDP headers, bytes.
+    pub(crate) headers: u32,
+}
+
+impl Load {
+    /// Bytes of an IP packet.
+    pub(crate) fn packet(self) -> u32 {
+        self.payload + self.headers
+    }
+
+    /// Packets per second of a rate at the IP layer.
+    pub(crate) fn packets(self, rate: f64) -> f64 {
+        rate / (f64::from(self.packet()) * 8.0)
+    }
+
+    /// Payload bits per second of a rate at the IP layer.
+    fn payload_rate(self, rate: u64) -> BitRate {
+        let bits = u128::from(rate) * u128::from(self.payload) / u128::from(self.packet());
+        BitRate(u64::try_from(bits).unwrap_or(u64::MAX).max(1))
+    }
+
+    /// Payload that a trial moves, bytes.
+    pub(crate) fn bytes(self, trial: PlannedTrial) -> u64 {
+        (self.payload_rate(trial.load).0 as f64 * trial.seconds / 8.0) as u64
+    }
+
+    /// Runs a trial.
+    pub(crate) fn run(self, run: &mut Run<'_>, trial: PlannedTrial) -> Result<Report, RunError> {
+        let rate = self.payload_rate(trial.load);
+        match run.common().peer {
+            PeerKind::Auto => {
+                let plan = ClientPlan {
+                    pace: Some(Pace::Bits(rate)),
+                    length: Some(self.payload),
+                    limit: Limit::Time(Duration::from_secs_f64(trial.seconds)),
+                    ..run.client_plan(Transport::Udp, self.direction)
+                };
+                run.client_test(&plan, &mut |_| ())
+            }
+            PeerKind::Iperf3 => {
+                let plan = run.iperf3_plan(Transport::Udp, self.direction);
+                let parameters = tapeline_wire::iperf3::Parameters {
+                    time: trial.seconds.round().max(1.0) as u32,
+                    rate: rate.0,
+                    length: Some(self.payload),
+                    ..plan.parameters
+                };
+                let plan = Iperf3Client { parameters, ..plan };
+                run.client_test_iperf3(&plan, &mut |_| ())
+            }
+        }
+    }
+
+    /// What a trial says.
+    pub(crate) fn facts(self, report: &Report, trial: PlannedTrial) -> Result<Facts, RunError> {
+        let unreported = || {
+            let text = "the server did not report what it received";
+            RunError::failed("no-receiver-report", text)
+        };
+        let receiver = report.sum.receiver.udp.as_ref().ok_or_else(unreported)?;
+        let (Some(received), Some(lost)) = (receiver.packets, receiver.lost) else {
+            return Err(unreported());
+        };
+        let sent = match report.sum.sender.details {
+            Some(SenderDetails::Udp {
+                packets: Some(packets),
+                ..
+            }) => packets,
+            _ => received + lost,
+        };
+        let expected = self.packets(trial.load as f64) * trial.seconds;
+        let short = (sent as f64 + SHORT) < KEPT * expected;
+        Ok(Facts {
+            sent,
+            lost,
+            lost_receiver: receiver.lost_receiver_host,
+            lost_sender: receiver.lost_sender_host,
+            short: short.then(|| sent as f64 / expected),
+        })
+    }
+
+    /// Delays and runs of losses of a trial.
+    pub(crate) fn delays(self, report: &Report, facts: &Facts, seconds: f64) -> TrialDelays {
+        let stream = report.streams.first();
+        let receiver = stream.and_then(|stream| stream.receiver.udp.as_ref());
+        let one_way = stream.and_then(|stream| stream.one_way_delay.as_ref());
+        let one_way = one_way.map(|delay| (&delay.delays, "one_way"));
+        let loaded = report.latency_under_load.as_ref();
+        let round_trip = loaded.map(|latency| (&latency.loaded, "round_trip"));
+        let known =
+            |(delays, _): &(&tapeline_report::document::DelaySummary, _)| delays.p50_ms.is_some();
+        let delays = one_way.filter(known).or(round_trip.filter(known));
+        let of = delays.map(|(delays, _)| delays);
+        TrialDelays {
+            seconds,
+            sent: facts.sent,
+            lost: facts.lost,
+            delay_source: delays.map(|(_, source)| source),
+            delay_p50_ms: of.and_then(|delays| delays.p50_ms),
+            delay_p90_ms: of.and_then(|delays| delays.p90_ms),
+            delay_p99_ms: of.and_then(|delays| delays.p99_ms),
+            delay_max_ms: of.and_then(|delays| delays.max_ms),
+            jitter_ms: receiver.and_then(|udp| udp.jitter_ms.or(udp.jitter_mean_ms)),
+            loss_runs: receiver.and_then(|udp| udp.loss_runs),
+            longest_loss_run: receiver.and_then(|udp| udp.longest_loss_run),
+        }
+    }
+}
+
+/// What a trial says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Facts {
+    pub(crate) sent: u64,
+    pub(crate) lost: u64,
+    /// Of `lost`, dropped by the receiver's host.
+    pub(crate) lost_receiver: Option<u64>,
+    /// Of `lost`, dropped by the queue of the sender's device: the first link takes no more.
+    pub(crate) lost_sender: Option<u64>,
+    /// The share of the load that the sender reached, if it fell short.
+    pub(crate) short: Option<f64>,
+}
+
+impl Facts {
+    /// Dropped by both hosts together.
+    pub(crate) fn lost_host(&self) -> Option<u64> {
+        match (self.lost_receiver, self.lost_sender) {
+            (None, None) => None,
+            (receiver, sender) => Some(receiver.unwrap_or(0) + sender.unwrap_or(0)),
+        }
+    }
+
+    /// Why a host, not the network, decided the trial; `None` where none did. `load` is in bits per
+    /// second.
+    pub(crate) fn host(
+        &self,
+        load: u64,
+        goals: &[LossGoal],
+        direction: Direction,
+    ) -> Option<String> {
+        let (sender, receiver) = match direction {
+            Direction::Up => ("this computer", "the server"),
+            Direction::Down => ("the server", "this computer"),
+        };
+        if let Some(share) = self.short {
+            let asked = load as f64 / 1e6;
+            return Some(format!(
+                "{sender} sent {:.4} of {asked:.4} Mbit/s",
+                asked * share
+            ));
+        }
+        let share = |count: u64| count as f64 / self.sent.max(1) as f64;
+        let dropped = self.lost_receiver.unwrap_or(0);
+        let strictest = goals.iter().map(|goal| goal.loss).fold(1.0, f64::min);
+        let loosest = goals.iter().map(|goal| goal.loss).fold(0.0, f64::max);
+        // More than any goal allows was lost on the way already.
+        let on_the_way = share(self.lost.saturating_sub(dropped)) > loosest;
+        (dropped > 0 && share(dropped) > strictest && !on_the_way)
+            .then(|| format!("{receiver} dropped {dropped} of {} datagrams", self.sent))
+    }
+
+    /// As the search takes it.
+    pub(crate) fn result(&self, trial: PlannedTrial, invalid: bool) -> TrialResult {
+        TrialResult {
+            trial,
+            sent: self.sent,
+            lost: self.lost,
+            invalid,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOALS: [LossGoal; 2] = [
+        LossGoal {
+            loss: 0.0,
+            duration_sum: 10.0,
+            exceed: 0.5,
+        },
+        LossGoal {
+            loss: 0.01,
+            duration_sum: 10.0,
+            exceed: 0.5,
+        },
+    ];
+
+    fn facts(sent: u64, lost: u64, lost_receiver: Option<u64>) -> Facts {
+        Facts {
+            sent,
+            lost,
+            lost_receiver,
+            lost_sender: None,
+            short: None,
+        }
+    }
+
+    #[test]
+    fn rates_count_headers() {
+        let load = Load {
+            direction: Direction::Up,
+            payload: 1472,
+            headers: 28,
+        };
+        assert_eq!(load.payload_rate(50_000_000), BitRate(49_066_666));
+        assert!((load.packets(50e6) - 4166.667).abs() < 1e-3);
+        let trial = PlannedTrial {
+            load: 12_000,
+            seconds: 10.0,
+        };
+        assert_eq!(load.bytes(trial), 14_720);
+    }
+
+    #[test]
+    fn losses_of_a_host_are_no_losses_of_the_path() {
+        let host = |facts: Facts| facts.host(64_000_000, &GOALS, Direction::Up);
+        assert_eq!(host(facts(1000, 0, Some(0))), None);
+        assert_eq!(host(facts(1000, 5, Some(0))), None);
+        assert_eq!(host(facts(1000, 5, None)), None);
+        let dropped = host(facts(1000, 5, Some(5))).expect("the server's");
+        assert_eq!(dropped, "the server dropped 5 of 1000 datagrams");
+        // The path alone loses more than all goals allow.
+        assert_eq!(host(facts(1000, 25, Some(5))), None);
+        let slow = Facts {
+            short: Some(0.5),
+            ..facts(1000, 0, Some(0))
+        };
+        let said = slow.host(64_000_000, &GOALS, Direction::Down);
+        assert_eq!(
+            said.as_deref(),
+            Some("the server sent 32.0000 of 64.0000 Mbit/s")
+        );
+    }
+}
