@@ -224,6 +224,7 @@ fn another_port() {
         assert_eq!(taken(other, Duration::from_millis(100)), (0, None));
     }
     assert_eq!(client.done().end, OrderEnd::NoFeedback);
+    drop(client);
     subject.recovers(SOON);
 }
 
@@ -241,6 +242,7 @@ fn feedback_withheld() {
         assert!(bytes > 0 && last < longest, "{method}: {bytes} {last:?}");
         assert_eq!(client.done().end, OrderEnd::NoFeedback);
     }
+    drop(client);
     subject.recovers(SOON);
 }
 
@@ -344,5 +346,6 @@ fn beyond_limits() {
     let most = (took + 0.2) * RATE as f64 / 8.0;
     assert!((bytes as f64) < most, "{bytes} bytes in {took} s");
     assert_eq!(client.done().end, OrderEnd::BytesUsedUp);
+    drop(client);
     subject.recovers(SOON);
 }
