@@ -50,7 +50,7 @@ pub use plan::{
 pub use run::context::Interruption;
 pub use sampler::{Reporter, ReporterHandle, ReporterSettings, SingleSums};
 pub use server::{Server, ServerError, ServerLimits, ServerStopper};
-pub use tapeline_engine::{Precision, Technique, Techniques};
+pub use tapeline_engine::{HeldWindow, Precision, Technique, Techniques};
 pub use tapeline_wire::iperf2::PermitKey;
 pub use tapeline_wire::native::{
     Done, LoadDone, LoadEcho, LoadParameters, MethodDatagram, MethodKind, Methods, Order,

@@ -21,6 +21,7 @@ mod perform;
 mod phase_guard;
 mod plan;
 mod procedure;
+mod rfc6349;
 mod run;
 mod watch;
 
@@ -32,6 +33,7 @@ pub use find_rate::{DatagramSizes, FindRatePlan, Laboratory};
 pub use perform::{Performed, perform};
 pub use plan::MethodPlan;
 pub use procedure::Procedure;
+pub use rfc6349::{GivenBottleneck, Rfc6349Plan, WindowShare};
 pub use run::Run;
 pub use tapeline_report::method::{Direction, PlannedPhase};
 pub use watch::{NobodyWatches, Sample, Watch};

@@ -104,6 +104,7 @@ macro_rules! methods {
 }
 
 methods! {
+    Rfc6349(crate::rfc6349::Rfc6349Plan),
     // Mtu(crate::mtu::MtuPlan),
     FindRate(crate::find_rate::FindRatePlan),
 }

@@ -48,6 +48,40 @@ pub(crate) const GROUPS: &[Group] = &[
         title: "Servers",
         warnings: SERVERS,
     },
+    Group {
+        title: "Methods",
+        warnings: METHODS,
+    },
+];
+
+const METHODS: &[Explanation] = &[
+    of(
+        "baseline-not-idle",
+        "the path was not idle: the median round trip of 31.2 ms is more than a fifth above the \
+         least of 20.1 ms",
+        "Other traffic used the path while the baseline was measured. The least round trip counts, \
+         and may be too long. Repeat when the path is idle.",
+    ),
+    of(
+        "bottleneck-unknown",
+        "the bottleneck could not be measured, so there is no transfer time ratio",
+        "The server gives no feedback over UDP, or UDP is blocked. Give the contracted rate with \
+         --cir, or that of the line with --line-rate.",
+    ),
+    of(
+        "path-unfit",
+        "the path up is not fit for TCP: at a tenth of its rate 7.10 % of datagrams are lost, with a \
+         jitter of 2.1 ms; repair it first",
+        "More than 5 % of datagrams are lost at light load, or their jitter exceeds 150 ms. TCP's \
+         numbers then say nothing about rates and windows.",
+    ),
+    of(
+        "window-clipped",
+        "a window of 5625000 bytes was asked for, 3145728 were on the way at most: raise \
+         net.ipv4.tcp_wmem at the sender and net.ipv4.tcp_rmem at the receiver",
+        "A system's limit of socket buffers is smaller than the window of this run. The expected \
+         rate is that of the window in use.",
+    ),
 ];
 
 const MEASUREMENT: &[Explanation] = &[

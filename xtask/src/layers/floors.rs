@@ -72,6 +72,7 @@ pub(crate) const FLOORS: &[Floors] = &[
         floors: &[
             &["perform"],
             &["plan"],
+            &["rfc6349"],
             &["find_rate"],
             &["procedure"],
             &["run"],

@@ -20,6 +20,7 @@ mod page;
 mod pass;
 mod phase;
 mod render;
+pub mod rfc6349;
 mod result;
 mod series;
 

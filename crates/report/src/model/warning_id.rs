@@ -3,7 +3,7 @@
 use super::Notice;
 
 macro_rules! names {
-    ($($variant:ident $name:literal,)+) => {
+    ($($variant:ident $name:literal,)+ ; $($method:literal,)*) => {
         /// A condition by its name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum WarningId {
@@ -19,7 +19,7 @@ macro_rules! names {
         }
 
         /// The names of all conditions, which `tapeline explain` explains.
-        pub const WARNING_IDS: &[&str] = &[$($name,)+];
+        pub const WARNING_IDS: &[&str] = &[$($name,)+ $($method,)*];
     };
 }
 
@@ -64,6 +64,12 @@ names! {
     ConfidenceNotReached "confidence-not-reached",
     IntervalsDropped "intervals-dropped",
     Usage "usage",
+    ;
+    // Of methods, which name theirs themselves.
+    "baseline-not-idle",
+    "bottleneck-unknown",
+    "path-unfit",
+    "window-clipped",
 }
 
 impl WarningId {

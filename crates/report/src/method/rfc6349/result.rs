@@ -1,0 +1,611 @@
+//! The numbers, as documents have them.
+
+use serde::Serialize;
+use tapeline_stats::LimitedBy;
+use tapeline_stats::rfc6349::{Metric, PathFinding};
+
+use super::super::figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
+use super::super::outcome::MethodResult;
+use super::super::page::{MethodHead, PageStyle};
+use super::super::pass::{Bound, Criterion};
+use super::super::phase::Direction;
+use crate::document::Verdict;
+
+/// What `rfc6349` came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rfc6349Result {
+    /// Round trips of the idle path; both directions share them.
+    pub rtt: Option<IdleRoundTrip>,
+    /// Congestion control of the first runs: what was asked for, or the system's.
+    pub congestion_control: Option<String>,
+    /// Length of each counted run.
+    pub run_seconds: Option<f64>,
+    /// From the client to the server; `null` when it was not measured.
+    pub up: Option<DirectionResult>,
+    /// From the server to the client.
+    pub down: Option<DirectionResult>,
+    /// Both directions at the same time; `null` when that was left out.
+    pub simultaneous: Option<Simultaneous>,
+}
+
+/// Round trips of the idle path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdleRoundTrip {
+    /// The least, which is the baseline.
+    pub baseline_ms: f64,
+    /// Median.
+    pub p50_ms: f64,
+    /// 95th percentile.
+    pub p95_ms: f64,
+    /// How many were measured.
+    pub probes: u32,
+    /// What was answered.
+    pub source: RoundTripSource,
+}
+
+/// What round trips are those of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RoundTripSource {
+    /// Probes that a tapeline server answers.
+    Probes,
+    /// Requests that an iperf 2 server answers.
+    BounceBack,
+    /// TCP handshakes.
+    TcpConnect,
+    /// The transfer's own segments, as the kernel of this end smoothed them.
+    TcpInfo,
+    /// The transfer's own segments, as the kernel of the sending server smoothed them.
+    PeerTcpInfo,
+}
+
+impl RoundTripSource {
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Probes => "probes",
+            Self::BounceBack => "requests",
+            Self::TcpConnect => "TCP connects",
+            Self::TcpInfo | Self::PeerTcpInfo => "segments",
+        }
+    }
+}
+
+/// Where the rate of the bottleneck is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BottleneckSource {
+    /// The capacity search over UDP.
+    Measured,
+    /// `--cir`: a contract.
+    Cir,
+    /// `--line-rate`: the line.
+    LineRate,
+    /// UDP trials at fixed rates, towards a peer that gives no feedback.
+    UdpTrials,
+}
+
+/// The rate of the bottleneck.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bottleneck {
+    /// The rate.
+    pub bits_per_second: f64,
+    /// Where it is counted: `ip` or `line`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["ip", "line"])))]
+    pub layer: &'static str,
+    /// Where it is from.
+    pub source: BottleneckSource,
+}
+
+/// The greatest rate of TCP.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ideal {
+    /// Packets of the path's MTU per second.
+    pub frames_per_second: f64,
+    /// Headers of each packet: IP, TCP and TCP's options.
+    pub header_bytes: u32,
+    /// Payload with these headers.
+    pub bits_per_second: f64,
+    /// The same with headers of 40 bytes, as the RFC has it.
+    pub bits_per_second_rfc: f64,
+}
+
+/// A UDP flow at a tenth of the bottleneck's rate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LightLoad {
+    /// Its rate, payload.
+    pub bits_per_second: Option<f64>,
+    /// Datagrams sent.
+    pub packets: Option<u64>,
+    /// Those that did not arrive.
+    pub lost: Option<u64>,
+    /// RFC 3550 jitter.
+    pub jitter_ms: Option<f64>,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DirectionResult {
+    /// The path's MTU.
+    pub path_mtu_bytes: Option<u32>,
+    /// Whether it was found byte by byte, and not taken from TCP's segments.
+    pub path_mtu_exact: bool,
+    /// The bottleneck; `null` when it is not known.
+    pub bottleneck: Option<Bottleneck>,
+    /// Bandwidth-delay product.
+    pub bdp_bits: Option<f64>,
+    /// The least window that fills the path.
+    pub minimum_window_bytes: Option<u64>,
+    /// The greatest rate of TCP.
+    pub ideal: Option<Ideal>,
+    /// Loss at a tenth of the bottleneck's rate.
+    pub light_load_loss_percent: Option<f64>,
+    /// The flow that it was measured with.
+    pub light_load: Option<LightLoad>,
+    /// Each run of TCP, in their order.
+    pub runs: Vec<TransferRun>,
+    /// The three metrics, of the first run with the system's own windows.
+    pub headline: Headline,
+    /// What the numbers say of the path.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = [
+            "no_ratio", "processor_limited", "faster_than_bottleneck", "filled", "filled_by_queue",
+            "loss_at_light_load", "policed", "only_together", "receiver_window", "send_buffer",
+            "loss_under_load", "below_udp", null
+        ]))
+    )]
+    pub finding: Option<&'static str>,
+    /// The same in a sentence.
+    pub finding_text: Option<String>,
+}
+
+/// The three metrics of the RFC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Headline {
+    /// Transfer time ratio.
+    pub ttr: Option<f64>,
+    /// TCP efficiency.
+    pub efficiency_percent: Option<f64>,
+    /// Buffer delay.
+    pub buffer_delay_percent: Option<f64>,
+}
+
+/// Why a run was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RunPhase {
+    /// A window that is held.
+    Window,
+    /// The system's own windows.
+    #[default]
+    Full,
+    /// The same with another congestion control.
+    Algorithm,
+    /// Several connections.
+    Connections,
+    /// Both directions at once.
+    Simultaneous,
+}
+
+impl RunPhase {
+    /// As documents name it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Window => "window",
+            Self::Full => "full",
+            Self::Algorithm => "algorithm",
+            Self::Connections => "connections",
+            Self::Simultaneous => "simultaneous",
+        }
+    }
+}
+
+/// One run of TCP, counted behind its ramp.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TransferRun {
+    /// Why it was made.
+    pub phase: RunPhase,
+    /// Connections.
+    pub connections: u32,
+    /// The window as a share of the bandwidth-delay product, where it was asked for so.
+    pub window_percent: Option<f64>,
+    /// The window asked for, of each connection; `null` is the system's own.
+    pub window_asked_bytes: Option<u64>,
+    /// Most bytes on the way, of one connection.
+    pub window_used_bytes: Option<u64>,
+    /// The counted time.
+    pub seconds: f64,
+    /// Payload that the receiver took, or acknowledged, in it.
+    pub bytes: u64,
+    /// Its rate.
+    pub bits_per_second: f64,
+    /// What the window and the path allow.
+    pub expected_bits_per_second: Option<f64>,
+    /// Transfer time ratio towards the greatest rate.
+    pub ttr: Option<f64>,
+    /// The same towards the expected rate.
+    pub ttr_window: Option<f64>,
+    /// Payload that was sent, each time that it was.
+    pub transmitted_bytes: Option<u64>,
+    /// Of that, what had been sent before.
+    pub retransmitted_bytes: Option<u64>,
+    /// The same in segments.
+    pub retransmitted_segments: Option<u64>,
+    /// TCP efficiency.
+    pub efficiency_percent: Option<f64>,
+    /// Mean round trip.
+    pub rtt_mean_ms: Option<f64>,
+    /// Least.
+    pub rtt_min_ms: Option<f64>,
+    /// Largest.
+    pub rtt_max_ms: Option<f64>,
+    /// What these are round trips of.
+    pub rtt_source: Option<RoundTripSource>,
+    /// Buffer delay.
+    pub buffer_delay_percent: Option<f64>,
+    /// The same by the probes beside the transfer.
+    pub buffer_delay_probe_percent: Option<f64>,
+    /// Largest congestion window, of one connection.
+    pub cwnd_max_bytes: Option<u64>,
+    /// The sender's congestion control.
+    pub congestion_control: Option<String>,
+    /// What limited it; `null` when that is not known.
+    pub limited_by: Option<Verdict>,
+    /// Rate and round trip in time, ramp included.
+    #[serde(skip)]
+    pub course: Vec<TransferPoint>,
+}
+
+/// A tenth of a second of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransferPoint {
+    /// Its end, after the run's start.
+    pub seconds: f64,
+    /// Payload over its time, bits per second.
+    pub bits_per_second: Option<f64>,
+    /// Round trip at its end.
+    pub rtt_ms: Option<f64>,
+}
+
+/// Both directions at the same time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Simultaneous {
+    /// From the client to the server.
+    pub up: Option<TransferRun>,
+    /// From the server to the client.
+    pub down: Option<TransferRun>,
+}
+
+impl Rfc6349Result {
+    /// A direction, where it was measured.
+    #[must_use]
+    pub fn direction(&self, direction: Direction) -> Option<&DirectionResult> {
+        match direction {
+            Direction::Up => self.up.as_ref(),
+            Direction::Down => self.down.as_ref(),
+        }
+    }
+
+    /// The place of a direction.
+    pub fn direction_mut(&mut self, direction: Direction) -> &mut Option<DirectionResult> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    /// The directions that were measured.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = (Direction, &DirectionResult)> {
+        Direction::BOTH
+            .into_iter()
+            .filter_map(|direction| Some((direction, self.direction(direction)?)))
+    }
+
+    /// Baseline, milliseconds.
+    pub(crate) fn baseline_ms(&self) -> Option<f64> {
+        self.rtt.as_ref().map(|rtt| rtt.baseline_ms)
+    }
+
+    /// A headline of both directions, the worse one; unknown when one of them is.
+    pub(crate) fn worse(&self, metric: Metric) -> Option<f64> {
+        let values: Option<Vec<f64>> = self
+            .measured()
+            .map(|(_, direction)| direction.headline.of(metric))
+            .collect();
+        let worse = match metric {
+            Metric::Efficiency => f64::min,
+            Metric::TransferTimeRatio | Metric::BufferDelay => f64::max,
+        };
+        values?.into_iter().reduce(worse)
+    }
+}
+
+impl Headline {
+    /// One of them.
+    #[must_use]
+    pub fn of(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::TransferTimeRatio => self.ttr,
+            Metric::Efficiency => self.efficiency_percent,
+            Metric::BufferDelay => self.buffer_delay_percent,
+        }
+    }
+}
+
+impl DirectionResult {
+    /// The run that the headline is of.
+    #[must_use]
+    pub fn full(&self) -> Option<&TransferRun> {
+        self.runs.iter().find(|run| run.phase == RunPhase::Full)
+    }
+
+    /// The run with several connections.
+    #[must_use]
+    pub fn several(&self) -> Option<&TransferRun> {
+        let mut runs = self.runs.iter();
+        runs.find(|run| run.phase == RunPhase::Connections)
+    }
+
+    /// Enters what the numbers say.
+    pub fn conclude(&mut self, finding: PathFinding, way: Direction, baseline_ms: Option<f64>) {
+        self.finding = Some(finding.id());
+        self.finding_text = Some(super::findings::sentence(finding, way, self, baseline_ms));
+    }
+}
+
+impl TransferRun {
+    /// The three metrics of this run.
+    #[must_use]
+    pub fn headline(&self) -> Headline {
+        Headline {
+            ttr: self.ttr,
+            efficiency_percent: self.efficiency_percent,
+            buffer_delay_percent: self.buffer_delay_percent,
+        }
+    }
+
+    /// Bytes sent again of those transmitted, percent.
+    #[must_use]
+    pub fn resent_percent(&self) -> Option<f64> {
+        self.efficiency_percent.map(|percent| 100.0 - percent)
+    }
+
+    /// Whether an end host limited it, with high or medium confidence.
+    #[must_use]
+    pub fn host_limited(&self) -> bool {
+        let Some(verdict) = &self.limited_by else {
+            return false;
+        };
+        let host = LimitedBy::ALL.into_iter().filter(|limit| limit.is_host());
+        let is_host = |limit: &str| host.clone().any(|one| one.id() == limit);
+        verdict.confidence != "low" && verdict.limited_by.is_some_and(is_host)
+    }
+}
+
+const fn criterion(metric: Metric, unit: &'static str, bound: Bound) -> Criterion {
+    Criterion {
+        name: metric.name(),
+        unit,
+        bound,
+        default: Some(metric.default_limit()),
+    }
+}
+
+impl MethodResult for Rfc6349Result {
+    const CRITERIA: &'static [Criterion] = &[
+        criterion(Metric::TransferTimeRatio, "", Bound::AtMost),
+        criterion(Metric::Efficiency, "%", Bound::AtLeast),
+        criterion(Metric::BufferDelay, "%", Bound::AtMost),
+    ];
+
+    fn page(&self, head: &MethodHead, style: &PageStyle) -> String {
+        super::page::page(self, head, style)
+    }
+
+    fn verdict(&self) -> String {
+        super::findings::verdict(self)
+    }
+
+    fn csv(&self) -> CsvTable {
+        let mut table = CsvTable::new(&[
+            "direction",
+            "phase",
+            "connections",
+            "window_asked_bytes",
+            "window_used_bytes",
+            "seconds",
+            "bytes",
+            "bits_per_second",
+            "expected_bits_per_second",
+            "ttr",
+            "ttr_window",
+            "transmitted_bytes",
+            "retransmitted_bytes",
+            "efficiency_percent",
+            "rtt_mean_ms",
+            "rtt_min_ms",
+            "rtt_max_ms",
+            "buffer_delay_percent",
+            "buffer_delay_probe_percent",
+            "cwnd_max_bytes",
+            "congestion_control",
+            "limited_by",
+        ]);
+        let alone = self
+            .measured()
+            .flat_map(|(direction, of)| of.runs.iter().map(move |run| (direction, run)));
+        let both = self.simultaneous.iter().flat_map(|both| {
+            let up = both.up.as_ref().map(|run| (Direction::Up, run));
+            let down = both.down.as_ref().map(|run| (Direction::Down, run));
+            up.into_iter().chain(down)
+        });
+        for (direction, run) in alone.chain(both) {
+            table.push(vec![
+                direction.word().to_owned(),
+                run.phase.word().to_owned(),
+                run.connections.to_string(),
+                cell(run.window_asked_bytes),
+                cell(run.window_used_bytes),
+                run.seconds.to_string(),
+                run.bytes.to_string(),
+                run.bits_per_second.to_string(),
+                cell(run.expected_bits_per_second),
+                cell(run.ttr),
+                cell(run.ttr_window),
+                cell(run.transmitted_bytes),
+                cell(run.retransmitted_bytes),
+                cell(run.efficiency_percent),
+                cell(run.rtt_mean_ms),
+                cell(run.rtt_min_ms),
+                cell(run.rtt_max_ms),
+                cell(run.buffer_delay_percent),
+                cell(run.buffer_delay_probe_percent),
+                cell(run.cwnd_max_bytes),
+                run.congestion_control.clone().unwrap_or_default(),
+                cell(
+                    run.limited_by
+                        .as_ref()
+                        .and_then(|verdict| verdict.limited_by),
+                ),
+            ]);
+        }
+        table
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        let names = [
+            (Metric::TransferTimeRatio, "ttr", "ratio"),
+            (Metric::Efficiency, "efficiency", "percent"),
+            (Metric::BufferDelay, "buffer_delay", "percent"),
+        ];
+        let of = |(direction, result): (Direction, &DirectionResult)| {
+            let headline = result.headline;
+            names.map(|(metric, name, unit)| {
+                Quantity::new(format!("{name}.{direction}"), headline.of(metric), unit)
+            })
+        };
+        self.measured().flat_map(of).collect()
+    }
+
+    fn charts(&self) -> Vec<Chart> {
+        let mut charts = Vec::new();
+        for (direction, result) in self.measured() {
+            charts.extend(window_chart(direction, result, self.baseline_ms()));
+            charts.extend(result.full().map(|run| rate_chart(direction, run, result)));
+            charts.extend(result.full().map(|run| round_trip_chart(direction, run)));
+        }
+        charts
+    }
+
+    fn criterion(&self, name: &str) -> Option<f64> {
+        let metric = Metric::ALL.into_iter().find(|one| one.name() == name)?;
+        self.worse(metric)
+    }
+
+    fn host_limited(&self) -> bool {
+        self.measured()
+            .filter_map(|(_, direction)| direction.full())
+            .any(TransferRun::host_limited)
+    }
+
+    fn shows_criteria(&self) -> bool {
+        true
+    }
+}
+
+/// Rate against window, with what is expected.
+fn window_chart(
+    direction: Direction,
+    result: &DirectionResult,
+    baseline_ms: Option<f64>,
+) -> Option<Chart> {
+    let held = || {
+        let runs = result.runs.iter();
+        runs.filter(|run| run.phase == RunPhase::Window)
+    };
+    let (ideal, round_trip) = (result.ideal.as_ref()?, baseline_ms? / 1e3);
+    let kilo = |bytes: u64| bytes as f64 / 1e3;
+    let largest = held().filter_map(|run| run.window_asked_bytes).max()?;
+    let end = largest.max(result.minimum_window_bytes.unwrap_or(0)) as f64 * 1.1;
+    let knee = (ideal.bits_per_second * round_trip / 8.0).min(end);
+    let expected = [0.0, knee, end].map(|window| {
+        let rate = (window * 8.0 / round_trip).min(ideal.bits_per_second);
+        (window / 1e3, Some(rate))
+    });
+    let measured = held().filter_map(|run| {
+        let window = run.window_asked_bytes?;
+        Some((kilo(window), Some(run.bits_per_second)))
+    });
+    Some(Chart {
+        title: format!("Rate of one connection by its window, {direction}"),
+        kind: ChartKind::Rate,
+        abscissa: "window, kB".into(),
+        series: vec![
+            ChartSeries {
+                name: "expected".into(),
+                mark: Mark::Expected,
+                points: expected.to_vec(),
+            },
+            ChartSeries {
+                name: "measured".into(),
+                mark: Mark::Dots,
+                points: measured.collect(),
+            },
+        ],
+    })
+}
+
+/// Rate over time with the system's own windows.
+fn rate_chart(direction: Direction, run: &TransferRun, result: &DirectionResult) -> Chart {
+    let points = run.course.iter();
+    let measured = points.map(|point| (point.seconds, point.bits_per_second));
+    let mut series = vec![ChartSeries {
+        name: "rate".into(),
+        mark: Mark::Line,
+        points: measured.collect(),
+    }];
+    if let (Some(ideal), Some(last)) = (&result.ideal, run.course.last()) {
+        let rate = Some(ideal.bits_per_second);
+        series.push(ChartSeries {
+            name: "ideal".into(),
+            mark: Mark::Expected,
+            points: vec![(0.0, rate), (last.seconds, rate)],
+        });
+    }
+    Chart {
+        title: format!("Rate with the system's own window, {direction}"),
+        kind: ChartKind::Rate,
+        abscissa: "seconds".into(),
+        series,
+    }
+}
+
+/// Round trip over time of the same run.
+fn round_trip_chart(direction: Direction, run: &TransferRun) -> Chart {
+    let points = run.course.iter();
+    Chart {
+        title: format!("Round trip with the system's own window, {direction}"),
+        kind: ChartKind::Ms,
+        abscissa: "seconds".into(),
+        series: vec![ChartSeries {
+            name: "round trip".into(),
+            mark: Mark::Line,
+            points: points.map(|point| (point.seconds, point.rtt_ms)).collect(),
+        }],
+    }
+}
