@@ -6,4 +6,5 @@
 //! each method. These tests measure, so they run one at a time.
 
 mod paths;
+mod rfc6349;
 mod support;

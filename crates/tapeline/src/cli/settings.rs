@@ -7,6 +7,7 @@ use tapeline_dialect::{
     AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
     MaxTests, Payload, Personality, Precision,
 };
+use tapeline_method::{DirectionChoice, GivenBottleneck, WindowShare};
 use tapeline_method::{DirectionChoice, Laboratory};
 use tapeline_report::method::PassLimit;
 use tapeline_sys::SystemClock;
@@ -168,6 +169,15 @@ pub(crate) struct MethodSettings {
     pub(crate) only_plan: bool,
     /// `-l`, as typed.
     pub(crate) length: Option<String>,
+    pub(crate) rfc6349: Rfc6349Settings,
+}
+
+/// What only `rfc6349` is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rfc6349Settings {
+    pub(crate) bottleneck: Option<GivenBottleneck>,
+    pub(crate) windows: Option<Vec<WindowShare>>,
+    pub(crate) no_simultaneous: bool,
     pub(crate) find_rate: FindRateSettings,
 }
 

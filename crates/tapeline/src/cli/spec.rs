@@ -42,6 +42,7 @@ pub(crate) enum OptionId {
     // several runs
     Repeat, Precision, RepeatPause, RepeatCsv,
     // methods
+    Direction, Pass, Budget, Plan, Cir, LineRate, Windows, NoSimultaneous,
     Direction, Pass, Budget, Plan,
     LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,
     // output

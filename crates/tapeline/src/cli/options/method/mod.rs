@@ -3,3 +3,4 @@
 pub(crate) mod common;
 pub(crate) mod find_rate;
 pub(crate) mod registry;
+pub(crate) mod rfc6349;
