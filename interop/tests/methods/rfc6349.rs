@@ -54,6 +54,7 @@ fn server(path: &TestPath, program: Program) -> Server {
 }
 
 /// Runs the method with its document on standard output; `code` is what it must end with.
+#[expect(clippy::print_stderr, reason = "the figures of a run are its record")]
 fn ends(path: &TestPath, server: &Server, options: &str, code: i32) -> (Value, Finished) {
     let hosts = path.hosts();
     let host = format!("{}:{}", hosts.server_address(Family::V4), server.port());
@@ -67,7 +68,6 @@ fn ends(path: &TestPath, server: &Server, options: &str, code: i32) -> (Value, F
     assert_eq!(finished.code(), Some(code), "{finished}");
     let document = document(&finished);
     assert_eq!(document["schema"], "tapeline-method/1", "{finished}");
-    // Whatever it costs, every packet and every byte is there to be looked at.
     eprintln!("{options}: {}", document["result"]);
     (document, finished)
 }
