@@ -20,8 +20,8 @@ mod page;
 mod pass;
 mod phase;
 mod render;
-pub mod rfc6349;
 mod result;
+pub mod rfc6349;
 mod series;
 
 pub use capacity::{Capacity, CapacityInterval, CapacityResult, DirectionCapacity};

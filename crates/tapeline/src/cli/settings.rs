@@ -7,8 +7,7 @@ use tapeline_dialect::{
     AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
     MaxTests, Payload, Personality, Precision,
 };
-use tapeline_method::{DirectionChoice, GivenBottleneck, WindowShare};
-use tapeline_method::{DirectionChoice, Laboratory};
+use tapeline_method::{DirectionChoice, GivenBottleneck, Laboratory, WindowShare};
 use tapeline_report::method::PassLimit;
 use tapeline_sys::SystemClock;
 
@@ -170,6 +169,7 @@ pub(crate) struct MethodSettings {
     /// `-l`, as typed.
     pub(crate) length: Option<String>,
     pub(crate) rfc6349: Rfc6349Settings,
+    pub(crate) find_rate: FindRateSettings,
 }
 
 /// What only `rfc6349` is asked for.
@@ -178,7 +178,6 @@ pub(crate) struct Rfc6349Settings {
     pub(crate) bottleneck: Option<GivenBottleneck>,
     pub(crate) windows: Option<Vec<WindowShare>>,
     pub(crate) no_simultaneous: bool,
-    pub(crate) find_rate: FindRateSettings,
 }
 
 /// What only `find-rate` is asked for.

@@ -42,8 +42,8 @@ pub(crate) enum OptionId {
     // several runs
     Repeat, Precision, RepeatPause, RepeatCsv,
     // methods
-    Direction, Pass, Budget, Plan, Cir, LineRate, Windows, NoSimultaneous,
     Direction, Pass, Budget, Plan,
+    Cir, LineRate, Windows, NoSimultaneous,
     LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,

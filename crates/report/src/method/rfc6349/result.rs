@@ -5,10 +5,10 @@ use tapeline_stats::LimitedBy;
 use tapeline_stats::rfc6349::{Metric, PathFinding};
 
 use super::super::figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
-use super::super::outcome::MethodResult;
 use super::super::page::{MethodHead, PageStyle};
 use super::super::pass::{Bound, Criterion};
 use super::super::phase::Direction;
+use super::super::result::MethodResult;
 use crate::document::Verdict;
 
 /// What `rfc6349` came to.

@@ -1,9 +1,9 @@
 use tapeline_stats::rfc6349::{BottleneckLayer, IdealRate, PathFinding, minimum_window};
 
-use super::super::outcome::MethodResult;
 use super::super::page::{MethodHead, PageStyle};
 use super::super::pass::{PassLimit, judge};
 use super::super::phase::Direction;
+use super::super::result::MethodResult;
 use super::*;
 
 const BASELINE: f64 = 20.1;
