@@ -12,6 +12,7 @@
 //! form of results in `tapeline-report`. Nothing here prints. Only the program uses this crate.
 
 mod baseline;
+mod capacity;
 mod client_runs;
 mod common;
 mod error;
@@ -26,6 +27,7 @@ mod run;
 mod watch;
 
 pub use baseline::{Baseline, BaselineSource};
+pub use capacity::{CapacityPlan, measure_capacity};
 pub use client_runs::{ClientRuns, Program};
 pub use common::{Common, DirectionChoice, PeerKind};
 pub use error::{MethodError, RunError};

@@ -106,5 +106,6 @@ macro_rules! methods {
 methods! {
     Rfc6349(crate::rfc6349::Rfc6349Plan),
     // Mtu(crate::mtu::MtuPlan),
+    Capacity(crate::capacity::CapacityPlan),
     FindRate(crate::find_rate::FindRatePlan),
 }

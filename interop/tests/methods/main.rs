@@ -5,6 +5,8 @@
 //! ignored unless asked for (`cargo xtask test methods`), so that the ordinary run has a sample of
 //! each method. These tests measure, so they run one at a time.
 
+mod capacity;
+mod find_rate;
 mod paths;
 mod rfc6349;
 mod support;

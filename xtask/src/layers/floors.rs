@@ -73,7 +73,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["perform"],
             &["plan"],
             &["rfc6349"],
-            &["find_rate"],
+            &["capacity", "find_rate"],
             &["procedure"],
             &["run"],
             &["baseline"],

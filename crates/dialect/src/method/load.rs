@@ -22,6 +22,8 @@ use crate::native::clock_sync::nanos;
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for the last reports when the load has ended.
 const LAST_REPORTS: Duration = Duration::from_millis(300);
+/// Room for what waits in this host's queues, bytes as the system counts them.
+const SEND_BUFFER: usize = 8 << 20;
 /// A status in a datagram, bytes: no report leaves before as much has arrived.
 const REPORT: u64 = (MethodDatagram::LENGTH + Status::LENGTH) as u64;
 
@@ -177,6 +179,8 @@ pub fn send_load(
     is_over: &mut dyn FnMut() -> bool,
     observe: &mut dyn FnMut(&LoadStep),
 ) -> LoadSent {
+    // Smaller queues of this host would be taken for the path's.
+    let _ = flow.socket().enlarge_send_buffer(SEND_BUFFER);
     let length = plan.length.max(MethodKind::Load.shortest());
     let packet_bits = (length as u64 + u64::from(flow.headers())) * 8;
     let start = SystemClock.now();

@@ -40,12 +40,12 @@ pub struct DirectionCapacity {
     pub ethernet_bits_per_second: Option<f64>,
     /// The same on the line, with preambles and gaps.
     pub line_bits_per_second: Option<f64>,
-    /// What a TCP connection of full segments can carry of it; `null` where the MTU is not known.
+    /// What a TCP connection of full segments can carry of it; `null` where their size is not known.
     pub tcp_payload_bits_per_second: Option<f64>,
     /// Data of a full TCP segment, bytes, and its packet.
     pub tcp_segment_bytes: Option<u32>,
-    /// The largest packet of the path that TCP uses, bytes.
-    pub mtu_bytes: Option<u32>,
+    /// The packet of such a segment, with time stamps, bytes.
+    pub tcp_packet_bytes: Option<u32>,
     /// IP packets of the load, bytes.
     pub packet_bytes: u32,
     /// With `--bimodal`: the maxima of the first sub-intervals and of the rest.
@@ -159,7 +159,7 @@ impl DirectionCapacity {
         let layer = |overhead| layer_rate(capacity.bits_per_second, packet, overhead).round();
         self.ethernet_bits_per_second = Some(layer(ETHERNET));
         self.line_bits_per_second = Some(layer(LINE));
-        if let Some((mtu, segment)) = self.mtu_bytes.zip(self.tcp_segment_bytes) {
+        if let Some((mtu, segment)) = self.tcp_packet_bytes.zip(self.tcp_segment_bytes) {
             let share = f64::from(segment) / f64::from(mtu.max(1));
             self.tcp_payload_bits_per_second = Some((capacity.bits_per_second * share).round());
         }
@@ -248,7 +248,8 @@ impl CapacityResult {
             })
             .collect();
         let shares = self.directions();
-        let mut shares = shares.filter_map(|(_, one)| one.tcp_segment_bytes.zip(one.mtu_bytes));
+        let mut shares =
+            shares.filter_map(|(_, one)| one.tcp_segment_bytes.zip(one.tcp_packet_bytes));
         let (segment, mtu) = shares.next()?;
         (!rates.is_empty()).then(|| {
             let rates = rates.join(" and ");
@@ -461,7 +462,7 @@ mod tests {
     fn direction(interval: SubInterval) -> DirectionCapacity {
         let mut one = DirectionCapacity {
             packet_bytes: 1250,
-            mtu_bytes: Some(1500),
+            tcp_packet_bytes: Some(1500),
             tcp_segment_bytes: Some(1448),
             sub_intervals: vec![CapacityInterval::of(&interval, 28)],
             limited_by: Some("network"),

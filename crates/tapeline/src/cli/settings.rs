@@ -169,6 +169,7 @@ pub(crate) struct MethodSettings {
     /// `-l`, as typed.
     pub(crate) length: Option<String>,
     pub(crate) rfc6349: Rfc6349Settings,
+    pub(crate) capacity: CapacitySettings,
     pub(crate) find_rate: FindRateSettings,
 }
 
@@ -178,6 +179,19 @@ pub(crate) struct Rfc6349Settings {
     pub(crate) bottleneck: Option<GivenBottleneck>,
     pub(crate) windows: Option<Vec<WindowShare>>,
     pub(crate) no_simultaneous: bool,
+}
+
+/// What only `capacity` is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CapacitySettings {
+    pub(crate) bimodal: Option<usize>,
+    pub(crate) sub_interval: Option<Duration>,
+    pub(crate) feedback: Option<Duration>,
+    pub(crate) low_ms: Option<f64>,
+    pub(crate) upper_ms: Option<f64>,
+    pub(crate) errors: Option<u64>,
+    pub(crate) count_reordering: bool,
+    pub(crate) one_way: bool,
 }
 
 /// What only `find-rate` is asked for.

@@ -44,6 +44,7 @@ pub(crate) enum OptionId {
     // methods
     Direction, Pass, Budget, Plan,
     Cir, LineRate, Windows, NoSimultaneous,
+    Bimodal, SubInterval, FeedbackInterval, LowDelay, UpperDelay, ErrorThreshold, CountReordering, OneWay,
     LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,

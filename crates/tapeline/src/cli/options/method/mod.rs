@@ -1,5 +1,6 @@
 //! Options of methods: those of all, and each method's own.
 
+pub(crate) mod capacity;
 pub(crate) mod common;
 pub(crate) mod find_rate;
 pub(crate) mod registry;

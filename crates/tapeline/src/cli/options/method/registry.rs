@@ -1,8 +1,7 @@
 //! The methods that the command line knows.
 
 use super::common::MethodEntry;
-use super::find_rate;
-use super::rfc6349;
+use super::{capacity, find_rate, rfc6349};
 
 /// All of them: a row for each.
 pub(crate) static METHODS: &[MethodEntry] = &[
@@ -12,6 +11,12 @@ pub(crate) static METHODS: &[MethodEntry] = &[
         options: rfc6349::OPTIONS,
         own_length: false,
         plan: rfc6349::plan,
+    },
+    MethodEntry {
+        word: "capacity",
+        options: capacity::OPTIONS,
+        own_length: true,
+        plan: capacity::plan,
     },
     MethodEntry {
         word: "find-rate",
