@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_wire::iperf2::limits;
-use tapeline_wire::native::{Message, PREAMBLE, Program, Progress, Results};
+use tapeline_wire::native::{Message, Order, PREAMBLE, Program, Progress, Results};
 
 use crate::native::client_control::{ClientControl, ClientStep};
 use crate::native::recognition::{First, inspect};
@@ -21,6 +21,8 @@ const NOW: MonoTime = MonoTime::ZERO;
 const WALL: WallTime = WallTime::from_nanos(1_800_000_000_000_000_000);
 /// Longer than either end waits for anything.
 const FOR_EVER: Duration = Duration::from_secs(3600);
+/// Orders of a client.
+const MAX_ORDERS: usize = 8;
 /// What an end may write for each message that it reads, and unasked.
 const MAX_FOR_A_MESSAGE: usize = 32;
 const MAX_UNASKED: usize = 8192;
@@ -34,6 +36,13 @@ pub(crate) fn client(input: &[u8]) {
             |step: &ClientStep| matches!(step, ClientStep::Broken(_) | ClientStep::Refused(_));
         let results = |step: &ClientStep| matches!(step, ClientStep::Results(_));
         assert!(count(&steps, found) <= 1 && count(&steps, results) <= 1);
+        let ready = |step: &ClientStep| matches!(step, ClientStep::Ready(_));
+        let done = |step: &ClientStep| matches!(step, ClientStep::Done(_));
+        assert!(count(&steps, done) <= count(&steps, ready), "{steps:?}");
+        let said =
+            |step: &ClientStep| matches!(step, ClientStep::Status(_) | ClientStep::Sample(_));
+        let first = steps.iter().position(ready).unwrap_or(steps.len());
+        assert!(!steps[..first].iter().any(said), "{steps:?}");
         assert!(count(&steps, ends) <= 1 && steps.iter().rev().skip(1).all(|step| !ends(step)));
         // Nothing is reported of a server that has not been welcomed.
         let first = steps.first();
@@ -130,6 +139,7 @@ fn client_driven(pieces: &[&[u8]], whim: u8) -> (Vec<ClientStep>, Vec<u8>, bool)
     let mut end = new_client();
     let (mut steps, mut sent) = (Vec::new(), Vec::new());
     let mut stops = whim & 1 != 0;
+    let mut orders = 0;
     for piece in pieces {
         end.received(piece, NOW, WALL);
         end.tick(NOW, WALL);
@@ -137,6 +147,9 @@ fn client_driven(pieces: &[&[u8]], whim: u8) -> (Vec<ClientStep>, Vec<u8>, bool)
         let now = steps.len() >= usize::from(whim >> 4);
         if now && std::mem::take(&mut stops) {
             end.stop("enough");
+        }
+        if whim & 1 == 0 && orders < MAX_ORDERS && end.order(&Order::default()) {
+            orders += 1;
         }
         if now && whim & 2 != 0 {
             end.finish(whim & 4 != 0, &Results::default(), NOW);
@@ -213,7 +226,7 @@ pub(crate) fn answer(bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use tapeline_base::SplitMix64;
-    use tapeline_wire::native::{ClockReply, Hello};
+    use tapeline_wire::native::{ClockReply, Hello, Ready};
 
     use super::*;
 
@@ -222,7 +235,7 @@ mod tests {
         let number = |random: &mut SplitMix64| random.below(3) as u32;
         let mut bytes = vec![random.below(256) as u8, random.below(256) as u8];
         for index in 0..1 + random.below(12) {
-            let message = match (index, random.below(8), of_client) {
+            let message = match (index, random.below(9), of_client) {
                 (0, 1.., true) => Message::Hello(Hello {
                     test: NonZeroU32::MIN,
                     token: NonZeroU32::MIN,
@@ -251,6 +264,9 @@ mod tests {
                 (_, 4, false) => Message::Progress(Progress::default()),
                 (_, 5, true) => Message::Finished,
                 (_, 5, false) => Message::Refused("no".to_owned()),
+                (_, 6, false) => Message::Ready(Ready::default()),
+                (_, 7, false) => Message::Done(Box::default()),
+                (_, 7, true) => Message::Order(Box::default()),
                 (_, 6, _) => Message::Error("no".to_owned()),
                 _ => Message::Goodbye,
             };

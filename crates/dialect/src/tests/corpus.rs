@@ -8,7 +8,8 @@ use tapeline_testkit::captures::{Session, seeds, vectors};
 use tapeline_wire::iperf2::{DatagramStamp, PeerVersion, ServerAck};
 use tapeline_wire::iperf3::LENGTH_PREFIX;
 use tapeline_wire::native::{
-    ClockReply, Hello, Mark, Message, PREAMBLE, Program, Progress, Refusal, RefusalReason,
+    ClockReply, Hello, Mark, Message, Methods, PREAMBLE, Program, Progress, Ready, Refusal,
+    RefusalReason, Sample,
 };
 
 use crate::fuzz::CONTRACTS;
@@ -136,6 +137,32 @@ fn control_connections_of_two_tapelines_are_seeds() {
         seeds::expect("native_server", name, &input(&client));
         seeds::expect("native_client", name, &input(&server));
     }
+    let ordered = encoded(&[
+        Message::Welcome {
+            version: 1,
+            server: Program::default(),
+            probe_key: None,
+            methods: Some(Methods([("mtu".to_owned(), 1)].into())),
+        },
+        Message::Ready(Ready::default()),
+        Message::Sample(Sample::default()),
+        Message::Done(Box::default()),
+        Message::Declined("no".to_owned()),
+    ]);
+    let cut = [&[7, 0], &ordered[..]].concat();
+    seeds::expect("native_client", "orders", &cut);
+    let orders = encoded(&[
+        Message::Hello(Hello {
+            test: NonZeroU32::MIN,
+            token: NonZeroU32::MAX,
+            lowest: 1,
+            highest: 1,
+        }),
+        Message::Order(Box::default()),
+        Message::Stop("enough".to_owned()),
+        Message::Goodbye,
+    ]);
+    seeds::expect("native_server", "orders", &[&[7, 0], &orders[..]].concat());
     let first = [&[OF_BOTH], &PREAMBLE[..]].concat();
     seeds::expect("iperf2_opening", "control", &first);
     let mut answer = Vec::new();

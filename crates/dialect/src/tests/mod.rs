@@ -5,3 +5,4 @@ mod corpus;
 mod iperf2_udp;
 mod iperf3_replay;
 mod native;
+mod orders;
