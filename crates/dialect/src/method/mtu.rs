@@ -33,7 +33,7 @@ pub struct FlowProbes<'a> {
 impl std::fmt::Debug for FlowProbes<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FlowProbes")
-            .field("flow", &self.flow)
+            .field("datagrams", &self.flow)
             .finish_non_exhaustive()
     }
 }
