@@ -7,8 +7,8 @@ use std::time::Duration;
 use tapeline_base::{FormatLetter, Role, WallTime};
 use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
 use tapeline_report::{
-    Amount, ClientAnswer, Event, Exclude, Measure, NativeText, Output, Phase, Renderer, Repetition,
-    Row, ServerText, Style, Subject, Terminal, percent,
+    Amount, ClientAnswer, Event, Exclude, Measure, MethodEvent, NativeText, Output, Phase,
+    Renderer, Repetition, Row, ServerText, Style, Subject, Terminal, percent,
 };
 
 use crate::history::{History, MAX_STEPS, STEP};
@@ -29,10 +29,23 @@ pub(crate) enum Stage {
     Ended,
 }
 
+/// What a method does.
+#[derive(Clone, Debug)]
+struct MethodView {
+    /// `mtu to 192.0.2.7`.
+    title: String,
+    /// The running phase.
+    phase: String,
+    planned: Option<Duration>,
+    /// All phases have ended.
+    over: bool,
+}
+
 /// What a view shows of a process's tests.
 pub struct Board {
     role: Role,
     planned: Option<PlannedTest>,
+    method: Option<MethodView>,
     style: Style,
     clock: fn() -> WallTime,
     /// Number of this run and of the last one.
@@ -80,6 +93,7 @@ impl Board {
             role,
             text: text(role, planned.as_ref(), style, clock, amount),
             planned,
+            method: None,
             style,
             clock,
             run: None,
@@ -99,8 +113,26 @@ impl Board {
         }
     }
 
+    /// The same of a method: `mtu to 192.0.2.7`.
+    #[must_use]
+    pub fn of_method(title: &str, run_info: RunInfo, clock: fn() -> WallTime) -> Self {
+        Self {
+            method: Some(MethodView {
+                title: title.to_owned(),
+                phase: "begins".to_owned(),
+                planned: None,
+                over: false,
+            }),
+            ..Self::new(run_info, clock)
+        }
+    }
+
     /// Takes an event.
     pub fn observe(&mut self, event: &Event) {
+        if self.method.is_some() {
+            self.observe_method(event);
+            return;
+        }
         match event {
             Event::Row(row) => self.row(row),
             Event::Processor(_) => self.probes = None,
@@ -118,8 +150,57 @@ impl Board {
         self.keep(&out);
     }
 
+    /// Of the tests of a method the curves and streams are shown; what they say is the method's to say.
+    fn observe_method(&mut self, event: &Event) {
+        match event {
+            Event::Method(MethodEvent::Phase { title, planned, at }) => {
+                self.clear();
+                if let Some(method) = &mut self.method {
+                    method.phase.clone_from(title);
+                    method.planned = Some(*planned);
+                }
+                self.began = Some(*at);
+                self.latest = Some(*at);
+            }
+            Event::Method(MethodEvent::Sample {
+                curve,
+                from_server,
+                value,
+                at,
+            }) => self.sample(curve, *from_server, *value, *at),
+            Event::Method(MethodEvent::Line(line)) => self.keep_line(line.clone()),
+            Event::Connecting(_) => self.streams.forget_ended(),
+            Event::Row(row) => self.row(row),
+            Event::Processor(_) => self.probes = None,
+            Event::Probes(probes) => self.probes = Some(probes.round_trips.mean),
+            _ => {}
+        }
+    }
+
+    /// A number of a phase: a rate, or else a delay.
+    fn sample(&mut self, curve: &str, from_server: bool, value: f64, at: WallTime) {
+        let since = self.latest.map_or(0, |latest| at.nanos_since(latest));
+        let span = Duration::from_nanos(u64::try_from(since).unwrap_or(0)).max(STEP);
+        self.latest = Some(self.latest.map_or(at, |latest| latest.max(at)));
+        if curve.ends_with("Mbit/s") {
+            let history = match from_server {
+                true => &mut self.received,
+                false => &mut self.sent,
+            };
+            history.amount(at, span, value * 1e6 * span.as_secs_f64());
+        } else if curve.ends_with("ms") {
+            self.latest_delay = Some(value / 1e3);
+            self.delay_is_one_way = false;
+            self.delay.level(at, span, value / 1e3);
+        }
+    }
+
     /// Nothing follows: what is to be said at the end is said.
     pub fn finish(&mut self) {
+        if let Some(method) = &mut self.method {
+            method.over = true;
+            return;
+        }
         let mut out = Output::default();
         self.text.finish(&mut out);
         self.keep(&out);
@@ -142,10 +223,15 @@ impl Board {
             self.text = text(self.role, planned, self.style, clock, Amount::Usual);
         }
         self.run = Some((run, most));
+        self.clear();
+        self.answer = ClientAnswer::default();
+    }
+
+    /// Forgets what the curves and streams show.
+    fn clear(&mut self) {
         self.began = None;
         self.latest = None;
         self.streams.clear();
-        self.answer = ClientAnswer::default();
         for history in [&mut self.sent, &mut self.received, &mut self.delay] {
             history.clear();
         }
@@ -156,6 +242,15 @@ impl Board {
         let lines = out.stderr.lines().chain(out.stdout.lines());
         let lines = lines.filter(|line| !line.is_empty()).map(str::to_owned);
         self.lines.extend(lines);
+        self.trim();
+    }
+
+    fn keep_line(&mut self, line: String) {
+        self.lines.push_back(line);
+        self.trim();
+    }
+
+    fn trim(&mut self) {
         let over = self.lines.len().saturating_sub(MAX_LINES);
         self.lines.drain(..over);
     }
@@ -210,6 +305,10 @@ impl Board {
         self.role
     }
 
+    pub(crate) fn is_method(&self) -> bool {
+        self.method.is_some()
+    }
+
     pub(crate) fn format(&self) -> FormatLetter {
         self.style.format
     }
@@ -220,6 +319,9 @@ impl Board {
 
     /// `TCP to 192.0.2.7, 2 streams`; of a server, what it is.
     pub(crate) fn title(&self) -> String {
+        if let Some(method) = &self.method {
+            return format!("{}, {}", method.title, method.phase);
+        }
         let Some(planned) = &self.planned else {
             return "server".to_owned();
         };
@@ -244,6 +346,12 @@ impl Board {
     }
 
     pub(crate) fn stage(&self) -> Stage {
+        if let Some(method) = &self.method {
+            return match method.over {
+                true => Stage::Ended,
+                false => Stage::Running,
+            };
+        }
         match (self.streams.len(), self.streams.running()) {
             (0, _) => Stage::Connecting,
             (_, 0) => Stage::Ended,
@@ -271,8 +379,11 @@ impl Board {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
     }
 
-    /// How long a client's test is to last.
+    /// How long a client's test, or the running phase of a method, is to last.
     pub(crate) fn planned(&self) -> Option<Duration> {
+        if let Some(method) = &self.method {
+            return method.planned;
+        }
         let planned = self.planned.as_ref()?;
         match planned.limit {
             PlannedLimit::Time(span) => Some(span + planned.omit).filter(|span| !span.is_zero()),

@@ -231,7 +231,8 @@ impl ReportTracker {
             | Event::Histogram(_)
             | Event::ScheduleErrors(_)
             | Event::SendTiming(_)
-            | Event::Markov(_) => {}
+            | Event::Markov(_)
+            | Event::Method(_) => {}
         }
         steps
     }

@@ -243,7 +243,8 @@ impl Renderer for Iperf2Csv {
             | Event::Markov(_)
             | Event::SendTiming(_)
             | Event::LimitVerdict(_)
-            | Event::Dropped(_) => {}
+            | Event::Dropped(_)
+            | Event::Method(_) => {}
         }
     }
 }

@@ -134,6 +134,7 @@ impl Renderer for Iperf2Text {
             Event::ControlConnected(_) | Event::TestStart(_) | Event::TestEnd(_) => {}
             beyond_iperf2!() => {}
             Event::Idle => self.headers.clear(),
+            Event::Method(_) => {}
         }
     }
 }

@@ -143,9 +143,44 @@ pub struct TrialRecord {
     pub data: serde_json::Value,
 }
 
+impl TrialRecord {
+    /// Its number and its plain members, as a view shows them: `3  window_bytes 31400  ttr 1.02`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let mut line = format!("{:>3}", self.number);
+        for (name, value) in self.data.as_object().into_iter().flatten() {
+            let shown = match value {
+                serde_json::Value::Number(number) => match number.as_f64() {
+                    Some(float) if float.fract() != 0.0 => crate::native::digits(float),
+                    _ => number.to_string(),
+                },
+                serde_json::Value::String(text) => text.clone(),
+                serde_json::Value::Bool(truth) => truth.to_string(),
+                _ => continue,
+            };
+            line.push_str(&format!("  {name} {shown}"));
+        }
+        line
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_is_a_line_of_its_plain_members() {
+        let trial = TrialRecord {
+            phase: "search",
+            direction: None,
+            number: 3,
+            data: serde_json::json!({"rate": 64_000_000, "loss": 21.93, "verdict": "too much", "x": null}),
+        };
+        assert_eq!(
+            trial.line(),
+            "  3  loss 21.9  rate 64000000  verdict too much"
+        );
+    }
 
     #[test]
     fn words_are_those_of_documents() {

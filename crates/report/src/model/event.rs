@@ -1,6 +1,8 @@
 //! One thing that happened.
 
-use tapeline_base::FlowTag;
+use std::time::Duration;
+
+use tapeline_base::{FlowTag, WallTime};
 
 use super::{
     ClientBanner, ClockCheck, ClockEstimate, ConnectTimes, Connected, ControlConnected,
@@ -8,6 +10,33 @@ use super::{
     PeerProgram, PeerProgress, PeerResults, ProbeDelays, ProcessorUse, Repetition, Row,
     ScheduleErrors, SendTiming, ServerBanner, StartDelay, TestEnd, TestStart,
 };
+
+/// What a method does, between and beside the tests that it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MethodEvent {
+    /// A phase begins.
+    Phase {
+        /// Its name, with its direction and number: `3 of 9: window sweep up`.
+        title: String,
+        /// How long it takes.
+        planned: Duration,
+        /// When.
+        at: WallTime,
+    },
+    /// A number of the running phase.
+    Sample {
+        /// What it is, with its unit: `Rate, Mbit/s`.
+        curve: &'static str,
+        /// It is of data from the server.
+        from_server: bool,
+        /// The number.
+        value: f64,
+        /// When.
+        at: WallTime,
+    },
+    /// Something was measured: a line of the table so far.
+    Line(String),
+}
 
 /// One thing that happened, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +111,8 @@ pub enum Event {
     Clocks(ClockEstimate),
     /// One-way delay of a flow's datagrams; not reported where the clocks could not be compared.
     OneWayDelay(OneWayDelay),
+    /// What a method does: for views.
+    Method(MethodEvent),
     /// Between the runs of a series (`--repeat`), and at its end.
     Repetition(Repetition),
     /// Round trips next to a test's traffic, and on the quiet path.

@@ -11,11 +11,13 @@
 
 mod exporter;
 mod family;
+mod method;
 mod result;
 mod server;
 
 pub use exporter::{ExporterMetrics, ProbeResult};
 pub use family::MEDIA_TYPE;
+pub use method::MethodProbe;
 pub use server::ServerMetrics;
 
 #[cfg(test)]

@@ -128,6 +128,7 @@ fn put_curves(pen: &mut Pen<'_>, board: &Board, curves: &[Curve], rows: u16) {
 fn footer(pen: &mut Pen<'_>, board: &Board) {
     pen.last_line();
     let ends = match board.role() {
+        Role::Client if board.is_method() => "Ctrl-C ends the method",
         Role::Client => "Ctrl-C ends the test",
         Role::Server => "Ctrl-C stops the server",
     };

@@ -49,3 +49,21 @@ impl View {
         match self {}
     }
 }
+
+/// Never is: the command line refuses `--tui`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MethodView {}
+
+impl MethodView {
+    pub(crate) fn start(_: &str, _: &RunInfo) -> Result<Self, ExitCode> {
+        Err(ExitCode::Usage)
+    }
+
+    pub(crate) fn sink(&self) -> Box<dyn FnMut(Event) + Send> {
+        match *self {}
+    }
+
+    pub(crate) fn close(self) {
+        match self {}
+    }
+}

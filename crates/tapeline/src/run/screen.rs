@@ -34,6 +34,19 @@ impl Screen {
     /// # Errors
     /// The exit code, when there is no terminal or no thread; the reason has been printed.
     pub(crate) fn start(run_info: &RunInfo) -> Result<Self, ExitCode> {
+        Self::show(Board::new(run_info.clone(), || SystemClock.wall()))
+    }
+
+    /// The same of a method.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn of_method(title: &str, run_info: &RunInfo) -> Result<Self, ExitCode> {
+        let clock = || SystemClock.wall();
+        Self::show(Board::of_method(title, run_info.clone(), clock))
+    }
+
+    fn show(board: Board) -> Result<Self, ExitCode> {
         if !io::stdout().is_terminal() || std::env::var_os("TERM").is_some_and(|it| it == "dumb") {
             return Err(cannot("--tui needs a terminal"));
         }
@@ -50,7 +63,7 @@ impl Screen {
             keys: lease.has_keys(),
         };
         let worker = ScreenThread {
-            board: Board::new(run_info.clone(), || SystemClock.wall()),
+            board,
             look,
             lease,
             interrupts,

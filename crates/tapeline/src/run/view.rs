@@ -80,6 +80,32 @@ impl View {
     }
 }
 
+/// The view of a method, whose page is written when the terminal is given back.
+pub(crate) struct MethodView {
+    screen: Screen,
+}
+
+impl MethodView {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// The exit code, when there is none; the reason has been printed.
+    pub(crate) fn start(title: &str, run_info: &RunInfo) -> Result<Self, ExitCode> {
+        let screen = Screen::of_method(title, run_info)?;
+        Ok(Self { screen })
+    }
+
+    /// Where events go.
+    pub(crate) fn sink(&self) -> Box<dyn FnMut(Event) + Send> {
+        Box::new(self.screen.sink())
+    }
+
+    /// Gives the terminal back.
+    pub(crate) fn close(self) {
+        self.screen.finish();
+    }
+}
+
 /// Bytes that wait.
 #[derive(Clone, Default)]
 struct Held(Arc<Mutex<Vec<u8>>>);

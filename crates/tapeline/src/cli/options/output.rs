@@ -154,6 +154,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Output, "a page with charts, which opens offline")
         .details("A server's page is that of its last test; several runs of a client are one page."),
     OptionSpec::new(Id::Tui, None, "tui")
+        .every_method()
         .apply(|settings, _, log| view(settings, log))
         .only(Personalities::Native)
         .help(Group::Output, "a live view on the terminal: curves, streams, limits")

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Instant;
 
 use tapeline_base::{ExitCode, MutexExt};
-use tapeline_report::prometheus::{ExporterMetrics, MEDIA_TYPE, ProbeResult};
+use tapeline_report::prometheus::{ExporterMetrics, MEDIA_TYPE, MethodProbe, ProbeResult};
 use tapeline_sys::reason;
 
 use super::order::{Order, PARAMETERS};
-use super::probe;
+use super::probe::{Outcome, Prepared};
 use crate::http::{Request, Response, Status};
 use crate::message::cannot;
 use crate::plan::ExporterPlan;
@@ -89,7 +89,7 @@ impl Desk {
             let why = format!("'{}' is none of this exporter's targets", order.target);
             return self.refuse(Status::Forbidden, &why);
         }
-        let prepared = match probe::Prepared::new(&order, self.plan.techniques) {
+        let prepared = match Prepared::new(&order, self.plan.techniques) {
             Ok(prepared) => prepared,
             Err(why) => return self.refuse(Status::BadRequest, &why),
         };
@@ -101,19 +101,32 @@ impl Desk {
             begun: Instant::now(),
             success: false,
         };
-        let (success, report) = match prepared.run(order.deadline) {
+        let outcome = match prepared.run(order.deadline) {
             Ok(outcome) => outcome,
             Err(error) => return Response::refusal(Status::Busy, &reason(&error)),
         };
-        running.success = success;
-        let result = ProbeResult {
-            target: &order.target,
-            port: order.port,
-            success,
-            duration: running.begun.elapsed(),
-            report: &report,
+        running.success = outcome.success();
+        let duration = running.begun.elapsed();
+        let (target, port) = (order.target.as_str(), order.port);
+        let text = match &outcome {
+            Outcome::Test(success, report) => ProbeResult {
+                target,
+                port,
+                success: *success,
+                duration,
+                report,
+            }
+            .text(),
+            Outcome::Method(success, document) => MethodProbe {
+                target,
+                port,
+                success: *success,
+                duration,
+                document,
+            }
+            .text(),
         };
-        Response::ok(MEDIA_TYPE, result.text())
+        Response::ok(MEDIA_TYPE, text)
     }
 
     fn refuse(&self, status: Status, why: &str) -> Response {

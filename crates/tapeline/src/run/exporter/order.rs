@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use tapeline_method::MethodPlan;
+
 use crate::http::Request;
 
 /// What a request may say.
@@ -15,14 +17,15 @@ pub(crate) struct Parameter {
 
 /// All of it, in the order of `docs/metrics.md`.
 #[rustfmt::skip]
-pub(crate) const PARAMETERS: [Parameter; 9] = [
+pub(crate) const PARAMETERS: [Parameter; 10] = [
     parameter("target", "host of the server", "required"),
-    parameter("port", "port of the server", "5201; with peer=tapeline 5001"),
-    parameter("period", "length of the test: 5s, 500ms, 1m30s", "5s"),
+    parameter("module", "a method instead of one test: mtu, rfc6349, ... (see docs/methods.md)", "a test"),
+    parameter("port", "port of the server", "5201; with peer=tapeline or module 5001"),
+    parameter("period", "length of the test: 5s, 500ms, 1m30s", "5s; with module the method's"),
     parameter("reverse_mode", "true: the server sends", "false"),
     parameter("bitrate", "rate limit, bit/s: 100M, 1G", "none; over UDP 1M"),
     parameter("bind", "own address", "any"),
-    parameter("peer", "protocol of the server: iperf3, or tapeline (iperf 2 too)", "iperf3"),
+    parameter("peer", "protocol of the server: iperf3, or tapeline (iperf 2 too)", "iperf3; with module tapeline"),
     parameter("transport", "tcp, or udp (with peer=iperf3)", "tcp"),
     parameter("parallel", "streams, 1 to 16", "1"),
 ];
@@ -65,6 +68,8 @@ pub(crate) enum Peer {
 pub(crate) struct Order {
     pub(crate) target: String,
     pub(crate) port: u16,
+    /// The method that is measured instead of a test.
+    pub(crate) module: Option<&'static str>,
     peer: Peer,
     udp: bool,
     reverse: bool,
@@ -74,6 +79,8 @@ pub(crate) struct Order {
     /// Own address.
     bind: Option<String>,
     period: Duration,
+    /// The length was said.
+    period_is_given: bool,
     /// Time after which it is broken off.
     pub(crate) deadline: Duration,
 }
@@ -94,13 +101,22 @@ impl Order {
             .parameter("target")
             .ok_or("'target' parameter must be specified")?;
         check_host("target", target)?;
+        let module = match request.parameter("module") {
+            None => None,
+            Some(name) => Some(method(name)?),
+        };
         let peer = match request.parameter("peer") {
+            None if module.is_some() => Peer::Tapeline,
             None | Some("iperf3") => Peer::Iperf3,
             Some("tapeline" | "iperf2") => Peer::Tapeline,
             Some(other) => return Err(format!("peer: '{other}' is none of iperf3, tapeline")),
         };
         let udp = match request.parameter("transport") {
-            None | Some("tcp") => false,
+            None => false,
+            Some(_) if module.is_some() => {
+                return Err("transport: a method chooses its own".to_owned());
+            }
+            Some("tcp") => false,
             // Only iperf3's server says over TCP that it wants to be tested.
             Some("udp") if peer == Peer::Iperf3 => true,
             Some("udp") => return Err("transport: udp needs peer=iperf3".to_owned()),
@@ -150,6 +166,7 @@ impl Order {
         Ok(Self {
             target: target.to_owned(),
             port,
+            module,
             peer,
             udp,
             reverse,
@@ -158,6 +175,7 @@ impl Order {
             bind: bind.map(str::to_owned),
             // It has to connect and to exchange results as well.
             period: period.min(deadline.mul_f64(0.9)),
+            period_is_given: request.parameter("period").is_some(),
             deadline,
         })
     }
@@ -170,11 +188,21 @@ impl Order {
         };
         let mut words: Vec<String> = Vec::new();
         let mut add = |new: &[&str]| words.extend(new.iter().map(|word| (*word).to_owned()));
-        if self.peer == Peer::Iperf3 {
-            add(&["--as", "iperf3"]);
+        if let Some(word) = self.module {
+            add(&[word, &self.target, "-p", &self.port.to_string()]);
+            if self.peer == Peer::Iperf3 {
+                add(&["--peer", "iperf3"]);
+            }
+            if self.period_is_given {
+                add(&["-t", &seconds]);
+            }
+        } else {
+            if self.peer == Peer::Iperf3 {
+                add(&["--as", "iperf3"]);
+            }
+            add(&["-c", &self.target, "-p", &self.port.to_string()]);
+            add(&["-t", &seconds, "-i", "1"]);
         }
-        add(&["-c", &self.target, "-p", &self.port.to_string()]);
-        add(&["-t", &seconds, "-i", "1"]);
         if self.udp {
             add(&["-u"]);
         }
@@ -192,6 +220,15 @@ impl Order {
         }
         words.into_iter().map(OsString::from).collect()
     }
+}
+
+/// The method of that name.
+fn method(name: &str) -> Result<&'static str, String> {
+    let words = || MethodPlan::WORDS.iter().map(|(word, _)| *word);
+    words().find(|word| *word == name).ok_or_else(|| {
+        let known: Vec<&str> = words().collect();
+        format!("module: '{name}' is none of {}", known.join(", "))
+    })
 }
 
 fn check_host(name: &str, host: &str) -> Result<(), String> {
@@ -339,6 +376,29 @@ mod tests {
             ]),
             "-c h -p 5001 -t 0.25 -i 1 -b 1.5M"
         );
+    }
+
+    #[test]
+    fn a_method_has_its_own_command_line() {
+        for (word, _) in MethodPlan::WORDS {
+            assert_eq!(
+                line(&[("target", "h"), ("module", word)]),
+                format!("{word} h -p 5001")
+            );
+            assert_eq!(
+                line(&[
+                    ("target", "h"),
+                    ("module", word),
+                    ("peer", "iperf3"),
+                    ("period", "2s"),
+                    ("reverse_mode", "1"),
+                    ("bitrate", "5M")
+                ]),
+                format!("{word} h -p 5201 --peer iperf3 -t 2 -R -b 5M")
+            );
+            let udp = [("target", "h"), ("module", word), ("transport", "udp")];
+            assert!(Order::read(&request(&udp, None)).is_err());
+        }
     }
 
     #[test]

@@ -9,18 +9,43 @@ use tapeline_base::{ExitCode, MutexExt};
 use tapeline_dialect::{
     Interruption, Reporter, ReporterSettings, Techniques, run_client, run_iperf3_client,
 };
+use tapeline_method::{NobodyWatches, Program, perform};
 use tapeline_report::Event;
 use tapeline_report::document::{Report, ReportTracker, RunInfo, Step};
+use tapeline_report::method::MethodDocument;
 
 use super::order::Order;
 use crate::cli::invocation::understand;
 use crate::identity;
-use crate::plan::{Invocation, Iperf3Job, Iperf3Task, Plan};
+use crate::plan::{Invocation, Iperf3Job, Iperf3Task, MethodJob, Plan};
 use crate::run::run_info;
 use crate::run::setup::settings;
 
+/// What a probe came to.
+pub(crate) enum Outcome {
+    /// A test; whether it ran to its end, and its document.
+    Test(bool, Box<Report>),
+    /// A method; the same.
+    Method(bool, Box<MethodDocument>),
+}
+
+impl Outcome {
+    /// Whether it ran to its end.
+    pub(crate) fn success(&self) -> bool {
+        match self {
+            Self::Test(success, _) | Self::Method(success, _) => *success,
+        }
+    }
+}
+
+/// A probe that can begin.
+pub(crate) enum Prepared {
+    Test(Box<PreparedTest>),
+    Method(Box<MethodJob>, Program),
+}
+
 /// A test that can begin.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedTest {
     plan: Plan,
     run_info: RunInfo,
     settings: ReporterSettings,
@@ -65,24 +90,79 @@ impl Prepared {
                 ),
                 _ => return Err("a probe is a client's test".to_owned()),
             },
+            Plan::Method(job) => {
+                let program = Program {
+                    version: env!("CARGO_PKG_VERSION").to_owned(),
+                    command,
+                    hide_addresses: false,
+                };
+                return Ok(Self::Method(job.clone(), program));
+            }
             _ => return Err("a probe is a client's test".to_owned()),
         };
-        Ok(Self {
+        Ok(Self::Test(Box::new(PreparedTest {
             plan,
             run_info: RunInfo {
                 command,
                 ..run_info
             },
             settings,
-        })
+        })))
     }
 
+    /// Runs it; it is broken off after `deadline`.
+    ///
+    /// # Errors
+    /// The process is out of threads or descriptors.
+    pub(crate) fn run(self, deadline: Duration) -> io::Result<Outcome> {
+        match self {
+            Self::Test(test) => {
+                let (good, report) = test.run(deadline)?;
+                Ok(Outcome::Test(good, Box::new(report)))
+            }
+            Self::Method(job, program) => {
+                let interruption = Interruption::new()?;
+                let performed = within(deadline, &interruption, || {
+                    let (plan, limits) = (&job.plan, &job.limits);
+                    perform(plan, limits, &program, &interruption, &mut NobodyWatches)
+                })?;
+                let good = performed.document.complete;
+                Ok(Outcome::Method(good, Box::new(performed.document)))
+            }
+        }
+    }
+}
+
+/// Carries something out; `interruption` is raised after `deadline`.
+fn within<T>(
+    deadline: Duration,
+    interruption: &Interruption,
+    work: impl FnOnce() -> T,
+) -> io::Result<T> {
+    let (over, is_over) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let stopped = interruption.clone();
+        let watch = move || {
+            if is_over.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
+                stopped.interrupt();
+            }
+        };
+        thread::Builder::new()
+            .name("deadline".into())
+            .spawn_scoped(scope, watch)?;
+        // Ends the watch, after a panic too.
+        let _over = over;
+        Ok(work())
+    })
+}
+
+impl PreparedTest {
     /// Runs the test; it is broken off after `deadline`. Returns whether it ran to its end, and its
     /// document.
     ///
     /// # Errors
     /// The process is out of threads or descriptors.
-    pub(crate) fn run(self, deadline: Duration) -> io::Result<(bool, Report)> {
+    fn run(self, deadline: Duration) -> io::Result<(bool, Report)> {
         let interruption = Interruption::new()?;
         let account = Arc::new(Mutex::new(Account {
             tracker: ReportTracker::without_intervals(self.run_info),
@@ -95,27 +175,13 @@ impl Prepared {
             account.take(steps);
         })?;
         let handle = reporter.handle();
-        let (over, is_over) = mpsc::channel::<()>();
-        let code = thread::scope(|scope| {
-            let stopped = interruption.clone();
-            let watch = move || {
-                if is_over.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
-                    stopped.interrupt();
-                }
-            };
-            thread::Builder::new()
-                .name("deadline".into())
-                .spawn_scoped(scope, watch)?;
-            // Ends the watch, after a panic too.
-            let _over = over;
-            io::Result::Ok(match &self.plan {
-                Plan::Client(plan, ..) => run_client(plan, &handle, &interruption),
-                Plan::Iperf3(job) => match &job.task {
-                    Iperf3Task::Client(plan) => run_iperf3_client(plan, &handle, &interruption),
-                    Iperf3Task::Server(..) => ExitCode::Usage,
-                },
-                _ => ExitCode::Usage,
-            })
+        let code = within(deadline, &interruption, || match &self.plan {
+            Plan::Client(plan, ..) => run_client(plan, &handle, &interruption),
+            Plan::Iperf3(job) => match &job.task {
+                Iperf3Task::Client(plan) => run_iperf3_client(plan, &handle, &interruption),
+                Iperf3Task::Server(..) => ExitCode::Usage,
+            },
+            _ => ExitCode::Usage,
         });
         reporter.finish();
         let code = code?;

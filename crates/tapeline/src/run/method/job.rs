@@ -1,11 +1,14 @@
 //! Runs a method, once or several times, and says how that ended.
 
-use tapeline_base::ExitCode;
+use std::time::Duration;
+
+use tapeline_base::{Clock, ExitCode, Role};
 use tapeline_dialect::Interruption;
-use tapeline_method::{MethodError, Performed, Program, Watch, perform};
+use tapeline_method::{Direction, MethodError, Performed, Program, Sample, Watch, perform};
+use tapeline_report::document::RunInfo;
 use tapeline_report::method::{MethodDocument, MethodRuns, PhaseRecord, PhaseState, TrialRecord};
-use tapeline_report::{Severity, StopRule, Warning};
-use tapeline_sys::{exit_now, reason};
+use tapeline_report::{Event, MethodEvent, Severity, StopRule, Warning};
+use tapeline_sys::{SystemClock, exit_now, reason};
 
 use super::outputs::Outputs;
 use super::plan_text::plan_text;
@@ -13,6 +16,8 @@ use super::progress::Progress;
 use crate::identity;
 use crate::message::{self, CliMessage, HINT, cannot};
 use crate::plan::{MethodJob, RepeatPlan};
+use crate::run::outputs::style;
+use crate::run::view::MethodView;
 use crate::run::{printer, signals};
 
 /// Runs the job to its end.
@@ -29,6 +34,17 @@ pub(crate) fn method(job: &MethodJob) -> ExitCode {
         Ok(outputs) => outputs,
         Err(code) => return code,
     };
+    let program = Program {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: identity::command(
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()),
+        ),
+        hide_addresses: job.presentation.hide_addresses,
+    };
+    let view = match view(job, &program) {
+        Ok(view) => view,
+        Err(code) => return code,
+    };
     let first = interruption.clone();
     let caught = signals::on_interrupt(
         move || first.interrupt(),
@@ -40,17 +56,38 @@ pub(crate) fn method(job: &MethodJob) -> ExitCode {
     if let Err(error) = caught {
         return cannot(&format!("signals cannot be caught: {}", reason(&error)));
     }
-    let program = Program {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: identity::command(
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()),
-        ),
-        hide_addresses: job.presentation.hide_addresses,
+    let runner = Runner {
+        job,
+        program: &program,
+        interruption: &interruption,
+        sink: view.as_ref().map(MethodView::sink),
+        outputs,
     };
     match &job.repeat {
-        None => once(job, &program, &interruption, outputs),
-        Some(plan) => several(job, plan, &program, &interruption, outputs),
+        None => runner.once(view),
+        Some(plan) => runner.several(plan, view),
     }
+}
+
+/// The live view, where it is wanted.
+fn view(job: &MethodJob, program: &Program) -> Result<Option<MethodView>, ExitCode> {
+    if !job.presentation.view {
+        return Ok(None);
+    }
+    let host = if program.hide_addresses {
+        "(hidden)"
+    } else {
+        &job.plan.common().host
+    };
+    let run_info = RunInfo {
+        version: program.version.clone(),
+        command: program.command.clone(),
+        role: Role::Client,
+        planned: None,
+        style: style(&job.presentation, true),
+    };
+    let title = format!("{} to {host}", job.plan.word());
+    MethodView::start(&title, &run_info).map(Some)
 }
 
 /// Shows what would be done. The name is looked up, and nothing else is asked of the network.
@@ -67,65 +104,79 @@ fn show_plan(job: &MethodJob) -> ExitCode {
     }
 }
 
-#[allow(unreachable_code, unused, reason = "there may be no method")]
-fn once(
-    job: &MethodJob,
-    program: &Program,
-    interruption: &Interruption,
-    mut outputs: Outputs,
-) -> ExitCode {
-    let performed = run(job, program, interruption, &mut outputs, None);
-    let written = outputs.finish(&performed.document, &performed.head);
-    say(&performed);
-    let code = exit_code(
-        &performed.document,
-        performed.error.as_ref(),
-        job.presentation.fail_if_host_limited,
-    );
-    if written { code } else { ExitCode::Failure }
+/// What every run of a method needs.
+struct Runner<'a> {
+    job: &'a MethodJob,
+    program: &'a Program,
+    interruption: &'a Interruption,
+    /// To the live view.
+    sink: Option<Box<dyn FnMut(Event) + Send>>,
+    outputs: Outputs,
 }
 
-/// An interrupt and a run that fails end the series; what is there is kept.
 #[allow(unreachable_code, unused, reason = "there may be no method")]
-fn several(
-    job: &MethodJob,
-    plan: &RepeatPlan,
-    program: &Program,
-    interruption: &Interruption,
-    mut outputs: Outputs,
-) -> ExitCode {
-    let mut runs = MethodRuns::new(StopRule {
-        least: plan.least,
-        most: plan.most,
-        width: plan.width,
-    });
-    let mut worst = ExitCode::Success;
-    let mut head = None;
-    for number in 1..=plan.most {
-        let place = Some((number, plan.most));
-        let performed = run(job, program, interruption, &mut outputs, place);
-        outputs.run_ended(&performed.document);
+impl Runner<'_> {
+    fn once(mut self, view: Option<MethodView>) -> ExitCode {
+        let performed = self.run(None);
+        view.into_iter().for_each(MethodView::close);
+        let written = self.outputs.finish(&performed.document, &performed.head);
         say(&performed);
         let code = exit_code(
             &performed.document,
             performed.error.as_ref(),
-            job.presentation.fail_if_host_limited,
+            self.job.presentation.fail_if_host_limited,
         );
-        worst = worse(worst, code);
-        head = Some(performed.head);
-        runs.add(performed.document);
-        if worst == ExitCode::Failure
-            || runs.is_enough()
-            || interruption.is_raised_within(plan.pause)
-        {
-            break;
-        }
+        if written { code } else { ExitCode::Failure }
     }
-    let written = match (runs.finish(interruption.is_raised()), head) {
-        (Some(document), Some(head)) => outputs.finish_series(&document, &head),
-        _ => true,
-    };
-    if written { worst } else { ExitCode::Failure }
+
+    /// An interrupt and a run that fails end the series; what is there is kept.
+    fn several(mut self, plan: &RepeatPlan, view: Option<MethodView>) -> ExitCode {
+        let mut runs = MethodRuns::new(StopRule {
+            least: plan.least,
+            most: plan.most,
+            width: plan.width,
+        });
+        let mut worst = ExitCode::Success;
+        let mut ended = Vec::new();
+        for number in 1..=plan.most {
+            let performed = self.run(Some((number, plan.most)));
+            self.outputs.run_ended(&performed.document);
+            let code = exit_code(
+                &performed.document,
+                performed.error.as_ref(),
+                self.job.presentation.fail_if_host_limited,
+            );
+            worst = worse(worst, code);
+            runs.add(performed.document.clone());
+            ended.push(performed);
+            if worst == ExitCode::Failure
+                || runs.is_enough()
+                || self.interruption.is_raised_within(plan.pause)
+            {
+                break;
+            }
+        }
+        view.into_iter().for_each(MethodView::close);
+        let series = runs.finish(self.interruption.is_raised());
+        let written = match (series, ended.last()) {
+            (Some(document), Some(last)) => self.outputs.finish_series(&document, &last.head),
+            _ => true,
+        };
+        ended.iter().for_each(say);
+        if written { worst } else { ExitCode::Failure }
+    }
+
+    fn run(&mut self, place: Option<(u32, u32)>) -> Performed {
+        let job = self.job;
+        let progress = Progress::start(&job.plan.phases(), place, job.presentation.view);
+        let mut watch = Presenter {
+            progress,
+            sink: self.sink.as_mut(),
+            outputs: &mut self.outputs,
+        };
+        let (plan, limits) = (&job.plan, &job.limits);
+        perform(plan, limits, self.program, self.interruption, &mut watch)
+    }
 }
 
 /// Of two runs: one that failed, else one that a host limited, else one that missed a limit.
@@ -135,36 +186,64 @@ fn worse(one: ExitCode, other: ExitCode) -> ExitCode {
     found.unwrap_or(ExitCode::Success)
 }
 
-fn run(
-    job: &MethodJob,
-    program: &Program,
-    interruption: &Interruption,
-    outputs: &mut Outputs,
-    place: Option<(u32, u32)>,
-) -> Performed {
-    let progress = Progress::start(&job.plan.phases(), place, job.presentation.view);
-    let mut watch = Presenter { progress, outputs };
-    perform(&job.plan, &job.limits, program, interruption, &mut watch)
-}
-
 /// Shows what happens while a method runs.
 struct Presenter<'a> {
     progress: Progress,
+    sink: Option<&'a mut Box<dyn FnMut(Event) + Send>>,
     outputs: &'a mut Outputs,
+}
+
+impl Presenter<'_> {
+    fn show(&mut self, event: MethodEvent) {
+        if let Some(sink) = &mut self.sink {
+            sink(Event::Method(event));
+        }
+    }
 }
 
 impl Watch for Presenter<'_> {
     fn phase(&mut self, phase: &PhaseRecord, place: (usize, usize)) {
         self.progress.phase(phase, place);
         self.outputs.phase(phase);
+        let (number, count) = place;
+        let title = phase.title();
+        self.show(match phase.state {
+            PhaseState::Running => MethodEvent::Phase {
+                title: format!("{number} of {count}: {title}"),
+                planned: Duration::from_secs_f64(phase.planned_seconds.clamp(0.0, 1e9)),
+                at: SystemClock.wall(),
+            },
+            state => {
+                let reason = phase.reason.as_ref();
+                let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
+                MethodEvent::Line(format!("{title}  {}{reason}", state.word()))
+            }
+        });
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Some(sink) = &mut self.sink {
+            sink(event.clone());
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.show(MethodEvent::Sample {
+            curve: sample.curve,
+            from_server: sample.direction == Some(Direction::Down),
+            value: sample.value,
+            at: SystemClock.wall(),
+        });
     }
 
     fn trial(&mut self, trial: &TrialRecord) {
         self.outputs.trial(trial);
+        self.show(MethodEvent::Line(trial.line()));
     }
 
     fn warning(&mut self, warning: &Warning) {
         self.outputs.warning(warning);
+        self.show(MethodEvent::Line(format!("warning: {}", warning.text)));
     }
 }
 
