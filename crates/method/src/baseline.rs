@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tapeline_base::{Clock, SplitMix64, Transport};
-use tapeline_dialect::{ClientPlan, ClientWorkload, Limit, RequestResponsePlan, SocketPlan};
+use tapeline_dialect::{
+    ClientPlan, ClientWorkload, Limit, MethodSession, RequestResponsePlan, SocketPlan,
+};
+use tapeline_report::connection_hint;
 use tapeline_report::method::Direction;
-use tapeline_stats::DelayCounts;
 use tapeline_sys::{SocketOptions, SystemClock, TcpConn, reason};
 
 use crate::client_runs::{ClientRuns, GO_ON};
@@ -17,6 +19,8 @@ use crate::phase_guard::PhaseGuard;
 /// Mean time between two round trips, and how far it varies.
 const SPACING: Duration = Duration::from_millis(100);
 const SPREAD: Duration = Duration::from_millis(50);
+/// Probes in a row at one distance.
+const GROUP: u32 = 5;
 /// Size of a request and of its response, bytes.
 const REQUEST: u32 = 100;
 /// Time for a connection.
@@ -77,18 +81,20 @@ impl Baseline {
     /// Of single round trips, nanoseconds; `None` of none.
     #[must_use]
     pub fn new(source: BaselineSource, probes: u32, round_trips: &[i64]) -> Option<Self> {
-        let counts: DelayCounts = round_trips.iter().copied().collect();
-        let at = |percent| {
-            let nanos = counts.percentile(percent)?;
-            Some(nanos as f64 / 1e6)
+        let mut sorted = round_trips.to_vec();
+        sorted.sort_unstable();
+        // The nearest rank, whose value was measured.
+        let at = |percent: usize| {
+            let rank = (sorted.len() * percent).div_ceil(100).max(1);
+            Some(*sorted.get(rank - 1)? as f64 / 1e6)
         };
         Some(Self {
             source,
             probes,
             answered: u32::try_from(round_trips.len()).unwrap_or(u32::MAX),
-            min_ms: at(0.0)?,
-            p50_ms: at(50.0)?,
-            p95_ms: at(95.0)?,
+            min_ms: at(0)?,
+            p50_ms: at(50)?,
+            p95_ms: at(95)?,
         })
     }
 
@@ -103,6 +109,57 @@ impl Baseline {
     pub fn was_idle(&self) -> bool {
         self.p50_ms <= 1.2 * self.min_ms
     }
+}
+
+/// Probes that another tapeline answers; nothing where it answers none. Their distance changes at random.
+pub(crate) fn by_probes(
+    session: &mut MethodSession,
+    guard: &PhaseGuard<'_>,
+    probes: u32,
+) -> Result<Option<Baseline>, RunError> {
+    let mut random = SplitMix64::new(SystemClock.now().as_nanos());
+    let mut round_trips = Vec::new();
+    let mut left = probes;
+    while left > 0 {
+        let group = left.min(GROUP);
+        let extra = random.below(2 * SPREAD.as_nanos() as u64);
+        let spacing = SPACING - SPREAD + Duration::from_nanos(extra);
+        let row = probe(session, guard, group, spacing)?;
+        if row.is_empty() && round_trips.is_empty() {
+            return Ok(None);
+        }
+        round_trips.extend(row);
+        left -= group;
+        if left > 0 {
+            guard.wait(spacing)?;
+        }
+    }
+    Ok(Baseline::new(BaselineSource::Probes, probes, &round_trips))
+}
+
+/// The fastest of a few probes.
+pub(crate) fn fastest(
+    session: &mut MethodSession,
+    guard: &PhaseGuard<'_>,
+) -> Result<Option<Duration>, RunError> {
+    let row = probe(session, guard, 3, Duration::from_millis(20))?;
+    let least = row.into_iter().min();
+    Ok(least.map(|nanos| Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))))
+}
+
+/// Round trips of a row of probes, nanoseconds; none where the session has ended.
+fn probe(
+    session: &mut MethodSession,
+    guard: &PhaseGuard<'_>,
+    count: u32,
+    spacing: Duration,
+) -> Result<Vec<i64>, RunError> {
+    guard.check()?;
+    let row = session.probe(count, spacing);
+    guard.check()?;
+    let trips = row.map(|row| row.round_trips).unwrap_or_default();
+    let nanos = |trip: &Duration| i64::try_from(trip.as_nanos()).unwrap_or(i64::MAX);
+    Ok(trips.iter().map(nanos).collect())
 }
 
 /// Requests over a TCP connection to a server of iperf 2's protocol.
@@ -174,10 +231,12 @@ fn by_connects(common: &Common, guard: &PhaseGuard<'_>, probes: u32) -> Result<B
     let source = BaselineSource::TcpConnect;
     Baseline::new(source, probes, &round_trips).ok_or_else(|| {
         let why = refused.map_or_else(|| "no answer".to_owned(), |error| reason(&error.source));
-        RunError::failed(
-            "connect-failed",
-            format!("no connection to {server}: {why}"),
-        )
+        let text = format!("no connection to {server}: {why}");
+        let error = RunError::failed("connect-failed", text);
+        match connection_hint(&why) {
+            Some(advice) => error.hinting(advice),
+            None => error,
+        }
     })
 }
 

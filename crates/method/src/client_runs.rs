@@ -13,7 +13,7 @@ use tapeline_report::document::{
     Peer, PlannedTest, Report, ReportTracker, RunInfo, Step, WARNING_IDS,
 };
 use tapeline_report::method::{Direction, MethodTest};
-use tapeline_report::{Event, Phase, Severity, Style, Subject};
+use tapeline_report::{Event, Phase, Severity, Style, Subject, hint};
 
 use crate::error::RunError;
 use crate::phase_guard::PhaseGuard;
@@ -21,7 +21,7 @@ use crate::phase_guard::PhaseGuard;
 /// Time between two looks at the budget while nothing is reported.
 const POLL: Duration = Duration::from_millis(50);
 /// A test is ended so long before its rate would use up the budget.
-const LEAD: f64 = 0.2;
+const LEAD: f64 = 0.4;
 /// Interval up to which documents of tests are without rows: a method has many tests.
 const LEAST_KEPT: f64 = 1.0;
 /// Lets a test run to its end.
@@ -131,6 +131,21 @@ impl<'a> ClientRuns<'a> {
         self.state.lock_unpoisoned().peer.clone()
     }
 
+    /// The other end, as somebody found out; what is known of it stays.
+    pub(crate) fn know_peer(&self, peer: Peer) {
+        let mut state = self.state.lock_unpoisoned();
+        let known = state.peer.as_ref().and_then(|peer| peer.program.as_ref());
+        if known.is_none() {
+            let host = peer.host.filter(|_| !self.program.hide_addresses);
+            let address = peer.address.filter(|_| !self.program.hide_addresses);
+            state.peer = Some(Peer {
+                host,
+                address,
+                ..peer
+            });
+        }
+    }
+
     /// The documents so far.
     pub(crate) fn take_tests(&self) -> Vec<MethodTest> {
         std::mem::take(&mut self.state.lock_unpoisoned().tests)
@@ -157,6 +172,7 @@ impl<'a> ClientRuns<'a> {
         .map_err(|error| no_resource(&error))?;
         let mut ledger = Ledger::default();
         let mut spent = false;
+        let mut advice = None;
         let code = std::thread::scope(|scope| {
             let handle = reporter.handle();
             let interruption = &stop;
@@ -171,6 +187,9 @@ impl<'a> ClientRuns<'a> {
                     Ok(event) => {
                         drop(tracker.observe(&event));
                         ledger.observe(&event);
+                        if let Event::Notice(notice) = &event {
+                            advice = hint(notice).or(advice.take());
+                        }
                         if observe(&event).is_break() {
                             stop.interrupt();
                         }
@@ -204,7 +223,11 @@ impl<'a> ClientRuns<'a> {
         if code == ExitCode::Success {
             Ok(report)
         } else {
-            Err(failure(&report))
+            let error = failure(&report);
+            Err(match advice {
+                Some(advice) => error.hinting(advice),
+                None => error,
+            })
         }
     }
 
@@ -357,8 +380,8 @@ mod tests {
         }
         assert_eq!(ledger.bytes, 2500);
         // The newest rows are of one flow so far: 5000 bytes a second.
-        assert_eq!(ledger.ahead(), 2500 + 1000);
+        assert_eq!(ledger.ahead(), 2500 + 2000);
         ledger.observe(&row(2, 200, 500));
-        assert_eq!(ledger.ahead(), 3000 + 2000);
+        assert_eq!(ledger.ahead(), 3000 + 4000);
     }
 }

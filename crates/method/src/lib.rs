@@ -24,6 +24,7 @@ mod plan;
 mod procedure;
 mod rfc6349;
 mod run;
+mod session_slot;
 mod watch;
 
 pub use baseline::{Baseline, BaselineSource};

@@ -28,7 +28,6 @@ pub struct Performed {
 }
 
 /// Runs a method. `interruption` is the user's wish to end: the running phase ends in order then.
-#[allow(unused_variables, reason = "there may be no method")]
 pub fn perform(
     plan: &MethodPlan,
     limits: &[PassLimit],
@@ -108,7 +107,7 @@ fn head(plan: &MethodPlan, program: &Program, document: &MethodDocument) -> Meth
         congestion: common.congestion.clone(),
         directions: common.direction.directions().to_vec(),
         seconds: document.seconds,
-        interrupted: document.interrupted,
+        interrupted: !document.complete,
         pass: document.pass.clone(),
         deviations: document.deviations.clone(),
     }

@@ -1,12 +1,10 @@
 //! The methods that there are.
 
-#[allow(unused_imports, reason = "there may be no method")]
 use tapeline_report::method::MethodResult;
 use tapeline_report::method::{Criterion, MethodOutcome, PlannedPhase};
 
 use crate::common::Common;
 use crate::error::MethodError;
-#[allow(unused_imports, reason = "there may be no method")]
 use crate::procedure::Procedure;
 use crate::run::Run;
 
@@ -30,7 +28,6 @@ macro_rules! methods {
             }
         )*
 
-        #[allow(unused_variables, reason = "there may be no method")]
         impl MethodPlan {
             /// Words of all methods, and what each finds out.
             pub const WORDS: &'static [(&'static str, &'static str)] =

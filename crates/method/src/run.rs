@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tapeline_base::Transport;
-use tapeline_dialect::{ClientPlan, Interruption, Iperf3Client};
+use tapeline_dialect::{ClientPlan, Interruption, Iperf3Client, MethodSession};
 use tapeline_report::document::{Peer, Report, WARNING_IDS};
 use tapeline_report::method::{Direction, PhaseRecord, PhaseState, PlannedPhase, TrialRecord};
-use tapeline_report::{Event, Severity, Warning};
+use tapeline_report::{Event, Severity, Warning, digits};
 
 use crate::baseline::{self, Baseline};
 use crate::client_runs::{ClientRuns, GO_ON};
 use crate::common::Common;
 use crate::error::RunError;
 use crate::phase_guard::{PhaseGuard, Registration};
+use crate::session_slot::SessionSlot;
 use crate::watch::{Sample, Watch};
 
 /// Least and longest pause between loaded phases, and how many round trips it is.
@@ -35,6 +36,7 @@ pub struct Run<'a> {
     deviations: Vec<String>,
     trials: u32,
     round_trip: Option<Duration>,
+    session: SessionSlot<'a>,
 }
 
 /// What a run leaves behind.
@@ -64,6 +66,7 @@ impl<'a> Run<'a> {
             deviations: Vec::new(),
             trials: 0,
             round_trip: None,
+            session: SessionSlot::Unopened,
         }
     }
 
@@ -256,12 +259,37 @@ impl<'a> Run<'a> {
         self.runs.peer()
     }
 
+    /// The session with a tapeline that takes orders, opened on first use; `None` of any other peer
+    /// ([`no_session`](Self::no_session) knows why).
+    pub fn session(&mut self) -> Option<&mut MethodSession> {
+        self.session.get(self.common, self.guard, self.runs)
+    }
+
+    /// Why there is no session, once one was wanted.
+    #[must_use]
+    pub fn no_session(&self) -> Option<&str> {
+        self.session.reason()
+    }
+
+    /// The other end, as the procedure found out.
+    pub fn know_peer(&self, peer: Peer) {
+        self.runs.know_peer(peer);
+    }
+
     /// Measures round trips on the idle path; pauses that follow know of them.
     ///
     /// # Errors
     /// As [`client_test`](Self::client_test); `connect-failed` when nothing answers.
     pub fn baseline(&mut self, probes: u32) -> Result<Baseline, RunError> {
-        let baseline = baseline::measure(self.common, self.runs, self.guard, probes)?;
+        let session = self.session.get(self.common, self.guard, self.runs);
+        let baseline = match session {
+            Some(session) => baseline::by_probes(session, self.guard, probes)?,
+            None => None,
+        };
+        let baseline = match baseline {
+            Some(baseline) => baseline,
+            None => baseline::measure(self.common, self.runs, self.guard, probes)?,
+        };
         self.know_round_trip(baseline.min());
         Ok(baseline)
     }
@@ -273,12 +301,38 @@ impl<'a> Run<'a> {
 
     // Time.
 
-    /// Waits between loaded phases until queues are empty.
+    /// Waits between loaded phases until queues are empty, as far as that can be seen: where a session
+    /// is open, until its probes are as fast as on the idle path, or 3 s have passed.
     ///
     /// # Errors
     /// As [`check`](Self::check).
     pub fn pause(&mut self) -> Result<(), RunError> {
-        self.wait(pause_after(self.round_trip))
+        let until = Instant::now() + LONGEST_PAUSE;
+        self.wait(pause_after(self.round_trip))?;
+        let (Some(least), Some(session)) = (self.round_trip, self.session.opened()) else {
+            return Ok(());
+        };
+        let idle = least.mul_f64(1.2) + Duration::from_millis(1);
+        let slow = loop {
+            match baseline::fastest(session, self.guard)? {
+                // Nothing can be seen.
+                None => return Ok(()),
+                Some(round_trip) if round_trip <= idle => return Ok(()),
+                Some(round_trip) if Instant::now() >= until => break round_trip,
+                Some(_) => {}
+            }
+        };
+        let (now, idle) = (slow.as_secs_f64() * 1e3, least.as_secs_f64() * 1e3);
+        self.warn(
+            "path-not-idle",
+            format!(
+                "3 s after a load, round trips take {} ms instead of {} ms: other traffic is on \
+                     the path",
+                digits(now),
+                digits(idle)
+            ),
+        );
+        Ok(())
     }
 
     /// Waits.

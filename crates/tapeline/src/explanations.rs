@@ -82,6 +82,19 @@ const METHODS: &[Explanation] = &[
         "A system's limit of socket buffers is smaller than the window of this run. The expected \
          rate is that of the window in use.",
     ),
+    of(
+        "path-not-idle",
+        "3 s after a load, round trips take 84.1 ms instead of 20.1 ms: other traffic is on the path",
+        "Between phases that load the path, a method waits until round trips are as short as on the \
+         idle path. They stayed longer for 3 s. Other traffic uses the path, and the next phase \
+         measures what it leaves. Repeat when the path is idle.",
+    ),
+    of(
+        "method-overran",
+        "the phase took longer than twice its planned time and 30 s",
+        "A phase of a method did not end in time, and the method ended it. The page has the phases \
+         before it. The server may have stopped, or the path may have become very slow.",
+    ),
 ];
 
 const MEASUREMENT: &[Explanation] = &[

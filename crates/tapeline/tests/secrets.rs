@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+#[allow(dead_code, reason = "each test file uses its part")]
 mod program;
 
 use std::fs;

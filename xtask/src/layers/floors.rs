@@ -76,7 +76,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["capacity", "find_rate"],
             &["procedure"],
             &["run"],
-            &["baseline"],
+            &["baseline", "session_slot"],
             &["client_runs", "watch"],
             &["path"],
             &["phase_guard", "common"],

@@ -29,7 +29,6 @@ macro_rules! results {
             }
         )*
 
-        #[allow(unused_variables, reason = "there may be no method")]
         impl MethodOutcome {
             /// See [`MethodResult::CRITERIA`].
             #[must_use]

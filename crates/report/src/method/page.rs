@@ -8,7 +8,7 @@ use crate::native::hanging;
 
 /// What the page says where a peer cannot tell.
 pub const NOT_KNOWN: &str = "not known with this peer";
-/// What it says of a phase that was interrupted.
+/// What it says of a phase that was not over.
 pub const NOT_MEASURED: &str = "not measured";
 
 /// How a page is laid out.
@@ -69,7 +69,7 @@ pub struct MethodHead {
     pub directions: Vec<Direction>,
     /// How long it took, seconds.
     pub seconds: f64,
-    /// It was ended by a signal.
+    /// It ended before its end: by a signal, a failure, or the budget.
     pub interrupted: bool,
     /// How the criteria came out.
     pub pass: Vec<PassResult>,

@@ -70,6 +70,8 @@ names! {
     "bottleneck-unknown",
     "path-unfit",
     "window-clipped",
+    "method-overran",
+    "path-not-idle",
 }
 
 impl WarningId {

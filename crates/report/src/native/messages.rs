@@ -52,7 +52,7 @@ impl Message {
         let (text, hint) = match reason {
             Some(reason) if said.starts_with("unable to connect to server") => (
                 format!("cannot connect to the server: {}", warning::lowered(reason)),
-                warning::unreached(reason),
+                warning::connection_hint(reason),
             ),
             Some(reason) if said.starts_with("unable to receive control message") => {
                 let reason = warning::lowered(reason);

@@ -35,3 +35,4 @@ pub use trial::{TrialPart, TrialReport, TrialResult, TrialTarget};
 pub use unit::Unit;
 pub use verdict::{finding_words, limit_words};
 pub(crate) use warning::sentence;
+pub use warning::{connection_hint, hint};

@@ -95,7 +95,8 @@ pub(crate) fn stream(notice: &Notice) -> Option<FlowTag> {
 const ECN: u8 = 3;
 
 /// What helps against a condition.
-pub(crate) fn hint(notice: &Notice) -> Option<String> {
+#[must_use]
+pub fn hint(notice: &Notice) -> Option<String> {
     match notice {
         Notice::ConnectFailed {
             retrying: false,
@@ -105,12 +106,12 @@ pub(crate) fn hint(notice: &Notice) -> Option<String> {
         | Notice::NoReply {
             silence: Silence::Refused(reason),
             ..
-        } => unreached(reason),
+        } => connection_hint(reason),
         Notice::NoReply {
             transport: Transport::Tcp,
             ..
         } => Some("another program listens there, or a firewall drops the data".to_owned()),
-        Notice::NoReply { .. } => unreached("timed out"),
+        Notice::NoReply { .. } => connection_hint("timed out"),
         Notice::WrongProtocol { host, port } => Some(format!(
             "tapeline -c {} -p {port} --peer iperf3",
             tame(host)
@@ -166,8 +167,9 @@ fn known(meanings: Meanings, reason: &str) -> Option<String> {
     meaning.map(|(_, meaning)| (*meaning).to_owned())
 }
 
-/// What helps where no server was reached.
-pub(crate) fn unreached(reason: &str) -> Option<String> {
+/// What helps where no server was reached, for a reason of the system.
+#[must_use]
+pub fn connection_hint(reason: &str) -> Option<String> {
     known(CONNECTIONS, reason)
 }
 

@@ -6,7 +6,7 @@ use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
-use super::entry::{Entry, entries};
+use super::entry::{Entry, entries, methods};
 use crate::cli::parse::Arity;
 use crate::cli::spec::Sides;
 use crate::plan::CommandName;
@@ -36,13 +36,7 @@ pub(crate) fn script() -> String {
     }
     script.push_str("\n# The options of a name ($1) for a job ($2).\n_tapeline_options() {\n");
     script.push_str("    case $1/$2 in\n");
-    for name in CommandName::ALL {
-        for (job, applies) in JOBS {
-            let words = options(name, applies).join(" ");
-            let _ = writeln!(script, "        {}/{job}) echo '{words}' ;;", name.word());
-        }
-    }
-    for (word, _) in MethodPlan::WORDS {
+    for word in methods() {
         let words = spelled(CommandName::Tapeline, |entry| entry.methods.include(word));
         let _ = writeln!(
             script,
@@ -50,8 +44,14 @@ pub(crate) fn script() -> String {
             words.join(" ")
         );
     }
+    for name in CommandName::ALL {
+        for (job, applies) in JOBS {
+            let words = options(name, job, applies).join(" ");
+            let _ = writeln!(script, "        {}/{job}) echo '{words}' ;;", name.word());
+        }
+    }
     script.push_str("    esac\n}\n");
-    let methods: Vec<&str> = MethodPlan::WORDS.iter().map(|(word, _)| *word).collect();
+    let methods: Vec<&str> = methods().collect();
     let _ = writeln!(
         script,
         "\n# The methods.\n_tapeline_methods='{}'",
@@ -88,8 +88,11 @@ fn iperf2() -> Vec<Entry> {
     both
 }
 
-fn options(name: CommandName, applies: Applies) -> Vec<String> {
-    spelled(name, |entry| applies(entry.sides))
+fn options(name: CommandName, job: &str, applies: Applies) -> Vec<String> {
+    let is_method = MethodPlan::WORDS.iter().any(|(word, _)| *word == job);
+    spelled(name, |entry| {
+        applies(entry.sides) || is_method && entry.methods.include(job)
+    })
 }
 
 fn spelled(name: CommandName, applies: impl Fn(&Entry) -> bool) -> Vec<String> {

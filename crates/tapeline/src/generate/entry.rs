@@ -1,6 +1,7 @@
 //! An option as documents show it, from either table.
 
 use tapeline_dialect::Personality;
+use tapeline_method::MethodPlan;
 
 use super::candidates::{Candidates, candidates, candidates_iperf3};
 use crate::cli::iperf3::options;
@@ -34,6 +35,12 @@ impl Entry {
             .chain(self.words.iter().cloned())
             .collect()
     }
+}
+
+/// Words of the methods that are no job besides, as try is.
+pub(crate) fn methods() -> impl Iterator<Item = &'static str> {
+    let words = MethodPlan::WORDS.iter().map(|(word, _)| *word);
+    words.filter(|word| *word != "try")
 }
 
 /// The options that can be used under a name, in the order of the help.

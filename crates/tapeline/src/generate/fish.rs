@@ -21,7 +21,8 @@ pub(crate) fn script() -> String {
         }
     }
     script.push_str(OWN_WORDS);
-    for (word, about) in MethodPlan::WORDS {
+    let others = |(word, _): &&(&str, &str)| *word != "try";
+    for (word, about) in MethodPlan::WORDS.iter().filter(others) {
         let _ = writeln!(
             script,
             "complete -c tapeline -n __fish_is_first_arg -a {word} -d {}",

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use tapeline_dialect::Personality;
 
 use super::document::text;
-use super::entry::entries;
+use super::entry::{entries, methods};
 use crate::cli::options::table::{find_long, nearest, usable};
 use crate::cli::parse::NameMatch;
 use crate::cli::spec::OptionSpec;
@@ -176,7 +176,17 @@ fn bash_offers_options_values_and_jobs() {
         return;
     };
     let offered = |line: &str| bash(line).expect("bash is there");
-    assert_eq!(first[..3], ["try", "explain", "exporter"]);
+    let jobs = ["try", "explain", "exporter"].into_iter().chain(methods());
+    assert_eq!(first, jobs.collect::<Vec<_>>());
+    for word in methods() {
+        assert_eq!(offered(&format!("tapeline {word} h --budg")), ["--budget"]);
+        assert_eq!(offered(&format!("tapeline {word} h --isoc")), [""; 0]);
+        assert_eq!(
+            offered(&format!("tapeline {word} h --direction d")),
+            ["down"]
+        );
+    }
+    assert_eq!(offered("tapeline -c h --budg"), [""; 0]);
     assert_eq!(offered("tapeline explain rate"), ["rate-not-reached"]);
     assert_eq!(offered("tapeline exporter --metr"), ["--metrics"]);
     assert_eq!(offered("tapeline -s --metr"), ["--metrics"]);
@@ -264,7 +274,8 @@ fn zsh_hears_of_every_option_and_its_values() {
             CommandName::Iperf3 => "N|NAME:(af11 af12",
         };
         assert!(shown.contains(values), "{shown}");
-        let jobs = shown.contains("1::job:(try explain exporter");
+        let methods: String = methods().map(|word| format!(" {word}")).collect();
+        let jobs = shown.contains(&format!("1::job:(try explain exporter{methods})"));
         assert_eq!(jobs, name == CommandName::Tapeline, "{shown}");
     }
 }

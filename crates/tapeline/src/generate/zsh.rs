@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
-use super::entry::{Entry, entries};
+use super::entry::{Entry, entries, methods};
 use crate::cli::parse::Arity;
 use crate::plan::CommandName;
 
@@ -51,8 +50,8 @@ pub(crate) fn script() -> String {
 }
 
 fn own_words() -> String {
-    let methods = MethodPlan::WORDS.iter().map(|(word, _)| format!(" {word}"));
-    OWN_WORDS.replace("@METHODS@", &methods.collect::<String>())
+    let methods: String = methods().map(|word| format!(" {word}")).collect();
+    OWN_WORDS.replace("@METHODS@", &methods)
 }
 
 const OWN_WORDS: &str =

@@ -1,5 +1,4 @@
 //! What all methods have in common on the command line.
-#![allow(unreachable_code, unused, reason = "there may be no method")]
 
 use tapeline_method::{DirectionChoice, MethodPlan, PeerKind};
 

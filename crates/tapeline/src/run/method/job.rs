@@ -114,7 +114,6 @@ struct Runner<'a> {
     outputs: Outputs,
 }
 
-#[allow(unreachable_code, unused, reason = "there may be no method")]
 impl Runner<'_> {
     fn once(mut self, view: Option<MethodView>) -> ExitCode {
         let performed = self.run(None);
@@ -162,7 +161,8 @@ impl Runner<'_> {
             (Some(document), Some(last)) => self.outputs.finish_series(&document, &last.head),
             _ => true,
         };
-        ended.iter().for_each(say);
+        // What is true of all runs is said once.
+        ended.last().into_iter().for_each(say);
         if written { worst } else { ExitCode::Failure }
     }
 

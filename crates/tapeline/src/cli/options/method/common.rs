@@ -279,7 +279,6 @@ fn length(settings: &Settings, log: &mut Diagnostics) -> Result<Option<u32>, Exi
 ///
 /// # Errors
 /// [`Exit`] when the value is there and not within the range.
-#[allow(dead_code, reason = "there may be no method")]
 pub(crate) fn within<T: PartialOrd + std::fmt::Display + Copy>(
     option: &str,
     value: Option<T>,
