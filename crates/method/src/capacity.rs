@@ -45,6 +45,8 @@ const STRAGGLERS: Duration = Duration::from_millis(300);
 const LAST_WORD: Duration = Duration::from_secs(3);
 /// The end of a test in which a rate that only rose means that it was too short.
 const RISING: Duration = Duration::from_secs(1);
+/// Lost share of the maximum from which on the path has shown its rate.
+const LOSSY: f64 = 0.005;
 /// Share of the last row's rate from which on it is what limits.
 const TOP_KEPT: f64 = 0.98;
 /// What is sent to public addresses at most, unless the user says more.
@@ -480,10 +482,14 @@ impl<'p> Bench<'p> {
         // The last row was kept, whatever came behind that.
         let top = table.rate(table.last()).0 as f64;
         let kept_top = maximum.is_some_and(|maximum| maximum.ip_rate >= TOP_KEPT * top);
+        let loses = maximum
+            .and_then(|maximum| maximum.interval.loss_ratio())
+            .is_some_and(|loss| loss >= LOSSY);
         one.limited_by = match &load.sender {
             Some(_) if at_top && kept_top && limited_above => Some("granted_rate"),
             Some(_) if at_top && kept_top => Some("requested_rate"),
-            Some(sender) if sender.sender_limited => Some("sender_host"),
+            // A path that loses what is too much has shown its rate, whatever the sender did besides.
+            Some(sender) if sender.sender_limited && !loses => Some("sender_host"),
             _ if load.socket_drops.is_some_and(|drops| drops > 0) => Some("receiver_host"),
             Some(_) if one.still_rising => None,
             None => None,

@@ -128,7 +128,8 @@ fn a_policer_and_an_asymmetric_path_have_their_rates() {
             let server = server(&path);
             let shown = measure(&path, &server, "--direction up");
             check_rate(&shown, "up", 20.0, 0.05);
-            let down = Way::shaped(5_000_000, 64 * 1024, delay);
+            // 52 ms of queue: one above the upper threshold makes the rate swing.
+            let down = Way::shaped(5_000_000, 32 * 1024, delay);
             path.shape(&Way::P1, &down).expect("an asymmetric path");
             let shown = measure(&path, &server, "-t 10");
             // Reports leave by the narrow way, and do not lower the wide one.
@@ -174,8 +175,7 @@ fn a_sender_without_reports_is_silent_and_says_why() {
             let client = invocation(&path, &server, "--direction up");
             let running = scope.spawn(move || client.run().expect("a client"));
             std::thread::sleep(Duration::from_secs(4));
-            let cut =
-                PacketFilter::drop_matching(&hosts.client, "udp length > 8").expect("a filter");
+            let cut = PacketFilter::cut(&hosts.client).expect("a filter");
             let began = Instant::now();
             std::thread::sleep(Duration::from_millis(1200).saturating_sub(began.elapsed()));
             let then = arrived();

@@ -80,7 +80,7 @@ pub fn receive_load(
     let end = loop {
         let now = SystemClock.now();
         let newest = receiver.newest().unwrap_or(began);
-        let received = receiver.so_far(now).map_or(0, |status| status.bytes);
+        let received = receiver.so_far().map_or(0, |status| status.bytes);
         if is_over() {
             break OrderEnd::Stopped;
         } else if now >= plan.until {
@@ -106,7 +106,7 @@ pub fn receive_load(
             let due = *next.get_or_insert(now + plan.feedback);
             if now >= due && receiver.unreported() >= REPORT {
                 next = Some((due + plan.feedback).max(now));
-                if let Some(status) = receiver.status(now) {
+                if let Some(status) = receiver.status() {
                     number += 1;
                     // Another one follows.
                     let _ = flow.send_status(number, &status);
@@ -122,7 +122,7 @@ pub fn receive_load(
     LoadReceived {
         end,
         why,
-        last: receiver.so_far(SystemClock.now()),
+        last: receiver.so_far(),
         socket_drops: drops(flow),
     }
 }

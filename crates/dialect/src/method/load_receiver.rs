@@ -1,6 +1,6 @@
 //! What arrives of a load, counted for its sender and for the result.
 
-use tapeline_base::{MonoTime, WallTime, whole_nanos};
+use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::SequenceTracker;
 use tapeline_wire::native::{LoadEcho, MethodDatagram, Status};
 
@@ -17,6 +17,9 @@ pub struct LoadReceiver {
     datagrams: u64,
     began: Option<MonoTime>,
     newest: MonoTime,
+    /// First and last arrival by the time of day: a report's counts end with the last one, however late
+    /// they were read.
+    arrivals: (u64, u64),
     /// Smallest difference of arrival and departure, whose clocks differ: nanoseconds.
     smallest_transit: i64,
     /// Differences above the smallest since the last Status: sum and count. The smallest is that of the
@@ -44,6 +47,7 @@ impl LoadReceiver {
             datagrams: 0,
             began: None,
             newest: MonoTime::ZERO,
+            arrivals: (u64::MAX, 0),
             smallest_transit: i64::MAX,
             variation: (0.0, 0),
             round_trip: None,
@@ -69,6 +73,7 @@ impl LoadReceiver {
             self.bytes += payload.len() as u64;
         }
         let arrival = nanos(arrival);
+        self.arrivals = (self.arrivals.0.min(arrival), self.arrivals.1.max(arrival));
         let transit = arrival.wrapping_sub(datagram.sent).cast_signed();
         self.smallest_transit = self.smallest_transit.min(transit);
         let above = transit.saturating_sub(self.smallest_transit);
@@ -91,9 +96,9 @@ impl LoadReceiver {
         self.unreported
     }
 
-    /// What there is to report at `now`, and the delays begin anew; nothing before the first datagram.
-    pub fn status(&mut self, now: MonoTime) -> Option<Status> {
-        let status = self.so_far(now)?;
+    /// What there is to report, and the delays begin anew; nothing before the first datagram.
+    pub fn status(&mut self) -> Option<Status> {
+        let status = self.so_far()?;
         self.variation = (0.0, 0);
         self.round_trip = None;
         self.unreported = 0;
@@ -102,14 +107,15 @@ impl LoadReceiver {
 
     /// The same, and the delays go on.
     #[must_use]
-    pub fn so_far(&self, now: MonoTime) -> Option<Status> {
-        let began = self.began?;
+    pub fn so_far(&self) -> Option<Status> {
+        self.began?;
+        let (first, last) = self.arrivals;
         let counts = self.sequence.counts();
         let (sum, count) = self.variation;
         let mean = if count > 0 { sum / count as f64 } else { 0.0 };
         let highest = self.sequence.highest().unwrap_or(0);
         Some(Status {
-            elapsed: whole_nanos(now.since(began)),
+            elapsed: last.saturating_sub(first),
             datagrams: self.datagrams,
             bytes: self.bytes,
             lost: counts.lost(),

@@ -182,8 +182,8 @@ impl Searches<'_> {
                 standing.end("the budget is used up");
                 break;
             }
-            let report = match load.run(run, trial) {
-                Ok(report) => report,
+            let ran = match load.run(run, trial) {
+                Ok(ran) => ran,
                 Err(RunError::BudgetUsed(_)) => {
                     standing.end("the budget is used up");
                     break;
@@ -195,8 +195,8 @@ impl Searches<'_> {
                 return Err(RunError::failed("no-receiver-report", text)
                     .hinting("--direction up, or tapeline at the other end"));
             }
-            let facts = load.facts(&report, trial)?;
-            let host = facts.host(trial.load, &standing.goals, load.direction);
+            let facts = load.facts(&ran, trial)?;
+            let host = facts.host(trial.load, trial.seconds, &standing.goals, load.direction);
             standing.search.take(facts.result(trial, host.is_some()));
             standing.facts.push((facts, host));
             run.sample("Load, Mbit/s", trial.load as f64 / 1e6);
@@ -235,9 +235,9 @@ impl Searches<'_> {
         }
         let planned = Duration::from_secs_f64(trial.seconds + 1.0);
         run.begin(AT_RATE, Some(load.direction), planned);
-        let report = load.run(run, trial)?;
-        let facts = load.facts(&report, trial)?;
-        finding.at_rate = Some(load.delays(&report, &facts, trial.seconds));
+        let ran = load.run(run, trial)?;
+        let facts = load.facts(&ran, trial)?;
+        finding.at_rate = Some(load.delays(&ran.0, &facts, trial.seconds));
         run.wait(self.plan.settle(self.plan.trial(), self.path.round_trip))
     }
 
@@ -272,9 +272,9 @@ impl Searches<'_> {
                 run.deviate("the budget is used up");
                 break;
             }
-            let report = load.run(run, trial)?;
-            let facts = load.facts(&report, trial)?;
-            let host = facts.host(trial.load, goals, load.direction);
+            let ran = load.run(run, trial)?;
+            let facts = load.facts(&ran, trial)?;
+            let host = facts.host(trial.load, trial.seconds, goals, load.direction);
             let row = row(load, goals[0], trial, &facts, host);
             free = if row.lost == 0 { free + 1 } else { 0 };
             finding.loss_curve.get_or_insert_default().push(row);

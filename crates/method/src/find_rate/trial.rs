@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Pace, Transport};
 use tapeline_dialect::{ClientPlan, Iperf3Client, Limit};
+use tapeline_report::Event;
 use tapeline_report::document::{Report, SenderDetails};
 use tapeline_report::method::{Direction, TrialDelays};
 use tapeline_stats::{LossGoal, PlannedTrial, TrialResult};
@@ -12,6 +13,8 @@ use crate::common::PeerKind;
 use crate::error::RunError;
 use crate::run::Run;
 
+/// A pause of a sender behind which its volley may be the cause of losses.
+const LONG_PAUSE: Duration = Duration::from_millis(2);
 /// Share of its load that a sender must keep.
 const KEPT: f64 = 0.995;
 /// Datagrams that it may be short of by where a test ends.
@@ -49,10 +52,21 @@ impl Load {
         (self.payload_rate(trial.load).0 as f64 * trial.seconds / 8.0) as u64
     }
 
-    /// Runs a trial.
-    pub(crate) fn run(self, run: &mut Run<'_>, trial: PlannedTrial) -> Result<Report, RunError> {
+    /// Runs a trial; returns its report, and how much longer than the others the longest gap between two
+    /// datagrams of this end was.
+    pub(crate) fn run(
+        self,
+        run: &mut Run<'_>,
+        trial: PlannedTrial,
+    ) -> Result<(Report, Option<Duration>), RunError> {
         let rate = self.payload_rate(trial.load);
-        match run.common().peer {
+        let mut pause = None;
+        let mut observe = |event: &Event| {
+            if let Event::SendTiming(timing) = event {
+                pause = timing.gaps.map(|gaps| gaps.max);
+            }
+        };
+        let report = match run.common().peer {
             PeerKind::Auto => {
                 let plan = ClientPlan {
                     pace: Some(Pace::Bits(rate)),
@@ -60,7 +74,7 @@ impl Load {
                     limit: Limit::Time(Duration::from_secs_f64(trial.seconds)),
                     ..run.client_plan(Transport::Udp, self.direction)
                 };
-                run.client_test(&plan, &mut |_| ())
+                run.client_test(&plan, &mut observe)?
             }
             PeerKind::Iperf3 => {
                 let plan = run.iperf3_plan(Transport::Udp, self.direction);
@@ -71,13 +85,18 @@ impl Load {
                     ..plan.parameters
                 };
                 let plan = Iperf3Client { parameters, ..plan };
-                run.client_test_iperf3(&plan, &mut |_| ())
+                run.client_test_iperf3(&plan, &mut observe)?
             }
-        }
+        };
+        Ok((report, pause))
     }
 
     /// What a trial says.
-    pub(crate) fn facts(self, report: &Report, trial: PlannedTrial) -> Result<Facts, RunError> {
+    pub(crate) fn facts(
+        self,
+        (report, pause): &(Report, Option<Duration>),
+        trial: PlannedTrial,
+    ) -> Result<Facts, RunError> {
         let unreported = || {
             let text = "the server did not report what it received";
             RunError::failed("no-receiver-report", text)
@@ -101,6 +120,7 @@ impl Load {
             lost_receiver: receiver.lost_receiver_host,
             lost_sender: receiver.lost_sender_host,
             short: short.then(|| sent as f64 / expected),
+            pause: *pause,
         })
     }
 
@@ -143,6 +163,8 @@ pub(crate) struct Facts {
     pub(crate) lost_sender: Option<u64>,
     /// The share of the load that the sender reached, if it fell short.
     pub(crate) short: Option<f64>,
+    /// The sender's longest pause; `None` of another end's.
+    pub(crate) pause: Option<Duration>,
 }
 
 impl Facts {
@@ -159,6 +181,7 @@ impl Facts {
     pub(crate) fn host(
         &self,
         load: u64,
+        seconds: f64,
         goals: &[LossGoal],
         direction: Direction,
     ) -> Option<String> {
@@ -174,6 +197,16 @@ impl Facts {
             ));
         }
         let share = |count: u64| count as f64 / self.sent.max(1) as f64;
+        // What was due in a pause leaves in a volley, which fills a queue that the load itself does not.
+        let pause = self.pause.unwrap_or_default();
+        let volley = self.sent as f64 * pause.as_secs_f64() / seconds;
+        let strict = goals.iter().map(|goal| goal.loss).fold(1.0, f64::min);
+        if pause >= LONG_PAUSE && share(self.lost) > strict && self.lost as f64 <= 2.0 * volley {
+            let ms = pause.as_millis();
+            return Some(format!(
+                "{sender} was held up for {ms} ms, and sent a volley"
+            ));
+        }
         let dropped = self.lost_receiver.unwrap_or(0);
         let strictest = goals.iter().map(|goal| goal.loss).fold(1.0, f64::min);
         let loosest = goals.iter().map(|goal| goal.loss).fold(0.0, f64::max);
@@ -218,6 +251,7 @@ mod tests {
             lost_receiver,
             lost_sender: None,
             short: None,
+            pause: None,
         }
     }
 
@@ -239,7 +273,7 @@ mod tests {
 
     #[test]
     fn losses_of_a_host_are_no_losses_of_the_path() {
-        let host = |facts: Facts| facts.host(64_000_000, &GOALS, Direction::Up);
+        let host = |facts: Facts| facts.host(64_000_000, 1.0, &GOALS, Direction::Up);
         assert_eq!(host(facts(1000, 0, Some(0))), None);
         assert_eq!(host(facts(1000, 5, Some(0))), None);
         assert_eq!(host(facts(1000, 5, None)), None);
@@ -247,11 +281,22 @@ mod tests {
         assert_eq!(dropped, "the server dropped 5 of 1000 datagrams");
         // The path alone loses more than all goals allow.
         assert_eq!(host(facts(1000, 25, Some(5))), None);
+        // A volley of 20 ms, which are 20 datagrams, and one that is too small for so many.
+        let held_up = |lost| Facts {
+            pause: Some(Duration::from_millis(20)),
+            ..facts(1000, lost, Some(0))
+        };
+        let said = host(held_up(30)).expect("this computer's");
+        assert_eq!(
+            said,
+            "this computer was held up for 20 ms, and sent a volley"
+        );
+        assert_eq!([0, 41].map(|lost| host(held_up(lost))), [None, None]);
         let slow = Facts {
             short: Some(0.5),
             ..facts(1000, 0, Some(0))
         };
-        let said = slow.host(64_000_000, &GOALS, Direction::Down);
+        let said = slow.host(64_000_000, 1.0, &GOALS, Direction::Down);
         assert_eq!(
             said.as_deref(),
             Some("the server sent 32.0000 of 64.0000 Mbit/s")

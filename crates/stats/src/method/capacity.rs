@@ -23,6 +23,8 @@ const LAST_ROW: usize = FAST_ROWS + TENTH_ROWS + 90;
 const KEPT_SHARE: f64 = 0.98;
 /// Reports in a row of a sender that falls short, until the host is the limit.
 const SHORT_REPORTS: u32 = 3;
+/// Reports in a row of a sender that keeps its row, until the host was not the limit after all.
+const KEPT_REPORTS: u32 = 10;
 /// Datagrams that a report may be short of by its timing alone.
 const SHORT_DATAGRAMS: f64 = 2.0;
 
@@ -169,6 +171,7 @@ pub struct LoadSearch {
     smallest_round_trip: Option<Duration>,
     slow_since: Option<Duration>,
     short_reports: u32,
+    kept_reports: u32,
     host: Option<HostLimit>,
     /// When the row rose last, and when a report was bad last.
     rose_at: Option<Duration>,
@@ -188,6 +191,7 @@ impl LoadSearch {
             smallest_round_trip: None,
             slow_since: None,
             short_reports: 0,
+            kept_reports: 0,
             host: None,
             rose_at: None,
             fell_at: None,
@@ -233,12 +237,18 @@ impl LoadSearch {
     }
 
     /// Takes what the sender did since the last call: datagrams sent, and those that were due at
-    /// the row's rate. A sender that falls short again and again freezes the row.
+    /// the row's rate. A sender that falls short again and again freezes the row, until it has kept
+    /// it for a while: that it was held up once is no limit.
     pub fn sent(&mut self, sent: u64, due: f64) {
         if sent as f64 + SHORT_DATAGRAMS < due * KEPT_SHARE {
             self.short_reports += 1;
+            self.kept_reports = 0;
         } else {
             self.short_reports = 0;
+            self.kept_reports += 1;
+        }
+        if self.host == Some(HostLimit::Sender) && self.kept_reports >= KEPT_REPORTS {
+            self.host = None;
         }
         if self.short_reports >= SHORT_REPORTS {
             self.freeze(HostLimit::Sender);
@@ -297,6 +307,8 @@ impl LoadSearch {
                 self.slow_since = Some(self.last.elapsed);
             }
             self.fell_at = Some(self.last.elapsed);
+            // Where the path holds the rate down, the sender does not hold it up.
+            self.short_reports = 0;
         }
         if self.row > before {
             self.rose_at = Some(self.last.elapsed);

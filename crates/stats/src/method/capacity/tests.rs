@@ -207,6 +207,14 @@ fn a_host_freezes_the_row() {
     slow.freeze(HostLimit::Receiver);
     assert_eq!(slow.host_limit(), Some(HostLimit::Sender));
     assert!(!slow.is_still_rising(millis(1000)));
+    // It was held up, and keeps the row from then on.
+    for _ in 0..10 {
+        assert_eq!(slow.host_limit(), Some(HostLimit::Sender));
+        slow.sent(500, 500.0);
+    }
+    assert_eq!(slow.host_limit(), None);
+    slow.report(&status(150, 0));
+    assert_eq!(slow.row(), 20);
 }
 
 #[test]
