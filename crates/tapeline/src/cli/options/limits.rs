@@ -126,7 +126,7 @@ impl LimitSpec {
         const BLOCK: &str = "a number of bytes up to 2G";
         const RATE: &str = "bits per second, such as 100M";
         const RATE_OR_NONE: &str = "bits per second, such as 100M, or none";
-        const METHODS: &str = "all, none, or of capacity, mtu, samples those that are allowed";
+        const METHODS: &str = "all, none, or names of capacity, mtu, samples, such as mtu,samples";
         match (self.place)(limits) {
             Place::Size(size) => {
                 *size = text
