@@ -331,6 +331,11 @@ fn failure(report: &Report) -> RunError {
 
 fn named(id: &str, text: &str) -> RunError {
     let known = WARNING_IDS.iter().copied().find(|known| *known == id);
+    // Which of its streams it was is the test's matter.
+    let text = match text.split_once(": ") {
+        Some((stream, rest)) if stream.starts_with("stream ") => rest,
+        _ => text,
+    };
     RunError::failed(known.unwrap_or("test-failed"), text)
 }
 

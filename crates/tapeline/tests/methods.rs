@@ -1,0 +1,134 @@
+//! What all methods have in common, by the program: phases, limits, interruption and outputs.
+
+#![cfg(unix)]
+
+#[allow(dead_code, reason = "each test file uses its part")]
+mod program;
+
+use program::{Program, Server};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// A search that ends within seconds, towards this server.
+fn search(server: &Server, more: &str) -> Program {
+    Program::native(&format!(
+        "find-rate 127.0.0.1 -p {} --direction up -b 400k -t 0.5 {more}",
+        server.port
+    ))
+}
+
+fn json(path: &std::path::Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("the document");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_plan_measures_nothing() {
+    // Nobody listens there.
+    let ended = Program::native("find-rate 127.0.0.1 -p 9 --plan").end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("together, about"), "{}", ended.stdout);
+    assert_eq!(ended.stderr, "");
+    let unknown = Program::native("find-rate no-such-host.invalid --plan").end();
+    assert_eq!(unknown.code(), Some(1));
+    assert!(unknown.stderr.starts_with("error: "), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_result_has_every_form_and_a_missed_limit_its_exit_code() {
+    let server = Server::native("");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let (document, stream, csv, page) = (file("json"), file("stream"), file("csv"), file("html"));
+    let ended = search(
+        &server,
+        &format!(
+            "--pass up=1000 --json={} --json-stream={} --csv={} --html {}",
+            document.display(),
+            stream.display(),
+            csv.display(),
+            page.display()
+        ),
+    )
+    .end();
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("Pass         no: up"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.lines().all(|line| line.len() <= 80));
+    // Into a pipe each phase has a line.
+    assert!(ended.stderr.starts_with("phase 1 of "), "{}", ended.stderr);
+    let document = json(&document);
+    assert_eq!(document["schema"], "tapeline-method/1");
+    assert_eq!(document["method"], "find-rate");
+    assert_eq!(document["complete"], true);
+    assert_eq!(document["pass"][0]["passed"], false);
+    assert_eq!(document["peer"]["program"], "tapeline");
+    assert!(
+        document["tests"]
+            .as_array()
+            .is_some_and(|tests| !tests.is_empty())
+    );
+    let stream = std::fs::read_to_string(stream).expect("the stream");
+    let events: Vec<Value> = stream
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for name in ["phase", "trial", "end"] {
+        assert!(events.iter().any(|event| event["event"] == name), "{name}");
+    }
+    assert_eq!(
+        events.last().map(|event| &event["event"]),
+        Some(&"end".into())
+    );
+    let csv = std::fs::read_to_string(csv).expect("the table");
+    let trials = events.iter().filter(|event| event["event"] == "trial");
+    assert_eq!(csv.lines().count(), 1 + trials.count());
+    let page = std::fs::read_to_string(page).expect("the page");
+    assert!(page.contains("tapeline-method/1") && page.contains("</html>"));
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let server = Server::native("");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("json");
+    let program = search(&server, &format!("-t 30 --json={}", path.display()));
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    program.signal(Signal::INT);
+    let ended = program.end();
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    assert_eq!(
+        ended.stderr.matches("interrupted").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    let document = json(&path);
+    assert_eq!(document["interrupted"], true);
+    assert_eq!(document["error"], Value::Null);
+    let states = document["phases"].as_array().expect("phases").iter();
+    let states: Vec<_> = states.map(|phase| phase["state"].clone()).collect();
+    assert!(states.contains(&"interrupted".into()), "{states:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_one_error_with_a_hint() {
+    let ended = Program::native("find-rate 127.0.0.1 -p 9 --direction up -b 1M -t 0.5").end();
+    assert_eq!(ended.code(), Some(1));
+    assert_eq!(
+        ended.stderr.matches("error: ").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(
+        ended.stderr.matches("hint:  ").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(ended.stdout, "");
+}
