@@ -1,5 +1,6 @@
 //! tapeline's documents: recorded samples, their schema, and the readers of `docs/json.md`.
 
+mod methods;
 mod page;
 mod page_browser;
 mod page_documents;
