@@ -37,7 +37,7 @@ pub use client::{
 pub use method::{
     FlowProbes, IcmpOutcome, LoadReceived, LoadReceiver, LoadReport, LoadSent, LoadStep,
     MethodFlow, PathMtuFinding, PathMtuRequest, ProbeFormat, ReceiveLoad, Received, SendLoad, Sent,
-    load_status, measure_path_mtu, receive_load, send_load,
+    is_path_mtu_search, load_status, measure_path_mtu, receive_load, send_load,
 };
 pub use plan::{
     AccountName, AddressSteps, AllowedMethods, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan,

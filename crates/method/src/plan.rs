@@ -101,8 +101,8 @@ macro_rules! methods {
 }
 
 methods! {
+    Mtu(crate::mtu::MtuPlan),
     Rfc6349(crate::rfc6349::Rfc6349Plan),
-    // Mtu(crate::mtu::MtuPlan),
     Capacity(crate::capacity::CapacityPlan),
     FindRate(crate::find_rate::FindRatePlan),
 }

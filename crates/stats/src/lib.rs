@@ -66,7 +66,7 @@ pub use method::{
 };
 pub use method::{
     PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuProbe, PathMtuSearch,
-    PathMtuTrials,
+    PathMtuTrial, PathMtuTrials,
 };
 pub use moments::Moments;
 pub use outage::{Outage, OutageWatch};

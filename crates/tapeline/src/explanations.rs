@@ -132,6 +132,33 @@ const MEASUREMENT: &[Explanation] = &[
          path back loses datagrams, a firewall drops them, or the server ended.",
     ),
     of(
+        "udp-blocked",
+        "no datagram comes back from 192.0.2.7: the path MTU is what TCP believes",
+        "A method sends UDP datagrams to a port of the server and got no answer. A firewall drops \
+         UDP, or lets only some ports pass. \"tapeline mtu\" then shows TCP's segment size and its \
+         path MTU, which were not measured packet by packet.",
+    ),
+    of(
+        "size-dependent-loss",
+        "some sizes below 1500 bytes are lost again and again",
+        "\"tapeline mtu\" found a packet size that was lost 13 times although larger packets passed. \
+         Packets may take several paths of unequal MTU, or something drops packets by their size. \
+         The result is the largest size below which everything passed.",
+    ),
+    of(
+        "mtu-below-minimum",
+        "packets of 1200 bytes do not pass to 192.0.2.7, shorter ones do",
+        "IPv6 requires 1280 bytes of every path, and hosts receive 576 bytes over IPv4. This path \
+         carries less. A tunnel is configured wrongly, or a device drops packets by their size.",
+    ),
+    of(
+        "path-too-lossy",
+        "more than 30 % of the control packets were lost",
+        "\"tapeline mtu\" tells sizes that are too big by their silence. If the path loses more than \
+         30 % of packets of 1200 bytes, silence means nothing. The result is a lower bound. Find \
+         the cause of the loss first.",
+    ),
+    of(
         "report-unacknowledged",
         "the client may not have received the report",
         "The server sent its report of a UDP stream, and the client kept requesting it. The \

@@ -121,7 +121,12 @@ impl RoutedPair {
             host.ip(&format!("route add {network} via {router}"))
         };
         route(&self.client, &to_server, by(Cable::ClientThere, 2))?;
-        route(&self.server, &to_client, by(Cable::ServerBack, 2))?;
+        // Not every server answers from the address that it was asked at.
+        self.server.ip(&format!(
+            "route add {to_client} via {} src {}",
+            by(Cable::ServerBack, 2),
+            self.server_address(family)
+        ))?;
         // The way back leads to the client; what the router itself sends to the server goes along, too.
         route(&self.back, &to_client, by(Cable::BackClient, 2))?;
         route(&self.back, &to_server, by(Cable::ServerBack, 1))?;

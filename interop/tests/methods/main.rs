@@ -7,6 +7,7 @@
 
 mod capacity;
 mod find_rate;
+mod mtu;
 mod paths;
 mod rfc6349;
 mod support;

@@ -73,7 +73,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["perform"],
             &["plan"],
             &["rfc6349"],
-            &["capacity", "find_rate"],
+            &["capacity", "find_rate", "mtu"],
             &["procedure"],
             &["run"],
             &["baseline", "session_slot"],

@@ -31,4 +31,6 @@ pub use load::{
 };
 pub use load_receiver::LoadReceiver;
 pub use mtu::FlowProbes;
-pub use path_mtu::{IcmpOutcome, PathMtuFinding, PathMtuRequest, ProbeFormat, measure_path_mtu};
+pub use path_mtu::{
+    IcmpOutcome, PathMtuFinding, PathMtuRequest, ProbeFormat, is_path_mtu_search, measure_path_mtu,
+};

@@ -10,7 +10,9 @@ use tapeline_wire::native::{Done, MethodDatagram, MethodKind, OrderEnd, PathMtuD
 use super::flow::MethodFlow;
 use super::job::{Job, LOOK, failed};
 use super::leash::Leash;
-use super::path_mtu::{PathMtuFinding, PathMtuRequest, ProbeFormat, measure_path_mtu};
+use super::path_mtu::{
+    PathMtuFinding, PathMtuRequest, ProbeFormat, is_path_mtu_search, measure_path_mtu,
+};
 
 /// Longest wait for a probe that is too early.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -119,7 +121,10 @@ pub(crate) fn answer(job: &Job, flow: &mut MethodFlow) -> Done {
         let came = flow.receive(wait, |datagram| {
             let length = datagram.payload.len();
             received += 1;
-            controls += u64::from(datagram.head.kind == MethodKind::Probe && length == control);
+            let is_control = datagram.head.kind == MethodKind::Probe
+                && length == control
+                && is_path_mtu_search(datagram.head.number);
+            controls += u64::from(is_control);
             heads.push((datagram.head, length));
         });
         if let Err(error) = came {
@@ -171,7 +176,11 @@ pub(crate) fn search(job: &Job, flow: &mut MethodFlow) -> Done {
     match found {
         Ok(found) => Done {
             end: end_of(end, &found, now, began + job.terms.time),
-            path_mtu: Some(as_done(&found)),
+            path_mtu: Some(PathMtuDone {
+                mss_bytes: segment_size(job, &socket),
+                tcp_path_mtu_bytes: socket.path_mtu(),
+                ..as_done(&found)
+            }),
             datagrams_sent: sent,
             bytes_sent: bytes,
             datagrams_received: received,
@@ -179,6 +188,19 @@ pub(crate) fn search(job: &Job, flow: &mut MethodFlow) -> Done {
         },
         Err(error) => failed(&reason(&error)),
     }
+}
+
+/// What TCP sends with next: the segment size of the control connection, or what is left of it by what the
+/// system has learnt meanwhile of the path.
+fn segment_size(job: &Job, socket: &UdpSocket) -> Option<u32> {
+    /// Time stamps, which each segment has.
+    const OPTIONS: u32 = 12;
+    let headers = if job.customer.peer.is_ipv6() { 60 } else { 40 };
+    let agreed = job.customer.segment_size?;
+    let learnt = socket
+        .path_mtu()
+        .map(|mtu| mtu.saturating_sub(headers + OPTIONS));
+    Some(learnt.map_or(agreed, |learnt| agreed.min(learnt)))
 }
 
 /// A search that has an answer is complete, however late it was.
@@ -222,5 +244,6 @@ fn as_done(found: &PathMtuFinding) -> PathMtuDone {
         controls_sent: outcome.controls.into(),
         controls_answered: outcome.controls_answered.into(),
         round_trip_ns: outcome.round_trip.map(tapeline_base::whole_nanos),
+        ..PathMtuDone::default()
     }
 }

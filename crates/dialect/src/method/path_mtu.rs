@@ -14,7 +14,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
-use tapeline_stats::{PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuSearch};
+use tapeline_stats::{
+    PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuSearch, PathMtuTrial,
+};
 use tapeline_sys::{Interest, PathMtuMode, Returned, SystemClock, UdpSocket, Wait};
 
 /// Numbers of the probes of the classical part and of fragments; those of the search begin at 0.
@@ -97,7 +99,7 @@ impl IcmpOutcome {
 }
 
 /// What was found out about a direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PathMtuFinding {
     /// The search.
     pub outcome: PathMtuOutcome,
@@ -112,6 +114,14 @@ pub struct PathMtuFinding {
     pub icmp_from: Option<IpAddr>,
     /// Whether fragments arrive; `None` where that was not tried or cannot be told.
     pub fragments_pass: Option<bool>,
+    /// The sizes of the search, ascending.
+    pub trials: Vec<PathMtuTrial>,
+}
+
+/// Whether a probe of this number belongs to the search: others go with it and do not count.
+#[must_use]
+pub const fn is_path_mtu_search(number: u32) -> bool {
+    number < CLASSICAL
 }
 
 /// What classical discovery learnt.
@@ -150,7 +160,8 @@ pub fn measure_path_mtu(
         is_quick: request.is_quick,
         within: left,
     };
-    let outcome = prober.search(limits, request.seed, &mut learnt)?;
+    let search = prober.search(limits, request.seed, &mut learnt)?;
+    let outcome = search.outcome();
     let fragments_pass = match outcome.size {
         Some(size) if !request.is_quick => prober.fragments(size, &outcome)?,
         _ => None,
@@ -165,6 +176,7 @@ pub fn measure_path_mtu(
         icmp_mtu: learnt.mtu,
         icmp_from: learnt.from,
         fragments_pass,
+        trials: search.trials().collect(),
     })
 }
 
@@ -312,7 +324,7 @@ impl<'a> Prober<'a> {
         limits: PathMtuLimits,
         seed: u64,
         learnt: &mut Learnt,
-    ) -> io::Result<PathMtuOutcome> {
+    ) -> io::Result<PathMtuSearch> {
         let mut search = PathMtuSearch::new(limits, seed);
         while !self.format.is_over() {
             match search.next(SystemClock.now()) {
@@ -337,7 +349,7 @@ impl<'a> Prober<'a> {
                 PathMtuAction::Over => break,
             }
         }
-        Ok(search.outcome())
+        Ok(search)
     }
 
     /// Whether packets of twice the size arrive in pieces, while controls arrive whole.

@@ -15,6 +15,7 @@ mod capacity;
 mod document;
 mod figure;
 mod find_rate;
+mod mtu;
 mod outcome;
 mod page;
 mod pass;
@@ -31,6 +32,7 @@ pub use find_rate::{
     DirectionRates, FindRateResult, RateConfidence, RateFinding, RateFound, RateTrial, TrialDelays,
     TrialVerdict,
 };
+pub use mtu::{MtuDirection, MtuFragments, MtuIcmp, MtuResult, MtuTrial, is_mss_clamped};
 pub use outcome::MethodOutcome;
 pub use page::{MethodHead, NOT_KNOWN, NOT_MEASURED, PageStyle};
 pub use pass::{Bound, Criterion, PassLimit, PassResult, judge};

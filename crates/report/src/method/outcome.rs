@@ -107,7 +107,7 @@ macro_rules! results {
 
 results! {
     Rfc6349(super::rfc6349::Rfc6349Result),
-    // Mtu(super::mtu::MtuResult),
     Capacity(super::capacity::CapacityResult),
     FindRate(super::find_rate::FindRateResult),
+    Mtu(super::mtu::MtuResult),
 }

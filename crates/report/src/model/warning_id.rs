@@ -72,6 +72,10 @@ names! {
     "window-clipped",
     "method-overran",
     "path-not-idle",
+    "udp-blocked",
+    "size-dependent-loss",
+    "mtu-below-minimum",
+    "path-too-lossy",
 }
 
 impl WarningId {

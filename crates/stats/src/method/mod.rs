@@ -27,5 +27,6 @@ mod path_mtu_trials;
 
 pub use path_mtu::{
     PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuProbe, PathMtuSearch,
+    PathMtuTrial,
 };
 pub use path_mtu_trials::PathMtuTrials;

@@ -197,6 +197,17 @@ impl PathMtuOutcome {
     }
 }
 
+/// What became of the packets of a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathMtuTrial {
+    /// Bytes of the packet.
+    pub size: u16,
+    /// Packets of this size that were sent.
+    pub tries: u32,
+    /// Those that were answered.
+    pub answers: u32,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     size: u16,
@@ -358,6 +369,15 @@ impl PathMtuSearch {
             controls_answered,
             control_size: self.base,
         }
+    }
+
+    /// The sizes that were tried, ascending.
+    pub fn trials(&self) -> impl Iterator<Item = PathMtuTrial> {
+        self.sizes.iter().map(|(&size, entry)| PathMtuTrial {
+            size,
+            tries: entry.tries,
+            answers: entry.answers,
+        })
     }
 
     fn void(&mut self, number: u32) -> Option<&mut Size> {

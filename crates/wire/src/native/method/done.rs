@@ -100,6 +100,12 @@ pub struct PathMtuDone {
     /// MTU of the server's interface towards the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface_mtu_bytes: Option<u32>,
+    /// Segment size that the server's TCP sends with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss_bytes: Option<u32>,
+    /// The MTU that the server's system believes in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_path_mtu_bytes: Option<u32>,
     /// A larger size passed, a smaller one did not, again and again.
     pub size_dependent_loss: bool,
     /// What classical discovery would have told; empty where it was not tried.

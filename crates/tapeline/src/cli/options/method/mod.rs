@@ -3,5 +3,6 @@
 pub(crate) mod capacity;
 pub(crate) mod common;
 pub(crate) mod find_rate;
+pub(crate) mod mtu;
 pub(crate) mod registry;
 pub(crate) mod rfc6349;

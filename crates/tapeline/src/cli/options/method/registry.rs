@@ -1,11 +1,16 @@
 //! The methods that the command line knows.
 
 use super::common::MethodEntry;
-use super::{capacity, find_rate, rfc6349};
+use super::{capacity, find_rate, mtu, rfc6349};
 
 /// All of them: a row for each.
 pub(crate) static METHODS: &[MethodEntry] = &[
-    // MethodEntry { word: "mtu", options: mtu::OPTIONS, own_length: false, plan: mtu::plan },
+    MethodEntry {
+        word: "mtu",
+        options: mtu::OPTIONS,
+        own_length: false,
+        plan: mtu::plan,
+    },
     MethodEntry {
         word: "rfc6349",
         options: rfc6349::OPTIONS,
