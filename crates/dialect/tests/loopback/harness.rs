@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tapeline_base::{ExitCode, Transport};
 use tapeline_dialect::{
     Arrangement, BindPlan, ClientPlan, Interruption, Iperf3Client, Limit, Personality, Reporter,
-    ReporterHandle, ReporterSettings, ServedTransports, Server, ServerPlan, run_client,
-    run_iperf3_client,
+    ReporterHandle, ReporterSettings, ServedTransports, Server, ServerLimits, ServerPlan,
+    run_client, run_iperf3_client,
 };
 use tapeline_report::{Event, Notice, Phase, Row, Subject};
 
@@ -95,6 +95,11 @@ impl TestServer {
 
     pub(crate) fn on(ip: IpAddr, transport: Transport) -> Self {
         Self::start(server_plan(ip, transport))
+    }
+
+    /// What its clients are granted, to be replaced.
+    pub(crate) fn limits(&self) -> ServerLimits {
+        self.server.limits()
     }
 
     /// Waits for the server to end by itself; its events.

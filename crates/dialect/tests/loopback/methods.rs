@@ -357,3 +357,28 @@ fn a_path_is_searched_both_ways() {
         server.stop();
     }
 }
+
+#[test]
+fn other_limits_hold_for_the_next_order() {
+    let only = |methods: &str| Limits {
+        trusted: Networks::none(),
+        methods: AllowedMethods::parse(methods).expect("methods"),
+        ..Limits::default()
+    };
+    let server = TestServer::start(foreign(only("samples")));
+    let mut session = open(&server).expect("a session");
+    let mut wanted = order("samples", OrderDirection::Down, 0.05);
+    wanted.parameters.test = Some(MethodSession::test_number());
+    session.order(&wanted).expect("ready");
+    session.wait_done(LIMIT).expect("its end");
+    server.limits().replace(only("none"));
+    let declined = session.order(&wanted);
+    assert!(
+        matches!(declined, Err(SessionError::Declined(_))),
+        "{declined:?}"
+    );
+    server.limits().replace(only("all"));
+    session.order(&wanted).expect("ready");
+    drop(session);
+    server.stop();
+}
