@@ -77,7 +77,7 @@ const METHODS: &[Explanation] = &[
     ),
     of(
         "window-clipped",
-        "a window of 5625000 bytes was asked for, 3145728 were on the way at most: raise \
+        "a window of 5625000 bytes was requested, 3145728 were on the way at most: raise \
          net.ipv4.tcp_wmem at the sender and net.ipv4.tcp_rmem at the receiver",
         "A system's limit of socket buffers is smaller than the window of this run. The expected \
          rate is that of the window in use.",

@@ -193,7 +193,7 @@ impl Searches<'_> {
             if load.direction == Direction::Down && is_plain(run) {
                 let text = "this server cannot report what it sent: only up can be searched";
                 return Err(RunError::failed("no-receiver-report", text)
-                    .hinting("--direction up, or tapeline at the other end"));
+                    .hinting("--direction up, or tapeline as the server"));
             }
             let facts = load.facts(&ran, trial)?;
             let host = facts.host(trial.load, trial.seconds, &standing.goals, load.direction);

@@ -368,7 +368,7 @@ impl Series<'_> {
         let lossless = done.retransmitted_bytes.is_none_or(|bytes| bytes == 0);
         if (used as f64) < USED * asked as f64 && lossless {
             let text = format!(
-                "a window of {asked} bytes was asked for, {used} were on the way at most: raise \
+                "a window of {asked} bytes was requested, {used} were on the way at most: raise \
                  net.ipv4.tcp_wmem at the sender and net.ipv4.tcp_rmem at the receiver"
             );
             run.warn("window-clipped", text);

@@ -1,6 +1,7 @@
 //! The result of `rfc6349`: TCP throughput beside what the path allows.
 
 mod findings;
+mod forms;
 mod page;
 mod result;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use tapeline_stats::rfc6349::Metric;
 
 use super::super::page::{MethodHead, PageStyle};
 use super::super::phase::Direction;
+use super::findings::verdict;
 use super::result::{
     BottleneckSource, DirectionResult, Headline, Rfc6349Result, RunPhase, TransferRun,
 };
@@ -36,10 +37,10 @@ pub(crate) fn page(result: &Rfc6349Result, head: &MethodHead, style: &PageStyle)
     }
     page.push('\n');
     page.push_str(&metric_table(result, head));
-    page.push_str(&remarks(result, style));
+    page.push_str(&remarks(result, head, style));
     page.push('\n');
-    for paragraph in result.verdict_paragraphs() {
-        page.push_str(&style.paragraph(&paragraph));
+    for paragraph in verdict(result).lines() {
+        page.push_str(&style.paragraph(paragraph));
     }
     page
 }
@@ -57,16 +58,6 @@ fn heading(result: &Rfc6349Result, head: &MethodHead, style: &PageStyle) -> Stri
         }
     }
     style.paragraph(&line)
-}
-
-impl Rfc6349Result {
-    /// What the numbers mean, a paragraph for each thing.
-    fn verdict_paragraphs(&self) -> Vec<String> {
-        super::findings::verdict(self)
-            .lines()
-            .map(str::to_owned)
-            .collect()
-    }
 }
 
 /// Four digits, at most two decimals: what two runs of one path may differ in.
@@ -420,7 +411,7 @@ fn metric_cell(metric: Metric, of: Headline, unit: bool) -> String {
 }
 
 /// What a reader has to know of the numbers above.
-fn remarks(result: &Rfc6349Result, style: &PageStyle) -> String {
+fn remarks(result: &Rfc6349Result, head: &MethodHead, style: &PageStyle) -> String {
     let mut remarks = Vec::new();
     let unknown: Vec<&str> = Metric::ALL
         .into_iter()
@@ -432,7 +423,7 @@ fn remarks(result: &Rfc6349Result, style: &PageStyle) -> String {
         })
         .collect();
     if !unknown.is_empty() {
-        remarks.push(format!("-: {}", super::super::page::NOT_KNOWN));
+        remarks.push(format!("-: {}", head.missing()));
     }
     let sources = result.measured().filter_map(|(direction, of)| {
         let source = of.full()?.rtt_source?;
@@ -455,7 +446,7 @@ fn remarks(result: &Rfc6349Result, style: &PageStyle) -> String {
         if (own - probe).abs() > 10.0_f64.max(own.max(probe) / 2.0) {
             remarks.push(format!(
                 "{direction}: probes beside the transfer saw {:.0} %, its own segments {:.0} %: queues \
-                 here are kept apart by flow",
+                 here are kept apart by connection",
                 probe.max(0.0),
                 own.max(0.0)
             ));

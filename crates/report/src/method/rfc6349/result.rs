@@ -1,15 +1,13 @@
 //! The numbers, as documents have them.
 
 use serde::Serialize;
+use tapeline_base::FormatLetter;
 use tapeline_stats::LimitedBy;
 use tapeline_stats::rfc6349::{Metric, PathFinding};
 
-use super::super::figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
-use super::super::page::{MethodHead, PageStyle};
-use super::super::pass::{Bound, Criterion};
 use super::super::phase::Direction;
-use super::super::result::MethodResult;
 use crate::document::Verdict;
+use crate::native::{digits, rate_words};
 
 /// What `rfc6349` came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -364,7 +362,7 @@ impl DirectionResult {
     /// Enters what the numbers say.
     pub fn conclude(&mut self, finding: PathFinding, way: Direction, baseline_ms: Option<f64>) {
         self.finding = Some(finding.id());
-        self.finding_text = Some(super::findings::sentence(finding, way, self, baseline_ms));
+        self.finding_text = Some(sentence(finding, way, self, baseline_ms));
     }
 }
 
@@ -397,215 +395,159 @@ impl TransferRun {
     }
 }
 
-const fn criterion(metric: Metric, unit: &'static str, bound: Bound) -> Criterion {
-    Criterion {
-        name: metric.name(),
-        unit,
-        bound,
-        default: Some(metric.default_limit()),
-    }
+/// Queue of less that is added at full load and nobody notices, milliseconds.
+const UNOBTRUSIVE: f64 = 30.0;
+
+fn bits(bits_per_second: f64) -> String {
+    rate_words(bits_per_second, FormatLetter::BITS)
 }
 
-impl MethodResult for Rfc6349Result {
-    const CRITERIA: &'static [Criterion] = &[
-        criterion(Metric::TransferTimeRatio, "", Bound::AtMost),
-        criterion(Metric::Efficiency, "%", Bound::AtLeast),
-        criterion(Metric::BufferDelay, "%", Bound::AtMost),
-    ];
-
-    fn page(&self, head: &MethodHead, style: &PageStyle) -> String {
-        super::page::page(self, head, style)
-    }
-
-    fn verdict(&self) -> String {
-        super::findings::verdict(self)
-    }
-
-    fn csv(&self) -> CsvTable {
-        let mut table = CsvTable::new(&[
-            "direction",
-            "phase",
-            "connections",
-            "window_asked_bytes",
-            "window_used_bytes",
-            "seconds",
-            "bytes",
-            "bits_per_second",
-            "expected_bits_per_second",
-            "ttr",
-            "ttr_window",
-            "transmitted_bytes",
-            "retransmitted_bytes",
-            "efficiency_percent",
-            "rtt_mean_ms",
-            "rtt_min_ms",
-            "rtt_max_ms",
-            "buffer_delay_percent",
-            "buffer_delay_probe_percent",
-            "cwnd_max_bytes",
-            "congestion_control",
-            "limited_by",
-        ]);
-        let alone = self
-            .measured()
-            .flat_map(|(direction, of)| of.runs.iter().map(move |run| (direction, run)));
-        let both = self.simultaneous.iter().flat_map(|both| {
-            let up = both.up.as_ref().map(|run| (Direction::Up, run));
-            let down = both.down.as_ref().map(|run| (Direction::Down, run));
-            up.into_iter().chain(down)
-        });
-        for (direction, run) in alone.chain(both) {
-            table.push(vec![
-                direction.word().to_owned(),
-                run.phase.word().to_owned(),
-                run.connections.to_string(),
-                cell(run.window_asked_bytes),
-                cell(run.window_used_bytes),
-                run.seconds.to_string(),
-                run.bytes.to_string(),
-                run.bits_per_second.to_string(),
-                cell(run.expected_bits_per_second),
-                cell(run.ttr),
-                cell(run.ttr_window),
-                cell(run.transmitted_bytes),
-                cell(run.retransmitted_bytes),
-                cell(run.efficiency_percent),
-                cell(run.rtt_mean_ms),
-                cell(run.rtt_min_ms),
-                cell(run.rtt_max_ms),
-                cell(run.buffer_delay_percent),
-                cell(run.buffer_delay_probe_percent),
-                cell(run.cwnd_max_bytes),
-                run.congestion_control.clone().unwrap_or_default(),
-                cell(
-                    run.limited_by
-                        .as_ref()
-                        .and_then(|verdict| verdict.limited_by),
-                ),
-            ]);
-        }
-        table
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        let names = [
-            (Metric::TransferTimeRatio, "ttr", "ratio"),
-            (Metric::Efficiency, "efficiency", "percent"),
-            (Metric::BufferDelay, "buffer_delay", "percent"),
-        ];
-        let of = |(direction, result): (Direction, &DirectionResult)| {
-            let headline = result.headline;
-            names.map(|(metric, name, unit)| {
-                Quantity::new(format!("{name}.{direction}"), headline.of(metric), unit)
-            })
-        };
-        self.measured().flat_map(of).collect()
-    }
-
-    fn charts(&self) -> Vec<Chart> {
-        let mut charts = Vec::new();
-        for (direction, result) in self.measured() {
-            charts.extend(window_chart(direction, result, self.baseline_ms()));
-            charts.extend(result.full().map(|run| rate_chart(direction, run, result)));
-            charts.extend(result.full().map(|run| round_trip_chart(direction, run)));
-        }
-        charts
-    }
-
-    fn criterion(&self, name: &str) -> Option<f64> {
-        let metric = Metric::ALL.into_iter().find(|one| one.name() == name)?;
-        self.worse(metric)
-    }
-
-    fn host_limited(&self) -> bool {
-        self.measured()
-            .filter_map(|(_, direction)| direction.full())
-            .any(TransferRun::host_limited)
-    }
-
-    fn shows_criteria(&self) -> bool {
-        true
-    }
+/// What the transfer adds to the round trip, milliseconds.
+fn queue(run: &TransferRun, baseline_ms: Option<f64>) -> Option<f64> {
+    Some((run.rtt_mean_ms? - baseline_ms?).max(0.0))
 }
 
-/// Rate against window, with what is expected.
-fn window_chart(
-    direction: Direction,
-    result: &DirectionResult,
+/// A finding about one direction.
+fn sentence(
+    finding: PathFinding,
+    way: Direction,
+    direction: &DirectionResult,
     baseline_ms: Option<f64>,
-) -> Option<Chart> {
-    let held = || {
-        let runs = result.runs.iter();
-        runs.filter(|run| run.phase == RunPhase::Window)
+) -> String {
+    let run = direction.full();
+    let rate = run.map_or_else(
+        || "an unknown rate".to_owned(),
+        |run| bits(run.bits_per_second),
+    );
+    let queue = run.and_then(|run| queue(run, baseline_ms));
+    let window = direction.minimum_window_bytes.unwrap_or(0);
+    // The kernel's buffer holds more than the window that it offers.
+    let raise = |window: u64| format!("{} bytes", window.saturating_mul(2));
+    let used = run.and_then(|run| run.window_used_bytes);
+    let kilo = |bytes: Option<u64>| {
+        bytes.map_or_else(
+            || "unknown size".to_owned(),
+            |bytes| format!("{} kB", digits(bytes as f64 / 1e3)),
+        )
     };
-    let (ideal, round_trip) = (result.ideal.as_ref()?, baseline_ms? / 1e3);
-    let kilo = |bytes: u64| bytes as f64 / 1e3;
-    let largest = held().filter_map(|run| run.window_asked_bytes).max()?;
-    let end = largest.max(result.minimum_window_bytes.unwrap_or(0)) as f64 * 1.1;
-    let knee = (ideal.bits_per_second * round_trip / 8.0).min(end);
-    let expected = [0.0, knee, end].map(|window| {
-        let rate = (window * 8.0 / round_trip).min(ideal.bits_per_second);
-        (window / 1e3, Some(rate))
-    });
-    let measured = held().filter_map(|run| {
-        let window = run.window_asked_bytes?;
-        Some((kilo(window), Some(run.bits_per_second)))
-    });
-    Some(Chart {
-        title: format!("Rate of one connection by its window, {direction}"),
-        kind: ChartKind::Rate,
-        abscissa: "window, kB".into(),
-        series: vec![
-            ChartSeries {
-                name: "expected".into(),
-                mark: Mark::Expected,
-                points: expected.to_vec(),
-            },
-            ChartSeries {
-                name: "measured".into(),
-                mark: Mark::Dots,
-                points: measured.collect(),
-            },
-        ],
-    })
+    match finding {
+        PathFinding::NoRatio => {
+            "The bottleneck is not known, so there is no ratio. Give the contracted rate with --cir."
+                .to_owned()
+        }
+        PathFinding::ProcessorLimited => {
+            let (host, confidence) = limit(way, run);
+            format!(
+                "{host} (its CPU), not the network, limited the transfer ({confidence} \
+                 confidence); the ratio says nothing about the path."
+            )
+        }
+        PathFinding::FasterThanBottleneck => {
+            "TCP was faster than the measured bottleneck: the bottleneck figure is wrong or the path \
+             changed. Repeat, or give --cir."
+                .to_owned()
+        }
+        PathFinding::Filled => {
+            let mut text = "One TCP connection fills this path.".to_owned();
+            if let Some(added) = queue {
+                text.push_str(&format!(" Its queue adds {} ms at full load", digits(added)));
+                text.push_str(match added < UNOBTRUSIVE {
+                    true => ", which is unobtrusive.",
+                    false => ".",
+                });
+            }
+            text
+        }
+        PathFinding::FilledByQueue => format!(
+            "TCP reaches full speed, but by filling a queue of {} ms. Calls and games will suffer \
+             while a transfer runs.",
+            digits(queue.unwrap_or(0.0))
+        ),
+        PathFinding::LossAtLightLoad => {
+            let lost = digits(direction.light_load_loss_percent.unwrap_or(0.0));
+            let by = run.and_then(|run| run.congestion_control.as_deref());
+            let by = by.map_or_else(String::new, |name| format!(" with {name}"));
+            let mut text = format!(
+                "{lost} % of packets are lost even at light load: line errors or a faulty segment. \
+                 One connection{by} reaches {rate}"
+            );
+            match direction.several() {
+                Some(several) => text.push_str(&format!(
+                    "; {} together reach {}.",
+                    count(several.connections),
+                    bits(several.bits_per_second)
+                )),
+                None => text.push('.'),
+            }
+            text
+        }
+        PathFinding::Policed => format!(
+            "Packets are dropped near full rate before any queue builds up: typical of a policer or a \
+             very short buffer. Ask whether the contract is policed at {}.",
+            direction
+                .bottleneck
+                .as_ref()
+                .map_or_else(|| "that rate".to_owned(), |one| bits(one.bits_per_second))
+        ),
+        PathFinding::OnlyTogether => {
+            let several = direction.several().map_or(4, |run| run.connections);
+            format!(
+                "A single connection does not fill this path, {} do: look at window limits and at \
+                 the congestion control.",
+                count(several)
+            )
+        }
+        PathFinding::ReceiverWindow => format!(
+            "The receiver's window ({}) is smaller than the bandwidth-delay product; raise tcp_rmem \
+             to {}.",
+            kilo(used),
+            raise(window)
+        ),
+        PathFinding::SendBuffer => format!(
+            "The sender's buffer ({} in use) is smaller than the bandwidth-delay product; raise \
+             tcp_wmem to {}.",
+            kilo(used),
+            raise(window)
+        ),
+        PathFinding::LossUnderLoad => {
+            let resent = run.and_then(TransferRun::resent_percent).unwrap_or(0.0);
+            let mut text = format!("{} % of the data was retransmitted", digits(resent));
+            if let Some(added) = queue {
+                text.push_str(&format!(" while a queue added {} ms", digits(added)));
+            }
+            text.push_str(
+                ": other traffic, or a buffer too short for this congestion control. Repeat when the \
+                 path is idle, or compare algorithms with -Z.",
+            );
+            text
+        }
+        PathFinding::BelowUdp => {
+            "TCP stays below the UDP capacity without visible loss: look for a per-connection limit, a \
+             proxy, or a shaper with a larger burst for UDP."
+                .to_owned()
+        }
+    }
 }
 
-/// Rate over time with the system's own windows.
-fn rate_chart(direction: Direction, run: &TransferRun, result: &DirectionResult) -> Chart {
-    let points = run.course.iter();
-    let measured = points.map(|point| (point.seconds, point.bits_per_second));
-    let mut series = vec![ChartSeries {
-        name: "rate".into(),
-        mark: Mark::Line,
-        points: measured.collect(),
-    }];
-    if let (Some(ideal), Some(last)) = (&result.ideal, run.course.last()) {
-        let rate = Some(ideal.bits_per_second);
-        series.push(ChartSeries {
-            name: "ideal".into(),
-            mark: Mark::Expected,
-            points: vec![(0.0, rate), (last.seconds, rate)],
-        });
-    }
-    Chart {
-        title: format!("Rate with the system's own window, {direction}"),
-        kind: ChartKind::Rate,
-        abscissa: "seconds".into(),
-        series,
-    }
+/// Whose processor limited a run, and how sure that is.
+fn limit(way: Direction, run: Option<&TransferRun>) -> (&'static str, &'static str) {
+    let verdict = run.and_then(|run| run.limited_by.as_ref());
+    let sender = verdict.and_then(|verdict| verdict.limited_by) == Some(LimitedBy::SenderCpu.id());
+    let own = sender == (way == Direction::Up);
+    let host = if own {
+        "This computer"
+    } else {
+        "The server's computer"
+    };
+    (host, verdict.map_or("low", |verdict| verdict.confidence))
 }
 
-/// Round trip over time of the same run.
-fn round_trip_chart(direction: Direction, run: &TransferRun) -> Chart {
-    let points = run.course.iter();
-    Chart {
-        title: format!("Round trip with the system's own window, {direction}"),
-        kind: ChartKind::Ms,
-        abscissa: "seconds".into(),
-        series: vec![ChartSeries {
-            name: "round trip".into(),
-            mark: Mark::Line,
-            points: points.map(|point| (point.seconds, point.rtt_ms)).collect(),
-        }],
+/// Small numbers in words.
+fn count(number: u32) -> String {
+    match number {
+        2 => "two".to_owned(),
+        3 => "three".to_owned(),
+        4 => "four".to_owned(),
+        other => other.to_string(),
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn plan(
     let asked = &settings.method.capacity;
     let seconds = common.time.as_ref().map(Duration::as_secs_f64);
     within("-t", seconds, 5.0..=3600.0, " s", log)?;
-    within("-P", common.parallel, 1..=1, " flow", log)?;
+    within("-P", common.parallel, 1..=1, " stream", log)?;
     let mut plan = CapacityPlan::new(common);
     match settings.method.length.as_deref() {
         None => {}
