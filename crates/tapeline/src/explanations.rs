@@ -154,7 +154,7 @@ const MEASUREMENT: &[Explanation] = &[
     of(
         "path-too-lossy",
         "more than 30 % of the control packets were lost",
-        "\"tapeline mtu\" tells sizes that are too big by their silence. If the path loses more than \
+        "\"tapeline mtu\" knows sizes that are too big by their silence. If the path loses more than \
          30 % of packets of 1200 bytes, silence means nothing. The result is a lower bound. Find \
          the cause of the loss first.",
     ),
