@@ -1,9 +1,11 @@
 //! What the rows of a run say: readings in time, and what they come to behind the ramp.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tapeline_base::FlowTag;
+use tapeline_dialect::Sample;
 use tapeline_report::document::Verdict;
 use tapeline_report::method::Direction;
 use tapeline_report::method::rfc6349::{RoundTripSource, TransferPoint, TransferRun};
@@ -18,13 +20,16 @@ const LATE: f64 = 0.05;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     flows: BTreeMap<FlowTag, Vec<Reading>>,
+    /// What the peer's kernel says of its senders, by their token.
+    peer: BTreeMap<u32, Vec<Reading>>,
     /// Round trips of the probes beside the transfer, with the time behind the run's start.
     probes: Vec<(f64, Moments)>,
     /// Round trips that were measured otherwise, in milliseconds.
     pub(crate) connects: Vec<(f64, f64)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) congestion: Option<String>,
-    pub(crate) segment: Option<u32>,
+    /// Payload of a full segment, bytes.
+    pub(crate) segment: Option<u64>,
 }
 
 /// The end of a row.
@@ -78,7 +83,7 @@ impl Course {
                 if sends {
                     self.congestion.clone_from(&line.congestion);
                 }
-                self.segment = line.segments.map(|segments| segments.payload);
+                self.segment = line.segments.map(|segments| segments.payload.into());
             }
             Event::PeerResults(results) if !sends => {
                 let mut flows = results.flows.iter();
@@ -109,7 +114,39 @@ impl Course {
         flow.push(reading);
     }
 
-    fn counted(&self, window: Window) -> Vec<Counted<'_>> {
+    /// Takes what the peer's kernel said of its senders; `lead` is the time from the first sample to
+    /// the run's start, seconds.
+    pub(crate) fn peer_samples(&mut self, samples: &[Sample], lead: f64) {
+        for sample in samples {
+            let at = sample.elapsed as f64 / 1e9 - lead;
+            if at < 0.0 {
+                continue;
+            }
+            let new = sample.bytes_sent.zip(sample.bytes_retransmitted);
+            let new = new.map(|(sent, again)| sent.saturating_sub(again));
+            let token = sample.token.map_or(0, NonZeroU32::get);
+            self.peer.entry(token).or_default().push(Reading {
+                at,
+                totals: Some(TcpTotals {
+                    at: Duration::from_secs_f64(at),
+                    sent: sample.bytes_sent,
+                    retransmitted: sample.bytes_retransmitted,
+                    acknowledged: sample.bytes_acked,
+                }),
+                rtt_ms: sample.round_trip_us.map(|micros| micros as f64 / 1e3),
+                in_flight: new
+                    .zip(sample.bytes_acked)
+                    .map(|(new, acked)| new.saturating_sub(acked)),
+                cwnd: sample.cwnd_bytes,
+                ..Reading::default()
+            });
+        }
+    }
+
+    fn counted<'a>(
+        flows: impl Iterator<Item = &'a Vec<Reading>>,
+        window: Window,
+    ) -> Vec<Counted<'a>> {
         let ramp = window.ramp.as_secs_f64();
         let end = ramp + window.time.as_secs_f64() + LATE;
         let of = |flow: &'_ Vec<Reading>| -> Option<(usize, usize)> {
@@ -117,7 +154,6 @@ impl Course {
             let to = flow.iter().rposition(|reading| reading.at <= end)?;
             (from < to).then_some((from, to))
         };
-        let flows = self.flows.values();
         flows
             .filter_map(|flow| {
                 let (from, to) = of(flow)?;
@@ -132,7 +168,7 @@ impl Course {
 
     /// What is counted; `None` when nothing came behind the ramp.
     pub(crate) fn summary(&self, window: Window, baseline_ms: f64) -> Option<TransferRun> {
-        let flows = self.counted(window);
+        let flows = Self::counted(self.flows.values(), window);
         let parts: Vec<(u64, f64)> = flows.iter().filter_map(Counted::amount).collect();
         let rate: f64 = parts
             .iter()
@@ -143,6 +179,11 @@ impl Course {
         if parts.is_empty() || bytes == 0 {
             return None;
         }
+        let peer = Self::counted(self.peer.values(), window);
+        let (flows, by) = match peer.len() {
+            0 => (flows, RoundTripSource::TcpInfo),
+            _ => (peer, RoundTripSource::PeerTcpInfo),
+        };
         let transmitted = total(&flows, |totals| totals.sent);
         let retransmitted = total(&flows, |totals| totals.retransmitted);
         let segments: Option<Vec<u64>> = flows
@@ -155,7 +196,7 @@ impl Course {
         let connects = || self.connects.iter().filter(|(at, _)| window.holds(*at));
         let connects: Moments = connects().map(|(_, millis)| *millis).collect();
         let (round_trips, source) = if own.count > 0 {
-            (own, Some(RoundTripSource::TcpInfo))
+            (own, Some(by))
         } else if connects.count > 0 {
             (connects, Some(RoundTripSource::TcpConnect))
         } else {
@@ -176,7 +217,9 @@ impl Course {
             bits_per_second: rate,
             transmitted_bytes: transmitted,
             retransmitted_bytes: retransmitted,
-            retransmitted_segments: segments.map(|segments| segments.iter().sum()),
+            retransmitted_segments: segments
+                .map(|segments| segments.iter().sum())
+                .or_else(|| Some(retransmitted?.div_ceil(self.segment?.max(1)))),
             efficiency_percent: transmitted
                 .zip(retransmitted)
                 .and_then(|(all, again)| efficiency_percent(all, again)),
@@ -203,14 +246,19 @@ impl Course {
             return Vec::new();
         };
         let mut before = Reading::default();
+        let mut peer = self.peer.values().next().into_iter().flatten().peekable();
+        let mut rtt = None;
         let points = flow.iter().map(|reading| {
+            while let Some(sample) = peer.next_if(|sample| sample.at <= reading.at) {
+                rtt = sample.rtt_ms;
+            }
             let seconds = reading.at - before.at;
             let bytes = reading.bytes.saturating_sub(before.bytes);
             before = *reading;
             TransferPoint {
                 seconds: reading.at,
                 bits_per_second: (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds),
-                rtt_ms: reading.rtt_ms,
+                rtt_ms: reading.rtt_ms.or(rtt),
             }
         });
         points.collect()

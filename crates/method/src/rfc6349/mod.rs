@@ -9,6 +9,7 @@
 mod bottleneck;
 mod connects;
 mod course;
+mod far_end;
 mod light_load;
 mod path;
 mod plan;

@@ -15,16 +15,19 @@ use tapeline_stats::{Certainty, LimitedBy};
 
 use super::bottleneck::BottleneckRate;
 use super::course::Window;
+use super::far_end::FarEnd;
 use super::light_load;
 use super::path::{self, PathFormat};
 use super::plan::{self, Rfc6349Plan, WindowShare, ramp};
 use super::transfer::{PathFigures, Transfer};
-use crate::baseline::BaselineSource;
+use crate::baseline::{Baseline, BaselineSource};
 use crate::error::RunError;
 use crate::run::Run;
 
 /// Round trips of the idle path.
 const PROBES: u32 = 50;
+/// Answers that make a baseline.
+const LEAST_PROBES: usize = 20;
 /// Most connections at once.
 const MOST_CONNECTIONS: u64 = 64;
 /// Connections where one does not fill the path.
@@ -60,16 +63,17 @@ pub(crate) fn run(
         run.deviate(format!("runs of {seconds} s (RFC 6349: 30 s or more)"));
     }
     let mut ways = [Way::default(), Way::default()];
+    let mut far = None;
     for direction in directions {
         let way = &mut ways[*direction as usize];
-        way.format = path_mtu(run, *direction)?;
+        way.format = path_mtu(run, &mut far, *direction)?;
         *result.direction_mut(*direction) = Some(DirectionResult {
             path_mtu_bytes: way.format.mtu,
             path_mtu_exact: way.format.exact,
             ..DirectionResult::default()
         });
     }
-    let round_trip = baseline(run, result)?;
+    let round_trip = baseline(run, far.as_mut(), result)?;
     for direction in directions {
         let way = &mut ways[*direction as usize];
         way.bottleneck = bottleneck(plan, run, *direction)?;
@@ -101,7 +105,7 @@ pub(crate) fn run(
             continue;
         };
         // What was measured stays, whatever ends the series.
-        let ended = series.perform(run, &mut of);
+        let ended = series.perform(run, &mut far, &mut of);
         if let Some(full) = of.full() {
             let name = full.congestion_control.clone();
             of.headline = full.headline();
@@ -115,7 +119,7 @@ pub(crate) fn run(
         ended?;
     }
     if plan.runs_both_at_once() {
-        result.simultaneous = Some(both_at_once(run, &ways, counted, round_trip)?);
+        result.simultaneous = Some(both_at_once(run, far.as_mut(), &ways, counted, round_trip)?);
     }
     if ways
         .iter()
@@ -130,9 +134,22 @@ pub(crate) fn run(
 }
 
 /// Phase 1.
-fn path_mtu(run: &mut Run<'_>, direction: Direction) -> Result<PathFormat, RunError> {
+fn path_mtu(
+    run: &mut Run<'_>,
+    far: &mut Option<FarEnd>,
+    direction: Direction,
+) -> Result<PathFormat, RunError> {
     run.begin(plan::MTU, Some(direction), plan::MTU_TIME);
-    let format = path::by_segments(run, direction)?;
+    let mut format = path::by_segments(run, direction)?;
+    if far.is_none() {
+        *far = FarEnd::open(run);
+    }
+    if let Some(far) = far
+        && let Some(mtu) = far.path_mtu(run, direction)?
+    {
+        format.mtu = Some(mtu);
+        format.exact = true;
+    }
     if !format.exact {
         run.deviate("path MTU by TCP's segments, not byte by byte");
     }
@@ -140,10 +157,28 @@ fn path_mtu(run: &mut Run<'_>, direction: Direction) -> Result<PathFormat, RunEr
 }
 
 /// Phase 2.
-fn baseline(run: &mut Run<'_>, result: &mut Rfc6349Result) -> Result<Duration, RunError> {
+fn baseline(
+    run: &mut Run<'_>,
+    far: Option<&mut FarEnd>,
+    result: &mut Rfc6349Result,
+) -> Result<Duration, RunError> {
     run.begin(plan::BASELINE, None, plan::BASELINE_TIME);
     run.pause()?;
-    let baseline = run.baseline(PROBES)?;
+    let probed = match far {
+        Some(far) => {
+            let trips = far.probe(run, PROBES)?;
+            let enough = trips.len() >= LEAST_PROBES;
+            Baseline::new(BaselineSource::Probes, PROBES, &trips).filter(|_| enough)
+        }
+        None => None,
+    };
+    let baseline = match probed {
+        Some(baseline) => {
+            run.know_round_trip(baseline.min());
+            baseline
+        }
+        None => run.baseline(PROBES)?,
+    };
     if !baseline.was_idle() {
         let text = format!(
             "the path was not idle: the median round trip of {:.2} ms is more than a fifth above the \
@@ -252,13 +287,18 @@ struct Series<'a> {
 
 impl Series<'_> {
     /// Phases 4 to 6.
-    fn perform(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
-        self.windows(run, of)?;
+    fn perform(
+        &self,
+        run: &mut Run<'_>,
+        far: &mut Option<FarEnd>,
+        of: &mut DirectionResult,
+    ) -> Result<(), RunError> {
+        self.windows(run, far, of)?;
         run.begin(plan::FULL, Some(self.direction), self.planned(1));
         let full = Transfer::new(RunPhase::Full, self.direction, self.counted);
-        self.transfer(run, &full, of)?;
-        self.algorithms(run, of)?;
-        self.connections(run, of)
+        self.transfer(run, far, &full, of)?;
+        self.algorithms(run, far, of)?;
+        self.connections(run, far, of)
     }
 
     fn planned(&self, runs: u32) -> Duration {
@@ -266,7 +306,12 @@ impl Series<'_> {
     }
 
     /// Phase 4.
-    fn windows(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
+    fn windows(
+        &self,
+        run: &mut Run<'_>,
+        far: &mut Option<FarEnd>,
+        of: &mut DirectionResult,
+    ) -> Result<(), RunError> {
         let windows: Vec<(u64, Option<f64>)> = self
             .plan
             .windows
@@ -294,13 +339,18 @@ impl Series<'_> {
                 window_percent: percent,
                 ..Transfer::new(RunPhase::Window, self.direction, self.counted)
             };
-            self.transfer(run, &transfer, of)?;
+            self.transfer(run, far, &transfer, of)?;
         }
         Ok(())
     }
 
     /// Phase 5a.
-    fn algorithms(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
+    fn algorithms(
+        &self,
+        run: &mut Run<'_>,
+        far: &mut Option<FarEnd>,
+        of: &mut DirectionResult,
+    ) -> Result<(), RunError> {
         let names = &self.plan.algorithms;
         if names.is_empty() {
             return Ok(());
@@ -315,13 +365,18 @@ impl Series<'_> {
                 congestion: Some(name.clone()),
                 ..Transfer::new(RunPhase::Algorithm, self.direction, self.counted)
             };
-            self.transfer(run, &transfer, of)?;
+            self.transfer(run, far, &transfer, of)?;
         }
         Ok(())
     }
 
     /// Phase 6.
-    fn connections(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
+    fn connections(
+        &self,
+        run: &mut Run<'_>,
+        far: &mut Option<FarEnd>,
+        of: &mut DirectionResult,
+    ) -> Result<(), RunError> {
         let single = Transfer::new(RunPhase::Connections, self.direction, self.counted);
         let slow = of
             .full()
@@ -339,18 +394,19 @@ impl Series<'_> {
             _ => return Ok(()),
         };
         run.begin(plan::CONNECTIONS, Some(self.direction), self.planned(1));
-        self.transfer(run, &transfer, of)
+        self.transfer(run, far, &transfer, of)
     }
 
     /// Runs one, behind a pause, and enters it.
     fn transfer(
         &self,
         run: &mut Run<'_>,
+        far: &mut Option<FarEnd>,
         transfer: &Transfer,
         of: &mut DirectionResult,
     ) -> Result<(), RunError> {
         run.pause()?;
-        let done = transfer.perform(run, &[self.figures])?;
+        let done = transfer.perform(run, far.as_mut(), &[self.figures])?;
         let Some(done) = done.into_iter().next().flatten() else {
             return Err(nothing_came());
         };
@@ -379,6 +435,7 @@ impl Series<'_> {
 /// Phase 7.
 fn both_at_once(
     run: &mut Run<'_>,
+    far: Option<&mut FarEnd>,
     ways: &[Way; 2],
     counted: Window,
     round_trip: Duration,
@@ -394,7 +451,7 @@ fn both_at_once(
         let ideal = way.bottleneck.map(|rate| rate.ideal(&way.format).0);
         PathFigures { round_trip, ideal }
     });
-    let done = transfer.perform(run, &ideals)?;
+    let done = transfer.perform(run, far, &ideals)?;
     let mut done = done.into_iter();
     let both = Simultaneous {
         up: done.next().flatten(),

@@ -13,6 +13,7 @@ use tapeline_wire::iperf3::{self as wire, Parameters};
 
 use super::connects::ConnectProbes;
 use super::course::{Course, Window};
+use super::far_end::FarEnd;
 use crate::common::PeerKind;
 use crate::error::RunError;
 use crate::run::Run;
@@ -120,6 +121,7 @@ impl Transfer {
     pub(crate) fn perform(
         &self,
         run: &mut Run<'_>,
+        far: Option<&mut FarEnd>,
         figures: &[PathFigures],
     ) -> Result<Vec<Option<TransferRun>>, RunError> {
         let round_trip = figures
@@ -136,12 +138,12 @@ impl Transfer {
                 course.observe(event, *direction);
             }
         };
+        let receives = self.directions.contains(&Direction::Down);
+        let mut far = far.filter(|_| receives);
+        let sampling = far.as_mut().and_then(|far| far.sample(self.length()));
         // Of a plain peer that sends, its kernel's handshakes are all that can be timed.
-        let plain = run
-            .peer()
-            .is_none_or(|peer| peer.program.as_deref() != Some("tapeline"));
         let connects = ConnectProbes::default();
-        let probed = (plain && self.directions.contains(&Direction::Down))
+        let probed = (receives && sampling.is_none())
             .then(|| run.common().address())
             .transpose()?;
         let local = match probed {
@@ -156,7 +158,8 @@ impl Transfer {
             }
             let report = match run.common().peer {
                 PeerKind::Auto => {
-                    let plan = self.plan(run, round_trip);
+                    let mut plan = self.plan(run, round_trip);
+                    plan.test_number = sampling.map(|sampling| sampling.test);
                     run.client_test(&plan, &mut observe)
                 }
                 PeerKind::Iperf3 => {
@@ -167,6 +170,7 @@ impl Transfer {
             connects.end();
             report
         })?;
+        let samples = far.filter(|_| sampling.is_some()).map(FarEnd::samples);
         let counted = self.counted_by(run.common().peer);
         let runs = courses.iter_mut().zip(&self.directions).zip(figures);
         let runs = runs.map(|((course, direction), path)| {
@@ -174,6 +178,10 @@ impl Transfer {
                 && let Some(began) = began
             {
                 course.connects = connects.round_trips(began);
+                if let (Some(sampling), Some(samples)) = (sampling, &samples) {
+                    let lead = began.saturating_duration_since(sampling.began);
+                    course.peer_samples(samples, lead.as_secs_f64());
+                }
             }
             let mut summary = course.summary(counted, round_trip.as_secs_f64() * 1e3)?;
             if *direction == Direction::Down {
@@ -230,7 +238,7 @@ impl Transfer {
 }
 
 /// What an iperf3 server that sends says of segments that it sent again, as bytes: approximate.
-fn approximate_efficiency(summary: &mut TransferRun, report: &Report, segment: Option<u32>) {
+fn approximate_efficiency(summary: &mut TransferRun, report: &Report, segment: Option<u64>) {
     if summary.transmitted_bytes.is_some() {
         return;
     }
@@ -251,7 +259,7 @@ fn approximate_efficiency(summary: &mut TransferRun, report: &Report, segment: O
         return;
     }
     let again: u64 = segments.iter().sum();
-    let bytes = again * u64::from(segment);
+    let bytes = again * segment;
     summary.retransmitted_segments = Some(again);
     summary.retransmitted_bytes = Some(bytes);
     summary.transmitted_bytes = Some(summary.bytes + bytes);
