@@ -4,7 +4,7 @@ use std::io;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use libc::c_int;
+use c_int;
 use socket2::{Protocol, Socket};
 
 use super::sockopt;
@@ -42,7 +42,28 @@ pub(crate) fn set_notsent_lowat(socket: &Socket, bytes: u32) -> io::Result<()> {
     socket.set_tcp_notsent_lowat(bytes)
 }
 
+/// Takes a receive buffer with room for a clamp out of the system's tuning, which would raise the
+/// clamp with the buffer (`tcp_rcv_space_adjust`). One that the user chose stays; where there may be
+/// none that large, tuning goes on.
+fn hold_receive_buffer(socket: &Socket, clamp: u32) {
+    /// `SOCK_RCVBUF_LOCK` of `net/sock.h`.
+    const RECEIVE: c_int = 2;
+    /// `SO_BUF_LOCK`, Linux 5.14.
+    const SO_BUF_LOCK: c_int = 72;
+    let locked = sockopt::get::<c_int>(socket, libc::SOL_SOCKET, SO_BUF_LOCK);
+    if !matches!(locked, Ok((bits, _)) if bits & RECEIVE == 0) {
+        return;
+    }
+    // Half of a buffer and more is overhead.
+    let wanted = (clamp as usize).saturating_mul(4);
+    let _ = socket.set_recv_buffer_size(wanted);
+    if socket.recv_buffer_size().is_ok_and(|size| size < wanted) {
+        let _ = sockopt::set::<c_int>(socket, libc::SOL_SOCKET, SO_BUF_LOCK, 0);
+    }
+}
+
 pub(crate) fn set_window_clamp(socket: &Socket, bytes: u32) -> io::Result<()> {
+    hold_receive_buffer(socket, bytes);
     let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
     sockopt::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
