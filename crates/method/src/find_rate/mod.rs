@@ -12,3 +12,4 @@ mod procedure;
 mod trial;
 
 pub use plan::{DatagramSizes, FindRatePlan, Laboratory};
+pub(crate) use trial::Load;

@@ -15,7 +15,8 @@ use crate::run::Run;
 /// Names of the phases.
 pub(crate) const MTU: &str = "mtu";
 pub(crate) const BASELINE: &str = "baseline";
-pub(crate) const BOTTLENECK: &str = "bottleneck";
+/// As the method of that name calls it.
+pub(crate) const BOTTLENECK: &str = "capacity";
 pub(crate) const LIGHT_LOAD: &str = "light load";
 pub(crate) const WINDOWS: &str = "windows";
 pub(crate) const FULL: &str = "full window";

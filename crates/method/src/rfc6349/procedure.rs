@@ -76,7 +76,7 @@ pub(crate) fn run(
     let round_trip = baseline(run, far.as_mut(), result)?;
     for direction in directions {
         let way = &mut ways[*direction as usize];
-        way.bottleneck = bottleneck(plan, run, *direction)?;
+        way.bottleneck = bottleneck(plan, run, far.is_some(), *direction, &way.format)?;
         if let Some(of) = result.direction_mut(*direction) {
             enter_bottleneck(of, way, round_trip);
         }
@@ -209,18 +209,37 @@ fn baseline(
 fn bottleneck(
     plan: &Rfc6349Plan,
     run: &mut Run<'_>,
+    has_feedback: bool,
     direction: Direction,
+    format: &PathFormat,
 ) -> Result<Option<BottleneckRate>, RunError> {
     if let Some(given) = BottleneckRate::given(plan, direction) {
         run.skip(plan::BOTTLENECK, Some(direction), "the rate was given");
         return Ok(Some(given));
     }
-    run.skip(
-        plan::BOTTLENECK,
-        Some(direction),
-        "needs --cir or --line-rate",
-    );
-    Ok(None)
+    if has_feedback {
+        match BottleneckRate::by_capacity(run, direction) {
+            Ok(rate) => return Ok(Some(rate)),
+            Err(RunError::Failed { text, .. }) => run.fail_phase(&text),
+            Err(other) => return Err(other),
+        }
+    }
+    if !BottleneckRate::has_trials(run, direction) {
+        let why = "this server tells nothing of what it sends; give --cir or --line-rate";
+        run.skip(plan::BOTTLENECK, Some(direction), why);
+        return Ok(None);
+    }
+    match BottleneckRate::by_trials(run, direction, format) {
+        Ok(rate) => {
+            run.deviate("bottleneck by UDP trials at fixed rates");
+            Ok(Some(rate))
+        }
+        Err(RunError::Failed { text, .. }) => {
+            run.fail_phase(&text);
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
 }
 
 fn enter_bottleneck(of: &mut DirectionResult, way: &Way, round_trip: Duration) {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use c_int;
+use libc::c_int;
 use socket2::{Protocol, Socket};
 
 use super::sockopt;
