@@ -104,7 +104,7 @@ impl BottleneckRate {
         while let Some(trial) = search.next_trial() {
             let report = load.run(run, trial)?;
             let facts = load.facts(&report, trial)?;
-            let host = facts.host(trial.load, &goals, direction);
+            let host = facts.host(trial.load, trial.seconds, &goals, direction);
             search.take(facts.result(trial, host.is_some()));
             run.wait(plan.settle(Duration::from_secs_f64(trial.seconds), Duration::ZERO))?;
         }
