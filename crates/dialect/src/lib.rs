@@ -41,11 +41,12 @@ pub use method::{
 };
 pub use plan::{
     AccountName, AddressSteps, AllowedMethods, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan,
-    ClientWorkload, FairQueuePlan, FrameMean, HistogramPlan, Iperf3Authentication, Iperf3Client,
-    Iperf3Credentials, Iperf3Server, Iperf3Timeouts, IsochronousPlan, Keepalive, LatencyPlan,
-    Limit, Limits, LoadDirection, METHODS, MarkovChain, MaxTests, Network, Networks, Payload,
-    Personality, RequestResponsePlan, RetryPlan, RsaPadding, ServedProtocols, ServedTransports,
-    ServerKey, ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime, WorkingLoad,
+    ClientWorkload, FairQueuePlan, FlowGrowth, FrameMean, HistogramPlan, Iperf3Authentication,
+    Iperf3Client, Iperf3Credentials, Iperf3Server, Iperf3Timeouts, IsochronousPlan, Keepalive,
+    LatencyPlan, Limit, Limits, LoadDirection, METHODS, MarkovChain, MaxTests, Network, Networks,
+    Payload, Personality, RequestResponsePlan, RetryPlan, RsaPadding, ServedProtocols,
+    ServedTransports, ServerKey, ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime,
+    WorkingLoad,
 };
 pub use run::context::Interruption;
 pub use sampler::{Reporter, ReporterHandle, ReporterSettings, SingleSums};

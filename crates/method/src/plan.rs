@@ -103,6 +103,8 @@ macro_rules! methods {
 methods! {
     Mtu(crate::mtu::MtuPlan),
     Rfc6349(crate::rfc6349::Rfc6349Plan),
+    Try(crate::try_host::TryPlan),
+    Responsiveness(crate::responsiveness::ResponsivenessPlan),
     Capacity(crate::capacity::CapacityPlan),
     FindRate(crate::find_rate::FindRatePlan),
 }

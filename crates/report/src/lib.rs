@@ -38,8 +38,8 @@ pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_outpu
 pub use model::*;
 pub use native::{
     ClientAnswer, Column, NativeText, RequestedTest, ServerText, Table, TrialPart, TrialReport,
-    TrialResult, TrialTarget, Unit, connection_hint, digits, finding_words, hanging, hint, in_unit,
-    limit_words, millis, percent, rate_words,
+    TrialResult, Unit, connection_hint, digits, finding_words, hanging, hint, in_unit, limit_words,
+    millis, percent, rate_words,
 };
 pub use render::{Output, Renderer};
 pub use series::{Runs, StopRule};

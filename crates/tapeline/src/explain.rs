@@ -1,21 +1,21 @@
-//! `tapeline explain ID`: what a warning means.
+//! `tapeline explain ID`: what a warning means, or a rule.
 
-use crate::explanations::{Explanation, GROUPS};
+use crate::explanations::{Explanation, GROUPS, TOPICS};
 
 /// All warnings, in the order of their groups.
 fn warnings() -> impl Iterator<Item = &'static Explanation> {
     GROUPS.iter().flat_map(|group| group.warnings)
 }
 
-/// Whether there is a warning of this name.
+/// Whether a warning or a rule has this name.
 pub(crate) fn knows(name: &str) -> bool {
     warning(name, usize::MAX).is_some()
 }
 
-/// The name, an example and the meaning of a warning, in lines of at most `width` columns.
+/// The name, an example and the meaning of a warning or a rule, in lines of at most `width` columns.
 pub(crate) fn warning(name: &str, width: usize) -> Option<String> {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    let known = warnings().find(|known| known.id == name)?;
+    let known = warnings().chain(TOPICS).find(|known| known.id == name)?;
     let example = wrap(known.example, 2, width).join("\n");
     let meaning = wrap(known.meaning, 0, width).join("\n");
     Some(format!("{}\n\n{example}\n\n{meaning}", known.id))
@@ -38,6 +38,10 @@ pub(crate) fn list(width: usize) -> String {
             text.push_str(&lines.join("\n"));
             text.push('\n');
         }
+    }
+    text.push_str("\nRules:\n");
+    for topic in TOPICS {
+        text.push_str(&format!("  {}\n", topic.id));
     }
     text.trim_end().to_owned()
 }
@@ -74,6 +78,29 @@ mod tests {
             let text = warning(name, 80).unwrap_or_else(|| panic!("{name} is not explained"));
             assert!(text.len() > name.len() + 60, "{text}");
             assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        }
+    }
+
+    /// The limits of the text are those that judge.
+    #[test]
+    fn rules_are_explained_by_their_limits() {
+        use tapeline_stats::UseLimits;
+
+        let text = warning("try-uses", usize::MAX).expect("a rule");
+        for limits in [UseLimits::CALLS, UseLimits::GAMES] {
+            for (good, fair, unit) in [
+                (limits.delay_ms.0, limits.delay_ms.1, "ms"),
+                (limits.loss_percent.0, limits.loss_percent.1, "%"),
+                (limits.jitter_ms.0, limits.jitter_ms.1, "ms"),
+            ] {
+                for value in [good, fair] {
+                    assert!(text.contains(&format!(" {value} {unit}")), "{value} {unit}");
+                }
+            }
+        }
+        let (good, fair) = UseLimits::WEB_RATE;
+        for rate in [good, fair] {
+            assert!(text.contains(&format!(" {} Mbit/s", rate / 1e6)), "{rate}");
         }
     }
 

@@ -26,6 +26,19 @@ const fn of(id: &'static str, example: &'static str, meaning: &'static str) -> E
     }
 }
 
+/// What is explained besides warnings.
+pub(crate) const TOPICS: &[Explanation] = &[of(
+    "try-uses",
+    "video calls      poor while something uploads: answers take 0.4 s longer",
+    "\"tapeline try HOST\" judges three uses; the worse direction counts. Video calls are good up to \
+     a 95th percentile of the round trip under load of 150 ms, 1 % of loss and 30 ms of jitter, \
+     fair up to 300 ms, 3 % and 50 ms, and poor beyond. Games are good up to 60 ms, 0.5 % and \
+     10 ms, and fair up to 120 ms, 2 % and 30 ms. Web pages and downloads are good from 10 Mbit/s \
+     down with a median round trip under load up to 200 ms, and fair from 3 Mbit/s and up to \
+     500 ms. Loss is that of the idle path and, where probes measure it, under load; jitter is that \
+     of the idle path. The limits are tapeline's own.",
+)];
+
 /// All warnings, by subject.
 pub(crate) const GROUPS: &[Group] = &[
     Group {

@@ -155,13 +155,9 @@ pub struct Supervision {
     pub reloads: bool,
 }
 
-/// `tapeline try [HOST]`: the whole job of finding out how good a path is.
+/// `tapeline try` without a host: this machine against itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TryPlan {
-    /// The server's name or address; `None` tries this machine against itself.
-    pub host: Option<String>,
-    /// Server port.
-    pub port: u16,
     /// Address family.
     pub family: Family,
     /// `-t`: length of each measurement; `None` leaves the choice to the job.

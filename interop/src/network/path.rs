@@ -10,6 +10,8 @@ use crate::{Namespace, NamespacePair, RelayedPair};
 /// What a token bucket on a TUN device counts: a TUN device has no Ethernet header, so these are
 /// bytes of IP packets.
 const BURST: u32 = 16 * 1024;
+/// Bytes from which on a queue is deep.
+const DEEP: u32 = 256 * 1024;
 /// The largest IP packet of the paths, and what a policer's queue holds.
 const PACKET: u32 = 1500;
 
@@ -143,6 +145,31 @@ impl TestPath {
         }
         path.shape(&up, &down)?;
         Ok(path)
+    }
+
+    /// Makes the path with its deep queues in the relay, behind the sending hosts. A host's own TCP keeps the
+    /// queue of its device short (TCP small queues: two segments of each flow here), so a deep queue
+    /// that TCP is to fill stands behind it, as in a modem.
+    ///
+    /// # Errors
+    /// As [`TestPath::new`].
+    pub fn queued(up: Way, down: Way) -> io::Result<Self> {
+        let behind = |way: Way| {
+            if way.queue < DEEP {
+                return (way, relay::Path::default());
+            }
+            let link = relay::Link {
+                rate: way.rate,
+                queue: way.queue.into(),
+            };
+            let path = relay::Path {
+                link: Some(link),
+                ..relay::Path::default()
+            };
+            (Way::free(way.delay), path)
+        };
+        let ((up, there), (down, back)) = (behind(up), behind(down));
+        Self::with(up, down, there, back)
     }
 
     /// Changes rates and queues, also in the middle of a test; the delays stay.

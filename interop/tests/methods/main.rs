@@ -9,5 +9,7 @@ mod capacity;
 mod find_rate;
 mod mtu;
 mod paths;
+mod responsiveness;
 mod rfc6349;
 mod support;
+mod try_host;

@@ -5,10 +5,19 @@ use serde_json::Value;
 
 /// The path, or a skip of `test` where this machine cannot make it.
 pub(crate) fn path(test: &str, up: Way, down: Way) -> Option<TestPath> {
+    made(test, || TestPath::new(up, down))
+}
+
+/// The same with queues that TCP fills, or a skip.
+pub(crate) fn queued(test: &str, up: Way, down: Way) -> Option<TestPath> {
+    made(test, || TestPath::queued(up, down))
+}
+
+fn made(test: &str, make: impl FnOnce() -> std::io::Result<TestPath>) -> Option<TestPath> {
     if lacks(test, &[Program::Tapeline]) {
         return None;
     }
-    match TestPath::new(up, down) {
+    match make() {
         Ok(path) => Some(path),
         Err(error) => {
             skip(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tapeline_base::{FlowTag, Role};
 use tapeline_report::{Event, Notice};
-use tapeline_sys::TcpProbe;
+use tapeline_sys::{TcpConn, TcpProbe};
 
 use super::connect_only;
 use super::connector::Connector;
@@ -20,7 +20,7 @@ use crate::iperf2::tcp_flow::payload;
 use crate::iperf2::test_groups::TestSums;
 use crate::iperf2::wrong_protocol::WrongProtocolWatch;
 use crate::native::client::{ClientTest, TrafficEnd};
-use crate::plan::{Arrangement, ClientPlan, ClientWorkload};
+use crate::plan::{Arrangement, ClientPlan, ClientWorkload, FlowGrowth};
 use crate::run::context::Context;
 use crate::run::tasks::Tally;
 
@@ -94,18 +94,24 @@ pub(crate) fn run(plan: &ClientPlan, target: &Target, context: &Arc<Context>) ->
         control: control.as_ref(),
     };
     let begin_load = || load.map(|load| load.begin(target, context, sums.opened));
-    let (connected, load) = if plan.connect_sync {
+    let (missing, load) = if let Some(growth) = plan.growth {
+        let turns = Turns {
+            growth,
+            tags: &tags,
+        };
+        (turns.start(&connector, &starter), begin_load())
+    } else if plan.connect_sync {
         let ready = connector.connect_all(&tags, |flow| flow);
         let connected = ready.len();
         let load = if connected > 0 { begin_load() } else { None };
         starter.start_all(ready);
-        (connected, load)
+        (plan.parallel - connected, load)
     } else {
         let load = begin_load();
         let ready = connector.connect_all(&tags, |flow| starter.start_all(vec![flow]));
-        (ready.len(), load)
+        (plan.parallel - ready.len(), load)
     };
-    if connected < plan.parallel {
+    if missing > 0 {
         tally.fail();
     }
     let failed = watch.wait(plan, context, &tally);
@@ -119,6 +125,68 @@ pub(crate) fn run(plan: &ClientPlan, target: &Target, context: &Arc<Context>) ->
     };
     let cut = control.is_some_and(|control| control.finish(TrafficEnd::new(failed, context)));
     failed || cut
+}
+
+/// Flows that do not start together.
+struct Turns<'a> {
+    growth: FlowGrowth,
+    tags: &'a [FlowTag],
+}
+
+impl Turns<'_> {
+    /// Starts them until the test ends; returns how many could not be connected.
+    ///
+    /// Unsent data waits in the sender, where no other flow's packets wait behind it: as much as a flow
+    /// sends in 5 ms (draft-ietf-ippm-responsiveness-09).
+    fn start(&self, connector: &Connector<'_>, starter: &Starter<'_>) -> usize {
+        let (context, tally) = (starter.context, starter.tally);
+        let began = context.now();
+        let sends = starter.plan.arrangement().tags(self.tags[0]).0.is_some();
+        let mut senders: Vec<Arc<TcpConn>> = Vec::new();
+        let (mut missing, mut started) = (0, 0);
+        for turn in 0_u32.. {
+            let over = starter.stop.is_raised() || (turn > 0 && tally.pending() == 0);
+            let wanted = match turn {
+                0 => self.growth.initial,
+                _ => self.growth.added,
+            };
+            let end = (started + wanted.max(1)).min(self.tags.len());
+            let tags = &self.tags[started..end];
+            started = end;
+            // Without senders nothing is left to do once all flows run.
+            if over || (tags.is_empty() && !sends) {
+                break;
+            }
+            for conn in &senders {
+                limit_unsent(conn);
+            }
+            if !tags.is_empty() {
+                let ready = connector.connect_all(tags, |flow| flow);
+                missing += tags.len() - ready.len();
+                let connected = ready.iter().map(|flow| Arc::clone(&flow.conn));
+                senders.extend(connected.filter(|_| sends));
+                starter.start_all(ready);
+            }
+            if !wait_until(began + self.growth.every * (turn + 1), context) {
+                break;
+            }
+        }
+        missing
+    }
+}
+
+/// Time whose data may wait unsent in a sender.
+const UNSENT: Duration = Duration::from_millis(5);
+
+/// Lets no more data wait unsent than the connection delivers in [`UNSENT`].
+fn limit_unsent(conn: &TcpConn) {
+    let Some(info) = conn.tcp_info() else { return };
+    let (Some(rate), Some(mss)) = (info.delivery_rate, info.snd_mss) else {
+        return;
+    };
+    let bytes = rate as f64 * UNSENT.as_secs_f64();
+    // A system that does not know the option sends as before.
+    let _ = conn.set_notsent_lowat((bytes as u32).max(2 * mss));
 }
 
 /// Shows the banner; returns the plan as the system lets it be carried out, `None` when the

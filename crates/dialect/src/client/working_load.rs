@@ -146,6 +146,7 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
             ..SocketPlan::default()
         },
         connect_sync: true,
+        growth: None,
         retry: None,
         peer_detect: false,
         shape: Shape::Steady,

@@ -83,6 +83,17 @@ pub struct RetryPlan {
     pub every: Duration,
 }
 
+/// How the flows of a test become more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowGrowth {
+    /// How many start at the beginning, at least 1.
+    pub initial: usize,
+    /// How many are added each time, until all flows run; at least 1.
+    pub added: usize,
+    /// Time between two additions.
+    pub every: Duration,
+}
+
 /// What a client does with its flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientWorkload {
@@ -133,6 +144,8 @@ pub struct ClientPlan {
     pub socket: SocketPlan,
     /// Wait for all connects before writing.
     pub connect_sync: bool,
+    /// The flows of a TCP test do not start together.
+    pub growth: Option<FlowGrowth>,
     /// Time for each attempt to connect, and for a server's first word.
     pub connect_timeout: Duration,
     /// `--connect-retry-time/-timer`.
@@ -209,6 +222,7 @@ impl ClientPlan {
             interval: None,
             socket: SocketPlan::default(),
             connect_sync: true,
+            growth: None,
             connect_timeout: CONNECT_TIMEOUT,
             retry: None,
             ignore_shutdown: false,

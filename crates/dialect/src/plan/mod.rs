@@ -13,7 +13,8 @@ pub(crate) mod shape;
 pub(crate) mod socket;
 
 pub use client::{
-    Arrangement, CONNECT_TIMEOUT, ClientPlan, ClientWorkload, Limit, Personality, RetryPlan,
+    Arrangement, CONNECT_TIMEOUT, ClientPlan, ClientWorkload, FlowGrowth, Limit, Personality,
+    RetryPlan,
 };
 pub use iperf3::{
     Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Server, Iperf3Timeouts, Keepalive,

@@ -21,9 +21,11 @@ mod page;
 mod pass;
 mod phase;
 mod render;
+mod responsiveness;
 mod result;
 pub mod rfc6349;
 mod series;
+mod try_host;
 
 pub use capacity::{Capacity, CapacityInterval, CapacityResult, DirectionCapacity};
 pub use document::{METHOD_SCHEMA, MethodDocument, MethodTest};
@@ -38,7 +40,12 @@ pub use page::{MethodHead, NOT_KNOWN, NOT_MEASURED, PageStyle};
 pub use pass::{Bound, Criterion, PassLimit, PassResult, judge};
 pub use phase::{Direction, PhaseRecord, PhaseState, PlannedPhase, TrialRecord};
 pub use render::{MethodPage, MethodStream, series_text, text};
+pub use responsiveness::{
+    LoadedResponsiveness, ResponsivenessConfidence, ResponsivenessPoint, ResponsivenessProbes,
+    ResponsivenessResult,
+};
 pub use result::MethodResult;
 pub use series::{
     METHOD_SERIES_SCHEMA, MethodRuns, MethodSeries, MethodSeriesDocument, MethodSpread,
 };
+pub use try_host::{TryDatagrams, TryDirection, TryIdle, TryMtu, TryResult, TryUses};

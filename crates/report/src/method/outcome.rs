@@ -107,6 +107,8 @@ macro_rules! results {
 
 results! {
     Rfc6349(super::rfc6349::Rfc6349Result),
+    Try(super::try_host::TryResult),
+    Responsiveness(super::responsiveness::ResponsivenessResult),
     Capacity(super::capacity::CapacityResult),
     FindRate(super::find_rate::FindRateResult),
     Mtu(super::mtu::MtuResult),

@@ -31,7 +31,7 @@ pub(crate) use setup::{shown, shown_address};
 pub use table::{Column, Table};
 pub use text::NativeText;
 pub(crate) use timing::{clock_check, clock_errors, start_delay};
-pub use trial::{TrialPart, TrialReport, TrialResult, TrialTarget};
+pub use trial::{TrialPart, TrialReport, TrialResult};
 pub use unit::Unit;
 pub use verdict::{finding_words, limit_words};
 pub(crate) use warning::sentence;

@@ -1,4 +1,4 @@
-//! The report of `tapeline try`: a few measurements of one path, a line each.
+//! The report of `tapeline try` without a host: a few measurements of this machine, a line each.
 
 use std::time::Duration;
 
@@ -21,10 +21,8 @@ use crate::style::{Style, Terminal};
 pub enum TrialPart {
     /// Round trips of small messages over TCP, nothing else running.
     Latency,
-    /// TCP as fast as it goes, towards the server.
+    /// TCP as fast as it goes; both ways are the same here.
     TcpUp,
-    /// TCP as fast as it goes, from the server.
-    TcpDown,
     /// UDP at a fixed rate, bits per second, towards the server.
     Udp {
         /// Requested rate.
@@ -39,19 +37,9 @@ impl TrialPart {
         match self {
             Self::Latency => "Latency",
             Self::TcpUp => "TCP up",
-            Self::TcpDown => "TCP down",
             Self::Udp { .. } => "UDP up",
         }
     }
-}
-
-/// Which path is tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TrialTarget {
-    /// That to a server, in words: `192.0.2.7 port 5001`.
-    Server(String),
-    /// Loopback.
-    ThisMachine,
 }
 
 /// A measurement, as far as it came.
@@ -160,7 +148,7 @@ impl TrialResult {
     fn text(&self) -> String {
         let text = match self.part {
             TrialPart::Latency => self.idle_latency(),
-            TrialPart::TcpUp | TrialPart::TcpDown => self.tcp(),
+            TrialPart::TcpUp => self.tcp(),
             TrialPart::Udp { rate } => self.udp(rate),
         };
         text.unwrap_or_else(|| match self.part {
@@ -237,7 +225,6 @@ impl TrialResult {
     fn bufferbloat(&self) -> Option<(String, String)> {
         let way = match self.part {
             TrialPart::TcpUp => "up",
-            TrialPart::TcpDown => "down",
             TrialPart::Latency | TrialPart::Udp { .. } => return None,
         };
         let measured = self.latency.as_ref()?;
@@ -279,7 +266,6 @@ impl TrialResult {
 /// The whole report; its lines come as the measurements end.
 #[derive(Clone, Debug)]
 pub struct TrialReport {
-    target: TrialTarget,
     terminal: Terminal,
     results: Vec<TrialResult>,
 }
@@ -287,36 +273,23 @@ pub struct TrialReport {
 impl TrialReport {
     /// A report without results.
     #[must_use]
-    pub fn new(target: TrialTarget, terminal: Terminal) -> Self {
+    pub fn new(terminal: Terminal) -> Self {
         Self {
-            target,
             terminal,
             results: Vec::new(),
         }
     }
 
-    /// What is going to be measured, and how long all of it takes.
+    /// What is going to be measured.
     #[must_use]
-    pub fn opening(&self, parts: &[TrialPart], time: Duration) -> String {
-        let target = match &self.target {
-            TrialTarget::Server(target) => target,
-            TrialTarget::ThisMachine => {
-                let [what, meaning] = [
-                    "Testing this machine against itself (loopback):",
-                    "this measures its CPU, not a network",
-                ];
-                let fits = what.len() + 1 + meaning.len() <= self.terminal.width;
-                let gap = if fits { ' ' } else { '\n' };
-                return format!("{what}{gap}{meaning}\n\n");
-            }
-        };
-        let seconds = time.as_secs_f64().ceil();
-        let tcp = if parts.contains(&TrialPart::TcpDown) {
-            "TCP both ways"
-        } else {
-            "TCP"
-        };
-        format!("Testing {target}: latency, {tcp}, UDP; about {seconds} s\n\n")
+    pub fn opening(&self) -> String {
+        let [what, meaning] = [
+            "Testing this machine against itself (loopback):",
+            "this measures its CPU, not a network",
+        ];
+        let fits = what.len() + 1 + meaning.len() <= self.terminal.width;
+        let gap = if fits { ' ' } else { '\n' };
+        format!("{what}{gap}{meaning}\n\n")
     }
 
     /// Takes a result; with its line.

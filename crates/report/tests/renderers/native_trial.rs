@@ -7,8 +7,7 @@ use tapeline_base::{Transport, WallTime};
 use tapeline_report::{
     CpuUse, Endpoints, Event, LimitVerdict, LoadedLatency, Measure, Notice, PeerFlow, PeerLimits,
     PeerProgram, PeerResults, ProbeSeries, RequestResponse, Row, Subject, TcpReceive, TcpSend,
-    Terminal, TrafficOperation, TrialPart, TrialReport, TrialResult, TrialTarget, UdpReceive,
-    UdpSend,
+    Terminal, TrafficOperation, TrialPart, TrialReport, TrialResult, UdpReceive, UdpSend,
 };
 use tapeline_stats::{
     BufferbloatGrade, Certainty, LimitedBy, Moments, ReceiverEvidence, SenderEvidence, Verdict,
@@ -16,12 +15,7 @@ use tapeline_stats::{
 
 use crate::scenario::{row, tag, total};
 
-const PARTS: [TrialPart; 4] = [
-    TrialPart::Latency,
-    TrialPart::TcpUp,
-    TrialPart::TcpDown,
-    TrialPart::Udp { rate: 10_000_000 },
-];
+const UDP: TrialPart = TrialPart::Udp { rate: 10_000_000 };
 
 fn address(text: &str) -> SocketAddr {
     text.parse().expect("an address")
@@ -117,32 +111,20 @@ fn loaded(micros: i64, grade: BufferbloatGrade) -> Event {
     }))
 }
 
-fn tcp(
-    part: TrialPart,
-    limited_by: LimitedBy,
-    micros: i64,
-    grade: BufferbloatGrade,
-) -> TrialResult {
+fn tcp(limited_by: LimitedBy, micros: i64, grade: BufferbloatGrade) -> TrialResult {
     let bytes = 939_000_000 / 8 * 5;
     let sent = whole(5, bytes + 1_000_000, Measure::TcpSend(TcpSend::default()));
     let received = whole(5, bytes, Measure::TcpReceive(TcpReceive::default()));
-    let up = part == TrialPart::TcpUp;
-    let (own, other) = if up {
-        (sent, received)
-    } else {
-        (received, sent)
-    };
     let events = [
-        Event::Row(own),
-        results(other),
-        judged(limited_by, up),
+        Event::Row(sent),
+        results(received),
+        judged(limited_by, true),
         loaded(micros, grade),
     ];
-    result(part, &events)
+    result(TrialPart::TcpUp, &events)
 }
 
 fn udp(lost: u64) -> TrialResult {
-    let part = TrialPart::Udp { rate: 10_000_000 };
     let sent = Measure::UdpSend(UdpSend {
         writes: 2552,
         ..UdpSend::default()
@@ -159,42 +141,27 @@ fn udp(lost: u64) -> TrialResult {
         results(whole(3, 3_750_000, received)),
         judged(LimitedBy::Application, true),
     ];
-    result(part, &events)
+    result(UDP, &events)
 }
 
-fn rendered(target: TrialTarget, terminal: Terminal, results: Vec<TrialResult>) -> String {
-    let mut report = TrialReport::new(target, terminal);
-    let mut text = report.opening(&PARTS, Duration::from_secs(16));
+fn rendered(terminal: Terminal, results: Vec<TrialResult>) -> String {
+    let mut report = TrialReport::new(terminal);
+    let mut text = report.opening();
     for result in results {
         text.push_str(&report.add(result));
     }
     text + &report.closing()
 }
 
-fn server() -> TrialTarget {
-    TrialTarget::Server("192.0.2.7 port 5001".to_owned())
-}
-
 #[test]
 fn each_measurement_is_a_line() {
     let results = vec![
         latency(),
-        tcp(
-            TrialPart::TcpUp,
-            LimitedBy::Network,
-            47_300,
-            BufferbloatGrade::B,
-        ),
-        tcp(
-            TrialPart::TcpDown,
-            LimitedBy::Network,
-            10_800,
-            BufferbloatGrade::A,
-        ),
+        tcp(LimitedBy::Network, 47_300, BufferbloatGrade::B),
         udp(0),
     ];
     assert_eq!(
-        rendered(server(), Terminal::default(), results),
+        rendered(Terminal::default(), results),
         include_str!("../golden/native/try.txt")
     );
 }
@@ -203,15 +170,10 @@ fn each_measurement_is_a_line() {
 fn the_worst_measurement_decides_how_far_all_is_trusted() {
     let results = vec![
         latency(),
-        tcp(
-            TrialPart::TcpUp,
-            LimitedBy::SenderCpu,
-            2000,
-            BufferbloatGrade::APlus,
-        ),
+        tcp(LimitedBy::SenderCpu, 2000, BufferbloatGrade::APlus),
         udp(5),
     ];
-    let shown = rendered(server(), Terminal::default(), results);
+    let shown = rendered(Terminal::default(), results);
     for line in [
         "UDP up       10.0 of 10.0 Mbit/s, 0.196 % lost (5 of 2552), jitter 0.042 ms\n",
         "Bufferbloat  A+ up (no increase under load)\n",
@@ -228,9 +190,9 @@ fn what_is_not_known_is_left_out_or_said_once() {
     let results = vec![
         result(TrialPart::Latency, &[]),
         result(TrialPart::TcpUp, &[Event::Row(sent)]),
-        result(PARTS[3], &[Event::Row(datagrams)]),
+        result(UDP, &[Event::Row(datagrams)]),
     ];
-    let shown = rendered(server(), Terminal::default(), results);
+    let shown = rendered(Terminal::default(), results);
     let (_, lines) = shown.split_once("\n\n").expect("lines");
     assert_eq!(
         lines,
@@ -275,7 +237,7 @@ fn loopback_is_no_network() {
             width,
             ..Terminal::default()
         };
-        TrialReport::new(TrialTarget::ThisMachine, terminal).opening(&PARTS, Duration::ZERO)
+        TrialReport::new(terminal).opening()
     };
     assert_eq!(
         opening(120),

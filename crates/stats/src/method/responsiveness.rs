@@ -60,6 +60,46 @@ impl ResponsivenessConstants {
     /// Its interval, seconds.
     pub const DRAFT_INTERVAL: f64 = 5.0;
 
+    /// The draft's names of the constants.
+    pub const NAMES: [&'static str; 9] =
+        ["mad", "id", "tmp", "sdt", "inp", "inc", "mnp", "mps", "ptc"];
+
+    /// Sets a constant by the draft's name; shares are in percent.
+    ///
+    /// # Errors
+    /// The range in words, when the value is outside of it, or `None` when there is no such constant.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), Option<&'static str>> {
+        let count = |value: f64, least: usize, most: usize, range| {
+            let whole = value.fract() == 0.0;
+            let fits = whole && (least as f64..=most as f64).contains(&value);
+            if fits {
+                Ok(value as usize)
+            } else {
+                Err(Some(range))
+            }
+        };
+        let within = |value: f64, least: f64, most: f64, range| {
+            if (least..=most).contains(&value) {
+                Ok(value)
+            } else {
+                Err(Some(range))
+            }
+        };
+        match name {
+            "mad" => self.distance = count(value, 2, 20, "a whole number from 2 to 20")?,
+            "id" => self.interval = within(value, 0.5, 30.0, "0.5 to 30 s")?,
+            "tmp" => self.kept = within(value, 50.0, 100.0, "50 to 100 percent")? / 100.0,
+            "sdt" => self.tolerance = within(value, 0.1, 50.0, "0.1 to 50 percent")? / 100.0,
+            "inp" => self.initial = count(value, 1, 64, "a whole number from 1 to 64")?,
+            "inc" => self.added = count(value, 1, 64, "a whole number from 1 to 64")?,
+            "mnp" => self.most = count(value, 1, 64, "a whole number from 1 to 64")?,
+            "mps" => self.probes = within(value, 1.0, 200.0, "1 to 200 per second")?,
+            "ptc" => self.share = within(value, 0.1, 50.0, "0.1 to 50 percent")? / 100.0,
+            _ => return Err(None),
+        }
+        Ok(())
+    }
+
     /// Connections in interval number `interval` (from 0).
     #[must_use]
     pub fn flows(&self, interval: usize) -> usize {
@@ -474,6 +514,30 @@ mod tests {
         let names = classes.map(|rpm| ResponsivenessClass::of(rpm).name());
         let expected = ["poor", "poor", "fair", "fair", "good", "good", "excellent"];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn each_constant_of_the_draft_can_be_set_within_its_range() {
+        let mut constants = ResponsivenessConstants::default();
+        for name in ResponsivenessConstants::NAMES {
+            assert_eq!(
+                constants.set(name, 5.0),
+                if name == "tmp" {
+                    Err(Some("50 to 100 percent"))
+                } else {
+                    Ok(())
+                }
+            );
+            assert!(matches!(constants.set(name, -1.0), Err(Some(_))), "{name}");
+        }
+        assert_eq!(constants.set("tmp", 90.0), Ok(()));
+        assert_eq!(constants.set("nonsense", 1.0), Err(None));
+        assert_eq!(
+            constants.set("mad", 4.5),
+            Err(Some("a whole number from 2 to 20"))
+        );
+        assert_eq!((constants.distance, constants.most), (5, 5));
+        assert_eq!((constants.kept, constants.share), (0.9, 0.05));
     }
 
     #[test]

@@ -144,19 +144,14 @@ pub(crate) fn server(
     })
 }
 
-/// The plan of `try`.
+/// The plan of `try` without a host.
 ///
 /// # Errors
-/// [`Exit`] for a port range.
+/// [`Exit`] for a port, and for a time without an end.
 pub(crate) fn trial(settings: &Settings, log: &mut Diagnostics) -> Result<TryPlan, Exit> {
-    let port = match settings.ports {
-        None => DEFAULT_PORT,
-        Some(AskedPorts {
-            first: port @ 1..,
-            last: None,
-        }) => port,
-        Some(_) => return Err(log.fatal("", "option -p: try takes one port (1..65535)")),
-    };
+    if settings.ports.is_some() {
+        return Err(log.fatal("", "option -p: try without a host chooses its own port"));
+    }
     let time = match settings.limit {
         Some(AskedLimit::Seconds(seconds)) => match bounded(seconds) {
             Some(time) => Some(time),
@@ -165,8 +160,6 @@ pub(crate) fn trial(settings: &Settings, log: &mut Diagnostics) -> Result<TryPla
         _ => None,
     };
     Ok(TryPlan {
-        host: settings.trial_host.clone(),
-        port,
         family: addressing::family(settings),
         time,
         techniques: Techniques::default(),

@@ -356,12 +356,14 @@ mod tests {
             "--as iperf3 -c h",
             "--as iperf3 -s",
             "-c h --peer iperf3",
+            "try",
             "try h",
         ] {
             let techniques = match with(line, "repeated-chunk").outcome {
                 Ok(Plan::Client(plan, ..)) => plan.techniques,
                 Ok(Plan::Server(plan, ..)) => plan.techniques,
                 Ok(Plan::Try(plan, _)) => plan.techniques,
+                Ok(Plan::Method(job)) => job.plan.common().techniques,
                 Ok(Plan::Iperf3(job)) => match job.task {
                     Iperf3Task::Client(plan) => plan.techniques,
                     Iperf3Task::Server(plan, _) => plan.techniques,

@@ -184,7 +184,7 @@ fn native_mode(raw: &RawArgs) -> Mode {
     let first = words.next().and_then(OsStr::to_str).unwrap_or_default();
     match registry::find(first) {
         // Without a host it is this machine that is tried.
-        Some(entry) if entry.word != TRY || words.next().is_some() => {
+        Some(entry) if entry.word != TRY || words.next().is_some() || asks_for_help(raw) => {
             return Mode::Method(entry.word);
         }
         _ => {}
@@ -207,6 +207,10 @@ fn native_mode(raw: &RawArgs) -> Mode {
 /// The job and the method of that name.
 const TRY: &str = "try";
 
+fn asks_for_help(raw: &RawArgs) -> bool {
+    ids(raw).any(|id| id == OptionId::Help)
+}
+
 fn chooses_job(id: OptionId) -> bool {
     matches!(id, OptionId::Server | OptionId::Client)
 }
@@ -225,7 +229,7 @@ fn operands(raw: &RawArgs) -> impl Iterator<Item = &OsStr> {
     })
 }
 
-/// `try [HOST]` and `exporter [HOST]...` are the only things that words may say.
+/// `try`, `exporter [HOST]...` and methods are the only things that words may say.
 fn operands_of_job(
     settings: &mut Settings,
     words: &[&std::ffi::OsString],
@@ -250,13 +254,7 @@ fn operands_of_job(
         settings.host = Some(host.to_string_lossy().into_owned());
         return Ok(());
     }
-    let is_trial = settings.mode == Mode::Trial;
-    if let [_, host, ..] = words
-        && is_trial
-    {
-        settings.trial_host = Some(host.to_string_lossy().into_owned());
-    }
-    match words.get(if is_trial { 2 } else { 0 }) {
+    match words.get(usize::from(settings.mode == Mode::Trial)) {
         None => Ok(()),
         Some(word) => {
             let word = word.to_string_lossy();

@@ -7,7 +7,9 @@ use tapeline_dialect::{
     AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
     MaxTests, Payload, Personality, Precision,
 };
-use tapeline_method::{DirectionChoice, GivenBottleneck, Laboratory, WindowShare};
+use tapeline_method::{
+    DirectionChoice, GivenBottleneck, Laboratory, ResponsivenessConstants, WindowShare,
+};
 use tapeline_report::method::PassLimit;
 use tapeline_sys::SystemClock;
 
@@ -168,6 +170,8 @@ pub(crate) struct MethodSettings {
     pub(crate) only_plan: bool,
     /// `-l`, as typed.
     pub(crate) length: Option<String>,
+    /// `--draft`.
+    pub(crate) draft: ResponsivenessConstants,
     pub(crate) rfc6349: Rfc6349Settings,
     pub(crate) capacity: CapacitySettings,
     pub(crate) find_rate: FindRateSettings,
@@ -282,9 +286,7 @@ pub(crate) struct Settings {
     pub(crate) personality: Personality,
     pub(crate) mode: Mode,
     pub(crate) host: Option<String>,
-    /// `try`'s operand.
-    pub(crate) trial_host: Option<String>,
-    /// Those of `exporter`.
+    /// Operands of `exporter`.
     pub(crate) targets: Vec<String>,
     pub(crate) udp: bool,
     pub(crate) v4: bool,
@@ -352,7 +354,6 @@ impl Settings {
             personality,
             mode: Mode::Undecided,
             host: None,
-            trial_host: None,
             targets: Vec::new(),
             udp: false,
             v4: false,

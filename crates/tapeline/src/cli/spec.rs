@@ -43,6 +43,7 @@ pub(crate) enum OptionId {
     Repeat, Precision, RepeatPause, RepeatCsv,
     // methods
     Direction, Pass, Budget, Plan,
+    Draft,
     Cir, LineRate, Windows, NoSimultaneous,
     Bimodal, SubInterval, FeedbackInterval, LowDelay, UpperDelay, ErrorThreshold, CountReordering, OneWay,
     LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,

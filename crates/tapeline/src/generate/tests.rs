@@ -196,7 +196,7 @@ fn bash_offers_options_values_and_jobs() {
     assert_eq!(offered("/usr/bin/iperf -c h --paral"), ["--parallel"]);
     assert_eq!(offered("tapeline -c h --full"), ["--full-duplex"]);
     assert_eq!(offered("tapeline -s --full"), [""; 0]);
-    assert_eq!(offered("tapeline try --full"), [""; 0]);
+    assert_eq!(offered("tapeline try --isoc"), [""; 0]);
     assert_eq!(offered("tapeline -c h -S af4"), ["af41", "af42", "af43"]);
     assert_eq!(offered("tapeline -c h --tos=af4"), ["af41", "af42", "af43"]);
     assert_eq!(offered("tapeline -c h -f g"), ["g"]);

@@ -1,7 +1,7 @@
-//! `tapeline try`: what this machine, or a path, can do, in about sixteen seconds.
+//! `tapeline try` without a host: what this machine can do, in about ten seconds.
 //!
-//! Without a host a server is started inside the process on loopback, on ports that the
-//! system chooses; the measurements go through real sockets either way.
+//! A server is started inside the process on loopback, on ports that the system chooses; the
+//! measurements go through real sockets. With a host it is a method.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, mpsc};
@@ -13,7 +13,7 @@ use tapeline_dialect::{
     ReporterSettings, RequestResponsePlan, ServedTransports, Server, ServerPlan, ServerStopper,
     SocketPlan, Techniques, run_client,
 };
-use tapeline_report::{Event, Notice, TrialPart, TrialReport, TrialResult, TrialTarget};
+use tapeline_report::{Event, Notice, TrialPart, TrialReport, TrialResult};
 
 use super::{printer, signals};
 use crate::files::output_file;
@@ -24,9 +24,14 @@ use crate::presentation::Presentation;
 /// Length of a measurement unless `-t` says otherwise; TCP's are as long as a grade needs.
 const PART: Duration = Duration::from_secs(3);
 const TCP_PART: Duration = Duration::from_secs(5);
-/// UDP rate against this machine itself, and towards another host, bits per second.
-const LOCAL_RATE: u64 = 50_000_000;
-const REMOTE_RATE: u64 = 10_000_000;
+/// UDP rate, bits per second.
+const RATE: u64 = 50_000_000;
+/// What is measured, one after the other.
+const PARTS: [TrialPart; 3] = [
+    TrialPart::Latency,
+    TrialPart::TcpUp,
+    TrialPart::Udp { rate: RATE },
+];
 /// Size of a request and of its response, bytes.
 const REQUEST: u32 = 100;
 /// Time beyond its length after which a measurement is given up; an attempt to connect takes less.
@@ -53,7 +58,7 @@ pub(crate) fn trial(plan: &TryPlan, presentation: &Presentation) -> ExitCode {
         Err(code) => return code,
     };
     let terminal = printer::terminal(presentation.output_file.is_none());
-    let report = TrialReport::new(trial.target.clone(), terminal);
+    let report = TrialReport::new(terminal);
     let done = trial.measure(report, writer);
     trial.end();
     match done {
@@ -63,13 +68,12 @@ pub(crate) fn trial(plan: &TryPlan, presentation: &Presentation) -> ExitCode {
     }
 }
 
-/// A trial whose server, if it is our own, is up.
+/// A trial whose server is up.
 struct Trial {
     plan: TryPlan,
-    host: String,
-    target: TrialTarget,
+    host: &'static str,
     port: u16,
-    local: Option<ServerStopper>,
+    server: ServerStopper,
     /// The user's wish to end.
     cancelled: Interruption,
 }
@@ -80,46 +84,21 @@ impl Trial {
         let on_signal = cancelled.clone();
         signals::on_interrupt(move || on_signal.interrupt(), || {})
             .map_err(|error| cannot(&format!("signals cannot be caught: {error}")))?;
-        if let Some(host) = &plan.host {
-            return Ok(Self {
-                host: host.clone(),
-                target: TrialTarget::Server(format!("{host} port {}", plan.port)),
-                port: plan.port,
-                local: None,
-                cancelled,
-                plan: plan.clone(),
-            });
-        }
         let host = loopback(plan.family);
-        let (stopper, port) = start_server(host, plan.family, plan.techniques)?;
+        let (server, port) = start_server(host, plan.family, plan.techniques)?;
         Ok(Self {
-            host: host.into(),
-            target: TrialTarget::ThisMachine,
+            host,
             port,
-            local: Some(stopper),
+            server,
             cancelled,
             plan: plan.clone(),
         })
     }
 
-    fn parts(&self) -> Vec<TrialPart> {
-        let (local, rate) = match self.local {
-            Some(_) => (true, LOCAL_RATE),
-            None => (false, REMOTE_RATE),
-        };
-        let mut parts = vec![TrialPart::Latency, TrialPart::TcpUp];
-        // Both ways are the same here.
-        if !local {
-            parts.push(TrialPart::TcpDown);
-        }
-        parts.push(TrialPart::Udp { rate });
-        parts
-    }
-
     fn length(&self, part: TrialPart) -> Duration {
         self.plan.time.unwrap_or(match part {
             TrialPart::Latency | TrialPart::Udp { .. } => PART,
-            TrialPart::TcpUp | TrialPart::TcpDown => TCP_PART,
+            TrialPart::TcpUp => TCP_PART,
         })
     }
 
@@ -133,11 +112,9 @@ impl Trial {
             writer.write_all(text.as_bytes())?;
             writer.flush()
         };
-        let parts = self.parts();
-        let time = parts.iter().map(|part| self.length(*part)).sum();
-        print(&report.opening(&parts, time))?;
+        print(&report.opening())?;
         let mut code = ExitCode::Success;
-        for part in parts {
+        for part in PARTS {
             let result = self.run(part);
             if let Some(failure) = result.failure() {
                 let _ = message::print(&[CliMessage::err(failure)]);
@@ -160,9 +137,7 @@ impl Trial {
     }
 
     fn end(&self) {
-        if let Some(stopper) = &self.local {
-            stopper.stop();
-        }
+        self.server.stop();
     }
 
     fn run(&self, part: TrialPart) -> TrialResult {
@@ -215,11 +190,6 @@ impl Trial {
                 ClientWorkload::Stream(Arrangement::Forward),
                 None,
             ),
-            TrialPart::TcpDown => (
-                Transport::Tcp,
-                ClientWorkload::Stream(Arrangement::Reverse),
-                None,
-            ),
             TrialPart::Udp { rate } => (
                 Transport::Udp,
                 ClientWorkload::Stream(Arrangement::Forward),
@@ -239,7 +209,7 @@ impl Trial {
             control: true,
             probe: true,
             techniques: self.plan.techniques,
-            ..ClientPlan::new(Personality::Native, &self.host, self.port, transport)
+            ..ClientPlan::new(Personality::Native, self.host, self.port, transport)
         }
     }
 }

@@ -96,6 +96,10 @@ fn other_options_and_wrong_values_are_refused_by_name() {
                 "a method has --json".into(),
             ),
         ] {
+            if word == "try" && text.is_empty() {
+                // Without a host it is this machine that is tried.
+                continue;
+            }
             let heard = refusal(&format!("{word} {text}"));
             assert!(heard.starts_with("error: "), "{word} {text}: {heard}");
             assert!(heard.contains(&part), "{word} {text}: {heard}");

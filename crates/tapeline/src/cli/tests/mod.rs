@@ -226,7 +226,7 @@ fn a_tapeline_server_can_be_restricted_to_one_host() {
 }
 
 #[test]
-fn try_has_a_host_a_port_a_family_and_a_time() {
+fn try_without_a_host_has_a_family_and_a_time() {
     let trial = |text| match line(Native, text).outcome {
         Ok(Plan::Try(plan, _)) => plan,
         other => panic!("{text}: {other:?}"),
@@ -234,18 +234,14 @@ fn try_has_a_host_a_port_a_family_and_a_time() {
     assert_eq!(
         trial("try"),
         TryPlan {
-            host: None,
-            port: 5001,
             family: Family::Any,
             time: None,
             techniques: Techniques::default(),
         }
     );
     assert_eq!(
-        trial("-6 try h -p 7 -t 2.5"),
+        trial("-6 try -t 2.5"),
         TryPlan {
-            host: Some("h".into()),
-            port: 7,
             family: Family::V6,
             time: Some(Duration::from_millis(2500)),
             techniques: Techniques::default(),
@@ -254,11 +250,14 @@ fn try_has_a_host_a_port_a_family_and_a_time() {
     for (text, sentence) in [
         (
             "try h i",
-            "unknown command \"i\"\nhint:  tapeline -c i, or tapeline try i for a quick check",
+            "try takes one host\nhint:  tapeline try HOST[:PORT] [OPTIONS]",
         ),
         ("try -R", "-R does not apply to try"),
         ("try -c h", "-c does not apply to try"),
-        ("try -p 1-2", "-p: try takes one port (1..65535)"),
+        ("try -p 7", "-p: try without a host chooses its own port"),
+        ("try h -p 1-2", "-p: try takes one port (1..65535)"),
+        ("try h -t 3", "-t: 3 is not between 5 and 30 s"),
+        ("try h --udp", "--udp does not apply to try"),
         ("try -t 0", "-t: try needs an end"),
     ] {
         assert_eq!(

@@ -5,4 +5,6 @@ pub(crate) mod common;
 pub(crate) mod find_rate;
 pub(crate) mod mtu;
 pub(crate) mod registry;
+pub(crate) mod responsiveness;
 pub(crate) mod rfc6349;
+mod try_host;

@@ -1,7 +1,7 @@
 //! The methods that the command line knows.
 
 use super::common::MethodEntry;
-use super::{capacity, find_rate, mtu, rfc6349};
+use super::{capacity, find_rate, mtu, responsiveness, rfc6349, try_host};
 
 /// All of them: a row for each.
 pub(crate) static METHODS: &[MethodEntry] = &[
@@ -10,6 +10,18 @@ pub(crate) static METHODS: &[MethodEntry] = &[
         options: mtu::OPTIONS,
         own_length: false,
         plan: mtu::plan,
+    },
+    MethodEntry {
+        word: "try",
+        options: &[],
+        own_length: false,
+        plan: try_host::plan,
+    },
+    MethodEntry {
+        word: "responsiveness",
+        options: responsiveness::OPTIONS,
+        own_length: false,
+        plan: responsiveness::plan,
     },
     MethodEntry {
         word: "rfc6349",

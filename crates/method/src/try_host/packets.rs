@@ -1,0 +1,113 @@
+//! The largest packet that arrives: a first impression, both ways.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tapeline_dialect::{
+    FlowProbes, LoadParameters, MethodSession, Order, OrderDirection, PathMtuRequest, SessionError,
+    SessionEvent, measure_path_mtu,
+};
+use tapeline_report::method::{Direction, TryMtu};
+use tapeline_sys::reason;
+
+use crate::error::RunError;
+use crate::far_end::FarEnd;
+use crate::run::Run;
+
+/// How long it takes on most paths.
+pub(crate) const TIME: Duration = Duration::from_millis(1500);
+/// How long a direction takes at most.
+const LONGEST: Duration = Duration::from_secs(4);
+/// Time for the server's last word.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Time between two looks for it.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a direction came to: bytes, and whether to the byte.
+type Found = Option<(u32, bool)>;
+
+/// Measures; nothing with a peer that takes no orders.
+///
+/// # Errors
+/// Datagrams do not pass.
+pub(crate) fn measure(
+    run: &Run<'_>,
+    far_end: &mut FarEnd,
+    result: &mut TryMtu,
+) -> Result<(), RunError> {
+    let session = far_end.session.as_mut();
+    let Some(session) = session.filter(|session| session.methods().version("mtu").is_some()) else {
+        return Ok(());
+    };
+    result.exact = true;
+    for direction in run.common().direction.directions() {
+        let found = match direction {
+            Direction::Up => up(run, session),
+            Direction::Down => down(run, session),
+        };
+        run.check()?;
+        let found = found.map_err(|error| RunError::failed("no-reply", error.to_string()))?;
+        let Some((bytes, is_exact)) = found else {
+            continue;
+        };
+        result.exact &= is_exact;
+        match direction {
+            Direction::Up => result.up_bytes = Some(bytes),
+            Direction::Down => result.down_bytes = Some(bytes),
+        }
+    }
+    Ok(())
+}
+
+fn order(direction: OrderDirection) -> Order {
+    Order {
+        method: "mtu".to_owned(),
+        direction,
+        seconds: LONGEST,
+        parameters: LoadParameters {
+            quick: Some(true),
+            ..LoadParameters::default()
+        },
+    }
+}
+
+/// Probes of this end, which the server answers.
+fn up(run: &Run<'_>, session: &mut MethodSession) -> Result<Found, SessionError> {
+    let ready = session.order(&order(OrderDirection::Up))?;
+    let mut flow = session.flow(&ready)?;
+    let socket = Arc::clone(flow.socket());
+    let request = PathMtuRequest {
+        largest: None,
+        is_quick: true,
+        round_trip: Some(session.connect_time()),
+        seed: flow.key().get(),
+    };
+    let until = Instant::now() + LONGEST;
+    let mut is_over = || Instant::now() >= until || run.check().is_err();
+    let mut probes = FlowProbes::new(&mut flow, &mut is_over);
+    let found = measure_path_mtu(&socket, &request, &mut probes)
+        .map_err(|error| SessionError::Socket(reason(&error)))?;
+    session.end_order("the search is over");
+    let _ = session.wait_done(FAREWELL);
+    let outcome = found.outcome;
+    Ok(outcome.size.map(|size| (size.into(), outcome.is_exact)))
+}
+
+/// Probes of the server, which this end answers.
+fn down(run: &Run<'_>, session: &mut MethodSession) -> Result<Found, SessionError> {
+    let ready = session.order(&order(OrderDirection::Down))?;
+    let mut flow = session.flow(&ready)?;
+    let until = Instant::now() + LONGEST + FAREWELL;
+    while run.check().is_ok() && Instant::now() < until {
+        flow.answer_probes(LOOK)
+            .map_err(|error| SessionError::Socket(reason(&error)))?;
+        if let Some(SessionEvent::Done(done)) = session.next_event(Duration::ZERO)? {
+            let found = done.path_mtu.as_ref();
+            let bytes = found.and_then(|found| found.mtu_bytes.or(found.at_least));
+            return Ok(bytes.map(|bytes| (bytes, found.is_some_and(|found| found.exact))));
+        }
+    }
+    session.end_order("no more time");
+    let _ = session.wait_done(FAREWELL);
+    Ok(None)
+}
