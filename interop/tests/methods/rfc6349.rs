@@ -124,8 +124,8 @@ fn check_clean(direction: &Value, windows: &[f64], long: bool, shown: &Finished)
         );
         let expected = (asked * 8.0 / (rtt / 1e3)).min(48.27e6);
         assert_within("swept", rate, expected * swept_low, expected * 1.03, shown);
-        // Nothing is lost, nothing is queued, as long as the window is less than the path.
-        if *percent < 90.0 {
+        // Nothing is lost as long as the queue holds the whole window, however late it leaves.
+        if *percent <= 50.0 {
             assert_eq!(
                 run["retransmitted_bytes"].as_u64().unwrap_or(0),
                 0,
