@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use tapeline_report::method::rfc6349::{BottleneckSource, Rfc6349Result};
+use tapeline_report::method::rfc6349::BottleneckSource;
 use tapeline_report::method::{Direction, PlannedPhase};
 use tapeline_stats::rfc6349::BottleneckLayer;
 
 use super::path;
 use crate::common::Common;
-use crate::error::MethodError;
-use crate::procedure::Procedure;
-use crate::run::Run;
 
 /// Names of the phases.
 pub(crate) const MTU: &str = "mtu";
@@ -123,36 +120,9 @@ impl Rfc6349Plan {
     pub(crate) fn runs_both_at_once(&self) -> bool {
         self.simultaneous && self.common.direction.directions().len() == 2
     }
-}
 
-/// Start of a run that does not count.
-pub(crate) fn ramp(round_trip: Duration) -> Duration {
-    round_trip
-        .saturating_mul(RAMP_ROUND_TRIPS)
-        .clamp(LEAST_RAMP, LONGEST_RAMP)
-}
-
-/// Payload at a rate over a time.
-fn moved(bits_per_second: Option<f64>, time: Duration) -> Option<u64> {
-    bits_per_second.map(|rate| (rate * time.as_secs_f64() / 8.0) as u64)
-}
-
-impl Procedure for Rfc6349Plan {
-    const WORD: &'static str = "rfc6349";
-    const STANDARD: &'static str = "RFC 6349";
-    const ABOUT: &'static str = "how well TCP fills the path, and why not";
-
-    type Result = Rfc6349Result;
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
-
-    fn phases(&self) -> Vec<PlannedPhase> {
+    /// Its phases, with lengths and amounts as far as they are known before.
+    pub(crate) fn planned_phases(&self) -> Vec<PlannedPhase> {
         let directions = self.common.direction.directions();
         let phase = |name, direction: Option<Direction>, time: Duration, bytes: Option<u64>| {
             let phase = PlannedPhase::new(name, direction, time.as_secs_f64());
@@ -207,10 +177,18 @@ impl Procedure for Rfc6349Plan {
         }
         phases
     }
+}
 
-    fn run(&self, run: &mut Run<'_>, result: &mut Self::Result) -> Result<(), MethodError> {
-        super::procedure::run(self, run, result)
-    }
+/// Start of a run that does not count.
+pub(crate) fn ramp(round_trip: Duration) -> Duration {
+    round_trip
+        .saturating_mul(RAMP_ROUND_TRIPS)
+        .clamp(LEAST_RAMP, LONGEST_RAMP)
+}
+
+/// Payload at a rate over a time.
+fn moved(bits_per_second: Option<f64>, time: Duration) -> Option<u64> {
+    bits_per_second.map(|rate| (rate * time.as_secs_f64() / 8.0) as u64)
 }
 
 #[cfg(test)]
@@ -223,7 +201,10 @@ mod tests {
     }
 
     fn seconds(plan: &Rfc6349Plan) -> f64 {
-        plan.phases().iter().map(|phase| phase.seconds).sum()
+        plan.planned_phases()
+            .iter()
+            .map(|phase| phase.seconds)
+            .sum()
     }
 
     #[test]
@@ -241,18 +222,29 @@ mod tests {
         let mut plan = plan();
         plan.bottleneck = Some(GivenBottleneck::Contract(50e6, 5e6));
         plan.common.direction = DirectionChoice::Down;
-        let names: Vec<&str> = plan.phases().iter().map(|phase| phase.name).collect();
+        let names: Vec<&str> = plan
+            .planned_phases()
+            .iter()
+            .map(|phase| phase.name)
+            .collect();
         assert_eq!(names, [MTU, BASELINE, LIGHT_LOAD, WINDOWS, FULL]);
         plan.common.window = Some(32 << 10);
         plan.algorithms = vec!["bbr".into()];
         plan.windows.clear();
-        let names: Vec<&str> = plan.phases().iter().map(|phase| phase.name).collect();
+        let names: Vec<&str> = plan
+            .planned_phases()
+            .iter()
+            .map(|phase| phase.name)
+            .collect();
         assert_eq!(
             names,
             [MTU, BASELINE, LIGHT_LOAD, FULL, ALGORITHMS, CONNECTIONS]
         );
         // A contract tells the amount: 12 s of 5 Mbit/s.
-        let full = plan.phases().into_iter().find(|phase| phase.name == FULL);
+        let full = plan
+            .planned_phases()
+            .into_iter()
+            .find(|phase| phase.name == FULL);
         assert_eq!(full.expect("a phase").bytes, Some(7_500_000));
     }
 

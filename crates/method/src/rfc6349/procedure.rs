@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tapeline_report::document::Verdict;
-use tapeline_report::method::Direction;
 use tapeline_report::method::rfc6349::{
     DirectionResult, IdleRoundTrip, Rfc6349Result, RoundTripSource, RunPhase, Simultaneous,
     TransferRun,
 };
+use tapeline_report::method::{Direction, PlannedPhase};
 use tapeline_stats::rfc6349::{
     DEFAULT_TTR, PathEvidence, bandwidth_delay, connections, minimum_window,
 };
@@ -21,7 +21,9 @@ use super::path::{self, PathFormat};
 use super::plan::{self, Rfc6349Plan, WindowShare, ramp};
 use super::transfer::{PathFigures, Transfer};
 use crate::baseline::{Baseline, BaselineSource};
-use crate::error::RunError;
+use crate::common::Common;
+use crate::error::{MethodError, RunError};
+use crate::procedure::Procedure;
 use crate::run::Run;
 
 /// Round trips of the idle path.
@@ -47,8 +49,32 @@ struct Way {
     bottleneck: Option<BottleneckRate>,
 }
 
+impl Procedure for Rfc6349Plan {
+    const WORD: &'static str = "rfc6349";
+    const STANDARD: &'static str = "RFC 6349";
+    const ABOUT: &'static str = "how well TCP fills the path, and why not";
+
+    type Result = Rfc6349Result;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn phases(&self) -> Vec<PlannedPhase> {
+        self.planned_phases()
+    }
+
+    fn run(&self, run: &mut Run<'_>, result: &mut Self::Result) -> Result<(), MethodError> {
+        measure(self, run, result)
+    }
+}
+
 /// The whole method.
-pub(crate) fn run(
+fn measure(
     plan: &Rfc6349Plan,
     run: &mut Run<'_>,
     result: &mut Rfc6349Result,
