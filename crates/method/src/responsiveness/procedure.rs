@@ -90,14 +90,14 @@ impl ResponsivenessPlan {
         let round_trip = result.idle_ms.unwrap_or(0.0).max(0.0);
         run.know_round_trip(Duration::from_secs_f64(round_trip / 1e3));
         for (place, directions) in self.loads().into_iter().enumerate() {
-            if place > 0 {
-                run.begin(PAUSE, None, PAUSE_TIME);
-                run.pause()?;
-            }
             let way = way(directions);
             let mut found = LoadedResponsiveness::default();
             // What the server's connections see, it alone can tell.
             let is_told = far_end.session.is_some() || !directions.contains(&Direction::Down);
+            if place > 0 && is_told {
+                run.begin(PAUSE, None, PAUSE_TIME);
+                run.pause()?;
+            }
             let measured = if is_told {
                 run.begin(LOAD, way, self.time());
                 let load = Load {

@@ -299,9 +299,12 @@ fn conversation(facts: &PathFacts, limits: &UseLimits) -> Option<PathUse> {
             }
             None => worst.is_open = true,
         }
-        if let Some(loss) = loaded.loss_percent {
-            let fitness = Fitness::up_to(loss, limits.loss_percent);
-            worst.take(fitness, UseCause::Loss(loss), moment);
+        match loaded.loss_percent {
+            Some(loss) => {
+                let fitness = Fitness::up_to(loss, limits.loss_percent);
+                worst.take(fitness, UseCause::Loss(loss), moment);
+            }
+            None => worst.found.is_complete = false,
         }
     }
     for idle in facts.idle.into_iter().flatten() {
@@ -543,6 +546,10 @@ mod tests {
         idle(&mut facts, 1).loss_percent = None;
         let calls = PathJudgement::new(&facts).calls.expect("a verdict");
         assert!(!calls.is_complete);
+        let mut facts = FACTS;
+        up(&mut facts).loss_percent = None;
+        let games = PathJudgement::new(&facts).games.expect("a verdict");
+        assert_eq!((games.fitness, games.is_complete), (Fitness::Good, false));
         let good = PathJudgement::new(&FACTS).games.expect("a verdict");
         assert_eq!((good.fitness, good.cause), (Fitness::Good, None));
     }
