@@ -75,6 +75,14 @@ impl ServerSpec {
         self.start_in(Some(namespace), crate::free_port())
     }
 
+    /// The same on a port that another transport may have already.
+    ///
+    /// # Errors
+    /// As [`ServerSpec::start`].
+    pub fn start_within_on(&self, namespace: &Namespace, port: u16) -> io::Result<Server> {
+        self.start_in(Some(namespace), port)
+    }
+
     fn start_in(&self, namespace: Option<&Namespace>, port: u16) -> io::Result<Server> {
         let mut invocation = Invocation::new(self.program)
             .args(["-s", "-p", &port.to_string()])

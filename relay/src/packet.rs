@@ -4,6 +4,8 @@
 const KEPT: usize = 80;
 /// Protocol number of UDP.
 const UDP: u8 = 17;
+/// Protocol number of TCP.
+const TCP: u8 = 6;
 /// Length of a UDP header.
 const UDP_HEADER: usize = 8;
 
@@ -29,6 +31,28 @@ impl Head {
             6 if packet.get(6) == Some(&UDP) => packet.get(40..),
             _ => None,
         }
+    }
+
+    /// Differentiated services code point, of IPv4.
+    #[must_use]
+    pub fn dscp(&self) -> Option<u8> {
+        let version = self.0.first()? >> 4;
+        (version == 4).then(|| self.0.get(1).map(|byte| byte >> 2))?
+    }
+
+    /// Source and destination port of UDP or TCP over IPv4.
+    #[must_use]
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        let first = self.0.first()?;
+        if first >> 4 != 4 || !matches!(self.0.get(9)?, &UDP | &TCP) {
+            return None;
+        }
+        let begin = usize::from(first & 0xf) * 4;
+        let port = |at: usize| -> Option<u16> {
+            let port = self.0.get(at..at + 2)?;
+            Some(u16::from_be_bytes(port.try_into().ok()?))
+        };
+        Some((port(begin)?, port(begin + 2)?))
     }
 
     /// Destination port, if this is a UDP datagram.

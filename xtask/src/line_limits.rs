@@ -10,7 +10,7 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 15] = [
+const PAGES: [(&[&str], usize); 16] = [
     (&["README.md"], 110),
     (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
     (&["docs/cli.md"], 135),
@@ -23,9 +23,10 @@ const PAGES: [(&[&str], usize); 15] = [
     (&["docs/iperf2.md"], 400),
     (&["docs/iperf3.md"], 250),
     (&["docs/methods.md"], 450),
+    (&["docs/flows.md"], 130),
     (&["docs/dev/architecture.md"], 290),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3400),
+    (&["docs", "docs/dev"], 3530),
 ];
 
 /// Lists files over the soft limit.

@@ -32,7 +32,8 @@ mod server;
 mod tests;
 
 pub use client::{
-    MethodSession, ProbeRow, SessionError, SessionEvent, run_client, run_iperf3_client,
+    FlowEvents, MethodSession, ProbeRow, SessionError, SessionEvent, run_client, run_flows,
+    run_iperf3_client,
 };
 pub use method::{
     FlowProbes, IcmpOutcome, LoadReceived, LoadReceiver, LoadReport, LoadSent, LoadStep,

@@ -1,9 +1,11 @@
 //! Prints the JSON Schema of tapeline's documents, for `cargo xtask generate`: of a report, or with
-//! an argument of several runs (`series`), of a method (`method`), of its runs (`method-series`).
+//! an argument of several runs (`series`), of different flows (`flows`), of a method (`method`), of
+//! its runs (`method-series`).
 #![allow(clippy::print_stdout)]
 
 use schemars::generate::SchemaSettings;
 use tapeline_report::document::{Report, SCHEMA, SERIES_SCHEMA, SeriesReport};
+use tapeline_report::flows::{FLOWS_SCHEMA, FlowsReport};
 use tapeline_report::method::{
     METHOD_SCHEMA, METHOD_SERIES_SCHEMA, MethodDocument, MethodSeriesDocument,
 };
@@ -23,6 +25,10 @@ fn main() {
         Some("method-series") => {
             let schema = generator.into_root_schema_for::<MethodSeriesDocument>();
             (schema, METHOD_SERIES_SCHEMA)
+        }
+        Some("flows") => {
+            let schema = generator.into_root_schema_for::<FlowsReport>();
+            (schema, FLOWS_SCHEMA)
         }
         _ => (generator.into_root_schema_for::<Report>(), SCHEMA),
     };

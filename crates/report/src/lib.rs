@@ -13,6 +13,7 @@
 //!                       ├─ Iperf3Json   iperf3 3.22's -J and --json-stream
 //!                       ├─ Iperf3Text   iperf3 3.22's text
 //!                       ├─ NativeText   tapeline's own; ServerText of its servers
+//!                       ├─ flows        different flows in one test, in all of tapeline's own forms
 //!                       ├─ document     tapeline's own as data: JSON, NDJSON, CSV
 //!                       ├─ method       results of whole procedures: page, document, charts
 //!                       └─ prometheus   counters and results as metrics (feature `prometheus`)
@@ -20,6 +21,7 @@
 
 mod calendar;
 pub mod document;
+pub mod flows;
 pub mod iperf2;
 mod iperf3;
 pub mod method;

@@ -71,6 +71,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Client(plan, presentation, repeat) => {
             run::client(plan, presentation, repeat.as_ref())
         }
+        Plan::Flows(plan, presentation) => run::flows(plan, presentation),
         Plan::Server(plan, presentation, life, supervision) => {
             let supervisor = run::Supervisor::new(*supervision, limits_now);
             run::server(plan, presentation, *life, supervisor)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::{ExitCode, Family, Role};
-use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan, Techniques};
+use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan, StartTime, Techniques};
 use tapeline_method::MethodPlan;
 use tapeline_report::method::PassLimit;
 
@@ -54,6 +54,8 @@ pub struct RefusalDocument {
 pub enum Plan {
     /// Test towards a server.
     Client(Box<ClientPlan>, Presentation, Option<RepeatPlan>),
+    /// Test towards a server with different flows.
+    Flows(Box<FlowsPlan>, Presentation),
     /// Serve tests.
     Server(Box<ServerPlan>, Presentation, Life, Supervision),
     /// What was asked for under the name iperf3.
@@ -83,6 +85,11 @@ impl Plan {
     pub(crate) fn confine(&mut self, techniques: Techniques) {
         match self {
             Self::Client(plan, ..) => plan.techniques = techniques,
+            Self::Flows(plan, _) => {
+                for flow in &mut plan.flows {
+                    flow.plan.techniques = techniques;
+                }
+            }
             Self::Server(plan, ..) => plan.techniques = techniques,
             Self::Iperf3(job) => match &mut job.task {
                 Iperf3Task::Client(plan) => plan.techniques = plan.techniques.and(techniques),
@@ -97,6 +104,37 @@ impl Plan {
             | Self::Configuration(_)
             | Self::Explain(_)
             | Self::Generate(..) => {}
+        }
+    }
+}
+
+/// Different flows in one test (`--flow`, `--flows`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowsPlan {
+    /// The server as it was typed.
+    pub host: String,
+    /// At least one.
+    pub flows: Vec<FlowPlan>,
+}
+
+/// One of different flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowPlan {
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its options, as they were given.
+    pub options: String,
+    /// What it does; [`StartTime::After`] is when it begins, after the test's beginning.
+    pub plan: ClientPlan,
+}
+
+impl FlowPlan {
+    /// When it begins, after the test's beginning.
+    #[must_use]
+    pub fn start(&self) -> Duration {
+        match self.plan.start {
+            StartTime::After(delay) => delay,
+            StartTime::Now | StartTime::At(_) | StartTime::Moment(_) => Duration::ZERO,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod capacity;
 mod find_rate;
+mod flows;
 mod mtu;
 mod paths;
 mod responsiveness;

@@ -5,11 +5,12 @@ use std::path::Path;
 use crate::shell::{self, Result, cargo};
 
 /// Where they are published, and what the generator calls them.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("docs/schema/tapeline-report-1.json", "report"),
     ("docs/schema/tapeline-series-1.json", "series"),
     ("docs/schema/tapeline-method-1.json", "method"),
     ("docs/schema/tapeline-method-series-1.json", "method-series"),
+    ("docs/schema/tapeline-flows-1.json", "flows"),
 ];
 
 fn made(name: &str) -> Result<String> {

@@ -153,7 +153,7 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
         payload: Payload::Digits,
         start: match plan.start {
             StartTime::At(time) => StartTime::At(time),
-            StartTime::Now | StartTime::After(_) => StartTime::Now,
+            StartTime::Now | StartTime::After(_) | StartTime::Moment(_) => StartTime::Now,
         },
         latency: crate::plan::LatencyPlan::default(),
         working_load: None,
@@ -167,7 +167,7 @@ fn load_plan(plan: &ClientPlan) -> Option<ClientPlan> {
 fn lead(start: StartTime) -> Duration {
     match start {
         StartTime::After(delay) => delay,
-        StartTime::Now | StartTime::At(_) => Duration::ZERO,
+        StartTime::Now | StartTime::At(_) | StartTime::Moment(_) => Duration::ZERO,
     }
 }
 

@@ -40,7 +40,7 @@ impl Start {
 pub(crate) fn flow_start(plan: &ClientPlan, now: Now) -> Start {
     let at = plan.first_send(now.mono, now.wall);
     let announced = match plan.start {
-        StartTime::Now => None,
+        StartTime::Now | StartTime::Moment(_) => None,
         StartTime::At(time) => Some(time),
         StartTime::After(_) => Some(now.wall_at(at)),
     };

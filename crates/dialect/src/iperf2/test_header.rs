@@ -115,7 +115,7 @@ pub(crate) fn udp_settings(plan: &ClientPlan, ipv6: bool, start: Timestamp) -> S
         Settings::Short(ShortTripTimes {
             start_seconds: match plan.start {
                 StartTime::At(_) => start.seconds,
-                StartTime::Now | StartTime::After(_) => 0,
+                StartTime::Now | StartTime::After(_) | StartTime::Moment(_) => 0,
             },
         })
     } else {
@@ -169,10 +169,10 @@ pub(crate) fn header_start(plan: &ClientPlan, now: WallTime) -> (Option<Timestam
         || matches!(test_mode(plan), TestMode::Reverse | TestMode::FullDuplex);
     match plan.start {
         StartTime::At(time) => (Some(timestamp(time)), server_acts),
-        StartTime::Now | StartTime::After(_) if plan.latency.trip_times => {
+        StartTime::Now | StartTime::After(_) | StartTime::Moment(_) if plan.latency.trip_times => {
             (Some(timestamp(now)), false)
         }
-        StartTime::Now | StartTime::After(_) => (None, false),
+        StartTime::Now | StartTime::After(_) | StartTime::Moment(_) => (None, false),
     }
 }
 

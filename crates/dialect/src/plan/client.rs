@@ -356,6 +356,7 @@ impl ClientPlan {
         match self.start {
             StartTime::Now => now,
             StartTime::After(delay) => now + delay,
+            StartTime::Moment(moment) => moment.max(now),
             StartTime::At(time) => {
                 let ahead = u64::try_from(time.nanos_since(wall)).unwrap_or(0);
                 now + Duration::from_nanos(ahead)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, Bytes, WallTime};
+use tapeline_base::{BitRate, Bytes, MonoTime, WallTime};
 
 /// How sends are sized and timed, in addition to the target rate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,4 +88,6 @@ pub enum StartTime {
     At(WallTime),
     /// `--txdelay-time` and `--bounceback-txdelay`: so long after connecting.
     After(Duration),
+    /// At this moment of this process's clock, at once where it has passed: a flow among others.
+    Moment(MonoTime),
 }

@@ -33,7 +33,8 @@ impl DocumentCsv {
         }
     }
 
-    fn print(&mut self, steps: Vec<Step>, out: &mut Output) {
+    /// Prints what steps of whatever tests add.
+    pub(crate) fn print(&mut self, steps: Vec<Step>, out: &mut Output) {
         if !self.header {
             self.header = true;
             out.line(&format!("test,{},trust", Interval::COLUMNS.join(",")));

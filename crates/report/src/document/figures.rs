@@ -11,6 +11,11 @@ pub(crate) fn seconds(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e9).round() / 1e9
 }
 
+/// Seconds to the nanosecond.
+pub(crate) fn rounded_seconds(seconds: f64) -> f64 {
+    (seconds * 1e9).round() / 1e9
+}
+
 /// Seconds as milliseconds, to the nanosecond; `None` when they are no number.
 pub(crate) fn millis(seconds: f64) -> Option<f64> {
     seconds.is_finite().then(|| (seconds * 1e9).round() / 1e6)

@@ -67,7 +67,8 @@ impl DocumentStream {
         }
     }
 
-    fn print(&self, steps: Vec<Step>, out: &mut Output) {
+    /// Prints what steps of whatever tests add.
+    pub(crate) fn print(&self, steps: Vec<Step>, out: &mut Output) {
         for step in steps {
             match step {
                 Step::Start { test, report } => {
@@ -115,6 +116,16 @@ impl DocumentStream {
         write(&Line::new(event, test, at, data), out);
     }
 
+    /// A line that belongs to no test.
+    pub(crate) fn whole(&self, event: &str, data: impl Serialize, out: &mut Output) {
+        self.line(event, None, data, out);
+    }
+
+    /// Rows that the reader did not get.
+    pub(crate) fn dropped(&self, rows: u64, out: &mut Output) {
+        self.line("dropped", None, Dropped { intervals: rows }, out);
+    }
+
     fn now(&self) -> Option<String> {
         self.clock.map(|clock| time(clock()))
     }
@@ -136,7 +147,7 @@ impl Renderer for DocumentStream {
 
     fn missed(&mut self, rows: u64, out: &mut Output) {
         self.tracker.missed(rows);
-        self.line("dropped", None, Dropped { intervals: rows }, out);
+        self.dropped(rows, out);
     }
 
     fn finish(&mut self, out: &mut Output) {

@@ -12,7 +12,7 @@
 
 mod csv;
 mod delay;
-mod figures;
+pub(crate) mod figures;
 
 mod interval;
 mod json_stream;

@@ -444,6 +444,43 @@ function method({ view, ...document }) {
       phases, deviations, notes(document.warnings)].filter(Boolean) };
 }
 
+/* Different flows in one test: what all carried, a row for each, and each flow to unfold. */
+function flows({ flows, directions, latency_under_load: load, seconds: length, host }) {
+  const WAYS = { forward: "to server", reverse: "from server", round_trip: "requests" };
+  const shown = flows.map(flow => ({ flow, its: content(flow.report) }));
+  const who = shown[0]?.its.who ?? host;
+  const title = flow => [flow.flow, flow.name].filter(known).join(" ");
+  const headlines = directions.filter(one => known(one.bits_per_second)).map(one => ({ number: rate(one.bits_per_second),
+    words: `${WAYS[one.direction]}, ${counted(one.flows, "flow")}${one.received ? "" : " (sender's count)"}`,
+    title: `${rate(one.bits_per_second)} ${WAYS[one.direction]}` }));
+  const lines = shown.flatMap(({ flow, its }) => flow.report.sum.directions.map(sum => ({ flow, its, sum,
+    end: known(sum.receiver.bytes) ? sum.receiver : sum.sender })));
+  const series = lines.filter(({ sum }) => sum.direction !== "round_trip").map(({ flow, sum }, index) => {
+    const sums = new Map();
+    for (const row of flow.report.intervals) {
+      if (row.direction !== sum.direction || row.omitted) continue;
+      const key = Math.round(row.start_seconds * 100), [from, to, bits] = sums.get(key) ?? [row.start_seconds, row.end_seconds, 0];
+      sums.set(key, [from, Math.max(to, row.end_seconds), bits + (row.bits_per_second ?? 0)]);
+    }
+    return { name: `${title(flow)} ${WAYS[sum.direction]}`, role: `${index % 8 + 1}`, shape: "stairs",
+      points: [...sums.values()].map(([from, to, bits]) => [from + flow.start_seconds, to + flow.start_seconds, bits]) };
+  });
+  const chart = charts.chart({ title: "Throughput of each flow", kind: "rate", series });
+  const rates = unit("rate", lines.reduce((top, { end }) => Math.max(top, end.bits_per_second ?? 0), 0));
+  const table = grid([["flow", ({ flow }) => title(flow)], ["", ({ flow, sum }) => `${(flow.report.test.transport ?? "").toUpperCase()} ${WAYS[sum.direction]}`],
+    ["start s", ({ flow }) => `${flow.start_seconds}`], ["DSCP", ({ flow }) => `${flow.dscp}`], [rates.label, ({ end }) => cell(rates.bare, end.bits_per_second)],
+    ["lost %", ({ sum }) => cell(digits, sum.receiver.lost_percent)], ["retrans", ({ sum }) => cell(String, sum.sender.retransmits)],
+    ["limited by", ({ sum }) => sum.verdict?.limited_by ? `${limitWords(sum.verdict)} (${sum.verdict.confidence})` : "-"],
+    ["trust", ({ its }) => its.trust?.level ?? "-"], ["options", ({ flow }) => flow.options]], lines);
+  const latency = known(load?.idle?.p50_ms) && known(load.loaded?.p50_ms) ? element("div", { class: "cards" }, card("Latency under load", "plain",
+    [load.bufferbloat_grade ?? millis(load.loaded.p50_ms), `${millis(load.idle.p50_ms)} idle, ${millis(load.loaded.p50_ms)} under load`])) : null;
+  const unfold = shown.map(({ flow, its }) => element("details", {}, element("summary", {}, `Flow ${title(flow)}: `,
+    its.headlines.map(one => one.number).join(", ") || "no result"), ...its.nodes));
+  return { headlines, who, started: shown.map(({ its }) => its.started).filter(known).sort()[0],
+    setup: [counted(flows.length, "flow"), known(length) && seconds(length)].filter(Boolean).join(" · "),
+    nodes: [latency, chart?.tagName === "FIGURE" ? element("div", { class: "charts" }, chart) : null, lines.length ? table : null, ...unfold].filter(Boolean) };
+}
+
 /* A time by the reader's clock: `22 Nov 2026, 12:40:20 UTC`. */
 function time(started) {
   const at = new Date(started ?? NaN);
@@ -473,7 +510,7 @@ function save() {
   URL.revokeObjectURL(link.href);
 }
 
-const shown = told.view ? method(told) : told.series ? series(told) : content(told);
+const shown = told.view ? method(told) : told.flows ? flows(told) : told.series ? series(told) : content(told);
 const title = shown.headlines.map(one => one.title).join(", ");
 document.title = title || `No result from ${shown.who}`;
 document.getElementById("page").replaceChildren(

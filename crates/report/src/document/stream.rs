@@ -174,6 +174,14 @@ impl Sender {
         sender
     }
 
+    /// Segments that were sent again (TCP).
+    pub(crate) fn retransmits(&self) -> Option<u64> {
+        match self.details {
+            Some(SenderDetails::Tcp { retransmits, .. }) => retransmits,
+            _ => None,
+        }
+    }
+
     /// Of a sender of which nothing is known.
     pub(crate) fn unknown(udp: bool) -> Self {
         Self {

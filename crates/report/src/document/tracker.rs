@@ -226,6 +226,8 @@ impl ReportTracker {
                     });
                 }
             }
+            // Each flow has a tracker of its own.
+            Event::OfFlow(_) => {}
             Event::NoPeerResults(_)
             | Event::Clocks(_)
             | Event::Histogram(_)

@@ -84,6 +84,7 @@ macro_rules! beyond_iperf2 {
             | $crate::model::Event::Repetition(_)
             | $crate::model::Event::Processor(_)
             | $crate::model::Event::Probes(_)
+            | $crate::model::Event::OfFlow(_)
             | $crate::model::Event::TestOver(_)
     };
 }

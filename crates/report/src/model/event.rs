@@ -38,6 +38,15 @@ pub enum MethodEvent {
     Line(String),
 }
 
+/// One thing that happened to one of different flows in one test (`--flow`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowEvent {
+    /// Its number, from 1.
+    pub flow: u32,
+    /// What happened; `None` when its run is over.
+    pub event: Option<Box<Event>>,
+}
+
 /// One thing that happened, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -121,6 +130,8 @@ pub enum Event {
     Notice(Notice),
     /// A server's test is over: nothing more is reported of these flows.
     TestOver(Vec<FlowTag>),
+    /// Something happened to one of different flows in one test.
+    OfFlow(FlowEvent),
     /// No flow is active any more (a server between tests): column headers start anew.
     Idle,
 }

@@ -32,6 +32,47 @@ pub struct LoadedLatency {
     pub grade: Option<BufferbloatGrade>,
 }
 
+impl LoadedLatency {
+    /// The same by another idle path; what was known of each way by itself is not.
+    #[must_use]
+    pub fn with_idle(self, idle: ProbeSeries) -> Self {
+        let median = |series: &ProbeSeries| series.round_trips.percentile(50.0);
+        let increase = median(&self.loaded)
+            .zip(median(&idle))
+            .map(|(loaded, idle)| loaded.saturating_sub(idle) as f64 * 1e-9);
+        let enough = self.loaded.round_trips.count() >= BufferbloatGrade::LEAST_SAMPLES
+            && self.load >= BufferbloatGrade::LEAST_LOAD;
+        Self {
+            idle,
+            increase,
+            increase_there: None,
+            increase_back: None,
+            grade: increase
+                .filter(|_| enough)
+                .map(BufferbloatGrade::of_increase),
+            ..self
+        }
+    }
+
+    /// Of several flows on one idle path: the probes of all.
+    #[must_use]
+    pub fn joined(all: &[&Self]) -> Option<Self> {
+        let first = all.iter().find(|one| one.idle.round_trips.count() > 0)?;
+        let mut loaded = ProbeSeries::default();
+        for one in all {
+            loaded.sent += one.loaded.sent;
+            loaded.round_trips.merge(&one.loaded.round_trips);
+        }
+        let load = all.iter().map(|one| one.load).max().unwrap_or_default();
+        let joined = Self {
+            loaded,
+            load,
+            ..Self::default()
+        };
+        Some(joined.with_idle(first.idle.clone()))
+    }
+}
+
 /// Round trips of a client's probes (`docs/dev/protocol.md`, section 2.4) that were answered in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbeDelays {

@@ -21,7 +21,7 @@ pub use banner::{
 pub use connection::{
     ClientTest, Connected, ConnectionFlavour, InitialTcp, SegmentFormat, TosNote,
 };
-pub use event::{Event, MethodEvent};
+pub use event::{Event, FlowEvent, MethodEvent};
 pub use latency::{LoadedLatency, ProbeDelays, ProbeSeries};
 pub use notice::{Notice, Severity, Silence, TrafficOperation, Warning};
 pub use peer_results::{

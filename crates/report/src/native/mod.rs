@@ -24,8 +24,11 @@ mod warning;
 
 pub use client::{ClientAnswer, RequestedTest};
 pub use messages::hanging;
+pub(crate) use number::size;
 pub use number::{digits, in_unit, millis, percent, rate as rate_words};
+pub(crate) use paint::Paint;
 pub(crate) use repetition::unreached;
+pub(crate) use result_line::{LABEL, fact};
 pub use server::ServerText;
 pub(crate) use setup::{shown, shown_address};
 pub use table::{Column, Table};

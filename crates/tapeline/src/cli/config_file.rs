@@ -1,4 +1,5 @@
-//! A server's options from a file (`--config FILE`), in TOML.
+//! Options from a file in TOML: a server's (`--config FILE`), or those of a client's flows
+//! (`--flows FILE`).
 //!
 //! The keys are the long names of options that apply to a server, and below `[limits]` the names
 //! that `--limit` takes. So the file can say what the command line can, and nothing else:
@@ -36,12 +37,7 @@ const LIMITS: &str = "limits";
 /// A sentence for the user that names the file, and the line where one is wrong.
 pub(crate) fn read(path: &Path) -> Result<Vec<Given>, String> {
     let name = path.display();
-    let failed = |error: io::Error| {
-        let reason = tapeline_sys::reason(&error);
-        format!("configuration {name}: {reason}")
-    };
-    let file = File::open(path).map_err(failed)?;
-    let text = contents(&file).map_err(failed)?;
+    let (file, text) = opened(path, "configuration")?;
     let given = parse(&name.to_string(), &text)?;
     let secret = |one: &&Given| one.spec.id == OptionId::PermitKey && one.value.is_some();
     if let Some(key) = given.iter().find(secret) {
@@ -49,6 +45,98 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Given>, String> {
             .map_err(|error| format!("{}: {}", key.spelled, tapeline_sys::reason(&error)))?;
     }
     Ok(given)
+}
+
+/// A file and its text; `what` is what it is.
+fn opened(path: &Path, what: &str) -> Result<(File, String), String> {
+    let failed = |error: io::Error| {
+        let reason = tapeline_sys::reason(&error);
+        format!("{what} {}: {reason}", path.display())
+    };
+    let file = File::open(path).map_err(failed)?;
+    let text = contents(&file).map_err(failed)?;
+    Ok((file, text))
+}
+
+/// Different flows of one test, as a file has them.
+#[derive(Debug)]
+pub(crate) struct FlowsFile {
+    /// For all flows, the server too.
+    pub(crate) common: Vec<Given>,
+    pub(crate) flows: Vec<FileFlow>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct FileFlow {
+    pub(crate) name: Option<String>,
+    pub(crate) options: Vec<Given>,
+}
+
+/// The key of the tables of flows.
+const FLOW: &str = "flow";
+
+/// What a file says of the flows of a client's test (`--flows FILE`).
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_flows(path: &Path) -> Result<FlowsFile, String> {
+    let (_, text) = opened(path, "flows")?;
+    parse_flows(&path.display().to_string(), &text)
+}
+
+fn parse_flows(name: &str, text: &str) -> Result<FlowsFile, String> {
+    let source = Source { name, text };
+    let table = source.table()?;
+    let mut file = FlowsFile {
+        common: Vec::new(),
+        flows: Vec::new(),
+    };
+    let mut keys: Vec<_> = table.get_ref().iter().collect();
+    keys.sort_by_key(|(key, _)| key.span().start);
+    for (key, value) in keys {
+        let at = key.span().start;
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("host", DeValue::String(host)) => {
+                let spec = all().find(|spec| spec.id == OptionId::Client);
+                let spec = spec.ok_or_else(|| source.fault(at, "there are no clients"))?;
+                file.common
+                    .push(given(&source, at, spec, Some(host.to_string())));
+            }
+            (FLOW, DeValue::Array(flows)) => {
+                for flow in flows {
+                    let DeValue::Table(flow) = flow.get_ref() else {
+                        return Err(source.fault(at, "flow is a table: [[flow]]"));
+                    };
+                    file.flows.push(flow_of(&source, flow)?);
+                }
+            }
+            (FLOW, _) => return Err(source.fault(at, "flow is a table: [[flow]]")),
+            (name, value) => file
+                .common
+                .extend(option(&source, at, name, value, CLIENT)?),
+        }
+    }
+    Ok(file)
+}
+
+fn flow_of(source: &Source<'_>, table: &DeTable<'_>) -> Result<FileFlow, String> {
+    let mut keys: Vec<_> = table.iter().collect();
+    keys.sort_by_key(|(key, _)| key.span().start);
+    let mut flow = FileFlow {
+        name: None,
+        options: Vec::new(),
+    };
+    for (key, value) in keys {
+        let at = key.span().start;
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            ("name", DeValue::String(name)) => flow.name = Some(name.to_string()),
+            (name, value) => flow
+                .options
+                .extend(option(source, at, name, value, CLIENT)?),
+        }
+    }
+    Ok(flow)
 }
 
 fn contents(file: &File) -> io::Result<String> {
@@ -74,6 +162,13 @@ impl Source<'_> {
         format!("{}:{line}", self.name)
     }
 
+    fn table(&self) -> Result<toml::Spanned<DeTable<'_>>, String> {
+        DeTable::parse(self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.fault(at, error.message())
+        })
+    }
+
     fn fault(&self, at: usize, sentence: &str) -> String {
         format!("{}: {sentence}", self.place(at))
     }
@@ -81,10 +176,7 @@ impl Source<'_> {
 
 fn parse(name: &str, text: &str) -> Result<Vec<Given>, String> {
     let source = Source { name, text };
-    let table = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        source.fault(at, error.message())
-    })?;
+    let table = source.table()?;
     let mut found = Vec::new();
     for (key, value) in table.get_ref() {
         let (name, at) = (key.get_ref().as_ref(), key.span().start);
@@ -96,7 +188,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Given>, String> {
                 }
             }
             value => {
-                if let Some(given) = option(&source, at, name, value)? {
+                if let Some(given) = option(&source, at, name, value, SERVER)? {
                     found.push((at, given));
                 }
             }
@@ -121,10 +213,11 @@ fn option(
     at: usize,
     name: &str,
     value: &DeValue<'_>,
+    side: Side,
 ) -> Result<Option<Given>, String> {
-    let spec = settable()
+    let spec = settable(side)
         .find(|spec| spec.long_name() == Some(name) || spec.former_names.contains(&name))
-        .ok_or_else(|| source.fault(at, &unknown(name)))?;
+        .ok_or_else(|| source.fault(at, &unknown(name, side)))?;
     let value = match (spec.arity, value) {
         (Arity::Switch, DeValue::Boolean(on)) => {
             return Ok(on.then(|| given(source, at, spec, None)));
@@ -158,10 +251,26 @@ fn given(
     }
 }
 
+/// Whose options a file has.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    name: &'static str,
+    has: fn(&OptionSpec) -> bool,
+}
+
+const SERVER: Side = Side {
+    name: "server",
+    has: |spec| spec.sides.server,
+};
+const CLIENT: Side = Side {
+    name: "client",
+    has: |spec| spec.sides.client,
+};
+
 /// Options that a file may set.
-fn settable() -> impl Iterator<Item = &'static OptionSpec> {
+fn settable(side: Side) -> impl Iterator<Item = &'static OptionSpec> {
     use OptionId as Id;
-    all().filter(|spec| {
+    all().filter(move |spec| {
         let shown = matches!(
             spec.id,
             Id::Server
@@ -169,21 +278,24 @@ fn settable() -> impl Iterator<Item = &'static OptionSpec> {
                 | Id::Config
                 | Id::PrintConfig
                 | Id::Limit
+                | Id::Flow
+                | Id::Flows
                 | Id::Help
                 | Id::Version
         );
         spec.personalities.include(Personality::Native)
             && spec.availability == Availability::Available
-            && spec.sides.server
+            && (side.has)(spec)
             && !shown
     })
 }
 
-fn unknown(name: &str) -> String {
-    let names = settable().filter_map(OptionSpec::long_name);
+fn unknown(name: &str, side: Side) -> String {
+    let names = settable(side).filter_map(OptionSpec::long_name);
+    let side = side.name;
     match nearest_of(name, names) {
-        Some(near) => format!("a server has no option {name}; did you mean {near}?"),
-        None => format!("a server has no option {name}"),
+        Some(near) => format!("a {side} has no option {name}; did you mean {near}?"),
+        None => format!("a {side} has no option {name}"),
     }
 }
 
@@ -233,6 +345,9 @@ pub(crate) fn contract(content: &[u8]) {
             assert!(places.iter().all(|line| (1..=lines).contains(line)));
         }
         Err(fault) => assert!((1..=lines).contains(&line(&fault)), "{fault}"),
+    }
+    if let Err(fault) = parse_flows("f", text) {
+        assert!((1..=lines).contains(&line(&fault)), "{fault}");
     }
 }
 

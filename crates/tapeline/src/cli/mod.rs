@@ -3,7 +3,7 @@
 //! ```text
 //! invocation ─► parse ─► resolve ─► apply (via the row) ─► rules ─► build ─► Plan
 //!                 ▲          ▲
-//!        environment, config_file
+//!        environment, config_file, flows (a line for each of different flows)
 //!
 //! options/<group>   rows, effects, rules, and what the plan needs of them
 //! settings          the data of all options
@@ -17,6 +17,7 @@ pub(crate) mod configuration;
 pub(crate) mod diagnostics;
 pub(crate) mod endpoint;
 pub(crate) mod environment;
+pub(crate) mod flows;
 pub(crate) mod invocation;
 pub(crate) mod iperf3;
 pub(crate) mod options;

@@ -43,7 +43,7 @@ use super::options::{peer, repeat};
 use super::parse::SyntaxFault;
 use super::settings::{Mode, Protocol, Settings};
 use super::spec::{OptionId, Personalities, RawArgs, RawItem};
-use super::{apply, build, configuration, rules};
+use super::{apply, build, configuration, flows, rules};
 use crate::message::CliMessage;
 use crate::plan::{Iperf3Job, Iperf3Task, Plan, Resolution, Resolver};
 
@@ -75,6 +75,10 @@ fn plan(
     resolver: Resolver,
     log: &mut Diagnostics,
 ) -> Result<Plan, Exit> {
+    if personality == Personality::Native && flows::are_asked(raw) {
+        let one = |raw: &RawArgs| resolve(raw, personality, program, resolver);
+        return flows::plan(raw, &one, log);
+    }
     let mut settings = Settings::new(personality);
     if personality == Personality::Native {
         settings.mode = native_mode(raw);

@@ -25,7 +25,7 @@ pub(crate) enum OptionId {
     // shape of the traffic
     Isochronous, BurstPeriod, BurstSize, NearCongestion, RandomSeed, Pacing, FileInput,
     StdinInput, WorkingLoad, WorkingLoadCca, UdpL4s, UdpL4sVideo, IncrDstIp, IncrDstPort,
-    IncrSrcIp, IncrSrcPort,
+    IncrSrcIp, IncrSrcPort, Flow, Flows,
     // delays and responsiveness
     TripTimes, WriteTimes, Histograms, JitterHistograms, Bounceback, BouncebackPeriod,
     BouncebackHold, BouncebackRequest, BouncebackReply, BouncebackTxDelay, BouncebackNoQuickAck,

@@ -52,6 +52,7 @@ pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
         | Id::JsonStream
         | Id::DocumentCsv
         | Id::Html
+        | Id::Flows
         | Id::Config => Candidates::Files,
         Id::Client | Id::SsmHost => Candidates::Hosts,
         Id::TapDevice | Id::TunDevice => Candidates::Devices,

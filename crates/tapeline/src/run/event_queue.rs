@@ -114,6 +114,7 @@ fn rows_in(event: &Event) -> Option<u64> {
         Event::Row(row) => (row.phase == Phase::Interval).then_some(1),
         Event::Processor(used) => (used.phase == Phase::Interval).then_some(0),
         Event::Probes(_) | Event::PeerProgress(_) => Some(0),
+        Event::OfFlow(one) => rows_in(one.event.as_ref()?),
         _ => None,
     }
 }

@@ -13,6 +13,7 @@ mod client;
 mod event_queue;
 #[cfg(feature = "prometheus")]
 mod exporter;
+mod flows;
 mod iperf3;
 mod method;
 #[cfg(feature = "prometheus")]
@@ -39,6 +40,7 @@ mod view;
 pub(crate) use client::client;
 #[cfg(feature = "prometheus")]
 pub(crate) use exporter::exporter;
+pub(crate) use flows::flows;
 pub(crate) use iperf3::iperf3;
 pub(crate) use method::method;
 pub(crate) use server::server;

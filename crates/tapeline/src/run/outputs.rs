@@ -8,6 +8,7 @@ use tapeline_dialect::Interruption;
 use tapeline_report::document::{
     DocumentCsv, DocumentStream, PlannedLimit, RunInfo, SeriesCsv, WholeDocument,
 };
+use tapeline_report::flows::{FlowsCsv, FlowsDocument, FlowsInfo, FlowsStream, FlowsText};
 use tapeline_report::{
     Event, Exclude, Iperf2Csv, Iperf2Text, NativeText, Output, Renderer, ServerText, Style,
 };
@@ -44,6 +45,40 @@ impl Outputs {
         role: Role,
         interruption: &Interruption,
     ) -> Result<Self, ExitCode> {
+        let form = |style| renderer(style, presentation, interval, run_info);
+        let progress = progress(presentation, run_info);
+        Self::open(presentation, run_info, role, interruption, progress, form)
+    }
+
+    /// Opens those of a client of different flows.
+    ///
+    /// # Errors
+    /// As [`Outputs::start`].
+    pub(crate) fn of_flows(
+        presentation: &Presentation,
+        info: &FlowsInfo,
+        interruption: &Interruption,
+    ) -> Result<Self, ExitCode> {
+        let form = |style| flows_renderer(style, presentation, info);
+        let run_info = &info.run_info;
+        Self::open(
+            presentation,
+            run_info,
+            Role::Client,
+            interruption,
+            None,
+            form,
+        )
+    }
+
+    fn open(
+        presentation: &Presentation,
+        run_info: &RunInfo,
+        role: Role,
+        interruption: &Interruption,
+        mut progress: Option<Progress<Stderr>>,
+        form: impl Fn(TextStyle) -> Box<dyn Renderer + Send>,
+    ) -> Result<Self, ExitCode> {
         choose_color(presentation.color);
         let behind = Behind::wanted(presentation.view);
         let main = (presentation.style, presentation.output_file.as_deref());
@@ -56,7 +91,7 @@ impl Outputs {
                 let _ = message::print(&[said]);
                 ExitCode::Failure
             })?;
-            let mut renderer = renderer(style, presentation, interval, run_info);
+            let mut renderer = form(style);
             if path.is_some() && role == Role::Client && output_file::is_whole(style, role) {
                 renderer = Box::new(AtTheEnd {
                     inner: renderer,
@@ -72,7 +107,6 @@ impl Outputs {
             }
             opened.push((renderer, writer, errors));
         }
-        let mut progress = progress(presentation, run_info);
         let printers = opened.into_iter().map(|(renderer, writer, errors)| {
             let progress = progress.take();
             Printer::start(renderer, writer, errors, role, interruption, progress)
@@ -182,6 +216,33 @@ fn renderer(
                 DocumentForm::Csv => Box::new(DocumentCsv::new(run_info)),
                 DocumentForm::Html => Box::new(WholeDocument::html(run_info)),
                 DocumentForm::SeriesCsv => Box::new(SeriesCsv),
+            }
+        }
+    }
+}
+
+/// The renderer of a form of different flows.
+fn flows_renderer(
+    form: TextStyle,
+    presentation: &Presentation,
+    info: &FlowsInfo,
+) -> Box<dyn Renderer + Send> {
+    let info = info.clone();
+    let stream = DocumentStream::new(info.run_info.clone()).timed(|| SystemClock.wall());
+    match form {
+        TextStyle::Document(DocumentForm::Json) => Box::new(FlowsDocument::json(info)),
+        TextStyle::Document(DocumentForm::Html) => Box::new(FlowsDocument::html(info)),
+        TextStyle::Document(DocumentForm::Stream) => Box::new(FlowsStream::new(info, stream)),
+        TextStyle::Document(DocumentForm::Csv) => Box::new(FlowsCsv::new(info)),
+        // The others are of programs and series that have no flows.
+        _ => {
+            let to_file = presentation.output_file.is_some();
+            let style = style(presentation, true);
+            let text = FlowsText::new(info, style, terminal(!to_file));
+            let text = text.with_errors(error_terminal(), to_file);
+            match speaks_utf8() {
+                true => Box::new(text),
+                false => Box::new(Ascii(Box::new(text))),
             }
         }
     }

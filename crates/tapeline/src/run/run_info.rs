@@ -3,9 +3,11 @@
 use tapeline_base::Role;
 use tapeline_dialect::{ClientPlan, Iperf3Client};
 use tapeline_report::document::RunInfo;
+use tapeline_report::flows::{FlowInfo, FlowsInfo};
 
 use super::outputs::style;
 use crate::identity;
+use crate::plan::FlowsPlan;
 use crate::presentation::Presentation;
 
 /// Of a server.
@@ -27,6 +29,25 @@ pub(crate) fn client(plan: &ClientPlan, presentation: &Presentation) -> RunInfo 
         role: Role::Client,
         planned: Some(plan.planned_test()),
         ..server(presentation)
+    }
+}
+
+/// Of a client of different flows.
+pub(crate) fn flows(plan: &FlowsPlan, presentation: &Presentation) -> FlowsInfo {
+    let flows = plan.flows.iter().map(|flow| FlowInfo {
+        name: flow.name.clone(),
+        options: flow.options.clone(),
+        start: flow.start(),
+        dscp: flow.plan.socket.tos.map_or(0, |tos| tos.dscp()),
+        run_info: client(&flow.plan, presentation),
+    });
+    FlowsInfo {
+        host: plan.host.clone(),
+        flows: flows.collect(),
+        run_info: RunInfo {
+            role: Role::Client,
+            ..server(presentation)
+        },
     }
 }
 

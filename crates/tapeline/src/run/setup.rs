@@ -4,8 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tapeline_base::{ExitCode, MutexExt, Role};
-use tapeline_dialect::{Interruption, Reporter, ReporterHandle, ReporterSettings, SingleSums};
+use tapeline_dialect::{
+    FlowEvents, Interruption, Reporter, ReporterHandle, ReporterSettings, SingleSums,
+};
 use tapeline_report::document::RunInfo;
+use tapeline_report::flows::FlowsInfo;
 use tapeline_report::{Event, Notice};
 
 use super::outputs::Outputs;
@@ -44,7 +47,8 @@ pub(crate) struct RunSetup {
 /// The test that runs: its reporter, and whether that it is interrupted needs no more reporting.
 #[derive(Default)]
 struct RunningTest {
-    reporter: Mutex<Option<ReporterHandle>>,
+    /// One, or one for each of different flows.
+    reporters: Mutex<Vec<ReporterHandle>>,
     interrupted: AtomicBool,
 }
 
@@ -60,14 +64,13 @@ impl RunningTest {
 
     /// Ends what runs, with its totals.
     fn close(&self) {
-        let reporter = self.reporter.lock_unpoisoned();
-        let Some(reporter) = reporter.as_ref() else {
-            return;
-        };
-        if !self.interrupted.load(Ordering::Relaxed) {
-            reporter.event(Event::Notice(Notice::Interrupted));
+        let reporters = self.reporters.lock_unpoisoned();
+        for reporter in reporters.iter() {
+            if !self.interrupted.load(Ordering::Relaxed) {
+                reporter.event(Event::Notice(Notice::Interrupted));
+            }
+            reporter.quit();
         }
-        reporter.quit();
     }
 }
 
@@ -78,10 +81,34 @@ impl RunSetup {
         presentation: &Presentation,
         run_info: &RunInfo,
     ) -> Result<Self, ExitCode> {
-        let interruption =
-            Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))?;
-        Ok(Self {
-            outputs: Outputs::start(presentation, interval, run_info, role, &interruption)?,
+        let interruption = interruption()?;
+        let outputs = Outputs::start(presentation, interval, run_info, role, &interruption)?;
+        Ok(Self::with(outputs, interruption, role, presentation))
+    }
+
+    /// For a client of different flows.
+    pub(crate) fn for_flows(
+        presentation: &Presentation,
+        info: &FlowsInfo,
+    ) -> Result<Self, ExitCode> {
+        let interruption = interruption()?;
+        let outputs = Outputs::of_flows(presentation, info, &interruption)?;
+        Ok(Self::with(
+            outputs,
+            interruption,
+            Role::Client,
+            presentation,
+        ))
+    }
+
+    fn with(
+        outputs: Outputs,
+        interruption: Interruption,
+        role: Role,
+        presentation: &Presentation,
+    ) -> Self {
+        Self {
+            outputs,
             settings: settings(presentation),
             interruption,
             gate: presentation.fail_if_host_limited.then(LimitGate::default),
@@ -92,7 +119,7 @@ impl RunSetup {
                 interrupted: AtomicBool::new(role == Role::Server),
                 ..RunningTest::default()
             }),
-        })
+        }
     }
 
     /// What leaves whole outputs where the process ends at once.
@@ -126,10 +153,34 @@ impl RunSetup {
         };
         let reporter = Reporter::start(self.settings, sink)
             .map_err(|error| cannot(&format!("no reporter thread: {error}")))?;
-        let known = &self.running.reporter;
-        let mut known = known.lock_unpoisoned();
-        *known = Some(reporter.handle());
+        *self.running.reporters.lock_unpoisoned() = vec![reporter.handle()];
         Ok(reporter)
+    }
+
+    /// A reporter for each of different flows in front of the outputs, and what joins them.
+    pub(crate) fn flow_reporters(
+        &self,
+        flows: usize,
+    ) -> Result<(Vec<Reporter>, FlowEvents), ExitCode> {
+        let joined = FlowEvents::new(flows, self.outputs.sink());
+        let reporters = (0..flows).map(|flow| {
+            let gate = self.gate.clone();
+            let running = Arc::clone(&self.running);
+            let joined = joined.clone();
+            let sink = move |event: Event| {
+                running.observe(&event);
+                if let Some(gate) = &gate {
+                    gate.observe(&event);
+                }
+                joined.observe(flow, event);
+            };
+            Reporter::start(self.settings, sink)
+                .map_err(|error| cannot(&format!("no reporter thread: {error}")))
+        });
+        let reporters = reporters.collect::<Result<Vec<_>, _>>()?;
+        *self.running.reporters.lock_unpoisoned() =
+            reporters.iter().map(Reporter::handle).collect();
+        Ok((reporters, joined))
     }
 
     /// Reports what no reporter does, while none runs.
@@ -142,6 +193,10 @@ impl RunSetup {
         let code = self.outputs.finish(code);
         self.gate.map_or(code, |gate| gate.pass(code))
     }
+}
+
+fn interruption() -> Result<Interruption, ExitCode> {
+    Interruption::new().map_err(|error| cannot(&format!("no wake-up channel: {error}")))
 }
 
 /// Remembers verdicts against the hosts.

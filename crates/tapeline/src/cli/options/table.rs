@@ -7,19 +7,20 @@ use std::sync::LazyLock;
 use tapeline_dialect::Personality;
 
 use super::{
-    access, addressing, amount, bounceback, direction, latency, lengths, limits, method, mode,
-    output, peer, rate, repeat, schedule, shape, socket, working_load,
+    access, addressing, amount, bounceback, direction, flows, latency, lengths, limits, method,
+    mode, output, peer, rate, repeat, schedule, shape, socket, working_load,
 };
 use crate::cli::parse::{Arity, NameMatch, Table, Typed};
 use crate::cli::spec::{Availability, Given, OptionSpec, Origin};
 use crate::cli::values::nearest_of;
 
-const GROUPS: [&[OptionSpec]; 18] = [
+const GROUPS: [&[OptionSpec]; 19] = [
     access::OPTIONS,
     addressing::OPTIONS,
     amount::OPTIONS,
     bounceback::OPTIONS,
     direction::OPTIONS,
+    flows::OPTIONS,
     latency::OPTIONS,
     lengths::OPTIONS,
     limits::OPTIONS,
@@ -177,7 +178,9 @@ mod tests {
             .map(|spec| spec.id)
             .collect();
         // Accepted as by the reference, and looked for before all others.
-        assert_eq!(idle, [OptionId::Awdl, OptionId::FastSampling]);
+        let looked_for = [OptionId::Flow, OptionId::Flows, OptionId::FastSampling];
+        assert_eq!(idle[..1], [OptionId::Awdl]);
+        assert_eq!(idle[1..], looked_for);
     }
 
     #[test]

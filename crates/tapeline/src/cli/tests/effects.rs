@@ -361,6 +361,9 @@ fn every_option_is_tested() {
             Id::RepeatCsv,
             // Known to one name only: below.
             Id::Trust,
+            // In `flows.rs`.
+            Id::Flow,
+            Id::Flows,
             // In `configuration.rs`.
             Id::Config,
             Id::PrintConfig,
