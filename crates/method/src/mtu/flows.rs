@@ -46,7 +46,7 @@ pub(crate) fn measure(
     for &direction in common.direction.directions() {
         if direction == Direction::Down {
             let why = if is_iperf3 {
-                "iperf3 servers forbid fragmentation only if started with -4, and do not tell"
+                "iperf3 servers forbid fragmentation only if started with -4, and do not report it"
             } else {
                 "iperf 2 servers do not forbid fragmentation"
             };

@@ -102,9 +102,7 @@ impl Procedure for MtuPlan {
                 native::measure(&self.common, run, &mut session, result)?;
             }
             Err(without_tcp) => {
-                run.deviate(
-                    "each size is a short flow, of which the other end reports what arrived",
-                );
+                run.deviate("each size is a short test, of which the server reports what arrived");
                 flows::measure(&self.common, run, result, without_tcp)?;
             }
         }

@@ -140,7 +140,7 @@ impl Load<'_> {
         };
         if gauge.is_senders_count() {
             run.deviate(
-                "goodput of the upload is the sender's count: the server does not tell its own",
+                "throughput of the upload is the sender's count: the server does not report its own",
             );
         }
         if shared.slowed.load(Ordering::Relaxed) {
@@ -230,7 +230,7 @@ impl Load<'_> {
                 rpm,
                 flows: taken.flows,
             };
-            run.sample("Goodput, Mbit/s", bits_per_second / 1e6);
+            run.sample("Throughput, Mbit/s", bits_per_second / 1e6);
             if let Some(rpm) = rpm {
                 run.sample("Round trips per minute", rpm);
             }

@@ -251,7 +251,7 @@ fn bottleneck(
         }
     }
     if !BottleneckRate::has_trials(run, direction) {
-        let why = "this server tells nothing of what it sends; give --cir or --line-rate";
+        let why = "this server reports nothing of what it sends; give --cir or --line-rate";
         run.skip(plan::BOTTLENECK, Some(direction), why);
         return Ok(None);
     }

@@ -231,7 +231,7 @@ impl MethodResult for ResponsivenessResult {
         let mut page = style.paragraph(&title);
         page.push('\n');
         page.push_str(
-            "            RPM               round trip          flows      goodput  confidence\n",
+            "            RPM               round trip        streams   throughput  confidence\n",
         );
         let delay = |millis: f64| format!("{:>7} ms", digits(millis));
         match self.idle_rpm.zip(self.idle_ms) {
@@ -318,7 +318,7 @@ impl MethodResult for ResponsivenessResult {
         if worst.is_queued_by_flow() {
             text.push_str(
                 " New connections are answered far sooner than the busy ones: the path has a queue \
-                 for each flow, and only bulk transfers wait.",
+                 for each stream, and only bulk transfers wait.",
             );
         }
         text
@@ -330,7 +330,7 @@ impl MethodResult for ResponsivenessResult {
             "end_seconds",
             "bits_per_second",
             "rpm",
-            "flows",
+            "streams",
         ]);
         for (load, one) in self.loads() {
             for point in &one.intervals {
@@ -352,7 +352,7 @@ impl MethodResult for ResponsivenessResult {
             let word = load.word();
             quantities.push(Quantity::new(format!("rpm.{word}"), one.rpm, "rpm"));
             let goodput = one.goodput_bits_per_second;
-            let name = format!("goodput.{word}");
+            let name = format!("throughput.{word}");
             quantities.push(Quantity::new(name, goodput, "bits_per_second"));
         }
         quantities
@@ -380,7 +380,7 @@ impl MethodResult for ResponsivenessResult {
             chart(ChartKind::Count, "Round trips per minute", &|point| {
                 point.rpm
             }),
-            chart(ChartKind::Rate, "Goodput", &|point| {
+            chart(ChartKind::Rate, "Throughput", &|point| {
                 Some(point.bits_per_second)
             }),
         ]
@@ -444,7 +444,7 @@ mod tests {
         let expected = "\
 responsiveness to 192.0.2.10, draft-09, over tapeline's own protocol
 
-            RPM               round trip          flows      goodput  confidence
+            RPM               round trip        streams   throughput  confidence
   idle     2940   good         20.4 ms
   up       2140   good         28.0 ms (+7.6)          8   47.6 Mbit/s  high
   down       92   poor          652 ms (+631.8)        9   9.60 Mbit/s  medium

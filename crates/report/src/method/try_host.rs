@@ -772,7 +772,7 @@ fn use_words(one: &PathUse) -> String {
         let known = if one.is_complete {
             ""
         } else {
-            ", by what this peer can tell"
+            ", by what this peer reports"
         };
         return format!("{fitness}{known}");
     };
