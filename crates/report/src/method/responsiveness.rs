@@ -474,7 +474,7 @@ in the modem.
         let mut result = example();
         let down = result.down.as_mut().expect("down");
         (down.foreign_rpm, down.self_rpm) = (Some(2800.0), Some(90.0));
-        assert!(result.verdict().contains("a queue for each flow"));
+        assert!(result.verdict().contains("a queue for each stream"));
         result.up = None;
         result.down = None;
         assert_eq!(result.verdict(), "");
