@@ -24,7 +24,7 @@ const PAGES: [(&[&str], usize); 16] = [
     (&["docs/iperf3.md"], 250),
     (&["docs/methods.md"], 450),
     (&["docs/flows.md"], 130),
-    (&["docs/dev/architecture.md"], 290),
+    (&["docs/dev/architecture.md"], 250),
     (&["docs/dev/performance.md"], 450),
     (&["docs", "docs/dev"], 3530),
 ];

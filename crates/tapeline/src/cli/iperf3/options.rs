@@ -130,7 +130,7 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::SkipReceiveCopy, None, &["skip-rx-copy"], Switch, Client, "", "received data stays in the kernel (MSG_TRUNC)"),
     row(Id::DontFragment, None, &["dont-fragment"], Switch, Client, "", "UDP over IPv4 is not fragmented"),
     row(Id::SegmentOffload, None, &["gsro"], Switch, Client, "", "UDP segmentation offload at both ends"),
-    row(Id::User, None, &["username"], Required, Client, "NAME", "log in; the password is in IPERF3_PASSWORD or asked for"),
+    row(Id::User, None, &["username"], Required, Client, "NAME", "log in; the password is in IPERF3_PASSWORD, or tapeline prompts for it"),
     row(Id::PublicKey, None, &["rsa-public-key-path"], Required, Client, "FILE", "the server's public key (PEM)"),
     row(Id::PrivateKey, None, &["rsa-private-key-path"], Required, Server, "FILE", "the private key for logins (PEM)"),
     row(Id::AuthorizedUsers, None, &["authorized-users-path"], Required, Server, "FILE", "who may test: lines of user and hash"),
