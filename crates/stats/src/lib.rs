@@ -18,9 +18,11 @@
 
 mod bufferbloat;
 mod clock;
+mod compare;
 mod confidence;
 mod delay;
 mod derived;
+mod distributions;
 mod gap_history;
 mod jitter;
 mod limit;
@@ -36,9 +38,11 @@ mod transit;
 
 pub use bufferbloat::BufferbloatGrade;
 pub use clock::{ClockExchange, ClockFit, ClockLine};
-pub use confidence::{
-    Change, Comparison, Confidence, ConfidenceInterval, compare_means, student_t, trimmed_mean,
+pub use compare::{
+    BoundsMethod, MedianBounds, RankTest, Shift, ShiftMethod, Superiority, Welch, hedges_g, holm,
+    median, runs_needed, runs_to_decide,
 };
+pub use confidence::{Confidence, ConfidenceInterval, trimmed_mean};
 pub use delay::{
     Bucket, DelayCounts, DelayCourse, DelayHistogram, DelaySlice, DelayVariation,
     DifferenceBuckets, PUBLISHED_PERCENTILES, bucket_index,

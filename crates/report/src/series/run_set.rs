@@ -1,7 +1,7 @@
 //! Numbers of several runs, whatever they are called: which runs count, when there are enough, and how sure
 //! the means are.
 
-use tapeline_stats::{Confidence, ConfidenceInterval, Moments};
+use tapeline_stats::{Confidence, ConfidenceInterval, Moments, median};
 
 use crate::model::{ExcludedRun, ExclusionReason};
 
@@ -188,17 +188,6 @@ impl<K: Clone + PartialEq> RunSet<K> {
                 .map(|interval| rounded(200.0 * interval.half_width / interval.mean.abs())),
             values: self.runs.iter().map(|run| run.value(kind)).collect(),
         }
-    }
-}
-
-/// The middle of some numbers, 0 of none.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        length if length % 2 == 1 => sorted[length / 2],
-        length => f64::midpoint(sorted[length / 2 - 1], sorted[length / 2]),
     }
 }
 
