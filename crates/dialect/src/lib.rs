@@ -36,8 +36,8 @@ pub use client::{
     run_iperf3_client,
 };
 pub use method::{
-    FlowProbes, IcmpOutcome, LoadReceived, LoadReceiver, LoadReport, LoadSent, LoadStep,
-    MethodFlow, PathMtuFinding, PathMtuRequest, ProbeFormat, ReceiveLoad, Received, SendLoad, Sent,
+    FlowProbes, IcmpOutcome, LoadReceived, LoadReceiver, LoadSent, LoadStep, MethodFlow,
+    PathMtuFinding, PathMtuRequest, ProbeFormat, ReceiveLoad, Received, SendLoad, Sent,
     is_path_mtu_search, load_status, measure_path_mtu, receive_load, send_load,
 };
 pub use plan::{

@@ -19,7 +19,7 @@ use tapeline_dialect::{
 use tapeline_report::method::{
     Capacity, CapacityInterval, CapacityResult, Direction, DirectionCapacity, PlannedPhase,
 };
-use tapeline_stats::{LoadRules, LoadSearch, LoadTable, SubIntervals};
+use tapeline_stats::{LoadRules, LoadSearch, LoadTable, SubInterval, SubIntervals};
 use tapeline_sys::SystemClock;
 
 use crate::common::{Common, PeerKind};
@@ -47,6 +47,12 @@ const LAST_WORD: Duration = Duration::from_secs(3);
 const RISING: Duration = Duration::from_secs(1);
 /// Lost share of the maximum from which on the path has shown its rate.
 const LOSSY: f64 = 0.005;
+/// Round trip above the smallest from which on something waits in a queue.
+const QUEUED: Duration = Duration::from_millis(1);
+/// Share of the maximum from which on a sub-interval is as good.
+const BEST_SHARE: f64 = 0.99;
+/// Share of the maximum below which a load does not fill the path.
+const FULL_SHARE: f64 = 0.9;
 /// Share of the last row's rate from which on it is what limits.
 const TOP_KEPT: f64 = 0.98;
 /// What is sent to public addresses at most, unless the user says more.
@@ -211,6 +217,7 @@ impl<'p> Bench<'p> {
             Ok(_) => return Err(no_feedback()),
             Err(error) => return Err(failure(run, common, &error)),
         };
+        run.runs().know_server(&common.host, &session);
         Ok(Self {
             plan,
             session,
@@ -328,13 +335,7 @@ impl<'p> Bench<'p> {
         let mut cut = cut.into_inner();
         cut.finish();
         self.enter(one, &cut, &load, &ready);
-        if let Some(trip) = cut
-            .all()
-            .iter()
-            .filter_map(|one| one.round_trip)
-            .map(|trip| trip.0)
-            .min()
-        {
+        if let Some(trip) = cut.smallest_round_trip() {
             run.know_round_trip(trip);
         }
         run.check()?;
@@ -426,7 +427,7 @@ impl<'p> Bench<'p> {
                     .is_some_and(|(_, end)| SystemClock.now() >= *end);
                 over || stop.is_raised()
             },
-            &mut |report| observe(&report.status),
+            observe,
         );
         if let Some(last) = &received.last {
             observe(last);
@@ -471,7 +472,6 @@ impl<'p> Bench<'p> {
         if let Some(sender) = &load.sender {
             one.table_row_final = Some(sender.row_final);
             one.slow_mode_at_seconds = sender.slow_mode_at_ns.map(|nanos| nanos as f64 / 1e9);
-            one.still_rising = is_still_rising(sender, self.plan.time());
         }
         let at_top = one
             .table_row_final
@@ -479,23 +479,43 @@ impl<'p> Bench<'p> {
         let limited_above =
             granted.is_some_and(|granted| self.most().is_none_or(|most| granted < most));
         let maximum = cut.maximum(headers);
+        // Whether something waited all the time of a sub-interval: the path was full.
+        let least = cut.smallest_round_trip();
+        let waits = |one: &SubInterval, longer: Duration| {
+            let trips = one.round_trip.zip(least);
+            trips.is_some_and(|((trip, _), least)| trip >= least + longer)
+        };
+        // One that was interrupted has had less time.
+        let (sender, time) = (load.sender.as_ref(), cut.elapsed());
+        // A path that is full in a second as good as the best, or loses what is too much, has shown its rate:
+        // whatever the hosts did besides, and although the search goes on.
+        let low = Duration::from_secs_f64(self.plan.rules.low_ms / 1e3);
+        let best = maximum.map_or(0.0, |maximum| maximum.ip_rate);
+        let shown = cut.all().iter().any(|one| {
+            let loses = one.loss_ratio().is_some_and(|loss| loss >= LOSSY);
+            let is_best = one.ip_rate(headers) >= BEST_SHARE * best;
+            is_best && one.socket_drops.unwrap_or(0) == 0 && (loses || waits(one, low))
+        });
+        one.still_rising = !shown && sender.is_some_and(|sender| is_still_rising(sender, time));
         // The last row was kept, whatever came behind that.
         let top = table.rate(table.last()).0 as f64;
         let kept_top = maximum.is_some_and(|maximum| maximum.ip_rate >= TOP_KEPT * top);
-        let loses = maximum
-            .and_then(|maximum| maximum.interval.loss_ratio())
-            .is_some_and(|loss| loss >= LOSSY);
-        one.limited_by = match &load.sender {
+        one.limited_by = match sender {
             Some(_) if at_top && kept_top && limited_above => Some("granted_rate"),
             Some(_) if at_top && kept_top => Some("requested_rate"),
-            // A path that loses what is too much has shown its rate, whatever the sender did besides.
-            Some(sender) if sender.sender_limited && !loses => Some("sender_host"),
-            _ if load.socket_drops.is_some_and(|drops| drops > 0) => Some("receiver_host"),
+            Some(sender) if sender.sender_limited && !shown => Some("sender_host"),
+            _ if load.socket_drops.is_some_and(|drops| drops > 0) && !shown => {
+                Some("receiver_host")
+            }
             Some(_) if one.still_rising => None,
             None => None,
             Some(_) => Some("network"),
         };
         if let Some(maximum) = maximum {
+            let enough = maximum.ip_rate * FULL_SHARE;
+            let swings = sender.is_some_and(|sender| lowest_rate(sender, table, time) < enough);
+            let full = cut.all().iter().any(|one| waits(one, QUEUED));
+            one.approximate = one.limited_by == Some("network") && swings && !full;
             one.enter(&maximum, headers);
         }
     }
@@ -532,6 +552,16 @@ fn is_still_rising(sender: &LoadDone, time: Duration) -> bool {
         fell |= pair[1].1 < pair[0].1;
     }
     rose && !fell && !sender.sender_limited
+}
+
+/// The lowest rate of the second half, bits per second at the IP layer.
+fn lowest_rate(sender: &LoadDone, table: LoadTable, time: Duration) -> f64 {
+    let middle = (time / 2).as_millis() as u32;
+    let rows = &sender.rows;
+    let before = rows.partition_point(|change| change.0 < middle);
+    let late = &rows[before.saturating_sub(1)..];
+    let rates = late.iter().map(|change| table.rate(change.1 as usize).0);
+    rates.min().map_or(f64::INFINITY, |rate| rate as f64)
 }
 
 /// A server that reports nothing while a load comes.
@@ -598,5 +628,19 @@ mod tests {
         assert!(!rising(&[(0, 0), (9500, 50), (9600, 49)]));
         assert!(!rising(&[(0, 0), (5000, 50), (8900, 51)]));
         assert!(!rising(&[]));
+    }
+
+    #[test]
+    fn the_lowest_rate_is_that_of_the_second_half() {
+        let lowest = |rows: &[(u32, u32)]| {
+            let sender = LoadDone {
+                rows: rows.iter().map(|(at, row)| RowChange(*at, *row)).collect(),
+                ..LoadDone::default()
+            };
+            lowest_rate(&sender, LoadTable::up_to(None), Duration::from_secs(10))
+        };
+        assert_eq!(lowest(&[(0, 0), (4000, 7), (6000, 9)]), 7e6);
+        assert_eq!(lowest(&[(0, 0), (4000, 7), (4500, 9), (6000, 8)]), 8e6);
+        assert_eq!(lowest(&[]), f64::INFINITY);
     }
 }

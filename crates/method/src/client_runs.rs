@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::{ExitCode, MutexExt, Role};
 use tapeline_dialect::{
-    ClientPlan, Interruption, Iperf3Client, Reporter, ReporterHandle, ReporterSettings, run_client,
-    run_iperf3_client,
+    ClientPlan, Interruption, Iperf3Client, MethodSession, Reporter, ReporterHandle,
+    ReporterSettings, run_client, run_iperf3_client,
 };
 use tapeline_report::document::{
     Peer, PlannedTest, Report, ReportTracker, RunInfo, Step, WARNING_IDS,
@@ -144,6 +144,17 @@ impl<'a> ClientRuns<'a> {
                 ..peer
             });
         }
+    }
+
+    /// The server of a session.
+    pub(crate) fn know_server(&self, host: &str, session: &MethodSession) {
+        let server = session.server();
+        self.know_peer(Peer {
+            program: Some(server.program.clone()),
+            version: Some(server.version.clone()),
+            host: Some(host.to_owned()),
+            address: Some(tapeline_sys::unmapped(session.peer()).ip().to_string()),
+        });
     }
 
     /// The documents so far.

@@ -2,7 +2,6 @@
 
 use tapeline_base::Transport;
 use tapeline_dialect::{Interruption, MethodSession, SessionError};
-use tapeline_report::document::Peer;
 use tapeline_report::method::Direction;
 
 use crate::client_runs::ClientRuns;
@@ -67,13 +66,7 @@ impl<'a> SessionSlot<'a> {
         let plan = common.client_plan(Transport::Tcp, Direction::Up);
         match MethodSession::open(&plan, &interruption) {
             Ok(session) => {
-                let server = session.server();
-                runs.know_peer(Peer {
-                    program: Some(server.program.clone()),
-                    version: Some(server.version.clone()),
-                    host: Some(common.host.clone()),
-                    address: Some(tapeline_sys::unmapped(session.peer()).ip().to_string()),
-                });
+                runs.know_server(&common.host, &session);
                 Self::Open {
                     session: Box::new(session),
                     _ends: ends,

@@ -47,13 +47,13 @@ pub(crate) fn receive(job: &Job, flow: &mut MethodFlow) -> Done {
         flow,
         &plan,
         &mut || too_fast.get() || job.stopped().is_some(),
-        &mut |report| {
-            let elapsed = Duration::from_nanos(report.status.elapsed);
-            too_fast.set(granted.is_used_up(report.status.bytes, elapsed));
+        &mut |status| {
+            let elapsed = Duration::from_nanos(status.elapsed);
+            too_fast.set(granted.is_used_up(status.bytes, elapsed));
             let now = job.context.now();
             if now >= next {
                 next = (next + OVER_TCP).max(now);
-                job.link.say(Message::Status(report.status));
+                job.link.say(Message::Status(*status));
             }
         },
     );

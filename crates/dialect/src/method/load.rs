@@ -53,21 +53,12 @@ pub struct LoadReceived {
     pub socket_drops: Option<u64>,
 }
 
-/// A report as it leaves.
-#[derive(Clone, Copy, Debug)]
-pub struct LoadReport {
-    /// What it says.
-    pub status: Status,
-    /// Datagrams that this end's socket had no room for so far.
-    pub socket_drops: Option<u64>,
-}
-
 /// Receives a load and reports what arrives, to the sender and to `observe`, until it ends or `is_over`.
 pub fn receive_load(
     flow: &mut MethodFlow,
     plan: &ReceiveLoad,
     is_over: &mut dyn FnMut() -> bool,
-    observe: &mut dyn FnMut(&LoadReport),
+    observe: &mut dyn FnMut(&Status),
 ) -> LoadReceived {
     flow.expect_load();
     let before = flow.dropped();
@@ -80,7 +71,7 @@ pub fn receive_load(
     let end = loop {
         let now = SystemClock.now();
         let newest = receiver.newest().unwrap_or(began);
-        let received = receiver.so_far().map_or(0, |status| status.bytes);
+        let received = receiver.bytes();
         if is_over() {
             break OrderEnd::Stopped;
         } else if now >= plan.until {
@@ -106,24 +97,21 @@ pub fn receive_load(
             let due = *next.get_or_insert(now + plan.feedback);
             if now >= due && receiver.unreported() >= REPORT {
                 next = Some((due + plan.feedback).max(now));
-                if let Some(status) = receiver.status() {
+                if let Some(status) = receiver.status(drops(flow)) {
                     number += 1;
                     // Another one follows.
                     let _ = flow.send_status(number, &status);
-                    let socket_drops = drops(flow);
-                    observe(&LoadReport {
-                        status,
-                        socket_drops,
-                    });
+                    observe(&status);
                 }
             }
         }
     };
+    let socket_drops = drops(flow);
     LoadReceived {
         end,
         why,
-        last: receiver.so_far(),
-        socket_drops: drops(flow),
+        last: receiver.so_far(socket_drops),
+        socket_drops,
     }
 }
 
@@ -340,6 +328,7 @@ pub fn load_status(status: &Status) -> LoadStatus {
         duplicates: status.duplicates,
         round_trip: known.map(Duration::from_nanos),
         delay_variation: Some(Duration::from_nanos(status.delay_variation)),
+        socket_drops: Some(status.socket_drops).filter(|drops| *drops != u64::MAX),
     }
 }
 

@@ -90,6 +90,12 @@ impl LoadReceiver {
         self.began.map(|_| self.newest)
     }
 
+    /// Payload of what has arrived once, bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Payload that has arrived since the last [`status`](Self::status), bytes.
     #[must_use]
     pub fn unreported(&self) -> u64 {
@@ -97,8 +103,9 @@ impl LoadReceiver {
     }
 
     /// What there is to report, and the delays begin anew; nothing before the first datagram.
-    pub fn status(&mut self) -> Option<Status> {
-        let status = self.so_far()?;
+    /// `socket_drops` are those of this end so far, where they are known.
+    pub fn status(&mut self, socket_drops: Option<u64>) -> Option<Status> {
+        let status = self.so_far(socket_drops)?;
         self.variation = (0.0, 0);
         self.round_trip = None;
         self.unreported = 0;
@@ -107,7 +114,7 @@ impl LoadReceiver {
 
     /// The same, and the delays go on.
     #[must_use]
-    pub fn so_far(&self) -> Option<Status> {
+    pub fn so_far(&self, socket_drops: Option<u64>) -> Option<Status> {
         self.began?;
         let (first, last) = self.arrivals;
         let counts = self.sequence.counts();
@@ -124,6 +131,7 @@ impl LoadReceiver {
             highest,
             round_trip: self.round_trip.unwrap_or(0),
             delay_variation: mean as u64,
+            socket_drops: socket_drops.unwrap_or(u64::MAX),
         })
     }
 }

@@ -26,8 +26,7 @@ pub(crate) mod terms;
 
 pub use flow::{MethodFlow, Received, Sent};
 pub use load::{
-    LoadReceived, LoadReport, LoadSent, LoadStep, ReceiveLoad, SendLoad, load_status, receive_load,
-    send_load,
+    LoadReceived, LoadSent, LoadStep, ReceiveLoad, SendLoad, load_status, receive_load, send_load,
 };
 pub use load_receiver::LoadReceiver;
 pub use mtu::FlowProbes;

@@ -280,7 +280,7 @@ impl Path {
             if now >= report_due {
                 report_due = now + Duration::from_millis(50);
                 if self.receiver.unreported() >= 104
-                    && let Some(status) = self.receiver.status()
+                    && let Some(status) = self.receiver.status(None)
                 {
                     reports += 1;
                     self.report(reports, &status, &mut outcome, now);
@@ -309,7 +309,7 @@ impl Path {
             let next = next.into_iter().flatten().filter(|due| *due > now).min();
             now = next.expect("a next step");
         }
-        outcome.last = self.receiver.so_far().expect("a load");
+        outcome.last = self.receiver.so_far(None).expect("a load");
         outcome
     }
 

@@ -6,7 +6,7 @@ use tapeline_stats::{CapacityMaximum, SubInterval, layer_rate};
 
 use super::figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
 use super::page::{MethodHead, PageStyle};
-use super::pass::{Bound, Criterion};
+use super::pass::Criterion;
 use super::phase::Direction;
 use super::result::MethodResult;
 use crate::native::{digits, hanging, rate_words};
@@ -58,6 +58,9 @@ pub struct DirectionCapacity {
     pub slow_mode_at_seconds: Option<f64>,
     /// The rate only rose in the last second: the capacity is larger.
     pub still_rising: bool,
+    /// The load swung, and filled the path in no sub-interval all the time: the rate may be some percent
+    /// off.
+    pub approximate: bool,
     /// What kept the rate from rising: `network`, `sender_host`, `receiver_host`, `requested_rate`
     /// or `granted_rate`; `null` while it still rose.
     #[cfg_attr(
@@ -109,6 +112,8 @@ pub struct CapacityInterval {
     pub datagrams: u64,
     /// Their payload.
     pub bytes: u64,
+    /// Datagrams that the receiver's host dropped; `null` where it does not know.
+    pub lost_receiver_host: Option<u64>,
     /// Its rate, and what went with it.
     #[serde(flatten)]
     pub capacity: Capacity,
@@ -146,6 +151,7 @@ impl CapacityInterval {
             seconds: interval.length.as_secs_f64(),
             datagrams: interval.datagrams,
             bytes: interval.bytes,
+            lost_receiver_host: interval.socket_drops,
             capacity: Capacity::of(interval, headers),
         }
     }
@@ -207,6 +213,9 @@ impl DirectionCapacity {
             _ if self.still_rising => {
                 let longer = (seconds * 2.0).ceil().max(20.0);
                 format!("; still rising when the test ended: run it again with -t {longer}")
+            }
+            _ if self.approximate => {
+                "; the load swung around that, and find-rate is more exact here".to_owned()
             }
             _ => String::new(),
         };
@@ -279,18 +288,8 @@ const COLUMNS: [&str; 16] = [
 
 impl MethodResult for CapacityResult {
     const CRITERIA: &'static [Criterion] = &[
-        Criterion {
-            name: "up",
-            unit: "Mbit/s",
-            bound: Bound::AtLeast,
-            default: None,
-        },
-        Criterion {
-            name: "down",
-            unit: "Mbit/s",
-            bound: Bound::AtLeast,
-            default: None,
-        },
+        Criterion::rate(Direction::Up),
+        Criterion::rate(Direction::Down),
     ];
 
     fn page(&self, head: &MethodHead, style: &PageStyle) -> String {
@@ -336,9 +335,12 @@ impl MethodResult for CapacityResult {
             .directions()
             .filter_map(|(direction, one)| {
                 let rate = rate_words(one.capacity?.bits_per_second, FormatLetter::BITS);
-                let least = one.limited_by != Some("network");
-                let least = if least { "at least " } else { "" };
-                Some(format!("{least}{rate} {direction}"))
+                let quality = match one.limited_by {
+                    Some("network") if one.approximate => "about ",
+                    Some("network") => "",
+                    _ => "at least ",
+                };
+                Some(format!("{quality}{rate} {direction}"))
             })
             .collect();
         if found.is_empty() {
@@ -422,12 +424,8 @@ impl MethodResult for CapacityResult {
     }
 
     fn criterion(&self, name: &str) -> Option<f64> {
-        let direction = match name {
-            "up" => Direction::Up,
-            "down" => Direction::Down,
-            _ => return None,
-        };
-        self.rate(direction).map(|rate| rate / 1e6)
+        let rate = self.rate(Direction::named(name)?);
+        rate.map(|rate| rate / 1e6)
     }
 
     fn host_limited(&self) -> bool {
@@ -456,6 +454,7 @@ mod tests {
             reordered: 0,
             round_trip: Some((Duration::from_micros(20_100), Duration::from_micros(30_700))),
             delay_variation: Some((0.0, 0.005, 0.0106)),
+            ..SubInterval::default()
         }
     }
 
@@ -562,6 +561,20 @@ TCP should reach 48.3 Mbit/s up (1448 of every 1500 bytes are data).
         assert_eq!(
             result.verdict(),
             "The path carries at least 50.0 Mbit/s up and at least 938 Mbit/s down of IP packets."
+        );
+    }
+
+    #[test]
+    fn a_load_that_swung_gives_an_approximate_rate() {
+        let mut result = result();
+        result.up.as_mut().expect("measured").approximate = true;
+        let page = result.page(&head(), &PageStyle::default());
+        let said = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("find-rate is more exact here"), "{page}");
+        let verdict = result.verdict();
+        assert!(
+            verdict.starts_with("The path carries about 50.0 Mbit/s up"),
+            "{verdict}"
         );
     }
 

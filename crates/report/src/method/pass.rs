@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::phase::Direction;
+
 /// Which side of a limit is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -42,6 +44,18 @@ pub struct Criterion {
     pub bound: Bound,
     /// What `--pass default` takes; `None` where a default would be arbitrary.
     pub default: Option<f64>,
+}
+
+impl Criterion {
+    /// The least rate of a direction, Mbit/s.
+    pub(crate) const fn rate(direction: Direction) -> Self {
+        Self {
+            name: direction.word(),
+            unit: "Mbit/s",
+            bound: Bound::AtLeast,
+            default: None,
+        }
+    }
 }
 
 /// A criterion with the limit that was typed.

@@ -19,6 +19,13 @@ impl Direction {
     /// Both, in the order of phases.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut both = Self::BOTH.into_iter();
+        both.find(|direction| direction.word() == name)
+    }
+
     /// As documents and pages name it.
     #[must_use]
     pub const fn word(self) -> &'static str {

@@ -23,7 +23,7 @@ const LAST_ROW: usize = FAST_ROWS + TENTH_ROWS + 90;
 const KEPT_SHARE: f64 = 0.98;
 /// Reports in a row of a sender that falls short, until the host is the limit.
 const SHORT_REPORTS: u32 = 3;
-/// Reports in a row of a sender that keeps its row, until the host was not the limit after all.
+/// Reports in a row of a host that does its part, until it was not the limit after all.
 const KEPT_REPORTS: u32 = 10;
 /// Datagrams that a report may be short of by its timing alone.
 const SHORT_DATAGRAMS: f64 = 2.0;
@@ -135,18 +135,28 @@ pub struct LoadStatus {
     pub round_trip: Option<Duration>,
     /// Mean one-way delay of the interval, above the smallest delay of the test.
     pub delay_variation: Option<Duration>,
+    /// Of the lost ones, those for which the receiver's socket had no room; `None` where it does not
+    /// know.
+    pub socket_drops: Option<u64>,
 }
 
 impl LoadStatus {
-    /// Errors since an earlier report. Late ones fill gaps: a count that falls is no error.
+    /// Errors of the path since an earlier report. Late ones fill gaps: a count that falls is no error.
     fn errors_since(&self, earlier: &Self, rules: &LoadRules) -> u64 {
         let lost = self.lost.saturating_sub(earlier.lost);
+        let lost = lost.saturating_sub(self.drops_since(earlier));
         if !rules.count_reordering {
             return lost;
         }
         let late = self.reordered.saturating_sub(earlier.reordered);
         let again = self.duplicates.saturating_sub(earlier.duplicates);
         lost.saturating_add(late).saturating_add(again)
+    }
+
+    /// Drops of the receiver's socket since an earlier report, as far as they are known.
+    fn drops_since(&self, earlier: &Self) -> u64 {
+        let drops = self.socket_drops.unwrap_or(0);
+        drops.saturating_sub(earlier.socket_drops.unwrap_or(0))
     }
 }
 
@@ -172,6 +182,8 @@ pub struct LoadSearch {
     slow_since: Option<Duration>,
     short_reports: u32,
     kept_reports: u32,
+    /// Reports without drops of the receiver's socket, since the last one with some.
+    dropless_reports: u32,
     host: Option<HostLimit>,
     /// When the row rose last, and when a report was bad last.
     rose_at: Option<Duration>,
@@ -192,6 +204,7 @@ impl LoadSearch {
             slow_since: None,
             short_reports: 0,
             kept_reports: 0,
+            dropless_reports: 0,
             host: None,
             rose_at: None,
             fell_at: None,
@@ -255,9 +268,23 @@ impl LoadSearch {
         }
     }
 
-    /// The row stays as it is from here on: a host, not the path, is the limit.
-    pub fn freeze(&mut self, host: HostLimit) {
+    /// The row stays as it is: a host, not the path, is the limit.
+    fn freeze(&mut self, host: HostLimit) {
         self.host.get_or_insert(host);
+    }
+
+    /// A receiver whose socket dropped something freezes the row, until it has dropped nothing for a
+    /// while.
+    fn dropped(&mut self, drops: u64) {
+        if drops > 0 {
+            self.dropless_reports = 0;
+            self.freeze(HostLimit::Receiver);
+        } else {
+            self.dropless_reports += 1;
+        }
+        if self.host == Some(HostLimit::Receiver) && self.dropless_reports >= KEPT_REPORTS {
+            self.host = None;
+        }
     }
 
     /// Takes a report. Reports that are older than the last one change nothing.
@@ -265,6 +292,7 @@ impl LoadSearch {
         if status.elapsed <= self.last.elapsed && self.last != LoadStatus::default() {
             return;
         }
+        self.dropped(status.drops_since(&self.last));
         let errors = status.errors_since(&self.last, &self.rules);
         let variation = if self.rules.one_way {
             status.delay_variation
@@ -329,6 +357,8 @@ pub struct SubInterval {
     pub bytes: u64,
     /// Lost ones. Negative where more late ones came than were lost.
     pub lost: i64,
+    /// Of these, dropped by the receiver's socket; `None` where it does not know.
+    pub socket_drops: Option<u64>,
     /// Late ones.
     pub reordered: u64,
     /// Smallest and largest round trip that was sampled.
@@ -427,6 +457,7 @@ impl SubIntervals {
                 .lost
                 .cast_signed()
                 .wrapping_sub(begun.lost.cast_signed()),
+            socket_drops: last.socket_drops.map(|_| last.drops_since(&begun)),
             reordered: last.reordered.saturating_sub(begun.reordered),
             round_trip: self.round_trip,
             delay_variation: (count > 0).then(|| (least, sum / f64::from(count), most)),
@@ -436,6 +467,19 @@ impl SubIntervals {
         self.variations = (f64::INFINITY, 0.0, 0.0, 0);
         self.complete.push(one);
         one
+    }
+
+    /// Time of the last report, since the first datagram.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.last.elapsed
+    }
+
+    /// The smallest round trip of all.
+    #[must_use]
+    pub fn smallest_round_trip(&self) -> Option<Duration> {
+        let trips = self.complete.iter().filter_map(|one| one.round_trip);
+        trips.map(|(least, _)| least).min()
     }
 
     /// All that are complete.

@@ -173,6 +173,7 @@ const STATUS: Status = Status {
     highest: 101,
     round_trip: 20_000_000,
     delay_variation: 1_000_000,
+    socket_drops: 1,
 };
 const SAMPLE: Sample = Sample {
     elapsed: 100_000_000,

@@ -204,7 +204,10 @@ fn a_host_freezes_the_row() {
     slow.report(&status(100, 0));
     assert_eq!(slow.row(), 10);
     // The first reason stays.
-    slow.freeze(HostLimit::Receiver);
+    slow.report(&LoadStatus {
+        socket_drops: Some(1),
+        ..status(110, 1)
+    });
     assert_eq!(slow.host_limit(), Some(HostLimit::Sender));
     assert!(!slow.is_still_rising(millis(1000)));
     // It was held up, and keeps the row from then on.
@@ -215,6 +218,30 @@ fn a_host_freezes_the_row() {
     assert_eq!(slow.host_limit(), None);
     slow.report(&status(150, 0));
     assert_eq!(slow.row(), 20);
+}
+
+#[test]
+fn drops_of_the_receivers_socket_freeze_the_row() {
+    let mut search = search();
+    let mut report = |number: u64, drops| {
+        search.report(&LoadStatus {
+            socket_drops: Some(drops),
+            ..status(number * 50, drops)
+        });
+        (search.row(), search.host_limit())
+    };
+    assert_eq!(report(1, 0), (10, None));
+    assert_eq!(report(2, 0), (20, None));
+    // They are no losses of the path: the row does not fall.
+    for number in 3..20 {
+        assert_eq!(report(number, number * 30), (20, Some(HostLimit::Receiver)));
+    }
+    // It was held up, and keeps up from then on.
+    for number in 20..29 {
+        assert_eq!(report(number, 600), (20, Some(HostLimit::Receiver)));
+    }
+    assert_eq!(report(29, 600), (20, Some(HostLimit::Receiver)));
+    assert_eq!(report(30, 600), (30, None));
 }
 
 #[test]

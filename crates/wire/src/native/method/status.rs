@@ -23,11 +23,14 @@ pub struct Status {
     pub round_trip: u64,
     /// Mean of the one-way delays above the smallest of all, nanoseconds.
     pub delay_variation: u64,
+    /// Of the lost ones, those for which the receiver's socket had no room; `u64::MAX` where it does
+    /// not know.
+    pub socket_drops: u64,
 }
 
 impl Status {
     /// Its length, bytes.
-    pub const LENGTH: usize = 72;
+    pub const LENGTH: usize = 80;
 
     /// The bytes.
     #[must_use]
@@ -43,6 +46,7 @@ impl Status {
             self.highest,
             self.round_trip,
             self.delay_variation,
+            self.socket_drops,
         ];
         for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_be_bytes());
@@ -64,6 +68,7 @@ impl Status {
             highest,
             round_trip,
             delay_variation,
+            socket_drops,
         ] = words(bytes)?;
         Some(Self {
             elapsed,
@@ -75,6 +80,7 @@ impl Status {
             highest,
             round_trip,
             delay_variation,
+            socket_drops,
         })
     }
 }
@@ -172,9 +178,10 @@ mod tests {
             duplicates: 6,
             highest: 7,
             round_trip: 8,
-            delay_variation: 0x0102_0304_0506_0708,
+            delay_variation: 9,
+            socket_drops: 0x0102_0304_0506_0708,
         };
-        let mut expected: Vec<u8> = (1..=8_u64).flat_map(u64::to_be_bytes).collect();
+        let mut expected: Vec<u8> = (1..=9_u64).flat_map(u64::to_be_bytes).collect();
         expected.extend([1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(status.encode().as_slice(), expected);
         assert_eq!(Status::parse(&expected), Some(status));
