@@ -12,7 +12,7 @@ use tapeline_stats::{
 };
 
 use super::plan::{FindRatePlan, Laboratory};
-use super::trial::{Facts, Load};
+use super::trial::{Facts, HostFault, Load};
 use crate::common::{Common, PeerKind};
 use crate::error::{MethodError, RunError};
 use crate::path::PathFacts;
@@ -28,6 +28,8 @@ const LARGEST_PACKET: u32 = 9000;
 /// Bytes around an IP packet on Ethernet, and on the line.
 const ETHERNET: u64 = 18;
 const LINE: u64 = 38;
+/// More pause behind each invalid trial in a row: what disturbed it may be over then.
+const HOST_PAUSE: Duration = Duration::from_secs(1);
 /// Steps of the loss curve, and trials without loss that end it.
 const CURVE_STEPS: u32 = 10;
 const CURVE_END: usize = 2;
@@ -117,7 +119,7 @@ struct Standing {
     search: RateSearch,
     goals: Vec<LossGoal>,
     /// For each trial what hosts did.
-    facts: Vec<(Facts, Option<String>)>,
+    facts: Vec<(Facts, Option<HostFault>)>,
     ended_by: Option<String>,
     began: Instant,
 }
@@ -155,6 +157,13 @@ impl Searches<'_> {
             began: Instant::now(),
         };
         let ended = self.trials(run, load, &mut standing);
+        standing.ended_by = standing.ended_by.or(match &ended {
+            Ok(()) => standing.search.gave_up().map(|(trials, invalid)| {
+                format!("{trials} trials, of which {invalid} did not count")
+            }),
+            Err(RunError::Interrupted) => Some("interrupted".to_owned()),
+            Err(_) => Some("a trial failed".to_owned()),
+        });
         let first = rates.searches.len();
         rates.searches.extend(standing.findings(load, self.plan));
         ended?;
@@ -196,8 +205,14 @@ impl Searches<'_> {
                     .hinting("--direction up, or tapeline as the server"));
             }
             let facts = load.facts(&ran, trial)?;
-            let host = facts.host(trial.load, trial.seconds, &standing.goals, load.direction);
-            standing.search.take(facts.result(trial, host.is_some()));
+            let host = facts.host(
+                trial.load,
+                trial.seconds,
+                &standing.goals,
+                load.direction,
+                standing.harmless_volley(),
+            );
+            standing.search.take(facts.result(trial, host.as_ref()));
             standing.facts.push((facts, host));
             run.sample("Load, Mbit/s", trial.load as f64 / 1e6);
             let loss = facts.lost as f64 * 100.0 / facts.sent.max(1) as f64;
@@ -205,8 +220,9 @@ impl Searches<'_> {
             if let Some(row) = standing.rows(load, 0).last() {
                 run.trial(row);
             }
-            let pause = Duration::from_secs_f64(trial.seconds);
-            run.wait(self.plan.settle(pause, self.path.round_trip))?;
+            let length = Duration::from_secs_f64(trial.seconds);
+            let pause = self.plan.settle(length, self.path.round_trip);
+            run.wait(pause + HOST_PAUSE * standing.search.invalid_in_a_row())?;
         }
         Ok(())
     }
@@ -274,8 +290,8 @@ impl Searches<'_> {
             }
             let ran = load.run(run, trial)?;
             let facts = load.facts(&ran, trial)?;
-            let host = facts.host(trial.load, trial.seconds, goals, load.direction);
-            let row = row(load, goals[0], trial, &facts, host);
+            let host = facts.host(trial.load, trial.seconds, goals, load.direction, 0.0);
+            let row = row(load, goals[0], trial, &facts, host.as_ref());
             free = if row.lost == 0 { free + 1 } else { 0 };
             finding.loss_curve.get_or_insert_default().push(row);
             run.wait(self.plan.settle(self.plan.trial(), self.path.round_trip))?;
@@ -293,11 +309,19 @@ impl Standing {
         self.ended_by = Some(why.to_owned());
     }
 
+    /// The largest volley of a trial that lost nothing, datagrams.
+    fn harmless_volley(&self) -> f64 {
+        let trials = self.search.trials().iter().zip(&self.facts);
+        let lossless = trials.filter(|(_, (facts, _))| facts.lost == 0);
+        let volleys = lossless.map(|(result, (facts, _))| facts.volley(result.trial.seconds));
+        volleys.fold(0.0, f64::max)
+    }
+
     /// The trials as a goal sees them.
     fn rows(&self, load: Load, goal: usize) -> Vec<RateTrial> {
         let trials = self.search.trials().iter().zip(&self.facts);
         let rows = trials.map(|(result, (facts, host))| {
-            row(load, self.goals[goal], result.trial, facts, host.clone())
+            row(load, self.goals[goal], result.trial, facts, host.as_ref())
         });
         rows.collect()
     }
@@ -340,8 +364,9 @@ impl Standing {
         let lower = result.lower?;
         let full = plan.trial().as_secs_f64() * 0.999;
         let trials = self.search.trials().iter();
-        let there = trials
-            .filter(|one| !one.invalid && one.trial.load == lower && one.trial.seconds >= full);
+        let there = trials.filter(|one| {
+            one.invalid.is_none() && one.trial.load == lower && one.trial.seconds >= full
+        });
         let (sent, lost) = there.fold((0, 0), |(sent, lost), one| {
             (sent + one.sent, lost + one.lost)
         });
@@ -369,10 +394,10 @@ fn row(
     goal: LossGoal,
     trial: PlannedTrial,
     facts: &Facts,
-    host: Option<String>,
+    host: Option<&HostFault>,
 ) -> RateTrial {
-    let result = facts.result(trial, host.is_some());
-    let verdict = match (&host, result.loss() > goal.loss) {
+    let result = facts.result(trial, host);
+    let verdict = match (host, result.loss() > goal.loss) {
         (Some(_), _) => TrialVerdict::Host,
         (None, true) => TrialVerdict::TooMuch,
         (None, false) => TrialVerdict::Passes,
@@ -385,6 +410,6 @@ fn row(
         lost: facts.lost,
         lost_host: facts.lost_host(),
         verdict,
-        reason: host,
+        reason: host.map(|fault| fault.reason.clone()),
     }
 }

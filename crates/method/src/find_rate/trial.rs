@@ -7,7 +7,7 @@ use tapeline_dialect::{ClientPlan, Iperf3Client, Limit};
 use tapeline_report::Event;
 use tapeline_report::document::{Report, SenderDetails};
 use tapeline_report::method::{Direction, TrialDelays};
-use tapeline_stats::{LossGoal, PlannedTrial, TrialResult};
+use tapeline_stats::{InvalidTrial, LossGoal, PlannedTrial, TrialResult};
 
 use crate::common::PeerKind;
 use crate::error::RunError;
@@ -19,6 +19,11 @@ const LONG_PAUSE: Duration = Duration::from_millis(2);
 const KEPT: f64 = 0.995;
 /// Datagrams that it may be short of by where a test ends.
 const SHORT: f64 = 2.0;
+/// Mean length of the runs of losses that a volley leaves: what finds the queue full is lost in one go,
+/// while a load above the rate loses one here and one there.
+const VOLLEY_RUN: u64 = 3;
+/// Share of its load by which a host that was only held up falls short at most.
+const FAR_SHORT: f64 = 0.1;
 
 /// Datagrams of one size in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +117,8 @@ impl Load {
             }) => packets,
             _ => received + lost,
         };
+        let stream = report.streams.first();
+        let stream = stream.and_then(|stream| stream.receiver.udp.as_ref());
         let expected = self.packets(trial.load as f64) * trial.seconds;
         let short = (sent as f64 + SHORT) < KEPT * expected;
         Ok(Facts {
@@ -120,6 +127,7 @@ impl Load {
             lost_receiver: receiver.lost_receiver_host,
             lost_sender: receiver.lost_sender_host,
             short: short.then(|| sent as f64 / expected),
+            loss_runs: stream.and_then(|udp| udp.loss_runs),
             pause: *pause,
         })
     }
@@ -163,6 +171,8 @@ pub(crate) struct Facts {
     pub(crate) lost_sender: Option<u64>,
     /// The share of the load that the sender reached, if it fell short.
     pub(crate) short: Option<f64>,
+    /// Runs of consecutive losses; `None` where the receiver does not know.
+    pub(crate) loss_runs: Option<u64>,
     /// The sender's longest pause; `None` of another end's.
     pub(crate) pause: Option<Duration>,
 }
@@ -176,54 +186,81 @@ impl Facts {
         }
     }
 
-    /// Why a host, not the network, decided the trial; `None` where none did. `load` is in bits per
-    /// second.
+    /// Datagrams that were due in the longest pause of a trial of this length, and left at once then.
+    pub(crate) fn volley(&self, seconds: f64) -> f64 {
+        let pause = self.pause.unwrap_or_default();
+        self.sent as f64 * pause.as_secs_f64() / seconds
+    }
+
+    /// How a host, not the network, decided the trial; `None` where none did. `load` is in bits per
+    /// second, and volleys up to `harmless` datagrams have passed without loss.
     pub(crate) fn host(
         &self,
         load: u64,
         seconds: f64,
         goals: &[LossGoal],
         direction: Direction,
-    ) -> Option<String> {
+        harmless: f64,
+    ) -> Option<HostFault> {
         let (sender, receiver) = match direction {
             Direction::Up => ("this computer", "the server"),
             Direction::Down => ("the server", "this computer"),
         };
         if let Some(share) = self.short {
             let asked = load as f64 / 1e6;
-            return Some(format!(
-                "{sender} sent {:.4} of {asked:.4} Mbit/s",
-                asked * share
-            ));
+            let reason = format!("{sender} sent {:.4} of {asked:.4} Mbit/s", asked * share);
+            return Some(HostFault::new(1.0 - share, reason));
         }
         let share = |count: u64| count as f64 / self.sent.max(1) as f64;
-        // What was due in a pause leaves in a volley, which fills a queue that the load itself does not.
-        let pause = self.pause.unwrap_or_default();
-        let volley = self.sent as f64 * pause.as_secs_f64() / seconds;
-        let strict = goals.iter().map(|goal| goal.loss).fold(1.0, f64::min);
-        if pause >= LONG_PAUSE && share(self.lost) > strict && self.lost as f64 <= 2.0 * volley {
-            let ms = pause.as_millis();
-            return Some(format!(
-                "{sender} was held up for {ms} ms, and sent a volley"
-            ));
-        }
-        let dropped = self.lost_receiver.unwrap_or(0);
         let strictest = goals.iter().map(|goal| goal.loss).fold(1.0, f64::min);
         let loosest = goals.iter().map(|goal| goal.loss).fold(0.0, f64::max);
+        // A volley fills a queue that the load itself does not.
+        let (pause, volley) = (self.pause.unwrap_or_default(), self.volley(seconds));
+        let explains = volley > harmless && self.lost as f64 <= 2.0 * volley;
+        let runs = self
+            .loss_runs
+            .is_none_or(|runs| self.lost >= VOLLEY_RUN * runs);
+        if pause >= LONG_PAUSE && share(self.lost) > strictest && explains && runs {
+            let ms = pause.as_millis();
+            let reason = format!("{sender} was held up for {ms} ms, and sent a volley");
+            return Some(HostFault::new(0.0, reason));
+        }
+        let dropped = self.lost_receiver.unwrap_or(0);
         // More than any goal allows was lost on the way already.
         let on_the_way = share(self.lost.saturating_sub(dropped)) > loosest;
-        (dropped > 0 && share(dropped) > strictest && !on_the_way)
-            .then(|| format!("{receiver} dropped {dropped} of {} datagrams", self.sent))
+        (dropped > 0 && share(dropped) > strictest && !on_the_way).then(|| {
+            let reason = format!("{receiver} dropped {dropped} of {} datagrams", self.sent);
+            HostFault::new(share(dropped), reason)
+        })
     }
 
     /// As the search takes it.
-    pub(crate) fn result(&self, trial: PlannedTrial, invalid: bool) -> TrialResult {
+    pub(crate) fn result(&self, trial: PlannedTrial, host: Option<&HostFault>) -> TrialResult {
         TrialResult {
             trial,
             sent: self.sent,
             lost: self.lost,
-            invalid,
+            invalid: host.map(|fault| fault.kind),
         }
+    }
+}
+
+/// What a host did to a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostFault {
+    pub(crate) kind: InvalidTrial,
+    /// In words.
+    pub(crate) reason: String,
+}
+
+impl HostFault {
+    /// A host fell short by this share of the load.
+    fn new(share: f64, reason: String) -> Self {
+        let kind = match share > FAR_SHORT {
+            true => InvalidTrial::Limited,
+            false => InvalidTrial::Disturbed,
+        };
+        Self { kind, reason }
     }
 }
 
@@ -251,6 +288,7 @@ mod tests {
             lost_receiver,
             lost_sender: None,
             short: None,
+            loss_runs: None,
             pause: None,
         }
     }
@@ -273,7 +311,8 @@ mod tests {
 
     #[test]
     fn losses_of_a_host_are_no_losses_of_the_path() {
-        let host = |facts: Facts| facts.host(64_000_000, 1.0, &GOALS, Direction::Up);
+        let fault = |facts: Facts| facts.host(64_000_000, 1.0, &GOALS, Direction::Up, 0.0);
+        let host = |facts: Facts| fault(facts).map(|fault| fault.reason);
         assert_eq!(host(facts(1000, 0, Some(0))), None);
         assert_eq!(host(facts(1000, 5, Some(0))), None);
         assert_eq!(host(facts(1000, 5, None)), None);
@@ -292,14 +331,33 @@ mod tests {
             "this computer was held up for 20 ms, and sent a volley"
         );
         assert_eq!([0, 41].map(|lost| host(held_up(lost))), [None, None]);
+        // One here and one there, and a volley that had passed without loss before.
+        let strewn = |runs| Facts {
+            loss_runs: Some(runs),
+            ..held_up(30)
+        };
+        assert_eq!(host(strewn(11)), None);
+        assert_eq!(host(strewn(10)), Some(said));
+        let passed = held_up(30).host(64_000_000, 1.0, &GOALS, Direction::Up, 20.0);
+        assert_eq!(passed, None);
         let slow = Facts {
             short: Some(0.5),
             ..facts(1000, 0, Some(0))
         };
-        let said = slow.host(64_000_000, 1.0, &GOALS, Direction::Down);
-        assert_eq!(
-            said.as_deref(),
-            Some("the server sent 32.0000 of 64.0000 Mbit/s")
-        );
+        let said = slow.host(64_000_000, 1.0, &GOALS, Direction::Down, 0.0);
+        let limited = HostFault {
+            kind: InvalidTrial::Limited,
+            reason: "the server sent 32.0000 of 64.0000 Mbit/s".to_owned(),
+        };
+        assert_eq!(said, Some(limited));
+        // It may only have been held up.
+        let nearly = Facts {
+            short: Some(0.99),
+            ..facts(1000, 0, Some(0))
+        };
+        for facts in [nearly, facts(1000, 5, Some(5)), held_up(30)] {
+            let kind = fault(facts).map(|fault| fault.kind);
+            assert_eq!(kind, Some(InvalidTrial::Disturbed), "{facts:?}");
+        }
     }
 }

@@ -104,8 +104,8 @@ impl BottleneckRate {
         while let Some(trial) = search.next_trial() {
             let report = load.run(run, trial)?;
             let facts = load.facts(&report, trial)?;
-            let host = facts.host(trial.load, trial.seconds, &goals, direction);
-            search.take(facts.result(trial, host.is_some()));
+            let host = facts.host(trial.load, trial.seconds, &goals, direction, 0.0);
+            search.take(facts.result(trial, host.as_ref()));
             run.wait(plan.settle(Duration::from_secs_f64(trial.seconds), Duration::ZERO))?;
         }
         let lower = search.results().first().and_then(|found| found.lower);

@@ -5,7 +5,7 @@ use tapeline_base::FormatLetter;
 
 use super::figure::{Chart, ChartKind, ChartSeries, CsvTable, Mark, Quantity, cell};
 use super::page::{MethodHead, PageStyle};
-use super::pass::{Bound, Criterion};
+use super::pass::Criterion;
 use super::phase::Direction;
 use super::result::MethodResult;
 use crate::native::{digits, hanging, rate_words};
@@ -310,6 +310,9 @@ impl RateFinding {
                 let upper = four_digits(upper);
                 format!("highest rate {goal}: {lower} ({packets} packets/s); {upper} {more}.")
             }
+            (Some(RateFound::AtLeast), Some(lower)) if self.ended_by.is_some() => {
+                format!("highest rate {goal}: at least {lower}.")
+            }
             (Some(RateFound::AtLeast), Some(lower)) => {
                 format!("highest rate {goal}: at least {lower}, the highest that was tried.")
             }
@@ -431,18 +434,8 @@ const COLUMNS: [&str; 11] = [
 
 impl MethodResult for FindRateResult {
     const CRITERIA: &'static [Criterion] = &[
-        Criterion {
-            name: "up",
-            unit: "Mbit/s",
-            bound: Bound::AtLeast,
-            default: None,
-        },
-        Criterion {
-            name: "down",
-            unit: "Mbit/s",
-            bound: Bound::AtLeast,
-            default: None,
-        },
+        Criterion::rate(Direction::Up),
+        Criterion::rate(Direction::Down),
     ];
 
     fn page(&self, head: &MethodHead, style: &PageStyle) -> String {
@@ -597,12 +590,8 @@ impl MethodResult for FindRateResult {
     }
 
     fn criterion(&self, name: &str) -> Option<f64> {
-        let direction = match name {
-            "up" => Direction::Up,
-            "down" => Direction::Down,
-            _ => return None,
-        };
-        self.rate(direction).map(|rate| rate / 1e6)
+        let rate = self.rate(Direction::named(name)?);
+        rate.map(|rate| rate / 1e6)
     }
 
     fn host_limited(&self) -> bool {

@@ -15,8 +15,8 @@ pub use path_uses::{
     UseLimits, UseMoment,
 };
 pub use rate_search::{
-    GoalResult, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch, RateSearchPlan,
-    TrialResult, loss_interval,
+    GoalResult, InvalidTrial, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch,
+    RateSearchPlan, TrialResult, loss_interval,
 };
 pub use responsiveness::{
     DelaySamples, ProbeBudget, ResponsivenessClass, ResponsivenessConstants,

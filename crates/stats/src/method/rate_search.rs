@@ -52,6 +52,15 @@ pub struct PlannedTrial {
     pub seconds: f64,
 }
 
+/// Why a trial says nothing of the path: a host, not the network, decided it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidTrial {
+    /// A host fell short by so little that it may only have been held up.
+    Disturbed,
+    /// A host fell short by far.
+    Limited,
+}
+
 /// What became of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialResult {
@@ -61,8 +70,8 @@ pub struct TrialResult {
     pub sent: u64,
     /// Datagrams lost between the hosts.
     pub lost: u64,
-    /// A host, not the network, decided it: it says nothing of the path.
-    pub invalid: bool,
+    /// Why it says nothing of the path, if it does not.
+    pub invalid: Option<InvalidTrial>,
 }
 
 impl TrialResult {
@@ -144,13 +153,19 @@ pub struct RateSearch {
     highest: u64,
     /// A load that a host could not do.
     host: Option<u64>,
-    /// The last trial was invalid, the one before was not.
+    /// The last trial, if it was invalid.
     again: Option<PlannedTrial>,
+    /// InvalidTrial trials in a row, and those of them in which a host fell short by far.
+    invalid: (u32, u32),
     ended: bool,
 }
 
 /// Share of what arrived behind a bottleneck at which the first guesses lie, above and below.
 const GUESSES: [f64; 2] = [1.02, 0.98];
+/// InvalidTrial trials in a row in which a host fell short by far, after which it is the limit.
+const LIMITED_TRIALS: u32 = 2;
+/// InvalidTrial trials in a row of any kind after which a host is the limit.
+const INVALID_TRIALS: u32 = 5;
 /// How much wider than in the next stage the bounds may be at the end of a stage.
 const STAGE_WIDTH: f64 = 4.0;
 /// Widest bounds at the end of any stage.
@@ -178,6 +193,7 @@ impl RateSearch {
             highest,
             host: None,
             again: None,
+            invalid: (0, 0),
             ended: false,
             plan,
         }
@@ -187,6 +203,21 @@ impl RateSearch {
     #[must_use]
     pub fn trials(&self) -> &[TrialResult] {
         &self.trials
+    }
+
+    /// InvalidTrial trials since the last valid one.
+    #[must_use]
+    pub fn invalid_in_a_row(&self) -> u32 {
+        self.invalid.0
+    }
+
+    /// Trials, and the invalid ones of them, of a search that had its most trials and is not at its end.
+    #[must_use]
+    pub fn gave_up(&self) -> Option<(usize, usize)> {
+        let open = self.goals.iter().any(|(_, outcome)| outcome.is_none());
+        let invalid = self.trials.iter().filter(|one| one.invalid.is_some());
+        (open && self.trials.len() >= self.plan.most_trials)
+            .then(|| (self.trials.len(), invalid.count()))
     }
 
     /// Ends the search: the budget is used up, or it was interrupted.
@@ -211,16 +242,24 @@ impl RateSearch {
 
     /// Takes what became of the trial.
     pub fn take(&mut self, result: TrialResult) {
-        self.trials.push(result);
-        if result.invalid {
-            if self.again.take().is_some() {
-                self.host_reached(result.trial.load);
-            } else {
-                self.again = Some(result.trial);
+        let load = result.trial.load;
+        if let Some(why) = result.invalid {
+            // Hosts that have done it once can do it.
+            let mut valid = self.trials.iter().filter(|one| one.invalid.is_none());
+            let is_able = valid.any(|one| one.trial.load >= load);
+            let (all, limited) = self.invalid;
+            let is_limited = why == InvalidTrial::Limited && !is_able;
+            self.invalid = (all + 1, limited + u32::from(is_limited));
+            self.again = Some(result.trial);
+            self.trials.push(result);
+            if self.invalid.0 >= INVALID_TRIALS || self.invalid.1 >= LIMITED_TRIALS {
+                (self.invalid, self.again) = ((0, 0), None);
+                self.host_reached(load);
             }
             return;
         }
-        self.again = None;
+        self.trials.push(result);
+        (self.invalid, self.again) = ((0, 0), None);
         if let Some(load) = self.rise {
             let loosest = self.plan.goals.iter().map(|goal| goal.loss);
             if result.loss() > loosest.fold(0.0, f64::max) {
@@ -234,7 +273,7 @@ impl RateSearch {
         }
     }
 
-    /// Two trials in a row at this load were a host's: nothing above the highest load that lost no
+    /// Trials in a row at this load were a host's: nothing above the highest load that lost no
     /// more than a goal allows is tried from here on.
     fn host_reached(&mut self, load: u64) {
         self.host = Some(load);
@@ -244,7 +283,7 @@ impl RateSearch {
         let good = self
             .trials
             .iter()
-            .filter(|one| !one.invalid && one.trial.load < load && one.loss() <= loosest);
+            .filter(|one| one.invalid.is_none() && one.trial.load < load && one.loss() <= loosest);
         match good.map(|one| one.trial.load).max() {
             Some(highest) => self.highest = highest,
             None => self.ended = true,
@@ -366,7 +405,7 @@ impl RateSearch {
 
     fn of_stage(&self, stage: usize) -> impl Iterator<Item = &TrialResult> {
         let least = self.stages[stage] * 0.999;
-        let valid = self.trials.iter().filter(|one| !one.invalid);
+        let valid = self.trials.iter().filter(|one| one.invalid.is_none());
         valid.filter(move |one| one.trial.seconds >= least)
     }
 

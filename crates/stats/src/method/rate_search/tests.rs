@@ -66,7 +66,13 @@ impl Step {
             trial,
             sent,
             lost: (lost as u64).min(sent),
-            invalid: load > self.host || random.chance(self.disturbed),
+            invalid: if load > self.host {
+                Some(InvalidTrial::Limited)
+            } else {
+                random
+                    .chance(self.disturbed)
+                    .then_some(InvalidTrial::Disturbed)
+            },
         }
     }
 }
@@ -238,6 +244,61 @@ fn a_host_that_cannot_do_more_is_no_loss() {
 }
 
 #[test]
+fn a_host_that_is_held_up_is_tried_again_and_again() {
+    // Every second trial.
+    let disturbed = Step {
+        disturbed: 0.5,
+        ..Step::at(50e6)
+    };
+    let plan = RateSearchPlan {
+        most_trials: 100,
+        ..plan(&[0.0])
+    };
+    let outcomes = (0..100).map(|seed| search(plan.clone(), disturbed, seed).results()[0].outcome);
+    let found = outcomes.filter(|outcome| *outcome == Some(RateOutcome::Found));
+    assert!(found.count() > 70);
+    // Four trials in vain, and one that counts; five in vain, after which the host is the limit.
+    for (vain, outcome) in [(4, RateOutcome::Found), (5, RateOutcome::Host)] {
+        let mut search = RateSearch::new(plan.clone());
+        let mut random = SplitMix64::new(1);
+        let mut left = vain;
+        while let Some(trial) = search.next_trial() {
+            let mut result = Step::at(50e6).try_once(trial, &mut random);
+            if trial.load == 4_000_000 && left > 0 {
+                left -= 1;
+                result.invalid = Some(InvalidTrial::Disturbed);
+            }
+            search.take(result);
+        }
+        assert_eq!(search.results()[0].outcome, Some(outcome));
+    }
+    // All of its trials were not enough.
+    let few = RateSearchPlan {
+        most_trials: 4,
+        ..plan.clone()
+    };
+    let disturbed = Step {
+        disturbed: 1.0,
+        ..disturbed
+    };
+    assert_eq!(search(few, disturbed, 1).gave_up(), Some((4, 4)));
+    assert_eq!(search(plan.clone(), Step::at(50e6), 1).gave_up(), None);
+    // Whoever has sent 64 Mbit/s can send 50.
+    let mut search = RateSearch::new(plan);
+    let mut random = SplitMix64::new(1);
+    let mut left = 4;
+    while let Some(trial) = search.next_trial() {
+        let mut result = Step::at(50e6).try_once(trial, &mut random);
+        if search.trials().len() > 8 && left > 0 {
+            left -= 1;
+            result.invalid = Some(InvalidTrial::Limited);
+        }
+        search.take(result);
+    }
+    assert_eq!(search.results()[0].outcome, Some(RateOutcome::Found));
+}
+
+#[test]
 fn where_a_lower_load_loses_more_the_smallest_upper_bound_wins() {
     // Loses between 20 and 30 Mbit/s, and from 50 on.
     let mut search = RateSearch::new(plan(&[0.0]));
@@ -248,7 +309,7 @@ fn where_a_lower_load_loses_more_the_smallest_upper_bound_wins() {
             trial,
             sent: 10_000,
             lost,
-            invalid: false,
+            invalid: None,
         });
     }
     let result = search.results()[0];
