@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::parse_amount;
 use tapeline_method::{CapacityPlan, Common, MethodPlan};
 
-use super::common::within;
+use super::common::{one_stream, within};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
 use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
@@ -138,7 +138,7 @@ pub(crate) fn plan(
     let asked = &settings.method.capacity;
     let seconds = common.time.as_ref().map(Duration::as_secs_f64);
     within("-t", seconds, 5.0..=3600.0, " s", log)?;
-    within("-P", common.parallel, 1..=1, " stream", log)?;
+    one_stream("capacity", &common, log)?;
     let mut plan = CapacityPlan::new(common);
     match settings.method.length.as_deref() {
         None => {}

@@ -275,6 +275,20 @@ fn length(settings: &Settings, log: &mut Diagnostics) -> Result<Option<u32>, Exi
     }
 }
 
+/// Refuses several streams where a method has one.
+///
+/// # Errors
+/// [`Exit`] when the command line has several.
+pub(crate) fn one_stream(method: &str, common: &Common, log: &mut Diagnostics) -> Result<(), Exit> {
+    match common.parallel {
+        Some(streams) if streams != 1 => {
+            let why = format!("-P does not apply to {method}, which has one stream");
+            Err(log.fatal("", why))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a value outside of a method's range, which the sentence states.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tapeline_method::{Common, DatagramSizes, FindRatePlan, Laboratory, MethodPlan};
 
-use super::common::within;
+use super::common::{one_stream, within};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
 use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
@@ -128,6 +128,7 @@ pub(crate) fn plan(
     let asked = &settings.method.find_rate;
     let seconds = common.time.as_ref().map(Duration::as_secs_f64);
     within("-t", seconds, 0.5..=3600.0, " s", log)?;
+    one_stream("find-rate", &common, log)?;
     let mut plan = FindRatePlan::new(common);
     if let Some(goals) = &asked.loss {
         plan.loss_percent.clone_from(goals);
