@@ -26,6 +26,8 @@ pub struct Way {
     pub queue: u32,
     /// Constant time on the way.
     pub delay: Duration,
+    /// Bytes that a packet counts as at least.
+    pub least: u32,
 }
 
 impl Way {
@@ -46,6 +48,7 @@ impl Way {
             burst: BURST,
             queue,
             delay,
+            least: 0,
         }
     }
 
@@ -64,6 +67,20 @@ impl Way {
             burst,
             queue: PACKET,
             delay,
+            least: 0,
+        }
+    }
+
+    /// A limit of packets whatever their length, up to 1500 bytes: each counts as a full one. So many
+    /// may leave at once after a pause, and as many wait.
+    #[must_use]
+    pub const fn packets(per_second: u64, burst: u32, delay: Duration) -> Self {
+        Self {
+            rate: per_second * PACKET as u64 * 8,
+            burst: burst * PACKET,
+            queue: burst * PACKET,
+            delay,
+            least: PACKET,
         }
     }
 
@@ -92,17 +109,29 @@ impl Way {
     fn shape(&self, namespace: &Namespace) -> io::Result<()> {
         let device = Namespace::INTERFACE;
         let Self {
-            rate, burst, queue, ..
+            rate,
+            burst,
+            queue,
+            least,
+            ..
         } = self;
         if *rate == 0 {
             // Without one there is nothing to delete.
             let _ = namespace.tc(&format!("qdisc del dev {device} root"));
             return Ok(());
         }
-        let line = format!(
-            "qdisc replace dev {device} root tbf rate {rate}bit burst {burst} limit {queue}"
-        );
-        namespace.tc(&line).map(|_| ())
+        let bucket = format!("tbf rate {rate}bit burst {burst} limit {queue} mpu {least}");
+        namespace.tc(&format!(
+            "qdisc replace dev {device} root handle 1: {bucket}"
+        ))?;
+        if *least > 0 {
+            // A queue of bytes counts the bytes that there are.
+            let packets = queue / least;
+            namespace.tc(&format!(
+                "qdisc replace dev {device} parent 1:1 pfifo limit {packets}"
+            ))?;
+        }
+        Ok(())
     }
 }
 

@@ -17,7 +17,12 @@ const WAY: Way = Way::P1.with_delay(Duration::ZERO);
 const RUNS: usize = 5;
 
 fn server(path: &TestPath, program: Program) -> Server {
-    ServerSpec::new(program, Transport::Udp, Family::V4)
+    // An iperf3 server has no option for it.
+    let transport = match program {
+        Program::Iperf3V22 => Transport::Tcp,
+        _ => Transport::Udp,
+    };
+    ServerSpec::new(program, transport, Family::V4)
         .start_within(&path.hosts().server)
         .expect("a server")
 }
@@ -96,18 +101,15 @@ fn both_directions_five_times() {
 fn a_limit_of_packets_is_one_for_every_size() {
     let name = "a_limit_of_packets_is_one_for_every_size";
     in_a_quiet_moment(|| {
-        let free = Way::free(Duration::ZERO);
-        let Some(path) = path(name, free, free) else {
+        let limit = Way::packets(1000, 5, Duration::ZERO);
+        let Some(path) = path(name, limit, Way::free(Duration::ZERO)) else {
             return;
         };
         let server = server(&path, Program::Tapeline);
-        // Tested: a rule of nft, which holds its whole burst besides.
-        let rule = "meta l4proto udp limit rate over 1000/second burst 5 packets";
-        let _filter = PacketFilter::drop_matching(&path.hosts().server, rule).expect("a filter");
         let shown = search(&path, &server, "--direction up -l 64,1472 -b 50M");
         for found in searches(&shown, "up") {
             let packets = number(&found, "packets_per_second", &shown);
-            assert_within("packets per second", packets, 985.0, 1015.0, &shown);
+            assert_within("packets per second", packets, 990.0, 1010.0, &shown);
         }
     });
 }
@@ -117,18 +119,21 @@ fn a_limit_of_packets_is_one_for_every_size() {
 fn random_loss_is_no_rate_and_goals_share_a_search() {
     let name = "random_loss_is_no_rate_and_goals_share_a_search";
     in_a_quiet_moment(|| {
-        let Some(path) = path(name, WAY, WAY) else {
+        // What the queue takes besides is 0.13 % of a trial: with what the goal allows it stays below 0.6 %.
+        let way = Way::shaped(50_000_000, 40 * 1024, Duration::ZERO);
+        let Some(path) = path(name, way, way) else {
             return;
         };
         let server = server(&path, Program::Tapeline);
         let filter = PacketFilter::drop_every(&path.hosts().server, 1000).expect("a filter");
-        let shown = search(&path, &server, "--direction up -b 200M --loss 0,0.5");
+        // A trial with 1000 datagrams cannot be free of loss: one of 5 s at 0.91 % of the link has them.
+        let shown = search(&path, &server, "--direction up -l 256 -b 200M --loss 0,0.5");
         let [strict, loose] = &searches(&shown, "up")[..] else {
             panic!("two goals\n{shown}");
         };
         let lower = strict["lower_bits_per_second"].as_f64().unwrap_or(0.0);
-        assert!(lower < 0.02 * 50e6, "{shown}");
-        check(loose, 49.7, 50.5, &shown);
+        assert!(lower < 0.01 * 50e6, "{shown}");
+        check(loose, 49.7, 50.3, &shown);
         drop(filter);
         let shown = search(&path, &server, "--direction up -b 200M --loss 0,0.5");
         let both = searches(&shown, "up");
