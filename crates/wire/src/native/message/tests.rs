@@ -207,9 +207,9 @@ fn any_method_message() -> impl Strategy<Value = Message> {
                 ..Done::default()
             }
         });
-    let status = any::<[u64; 9]>().prop_map(|words| {
+    let status = any::<[u64; 10]>().prop_map(|words| {
         let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_be_bytes).collect();
-        Message::Status(Status::parse(&bytes).expect("nine words"))
+        Message::Status(Status::parse(&bytes).expect("ten words"))
     });
     let sample = (any::<u64>(), any::<u32>(), any::<[Option<u64>; 5]>()).prop_map(
         |(elapsed, token, values)| {
@@ -271,7 +271,7 @@ fn messages_of_methods_have_the_bytes_of_the_specification() {
     let declined = Message::Declined("no".to_owned());
     assert_eq!(bytes_of(&declined), [68, 0, 0, 2, b'n', b'o']);
     let status = bytes_of(&Message::Status(Status::default()));
-    assert_eq!((&status[..4], status.len()), (&[69, 0, 0, 72][..], 76));
+    assert_eq!((&status[..4], status.len()), (&[69, 0, 0, 80][..], 84));
     let sample = bytes_of(&Message::Sample(Sample::default()));
     assert_eq!((&sample[..4], sample.len()), (&[70, 0, 0, 56][..], 60));
     let done = bytes_of(&Message::Done(Box::default()));
