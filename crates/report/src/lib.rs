@@ -18,10 +18,18 @@
 //!                       ├─ method       results of whole procedures: page, document, charts
 //!                       └─ prometheus   counters and results as metrics (feature `prometheus`)
 //! ```
+//!
+//! What is kept of many runs is read from their documents:
+//!
+//! ```text
+//! document ─► RunFacts, Measurement ─► comparison ─► gate
+//! ```
 
 mod calendar;
+pub mod comparison;
 pub mod document;
 pub mod flows;
+pub mod gate;
 pub mod iperf2;
 mod iperf3;
 pub mod method;
@@ -29,7 +37,9 @@ mod model;
 mod native;
 #[cfg(feature = "prometheus")]
 pub mod prometheus;
+mod quantity;
 mod render;
+mod run_facts;
 mod series;
 mod style;
 mod tracker;
@@ -43,6 +53,8 @@ pub use native::{
     TrialResult, Unit, connection_hint, digits, finding_words, hanging, hint, in_unit, limit_words,
     millis, percent, rate_words,
 };
+pub use quantity::{Better, Dimension, Measurement, QUANTITIES, QuantityInfo, Scale, measurements};
 pub use render::{Output, Renderer};
+pub use run_facts::RunFacts;
 pub use series::{Runs, StopRule};
 pub use style::{Amount, Build, Exclude, Style, Terminal};

@@ -34,7 +34,10 @@ pub(crate) const FLOORS: &[Floors] = &[
     Floors {
         krate: "crates/report",
         floors: &[
-            &["prometheus"],
+            &["prometheus", "gate"],
+            &["comparison"],
+            &["run_facts"],
+            &["quantity"],
             &["method"],
             &["series", "flows"],
             &["document"],

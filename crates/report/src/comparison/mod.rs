@@ -1,0 +1,23 @@
+//! Whether two sets of runs differ: the document, and its text.
+//!
+//! ```text
+//! Side A, Side B ─► compare ─► Comparison ─► text, JSON
+//! ```
+
+mod compare;
+mod document;
+mod side;
+mod text;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use compare::{CompareOptions, compare};
+pub use document::{
+    COMPARISON_SCHEMA, Comparison, Difference, QuantityComparison, SideSummary, SideValues,
+    Significance,
+};
+pub use side::Side;
+pub use text::{quantity_list, text};
+pub(crate) use words::{Shown, plain, signed};
