@@ -38,7 +38,7 @@ pub use common::{Common, DirectionChoice, PeerKind};
 pub use error::{MethodError, RunError};
 pub use find_rate::{DatagramSizes, FindRatePlan, Laboratory};
 pub use mtu::MtuPlan;
-pub use perform::{Performed, perform};
+pub use perform::{Performed, perform, refused};
 pub use plan::MethodPlan;
 pub use procedure::Procedure;
 pub use responsiveness::ResponsivenessPlan;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use tapeline_base::{Clock, WallTime};
 use tapeline_dialect::Interruption;
 use tapeline_report::Calendar;
-use tapeline_report::document::Peer;
+use tapeline_report::document::{Failure, Peer};
 use tapeline_report::method::{METHOD_SCHEMA, MethodDocument, MethodHead, PassLimit, judge};
 use tapeline_sys::SystemClock;
 
@@ -82,6 +82,37 @@ pub fn perform(
         head,
         error,
     }
+}
+
+/// The document of a command line that the method of that word cannot carry out; `None` where there is no
+/// such method. Its error is `usage`, as that of a test.
+#[must_use]
+pub fn refused(word: &str, program: &Program, why: &str) -> Option<MethodDocument> {
+    let (method, standard, result) = MethodPlan::unmeasured(word)?;
+    Some(MethodDocument {
+        schema: METHOD_SCHEMA,
+        version: program.version.clone(),
+        command: program.command.clone(),
+        method,
+        standard,
+        conforming: false,
+        deviations: Vec::new(),
+        peer: Peer::default(),
+        started: Calendar::new(true).rfc3339(SystemClock.wall()),
+        seconds: 0.0,
+        complete: false,
+        interrupted: false,
+        phases: Vec::new(),
+        pass: Vec::new(),
+        verdict: String::new(),
+        result,
+        warnings: Vec::new(),
+        error: Some(Failure {
+            id: "usage".to_owned(),
+            text: why.to_owned(),
+        }),
+        tests: Vec::new(),
+    })
 }
 
 fn head(plan: &MethodPlan, program: &Program, document: &MethodDocument) -> MethodHead {

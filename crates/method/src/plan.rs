@@ -44,6 +44,20 @@ macro_rules! methods {
                 &[]
             }
 
+            /// Word, standard and empty result of the method of that word.
+            pub(crate) fn unmeasured(
+                word: &str,
+            ) -> Option<(&'static str, &'static str, MethodOutcome)> {
+                $(
+                    if word == <$plan as Procedure>::WORD {
+                        let result = <$plan as Procedure>::Result::default();
+                        let standard = <$plan as Procedure>::STANDARD;
+                        return Some((<$plan as Procedure>::WORD, standard, result.into()));
+                    }
+                )*
+                None
+            }
+
             /// Its word.
             #[must_use]
             pub fn word(&self) -> &'static str {

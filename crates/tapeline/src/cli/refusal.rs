@@ -3,10 +3,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tapeline_base::Role;
+use tapeline_base::{Clock, Role};
+use tapeline_method::Program;
 use tapeline_report::Style;
 use tapeline_report::document::{self, DocumentStream, Report, RunInfo, WholeDocument};
+use tapeline_report::method::{MethodDocument, MethodPage, MethodStream};
+use tapeline_sys::SystemClock;
 
+use super::resolve::native_mode;
+use super::settings::Mode;
 use super::spec::{Given, OptionId, RawArgs, RawItem};
 use crate::files::output_file;
 use crate::identity;
@@ -49,14 +54,8 @@ pub(crate) fn documents(
         Role::Client
     };
     let words = std::iter::once(&invocation.program).chain(&invocation.arguments);
-    let run_info = RunInfo {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: identity::command(words.map(|word| word.to_string_lossy().into_owned())),
-        role,
-        planned: None,
-        style: Style::default(),
-    };
-    let report = document::refused(&run_info, &reasons(said));
+    let command = identity::command(words.map(|word| word.to_string_lossy().into_owned()));
+    let refused = Refused::new(raw, command, role, &reasons(said));
     // What has no file of its own goes where the text would.
     let output = of(OptionId::Output).filter_map(path).next_back();
     let documents = given.clone().filter_map(|given| {
@@ -65,7 +64,7 @@ pub(crate) fn documents(
             form,
             file: path(given).or_else(|| output.clone()),
             role,
-            text: text(form, &report)?,
+            text: refused.text(form)?,
         })
     });
     let mut documents: Vec<RefusalDocument> = documents.collect();
@@ -89,13 +88,50 @@ fn form(id: OptionId) -> Option<DocumentForm> {
     }
 }
 
-fn text(form: DocumentForm, report: &Report) -> Option<String> {
-    match form {
-        DocumentForm::Json => Some(WholeDocument::json_of(report)),
-        DocumentForm::Stream => Some(DocumentStream::line_of(report)),
-        DocumentForm::Html => Some(WholeDocument::html_of(report)),
-        // Rows have no place for a reason.
-        DocumentForm::Csv | DocumentForm::SeriesCsv => None,
+/// What was to be done, as a document that says why it was not.
+enum Refused {
+    Test(Box<Report>),
+    Method(Box<MethodDocument>),
+}
+
+impl Refused {
+    fn new(raw: &RawArgs, command: String, role: Role, why: &str) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        if let Mode::Method(word) = native_mode(raw) {
+            let program = Program {
+                version: version.clone(),
+                command: command.clone(),
+                hide_addresses: false,
+            };
+            if let Some(document) = tapeline_method::refused(word, &program, why) {
+                return Self::Method(Box::new(document));
+            }
+        }
+        let run_info = RunInfo {
+            version,
+            command,
+            role,
+            planned: None,
+            style: Style::default(),
+        };
+        Self::Test(Box::new(document::refused(&run_info, why)))
+    }
+
+    fn text(&self, form: DocumentForm) -> Option<String> {
+        match (form, self) {
+            (DocumentForm::Json, Self::Test(report)) => Some(WholeDocument::json_of(report)),
+            (DocumentForm::Json, Self::Method(method)) => Some(MethodPage::One(method).json()),
+            (DocumentForm::Stream, Self::Test(report)) => Some(DocumentStream::line_of(report)),
+            (DocumentForm::Stream, Self::Method(method)) => {
+                Some(MethodStream::end(method, SystemClock.wall()))
+            }
+            (DocumentForm::Html, Self::Test(report)) => Some(WholeDocument::html_of(report)),
+            (DocumentForm::Html, Self::Method(method)) => {
+                Some(MethodPage::One(method).html(String::new()))
+            }
+            // Rows have no place for a reason.
+            (DocumentForm::Csv | DocumentForm::SeriesCsv, _) => None,
+        }
     }
 }
 
@@ -129,6 +165,34 @@ mod tests {
             (document.form, file)
         });
         documents.collect()
+    }
+
+    #[test]
+    fn a_method_that_is_refused_has_its_own_document() {
+        let text = |line: &str| {
+            let (_, resolution) = understand(&Invocation {
+                program: "tapeline".into(),
+                arguments: line.split_whitespace().map(Into::into).collect(),
+                variable: &|_| None,
+                resolver: |_| Vec::new(),
+            });
+            let mut refusals = resolution.refusals.into_iter();
+            refusals.next().expect("a document").text
+        };
+        let json = text("capacity h -t 1 --json");
+        let document: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(document["schema"], "tapeline-method/1");
+        assert_eq!(document["method"], "capacity");
+        assert_eq!(document["error"]["id"], "usage");
+        assert_eq!(document["complete"], false);
+        let why = document["error"]["text"].as_str().expect("a reason");
+        assert!(why.contains("-t"), "{why}");
+        let stream = text("mtu h --paralel 2 --json-stream");
+        let line: serde_json::Value = serde_json::from_str(&stream).expect("one line");
+        assert_eq!(line["event"], "end");
+        assert!(text("rfc6349 h -t x --html f").starts_with("<!doctype html>"));
+        // The self-test is no method.
+        assert!(text("try -t x --json").contains("tapeline-report/1"));
     }
 
     #[test]

@@ -178,7 +178,7 @@ fn apply_all(
 }
 
 /// Under tapeline the job does not depend on the order of the options.
-fn native_mode(raw: &RawArgs) -> Mode {
+pub(crate) fn native_mode(raw: &RawArgs) -> Mode {
     let from = |server: bool, client: bool| match (server, client) {
         (true, _) => Mode::Server,
         (false, true) => Mode::Client,
