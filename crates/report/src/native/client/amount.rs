@@ -118,7 +118,7 @@ impl Amount {
             (a, b) => a.or(b),
         };
         Self {
-            streams: self.streams + other.streams,
+            streams: self.streams.saturating_add(other.streams),
             span: Span {
                 start: self.span.start.min(other.span.start),
                 end: self.span.end.max(other.span.end),
@@ -127,14 +127,16 @@ impl Amount {
             retransmits: sum(self.retransmits, other.retransmits),
             state: None,
             datagrams: sum(self.datagrams, other.datagrams),
-            errors: self.errors + other.errors,
+            errors: self.errors.saturating_add(other.errors),
             lost: match (self.lost, other.lost) {
-                (Some((lost, all)), Some((more, of))) => Some((lost + more, all + of)),
+                (Some((lost, all)), Some((more, of))) => {
+                    Some((lost.saturating_add(more), all.saturating_add(of)))
+                }
                 (a, b) => a.or(b),
             },
-            reordered: self.reordered + other.reordered,
-            duplicates: self.duplicates + other.duplicates,
-            disordered: self.disordered + other.disordered,
+            reordered: self.reordered.saturating_add(other.reordered),
+            duplicates: self.duplicates.saturating_add(other.duplicates),
+            disordered: self.disordered.saturating_add(other.disordered),
             jitter: match (self.jitter, other.jitter) {
                 (Some(a), Some(b)) => Some(a.max(b)),
                 (a, b) => a.or(b),
