@@ -31,7 +31,7 @@ fn the_interval_is_that_of_the_means_of_runs() {
     assert_eq!((rate.min, rate.max), (Some(9e6), Some(11e6)));
     assert_eq!(rate.deviation, Some(1e6));
     // 4.3027 is Student's t of two degrees of freedom.
-    let half = 4.302_652_729_911_275e6 / 3f64.sqrt();
+    let half = 4.302_652_729_749_464e6 / 3f64.sqrt();
     let near = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1.0;
     assert!(near(rate.ci_lower, 10e6 - half), "{rate:?}");
     assert!(near(rate.ci_upper, 10e6 + half), "{rate:?}");

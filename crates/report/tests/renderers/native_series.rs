@@ -117,7 +117,7 @@ fn three() -> Vec<Event> {
     events.extend(run(3, 3, result(939.0, 44.0, 47.8)));
     let rates = [941e6, 943e6, 939e6];
     // 4.3027 is Student's t of two degrees of freedom.
-    let half = 4.302_652_729_911_275 * 2e6 / 3f64.sqrt();
+    let half = 4.302_652_729_749_464 * 2e6 / 3f64.sqrt();
     events.push(over(series(3, spread(&rates, &rates, Some(half)))));
     events
 }
