@@ -293,7 +293,7 @@ impl SocketOptions {
             note(Opt::NotsentLowat, system::set_notsent_lowat(socket, bytes));
         }
         if let Some(bytes) = self.window_clamp {
-            note(Opt::WindowClamp, system::set_window_clamp(socket, bytes));
+            note(Opt::WindowClamp, system::begin_window_clamp(socket, bytes));
         }
         if let Some(limit) = self.user_timeout {
             note(Opt::UserTimeout, system::set_user_timeout(socket, limit));

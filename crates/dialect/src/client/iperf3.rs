@@ -495,6 +495,7 @@ impl<'a> Run<'a> {
             idle_timeout: self.plan.timeouts.receive,
             stalled: self.plan.timeouts.stalled,
             window: self.plan.held_window,
+            window_clamp: self.plan.window_clamp,
             file: self.plan.file.clone(),
             stop: self.set.stop.clone(),
             sums: self.set.sums(&self.context.reporter),

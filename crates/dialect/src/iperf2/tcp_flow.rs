@@ -213,6 +213,8 @@ pub(crate) struct ReceivePart {
     pub(crate) discard: bool,
     /// TCP_QUICKACK before each read.
     pub(crate) quickack: bool,
+    /// Largest window that is offered, bytes.
+    pub(crate) window_clamp: Option<u32>,
     /// Time for which the peer may hold its first data back.
     pub(crate) held_back: Duration,
     /// The server's answer may stand before the data, and is reported.
@@ -237,6 +239,7 @@ impl ReceivePart {
             histogram: plan.latency.histograms,
             discard: plan.socket.skip_receive_copy,
             quickack: plan.socket.quickack,
+            window_clamp: plan.socket.window_clamp,
             held_back: Duration::ZERO,
             answers: None,
         }
@@ -405,6 +408,7 @@ impl TcpFlow {
             shutdown: part.shutdown,
             discard: part.discard,
             quickack: part.quickack,
+            window_clamp: part.window_clamp,
             gathers: part.bursts.is_none() && context.techniques.uses(Technique::LowWaterMark),
             idle_timeout: self.idle_timeout,
             first_idle_timeout: self.idle_timeout + part.held_back,

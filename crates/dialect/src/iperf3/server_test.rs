@@ -531,6 +531,7 @@ impl<'a> Session<'a> {
             idle_timeout: plan.timeouts.receive,
             stalled: plan.timeouts.stalled,
             window: None,
+            window_clamp: None,
             file: plan.file.clone(),
             stop: self.set.stop.clone(),
             sums: self.set.sums(&self.context.reporter),

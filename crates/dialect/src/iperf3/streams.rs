@@ -100,6 +100,8 @@ pub(crate) struct Traffic {
     pub(crate) stalled: Duration,
     /// The window that TCP senders keep by themselves.
     pub(crate) window: Option<HeldWindow>,
+    /// The largest window that TCP receivers offer, bytes.
+    pub(crate) window_clamp: Option<u32>,
     pub(crate) file: Option<PathBuf>,
     pub(crate) stop: Stop,
     /// When the peer's message reached this end; a stream notices a little later.

@@ -109,6 +109,7 @@ pub(crate) fn receive_stream(test: &Traffic, stream: Stream, conn: Arc<TcpConn>,
         max: test.granted_bytes(),
         schedule: granted.and_then(|rate| Schedule::at_bit_rate(test.start, 8, rate.0)),
         discard: test.parameters.skip_receive_copy,
+        window_clamp: test.window_clamp,
         gathers: test.file.is_none() && test.context.techniques.uses(Technique::LowWaterMark),
         idle_timeout: test.idle_timeout,
         ..TcpReceivePlan::new(conn, length, test.stop.clone())

@@ -175,6 +175,7 @@ impl Session<'_> {
             histogram: plan.latency.histograms,
             discard: plan.socket.skip_receive_copy,
             quickack: plan.socket.quickack,
+            window_clamp: plan.socket.window_clamp,
             held_back: Duration::ZERO,
             answers: None,
         }

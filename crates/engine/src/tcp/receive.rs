@@ -18,6 +18,9 @@ use crate::work::{Call, Cause, Ending, FailedOperation, SILENT, Step, TcpWork, i
 /// Most bytes of payload that one call drops: what a receive buffer may have gathered.
 const DISCARD: usize = 4 << 20;
 
+/// Time after which a clamp of the window is set again: the kernel forgets it.
+const CLAMP_RENEWAL: Duration = Duration::from_millis(10);
+
 /// Reason when the peer closes while it still should send.
 const CLOSED_EARLY: &str = "Closed by the peer before the end of the test";
 
@@ -46,6 +49,8 @@ pub struct TcpReceivePlan {
     pub discard: bool,
     /// Acknowledge at once: asked of the kernel before each read, which forgets it.
     pub quickack: bool,
+    /// Offer no larger window than so many bytes, set again and again (`TCP_WINDOW_CLAMP`).
+    pub window_clamp: Option<u32>,
     /// Floods of tiny segments, and payload that is not copied, are gathered before they are
     /// read (`SO_RCVLOWAT`); not where the time of an arrival means something.
     pub gathers: bool,
@@ -72,6 +77,7 @@ impl TcpReceivePlan {
             shutdown: false,
             discard: false,
             quickack: false,
+            window_clamp: None,
             gathers: false,
             idle_timeout: STALL_TIMEOUT,
             first_idle_timeout: STALL_TIMEOUT,
@@ -180,6 +186,8 @@ pub struct TcpReceiver<I> {
     begun: bool,
     /// Looks out for floods of tiny segments.
     low_water: Option<LowWater>,
+    /// When the clamp of the window is due again.
+    clamp_due: MonoTime,
 }
 
 /// A call that reads.
@@ -207,6 +215,19 @@ impl<I: Intake> TcpReceiver<I> {
             plan,
             intake,
             begun: false,
+            clamp_due: MonoTime::ZERO,
+        }
+    }
+
+    /// Sets the clamp of the window again, when it is time to.
+    #[inline]
+    fn renew_clamp(&mut self, now: MonoTime) {
+        if let Some(bytes) = self.plan.window_clamp
+            && now >= self.clamp_due
+        {
+            self.clamp_due = now + CLAMP_RENEWAL;
+            // A system without it said so when the connection was made.
+            let _ = self.plan.conn.set_window_clamp(bytes);
         }
     }
 
@@ -341,6 +362,7 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
                 let data = if kept { &buffer[..received] } else { &[] };
                 self.intake.take(received, data, now);
                 self.begun = true;
+                self.renew_clamp(now);
                 self.watch_reads(received, now, call);
                 if let Some(schedule) = &mut self.plan.schedule {
                     schedule.sent(received as u64, now);

@@ -65,6 +65,10 @@ pub(crate) fn set_notsent_lowat(_socket: &Socket, _bytes: u32) -> io::Result<()>
     unsupported()
 }
 
+pub(crate) fn begin_window_clamp(_socket: &Socket, _bytes: u32) -> io::Result<()> {
+    unsupported()
+}
+
 pub(crate) fn set_window_clamp(_socket: &Socket, _bytes: u32) -> io::Result<()> {
     unsupported()
 }

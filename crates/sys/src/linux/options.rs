@@ -62,8 +62,13 @@ fn hold_receive_buffer(socket: &Socket, clamp: u32) {
     }
 }
 
-pub(crate) fn set_window_clamp(socket: &Socket, bytes: u32) -> io::Result<()> {
+/// Sets a clamp from the start of a connection on.
+pub(crate) fn begin_window_clamp(socket: &Socket, bytes: u32) -> io::Result<()> {
     hold_receive_buffer(socket, bytes);
+    set_window_clamp(socket, bytes)
+}
+
+pub(crate) fn set_window_clamp(socket: &Socket, bytes: u32) -> io::Result<()> {
     let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
     sockopt::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }

@@ -435,6 +435,16 @@ impl TcpConn {
         system::set_receive_lowat(&self.socket, bytes)
     }
 
+    /// Offers the peer no larger window than `bytes` (`TCP_WINDOW_CLAMP`). The kernel forgets it when it
+    /// estimates anew how much of the receive buffer is payload (`tcp_measure_rcv_mss`), so whoever
+    /// wants it to last sets it again.
+    ///
+    /// # Errors
+    /// `Unsupported` where the platform lacks it.
+    pub fn set_window_clamp(&self, bytes: u32) -> io::Result<()> {
+        system::set_window_clamp(&self.socket, bytes)
+    }
+
     /// Limits the sending rate to `bytes_per_second`; `u64::MAX` removes the limit.
     ///
     /// # Errors
