@@ -265,6 +265,18 @@ impl<'a> Run<'a> {
         self.session.get(self.common, self.guard, self.runs)
     }
 
+    /// Lends the session to `work`, which needs the run as well; `None` of a peer without one.
+    pub(crate) fn with_session<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self, &mut MethodSession) -> T,
+    ) -> Option<T> {
+        self.session()?;
+        let mut lent = std::mem::replace(&mut self.session, SessionSlot::Unopened);
+        let done = lent.opened().map(|session| work(self, session));
+        self.session = lent;
+        done
+    }
+
     /// Why there is no session, once one was wanted.
     #[must_use]
     pub fn no_session(&self) -> Option<&str> {

@@ -73,6 +73,11 @@ pub struct HostFacts {
     pub max_receive_buffer: Option<u64>,
     /// Largest send buffer that may be asked for, bytes (Linux: `wmem_max`).
     pub max_send_buffer: Option<u64>,
+    /// Largest receive buffer that the system gives a TCP connection by itself, bytes (Linux:
+    /// `tcp_rmem`).
+    pub max_tcp_receive_buffer: Option<u64>,
+    /// The same of send buffers (Linux: `tcp_wmem`).
+    pub max_tcp_send_buffer: Option<u64>,
 }
 
 /// The host in one line, as `uname -a` orders it: system, name, release, version, machine.
@@ -115,6 +120,11 @@ mod tests {
         if let Some(name) = &facts.default_congestion {
             assert!(facts.available_congestion.contains(name), "{facts:?}");
         }
+        #[cfg(target_os = "linux")]
+        assert!(
+            facts.max_tcp_receive_buffer >= Some(4096) && facts.max_tcp_send_buffer >= Some(4096),
+            "{facts:?}"
+        );
     }
 
     #[test]

@@ -91,9 +91,24 @@ const METHODS: &[Explanation] = &[
     of(
         "window-clipped",
         "a window of 5625000 bytes was requested, 3145728 were on the way at most: raise \
-         net.ipv4.tcp_wmem at the sender and net.ipv4.tcp_rmem at the receiver",
+         net.ipv4.tcp_wmem of this computer and net.ipv4.tcp_rmem of the server",
         "A system's limit of socket buffers is smaller than the window of this run. The expected \
-         rate is that of the window in use.",
+         rate is that of the window in use, and unknown where nothing reports that.",
+    ),
+    of(
+        "window-not-held",
+        "a window of 31250 bytes was requested, and more was on the way: the rate to expect is not \
+         known",
+        "The receiver's system offered a larger window than it was given, so the run says nothing \
+         about the window that was requested.",
+    ),
+    of(
+        "tcp-buffers-small",
+        "net.ipv4.tcp_rmem of the server ends at 6291456 bytes, less than twice the bandwidth-delay \
+         product up: raise it to 11250000",
+        "A buffer of twice the bandwidth-delay product has room for a full window and the system's \
+         overhead. With less, one TCP connection may not fill the path. The third number of the \
+         setting is the largest buffer.",
     ),
     of(
         "path-not-idle",

@@ -120,6 +120,7 @@ pub struct MethodSession {
     plan: ClientPlan,
     interruption: Interruption,
     link: Link,
+    ready: Option<Ready>,
 }
 
 /// What a session has that ends with its control connection.
@@ -202,6 +203,7 @@ impl MethodSession {
             plan: plan.clone(),
             interruption: interruption.clone(),
             link,
+            ready: None,
         })
     }
 
@@ -339,7 +341,15 @@ impl MethodSession {
         }
         shared.waker.wake();
         let answer = shared.wait(ORDER, Some(&self.interruption), |state| state.answer.take())?;
-        answer.map_err(SessionError::Declined)
+        let ready = answer.map_err(SessionError::Declined)?;
+        self.ready = Some(ready.clone());
+        Ok(ready)
+    }
+
+    /// What the server was ready for at the newest order.
+    #[must_use]
+    pub fn newest_ready(&self) -> Option<&Ready> {
+        self.ready.as_ref()
     }
 
     /// Opens the datagrams of an order: shows the key from a port of this client's, and waits until the

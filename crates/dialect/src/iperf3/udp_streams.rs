@@ -312,6 +312,7 @@ mod tests {
             idle_timeout: Duration::from_secs(10),
             stalled: Duration::from_secs(10),
             window: None,
+            window_clamp: None,
             file: None,
             stop: stop.clone(),
             over: Arc::clone(&over),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tapeline_base::MutexExt;
 use tapeline_report::Notice;
-use tapeline_sys::UdpSocket;
+use tapeline_sys::{HostFacts, UdpSocket};
 use tapeline_wire::native::{
     MethodDatagram, MethodKind, Methods, Order, Ready, is_method_datagram,
 };
@@ -173,6 +173,7 @@ impl MethodService {
                 tapeline_sys::reason(&error)
             ));
         }
+        let facts = HostFacts::gather();
         Ok(Ready {
             udp_port: port,
             key,
@@ -181,6 +182,8 @@ impl MethodService {
             bits_per_second: terms.bits_per_second,
             interface_mtu_bytes: tapeline_sys::interface_mtu(&customer.local),
             mss_bytes: customer.segment_size,
+            tcp_receive_buffer_bytes: facts.max_tcp_receive_buffer,
+            tcp_send_buffer_bytes: facts.max_tcp_send_buffer,
         })
     }
 

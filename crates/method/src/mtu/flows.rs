@@ -74,6 +74,24 @@ pub(crate) fn measure(
     }
 }
 
+/// One direction, in a phase of another method.
+pub(crate) fn measure_one(
+    run: &mut Run<'_>,
+    direction: Direction,
+    result: &mut MtuResult,
+) -> Result<(), RunError> {
+    if direction == Direction::Down {
+        result.down = Some(MtuDirection::default());
+        return Ok(());
+    }
+    result.up = Some(MtuDirection::default());
+    let common = run.common();
+    let interface = outgoing_mtu(common, common.address()?);
+    let arrives = search(common, run, result, interface)?;
+    result.tcp_only |= !arrives;
+    Ok(())
+}
+
 /// MTU of the interface that leads to the server.
 fn outgoing_mtu(common: &Common, server: SocketAddr) -> Option<u32> {
     let local = common.local(server).ok()?;

@@ -156,6 +156,27 @@ pub(crate) fn measure(
     ended
 }
 
+/// One direction, in a phase of another method; nothing where that ends without a size.
+pub(crate) fn measure_one(
+    run: &mut Run<'_>,
+    session: &mut MethodSession,
+    direction: Direction,
+    result: &mut MtuResult,
+) {
+    *way(result, direction) = MtuDirection::default();
+    let common = run.common();
+    let found = match direction {
+        Direction::Up => measure_up(common, run, session, result),
+        Direction::Down => measure_down(common, run, session, result),
+    };
+    let blocked = matches!(
+        found,
+        Ok(Some(Shortfall::Blocked)) | Err(SessionError::UdpBlocked)
+    );
+    result.tcp_only |= blocked;
+    enter_tcp(session.tcp_info(), result);
+}
+
 /// Probes of this end, which the server answers.
 fn measure_up(
     common: &Common,

@@ -7,13 +7,14 @@
 //! ```
 
 mod bottleneck;
+mod buffers;
 mod connects;
 mod course;
-mod far_end;
 mod light_load;
 mod path;
 mod plan;
 mod procedure;
+mod samples;
 mod transfer;
 
 pub use plan::{GivenBottleneck, Rfc6349Plan, WindowShare};

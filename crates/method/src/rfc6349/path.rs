@@ -23,6 +23,10 @@ pub(crate) struct PathFormat {
     pub(crate) exact: bool,
     /// Bytes of the headers of a segment.
     pub(crate) headers: Option<u32>,
+    /// Bytes of payload of a segment of this end.
+    pub(crate) segment: Option<u32>,
+    /// Largest packet of the route, as this end's TCP believes.
+    pub(crate) route: Option<u32>,
 }
 
 impl PathFormat {
@@ -33,6 +37,7 @@ impl PathFormat {
                 if let Some(segments) = line.segments {
                     let headers = tcp_headers(line.peer.is_ipv6(), segments.timestamps);
                     self.headers = Some(headers);
+                    self.segment = Some(segments.payload);
                     self.mtu = self.mtu.or(Some(segments.payload + headers));
                 }
             }
@@ -40,6 +45,7 @@ impl PathFormat {
                 if let Measure::TcpSend(send) = &row.measure
                     && let Some(mtu) = send.state.and_then(|state| state.path_mtu)
                 {
+                    self.route = Some(mtu);
                     // The route's may be larger than what the peer takes.
                     let cut = send.state.and_then(|state| state.mss).zip(self.headers);
                     let cut = cut.map_or(mtu, |(payload, headers)| payload + headers);

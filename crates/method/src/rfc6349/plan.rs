@@ -7,7 +7,8 @@ use tapeline_report::method::{Direction, PlannedPhase};
 use tapeline_stats::rfc6349::BottleneckLayer;
 
 use super::path;
-use crate::common::Common;
+use crate::common::{Common, PeerKind};
+use crate::mtu;
 
 /// Names of the phases.
 pub(crate) const MTU: &str = "mtu";
@@ -26,13 +27,20 @@ pub(crate) const RUN: Duration = Duration::from_secs(10);
 /// Length of the flow at a tenth of the rate.
 pub(crate) const LIGHT: Duration = Duration::from_secs(5);
 /// Planned lengths of the other phases.
-pub(crate) const MTU_TIME: Duration = Duration::from_secs(6);
 pub(crate) const BASELINE_TIME: Duration = Duration::from_secs(5);
 pub(crate) const BOTTLENECK_TIME: Duration = Duration::from_secs(10);
 /// Shortest and longest start of a run that does not count, and how many round trips it is.
 const LEAST_RAMP: Duration = Duration::from_secs(2);
 const LONGEST_RAMP: Duration = Duration::from_secs(30);
 const RAMP_ROUND_TRIPS: u32 = 20;
+
+/// Towards an iperf3 server, each size is a test.
+pub(crate) fn mtu_time(common: &Common) -> Duration {
+    match common.peer {
+        PeerKind::Auto => mtu::PLANNED,
+        PeerKind::Iperf3 => mtu::PLANNED_BY_FLOWS,
+    }
+}
 
 /// A window of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,7 +142,8 @@ impl Rfc6349Plan {
         let run = LEAST_RAMP + self.run_time();
         let mut phases = Vec::new();
         for way in directions {
-            phases.push(phase(MTU, Some(*way), MTU_TIME, Some(path::PROBE_BYTES)));
+            let time = mtu_time(&self.common);
+            phases.push(phase(MTU, Some(*way), time, Some(path::PROBE_BYTES)));
         }
         phases.push(phase(BASELINE, None, BASELINE_TIME, None));
         if self.bottleneck.is_none() {

@@ -9,27 +9,26 @@ use tapeline_report::method::rfc6349::{
 };
 use tapeline_report::method::{Direction, PlannedPhase};
 use tapeline_stats::rfc6349::{
-    DEFAULT_TTR, PathEvidence, bandwidth_delay, connections, minimum_window,
+    DEFAULT_TTR, PathEvidence, WindowOutcome, bandwidth_delay, connections, minimum_window,
 };
 use tapeline_stats::{Certainty, LimitedBy};
 
 use super::bottleneck::BottleneckRate;
+use super::buffers::{self, Buffers};
 use super::course::Window;
-use super::far_end::FarEnd;
 use super::light_load;
 use super::path::{self, PathFormat};
 use super::plan::{self, Rfc6349Plan, WindowShare, ramp};
-use super::transfer::{PathFigures, Transfer};
-use crate::baseline::{Baseline, BaselineSource};
+use super::transfer::{self, PathFigures, Transfer};
+use crate::baseline::BaselineSource;
 use crate::common::Common;
 use crate::error::{MethodError, RunError};
+use crate::mtu::measure_direction;
 use crate::procedure::Procedure;
 use crate::run::Run;
 
 /// Round trips of the idle path.
 const PROBES: u32 = 50;
-/// Answers that make a baseline.
-const LEAST_PROBES: usize = 20;
 /// Most connections at once.
 const MOST_CONNECTIONS: u64 = 64;
 /// Connections where one does not fill the path.
@@ -39,8 +38,6 @@ const LONG_ENOUGH: Duration = Duration::from_secs(30);
 /// Loss and jitter at light load from which on a path is to be repaired first.
 const UNFIT_LOSS: f64 = 5.0;
 const UNFIT_JITTER_MS: f64 = 150.0;
-/// Share of a window that must have been used.
-const USED: f64 = 0.9;
 
 /// One direction while it is measured.
 #[derive(Clone, Debug, Default)]
@@ -89,20 +86,19 @@ fn measure(
         run.deviate(format!("runs of {seconds} s (RFC 6349: 30 s or more)"));
     }
     let mut ways = [Way::default(), Way::default()];
-    let mut far = None;
     for direction in directions {
         let way = &mut ways[*direction as usize];
-        way.format = path_mtu(run, &mut far, *direction)?;
+        way.format = path_mtu(run, *direction, result)?;
         *result.direction_mut(*direction) = Some(DirectionResult {
             path_mtu_bytes: way.format.mtu,
             path_mtu_exact: way.format.exact,
             ..DirectionResult::default()
         });
     }
-    let round_trip = baseline(run, far.as_mut(), result)?;
+    let round_trip = baseline(run, result)?;
     for direction in directions {
         let way = &mut ways[*direction as usize];
-        way.bottleneck = bottleneck(plan, run, far.is_some(), *direction, &way.format)?;
+        way.bottleneck = bottleneck(plan, run, *direction, &way.format)?;
         if let Some(of) = result.direction_mut(*direction) {
             enter_bottleneck(of, way, round_trip);
         }
@@ -112,6 +108,11 @@ fn measure(
         let rate = rate.map(|rate| rate.bits_per_second);
         if let Some(of) = result.direction_mut(*direction) {
             light(run, *direction, rate, of)?;
+        }
+    }
+    for direction in directions {
+        if let Some(of) = result.direction(*direction) {
+            warn_of_buffers(run, *direction, of);
         }
     }
     let counted = Window {
@@ -131,7 +132,7 @@ fn measure(
             continue;
         };
         // What was measured stays, whatever ends the series.
-        let ended = series.perform(run, &mut far, &mut of);
+        let ended = series.perform(run, &mut of);
         if let Some(full) = of.full() {
             let name = full.congestion_control.clone();
             of.headline = full.headline();
@@ -145,7 +146,7 @@ fn measure(
         ended?;
     }
     if plan.runs_both_at_once() {
-        result.simultaneous = Some(both_at_once(run, far.as_mut(), &ways, counted, round_trip)?);
+        result.simultaneous = Some(both_at_once(run, &ways, counted, round_trip)?);
     }
     if ways
         .iter()
@@ -162,19 +163,26 @@ fn measure(
 /// Phase 1.
 fn path_mtu(
     run: &mut Run<'_>,
-    far: &mut Option<FarEnd>,
     direction: Direction,
+    result: &mut Rfc6349Result,
 ) -> Result<PathFormat, RunError> {
-    run.begin(plan::MTU, Some(direction), plan::MTU_TIME);
+    run.begin(plan::MTU, Some(direction), plan::mtu_time(run.common()));
     let mut format = path::by_segments(run, direction)?;
-    if far.is_none() {
-        *far = FarEnd::open(run);
-    }
-    if let Some(far) = far
-        && let Some(mtu) = far.path_mtu(run, direction)?
-    {
-        format.mtu = Some(mtu);
-        format.exact = true;
+    let mtu = result.mtu.get_or_insert_default();
+    measure_direction(run, direction, mtu)?;
+    let way = match direction {
+        Direction::Up => &mut mtu.up,
+        Direction::Down => &mut mtu.down,
+    };
+    if let Some(way) = way {
+        if direction == Direction::Up {
+            way.mss_bytes = way.mss_bytes.or(format.segment);
+            way.tcp_path_mtu_bytes = way.tcp_path_mtu_bytes.or(format.route);
+        }
+        if let Some(exact) = way.mtu_bytes {
+            format.mtu = Some(exact);
+            format.exact = way.exact;
+        }
     }
     if !format.exact {
         run.deviate("path MTU by TCP's segments, not byte by byte");
@@ -183,28 +191,10 @@ fn path_mtu(
 }
 
 /// Phase 2.
-fn baseline(
-    run: &mut Run<'_>,
-    far: Option<&mut FarEnd>,
-    result: &mut Rfc6349Result,
-) -> Result<Duration, RunError> {
+fn baseline(run: &mut Run<'_>, result: &mut Rfc6349Result) -> Result<Duration, RunError> {
     run.begin(plan::BASELINE, None, plan::BASELINE_TIME);
     run.pause()?;
-    let probed = match far {
-        Some(far) => {
-            let trips = far.probe(run, PROBES)?;
-            let enough = trips.len() >= LEAST_PROBES;
-            Baseline::new(BaselineSource::Probes, PROBES, &trips).filter(|_| enough)
-        }
-        None => None,
-    };
-    let baseline = match probed {
-        Some(baseline) => {
-            run.know_round_trip(baseline.min());
-            baseline
-        }
-        None => run.baseline(PROBES)?,
-    };
+    let baseline = run.baseline(PROBES)?;
     if !baseline.was_idle() {
         let text = format!(
             "the path was not idle: the median round trip of {:.2} ms is more than a fifth above the \
@@ -235,7 +225,6 @@ fn baseline(
 fn bottleneck(
     plan: &Rfc6349Plan,
     run: &mut Run<'_>,
-    has_feedback: bool,
     direction: Direction,
     format: &PathFormat,
 ) -> Result<Option<BottleneckRate>, RunError> {
@@ -243,7 +232,7 @@ fn bottleneck(
         run.skip(plan::BOTTLENECK, Some(direction), "the rate was given");
         return Ok(Some(given));
     }
-    if has_feedback {
+    if run.session().is_some() {
         match BottleneckRate::by_capacity(run, direction) {
             Ok(rate) => return Ok(Some(rate)),
             Err(RunError::Failed { text, .. }) => run.fail_phase(&text),
@@ -322,6 +311,28 @@ fn light(
     Ok(())
 }
 
+/// Says before the runs which system's buffers are too small for TCP to fill the path.
+fn warn_of_buffers(run: &mut Run<'_>, direction: Direction, of: &DirectionResult) {
+    let Some(window) = of.minimum_window_bytes else {
+        return;
+    };
+    let server = match run.session().and_then(|session| session.newest_ready()) {
+        Some(ready) => Buffers {
+            receive: ready.tcp_receive_buffer_bytes,
+            send: ready.tcp_send_buffer_bytes,
+        },
+        None => Buffers::default(),
+    };
+    let own = Buffers::own();
+    let (sender, receiver) = match direction {
+        Direction::Up => (("this computer", own), ("the server", server)),
+        Direction::Down => (("the server", server), ("this computer", own)),
+    };
+    for shortage in buffers::shortages(window, sender, receiver) {
+        run.warn("tcp-buffers-small", shortage.text(direction));
+    }
+}
+
 /// The runs of one direction.
 struct Series<'a> {
     plan: &'a Rfc6349Plan,
@@ -332,18 +343,13 @@ struct Series<'a> {
 
 impl Series<'_> {
     /// Phases 4 to 6.
-    fn perform(
-        &self,
-        run: &mut Run<'_>,
-        far: &mut Option<FarEnd>,
-        of: &mut DirectionResult,
-    ) -> Result<(), RunError> {
-        self.windows(run, far, of)?;
+    fn perform(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
+        self.windows(run, of)?;
         run.begin(plan::FULL, Some(self.direction), self.planned(1));
         let full = Transfer::new(RunPhase::Full, self.direction, self.counted);
-        self.transfer(run, far, &full, of)?;
-        self.algorithms(run, far, of)?;
-        self.connections(run, far, of)
+        self.transfer(run, &full, of)?;
+        self.algorithms(run, of)?;
+        self.connections(run, of)
     }
 
     fn planned(&self, runs: u32) -> Duration {
@@ -351,12 +357,7 @@ impl Series<'_> {
     }
 
     /// Phase 4.
-    fn windows(
-        &self,
-        run: &mut Run<'_>,
-        far: &mut Option<FarEnd>,
-        of: &mut DirectionResult,
-    ) -> Result<(), RunError> {
+    fn windows(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
         let windows: Vec<(u64, Option<f64>)> = self
             .plan
             .windows
@@ -384,18 +385,13 @@ impl Series<'_> {
                 window_percent: percent,
                 ..Transfer::new(RunPhase::Window, self.direction, self.counted)
             };
-            self.transfer(run, far, &transfer, of)?;
+            self.transfer(run, &transfer, of)?;
         }
         Ok(())
     }
 
     /// Phase 5a.
-    fn algorithms(
-        &self,
-        run: &mut Run<'_>,
-        far: &mut Option<FarEnd>,
-        of: &mut DirectionResult,
-    ) -> Result<(), RunError> {
+    fn algorithms(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
         let names = &self.plan.algorithms;
         if names.is_empty() {
             return Ok(());
@@ -410,18 +406,13 @@ impl Series<'_> {
                 congestion: Some(name.clone()),
                 ..Transfer::new(RunPhase::Algorithm, self.direction, self.counted)
             };
-            self.transfer(run, far, &transfer, of)?;
+            self.transfer(run, &transfer, of)?;
         }
         Ok(())
     }
 
     /// Phase 6.
-    fn connections(
-        &self,
-        run: &mut Run<'_>,
-        far: &mut Option<FarEnd>,
-        of: &mut DirectionResult,
-    ) -> Result<(), RunError> {
+    fn connections(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
         let single = Transfer::new(RunPhase::Connections, self.direction, self.counted);
         let slow = of
             .full()
@@ -439,40 +430,61 @@ impl Series<'_> {
             _ => return Ok(()),
         };
         run.begin(plan::CONNECTIONS, Some(self.direction), self.planned(1));
-        self.transfer(run, far, &transfer, of)
+        self.transfer(run, &transfer, of)
     }
 
     /// Runs one, behind a pause, and enters it.
     fn transfer(
         &self,
         run: &mut Run<'_>,
-        far: &mut Option<FarEnd>,
         transfer: &Transfer,
         of: &mut DirectionResult,
     ) -> Result<(), RunError> {
         run.pause()?;
-        let done = transfer.perform(run, far.as_mut(), &[self.figures])?;
+        let done = transfer.perform(run, &[self.figures])?;
         let Some(done) = done.into_iter().next().flatten() else {
             return Err(nothing_came());
         };
-        self.check_window(run, &done);
+        self.warn_of_window(run, &done);
         run.trial(&done);
         of.runs.push(done);
         Ok(())
     }
 
-    /// Whether the window that was asked for was there.
-    fn check_window(&self, run: &mut Run<'_>, done: &TransferRun) {
-        let (Some(asked), Some(used)) = (done.window_asked_bytes, done.window_used_bytes) else {
+    /// Says where the window of a run was not the one that was asked for.
+    fn warn_of_window(&self, run: &mut Run<'_>, done: &TransferRun) {
+        let Some(evidence) = transfer::window_evidence(done, &self.figures, self.direction) else {
             return;
         };
-        let lossless = done.retransmitted_bytes.is_none_or(|bytes| bytes == 0);
-        if (used as f64) < USED * asked as f64 && lossless {
-            let text = format!(
-                "a window of {asked} bytes was requested, {used} were on the way at most: raise \
-                 net.ipv4.tcp_wmem at the sender and net.ipv4.tcp_rmem at the receiver"
-            );
-            run.warn("window-clipped", text);
+        let asked = evidence.asked;
+        let (sender, receiver) = match self.direction {
+            Direction::Up => ("this computer", "the server"),
+            Direction::Down => ("the server", "this computer"),
+        };
+        let raise =
+            format!("raise net.ipv4.tcp_wmem of {sender} and net.ipv4.tcp_rmem of {receiver}");
+        match (evidence.outcome(), evidence.used) {
+            (WindowOutcome::Clipped, Some(used)) => run.warn(
+                "window-clipped",
+                format!(
+                    "a window of {asked} bytes was requested, {used} were on the way at most: {raise}"
+                ),
+            ),
+            (WindowOutcome::Exceeded, _) => run.warn(
+                "window-not-held",
+                format!(
+                    "a window of {asked} bytes was requested, and more was on the way: the rate to \
+                     expect is not known"
+                ),
+            ),
+            (WindowOutcome::Unknown, _) => run.warn(
+                "window-clipped",
+                format!(
+                    "a window of {asked} bytes was requested, and it is not known whether there was \
+                     such a large one: {raise}"
+                ),
+            ),
+            _ => {}
         }
     }
 }
@@ -480,7 +492,6 @@ impl Series<'_> {
 /// Phase 7.
 fn both_at_once(
     run: &mut Run<'_>,
-    far: Option<&mut FarEnd>,
     ways: &[Way; 2],
     counted: Window,
     round_trip: Duration,
@@ -496,7 +507,7 @@ fn both_at_once(
         let ideal = way.bottleneck.map(|rate| rate.ideal(&way.format).0);
         PathFigures { round_trip, ideal }
     });
-    let done = transfer.perform(run, far, &ideals)?;
+    let done = transfer.perform(run, &ideals)?;
     let mut done = done.into_iter();
     let both = Simultaneous {
         up: done.next().flatten(),

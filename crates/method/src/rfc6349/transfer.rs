@@ -8,15 +8,19 @@ use tapeline_report::Event;
 use tapeline_report::document::{Report, SenderDetails};
 use tapeline_report::method::Direction;
 use tapeline_report::method::rfc6349::{RunPhase, TransferRun};
-use tapeline_stats::rfc6349::{IdealRate, efficiency_percent, transfer_time_ratio, window_rate};
+use tapeline_stats::rfc6349::{IdealRate, WindowEvidence, efficiency_percent, transfer_time_ratio};
 use tapeline_wire::iperf3::{self as wire, Parameters};
 
+use super::buffers::Buffers;
 use super::connects::ConnectProbes;
 use super::course::{Course, Window};
-use super::far_end::FarEnd;
+use super::samples::Sampling;
 use crate::common::PeerKind;
 use crate::error::RunError;
 use crate::run::Run;
+
+/// Payload of the segments that bytes on the way are counted in, on most paths.
+const SEGMENT: u64 = 1460;
 
 /// What is known of the path when runs begin.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +125,6 @@ impl Transfer {
     pub(crate) fn perform(
         &self,
         run: &mut Run<'_>,
-        far: Option<&mut FarEnd>,
         figures: &[PathFigures],
     ) -> Result<Vec<Option<TransferRun>>, RunError> {
         let round_trip = figures
@@ -139,8 +142,9 @@ impl Transfer {
             }
         };
         let receives = self.directions.contains(&Direction::Down);
-        let mut far = far.filter(|_| receives);
-        let sampling = far.as_mut().and_then(|far| far.sample(self.length()));
+        let sampling = receives
+            .then(|| Sampling::begin(run, self.length()))
+            .flatten();
         // Of a plain peer that sends, its kernel's handshakes are all that can be timed.
         let connects = ConnectProbes::default();
         let probed = (receives && sampling.is_none())
@@ -170,7 +174,7 @@ impl Transfer {
             connects.end();
             report
         })?;
-        let samples = far.filter(|_| sampling.is_some()).map(FarEnd::samples);
+        let samples = sampling.map(|_| Sampling::end(run));
         let counted = self.counted_by(run.common().peer);
         let runs = courses.iter_mut().zip(&self.directions).zip(figures);
         let runs = runs.map(|((course, direction), path)| {
@@ -187,7 +191,7 @@ impl Transfer {
             if *direction == Direction::Down {
                 approximate_efficiency(&mut summary, &report, course.segment);
             }
-            self.complete(&mut summary, path);
+            self.complete(&mut summary, path, *direction);
             Some(summary)
         });
         Ok(runs.collect())
@@ -206,7 +210,7 @@ impl Transfer {
     }
 
     /// Enters what follows from the order and the path.
-    fn complete(&self, summary: &mut TransferRun, figures: &PathFigures) {
+    fn complete(&self, summary: &mut TransferRun, figures: &PathFigures, direction: Direction) {
         summary.phase = self.phase;
         summary.window_percent = self.window_percent;
         summary.window_asked_bytes = self.window;
@@ -224,17 +228,38 @@ impl Transfer {
         };
         let (seconds, bytes) = (summary.seconds, summary.bytes);
         summary.ttr = transfer_time_ratio(seconds, bytes, ideal.bits_per_second);
-        let used = summary.window_used_bytes;
-        let expected = self.window.map_or(ideal.bits_per_second, |asked| {
-            let window = used.map_or(asked, |used| asked.min(used));
-            let rate = window_rate(window, figures.round_trip.as_secs_f64());
-            (rate * f64::from(self.connections)).min(ideal.bits_per_second)
-        });
-        summary.expected_bits_per_second = Some(expected);
-        if self.window.is_some() {
-            summary.ttr_window = transfer_time_ratio(seconds, bytes, expected);
-        }
+        let of_all = |rate: f64| (rate * f64::from(self.connections)).min(ideal.bits_per_second);
+        let evidence = window_evidence(summary, figures, direction);
+        let expected = match evidence {
+            Some(evidence) => evidence.expected().map(of_all),
+            None => Some(ideal.bits_per_second),
+        };
+        summary.expected_bits_per_second = expected;
+        summary.ttr_window = expected
+            .filter(|_| evidence.is_some())
+            .and_then(|expected| transfer_time_ratio(seconds, bytes, expected));
     }
+}
+
+/// What is known of the window of a run that was to hold one.
+pub(crate) fn window_evidence(
+    run: &TransferRun,
+    figures: &PathFigures,
+    direction: Direction,
+) -> Option<WindowEvidence> {
+    let asked = run.window_asked_bytes?;
+    let share = f64::from(run.connections.max(1));
+    Some(WindowEvidence {
+        asked,
+        used: run.window_used_bytes,
+        segment: SEGMENT,
+        rate: run.bits_per_second / share,
+        ideal: figures.ideal.map(|ideal| ideal.bits_per_second),
+        round_trip: figures.round_trip.as_secs_f64(),
+        lossless: run.retransmitted_bytes.is_none_or(|bytes| bytes == 0),
+        // A receiver offers what was asked for, where its buffer has room.
+        surely_held: direction == Direction::Down && Buffers::own().receive_window(asked),
+    })
 }
 
 /// What an iperf3 server that sends says of segments that it sent again, as bytes: approximate.

@@ -70,6 +70,8 @@ names! {
     "bottleneck-unknown",
     "path-unfit",
     "window-clipped",
+    "window-not-held",
+    "tcp-buffers-small",
     "method-overran",
     "path-not-idle",
     "udp-blocked",

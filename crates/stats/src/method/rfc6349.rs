@@ -26,6 +26,10 @@ pub const FASTER_THAN_POSSIBLE: f64 = 0.97;
 pub const LIGHT_LOAD_LOSS: f64 = 0.02;
 /// Share of the bytes sent again from which on packets were dropped, percent.
 pub const RESENT: f64 = 0.05;
+/// Share of a window that must have been on the way for it to count as used.
+pub const WINDOW_USED: f64 = 0.9;
+/// Times a window, from which on it was not held.
+pub const WINDOW_EXCEEDED: f64 = 1.1;
 /// Buffer delay below which nothing had been queued when packets were dropped, percent.
 pub const NO_QUEUE: f64 = 20.0;
 
@@ -137,6 +141,81 @@ pub fn efficiency_percent(transmitted: u64, retransmitted: u64) -> Option<f64> {
 #[must_use]
 pub fn buffer_delay_percent(mean: f64, baseline: f64) -> Option<f64> {
     (baseline > 0.0).then(|| (mean - baseline) / baseline * 100.0)
+}
+
+/// A window that was to be held in a run, and what is known of that run; all of one connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowEvidence {
+    /// What was ordered, bytes.
+    pub asked: u64,
+    /// Most bytes that were seen on the way.
+    pub used: Option<u64>,
+    /// Payload of a segment, bytes: what is on the way is counted in these.
+    pub segment: u64,
+    /// Payload, bits per second.
+    pub rate: f64,
+    /// The greatest rate of TCP on the path, where it is known.
+    pub ideal: Option<f64>,
+    /// Round trip of the idle path, seconds.
+    pub round_trip: f64,
+    /// Nothing was lost.
+    pub lossless: bool,
+    /// This end's system surely keeps such a window.
+    pub surely_held: bool,
+}
+
+/// What became of such a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowOutcome {
+    /// It was that of the run, as far as the path allowed.
+    Held,
+    /// Some limit was smaller.
+    Clipped,
+    /// More was on the way.
+    Exceeded,
+    /// It may have been smaller, and nothing says whether.
+    Unknown,
+}
+
+impl WindowEvidence {
+    /// What the window, as far as it was used, and the path allow; bits per second.
+    fn allowed(&self, window: u64) -> f64 {
+        let rate = window_rate(window, self.round_trip);
+        self.ideal.map_or(rate, |ideal| ideal.min(rate))
+    }
+
+    /// What became of it.
+    #[must_use]
+    pub fn outcome(&self) -> WindowOutcome {
+        let asked = self.asked as f64;
+        let most = asked * WINDOW_EXCEEDED + 2.0 * self.segment as f64;
+        // A rate over that of the window on an idle path needs a larger one, whatever the path allows.
+        let too_fast = self.rate > window_rate(self.asked, self.round_trip) * WINDOW_EXCEEDED;
+        if too_fast || self.used.is_some_and(|used| used as f64 > most) {
+            return WindowOutcome::Exceeded;
+        }
+        match self.used {
+            Some(used) if self.lossless && (used as f64) < asked * WINDOW_USED => {
+                WindowOutcome::Clipped
+            }
+            Some(_) => WindowOutcome::Held,
+            None if self.surely_held => WindowOutcome::Held,
+            None if self.rate >= self.allowed(self.asked) * WINDOW_USED => WindowOutcome::Held,
+            None => WindowOutcome::Unknown,
+        }
+    }
+
+    /// The rate to expect, bits per second; `None` where the window of the run is not known.
+    #[must_use]
+    pub fn expected(&self) -> Option<f64> {
+        match self.outcome() {
+            WindowOutcome::Held | WindowOutcome::Clipped => {
+                let used = self.used.unwrap_or(self.asked);
+                Some(self.allowed(self.asked.min(used)))
+            }
+            WindowOutcome::Exceeded | WindowOutcome::Unknown => None,
+        }
+    }
 }
 
 /// One of the criteria of `--pass`.
@@ -370,6 +449,47 @@ mod tests {
         let headers = [(false, false), (false, true), (true, false), (true, true)];
         let headers = headers.map(|(ipv6, stamps)| tcp_headers(ipv6, stamps));
         assert_eq!(headers, [40, 52, 60, 72]);
+    }
+
+    #[test]
+    fn a_window_is_expected_only_where_it_is_known() {
+        use WindowOutcome as O;
+        let held = WindowEvidence {
+            asked: 31_250,
+            used: Some(31_000),
+            segment: 1448,
+            rate: 12.3e6,
+            ideal: Some(48e6),
+            round_trip: 0.02,
+            lossless: true,
+            surely_held: false,
+        };
+        let of = |change: fn(&mut WindowEvidence)| {
+            let mut evidence = held;
+            change(&mut evidence);
+            (evidence.outcome(), evidence.expected().map(f64::round))
+        };
+        assert_eq!(of(|_| {}), (O::Held, Some(12.4e6)));
+        // The last segment of a window may be short, and counts as a full one.
+        assert_eq!(of(|w| w.used = Some(33_000)), (O::Held, Some(12.5e6)));
+        assert_eq!(of(|w| w.used = Some(65_535)), (O::Exceeded, None));
+        assert_eq!(of(|w| w.rate = 25e6), (O::Exceeded, None));
+        assert_eq!(of(|w| w.used = Some(20_000)), (O::Clipped, Some(8e6)));
+        // Congestion control is another reason for a smaller one.
+        let lost = of(|w| (w.used, w.lossless) = (Some(20_000), false));
+        assert_eq!(lost, (O::Held, Some(8e6)));
+        // Nobody saw what was on the way: the rate may say it, or this end's own means.
+        assert_eq!(of(|w| w.used = None), (O::Held, Some(12.5e6)));
+        assert_eq!(of(|w| (w.used, w.rate) = (None, 9e6)), (O::Unknown, None));
+        let own = of(|w| (w.used, w.rate, w.surely_held) = (None, 9e6, true));
+        assert_eq!(own, (O::Held, Some(12.5e6)));
+        // No more than the path carries.
+        let large = of(|w| (w.asked, w.used, w.rate) = (250_000, Some(250_000), 47e6));
+        assert_eq!(large, (O::Held, Some(48e6)));
+        let large = of(|w| (w.asked, w.used, w.rate) = (250_000, None, 47e6));
+        assert_eq!(large, (O::Held, Some(48e6)));
+        // Without a bottleneck the window alone counts.
+        assert_eq!(of(|w| w.ideal = None), (O::Held, Some(12.4e6)));
     }
 
     #[test]

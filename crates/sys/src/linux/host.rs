@@ -79,6 +79,8 @@ pub(crate) fn facts() -> HostFacts {
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     };
     let number = |path: &str| word(path)?.parse().ok();
+    // Least, first and largest size.
+    let largest = |path: &str| word(path)?.split_whitespace().nth(2)?.parse().ok();
     let release = word("/proc/sys/kernel/osrelease").unwrap_or_default();
     let available = word("/proc/sys/net/ipv4/tcp_available_congestion_control");
     HostFacts {
@@ -89,6 +91,8 @@ pub(crate) fn facts() -> HostFacts {
             .unwrap_or_default(),
         max_receive_buffer: number("/proc/sys/net/core/rmem_max"),
         max_send_buffer: number("/proc/sys/net/core/wmem_max"),
+        max_tcp_receive_buffer: largest("/proc/sys/net/ipv4/tcp_rmem"),
+        max_tcp_send_buffer: largest("/proc/sys/net/ipv4/tcp_wmem"),
         ..HostFacts::default()
     }
 }

@@ -212,6 +212,8 @@ fn ready() -> Ready {
         bits_per_second: NonZeroU64::new(100_000_000),
         interface_mtu_bytes: Some(1500),
         mss_bytes: Some(1448),
+        tcp_receive_buffer_bytes: Some(33_554_432),
+        tcp_send_buffer_bytes: Some(4_194_304),
     }
 }
 

@@ -5,6 +5,7 @@ use tapeline_base::FormatLetter;
 use tapeline_stats::LimitedBy;
 use tapeline_stats::rfc6349::{Metric, PathFinding};
 
+use super::super::mtu::MtuResult;
 use super::super::phase::Direction;
 use crate::document::Verdict;
 use crate::native::{digits, rate_words};
@@ -13,6 +14,8 @@ use crate::native::{digits, rate_words};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rfc6349Result {
+    /// The path MTU, as `tapeline mtu` has it; `null` when it was not measured.
+    pub mtu: Option<MtuResult>,
     /// Round trips of the idle path; both directions share them.
     pub rtt: Option<IdleRoundTrip>,
     /// Congestion control of the first runs: what was asked for, or the system's.

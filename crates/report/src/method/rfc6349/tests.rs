@@ -77,6 +77,7 @@ fn direction(way: Direction, rate: f64) -> DirectionResult {
 
 pub(crate) fn result() -> Rfc6349Result {
     Rfc6349Result {
+        mtu: None,
         rtt: Some(IdleRoundTrip {
             baseline_ms: BASELINE,
             p50_ms: 20.2,

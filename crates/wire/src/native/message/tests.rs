@@ -186,6 +186,8 @@ fn any_method_message() -> impl Strategy<Value = Message> {
             bits_per_second: NonZeroU64::new(numbers[2]),
             interface_mtu_bytes: Some(port.into()),
             mss_bytes: None,
+            tcp_receive_buffer_bytes: Some(numbers[1]),
+            tcp_send_buffer_bytes: None,
         });
     let done =
         (any::<[u64; 4]>(), vec_of_rows(), "[a-z ]{0,40}").prop_map(|(numbers, rows, words)| {

@@ -151,6 +151,12 @@ pub struct Ready {
     /// Segment size of the control connection at the server, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss_bytes: Option<u32>,
+    /// Largest receive buffer that the server's system gives a TCP connection, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_receive_buffer_bytes: Option<u64>,
+    /// The same of send buffers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_send_buffer_bytes: Option<u64>,
 }
 
 /// Durations as seconds, to the nanosecond.
