@@ -146,6 +146,15 @@ fn check_clean(direction: &Value, windows: &[f64], long: bool, shown: &Finished)
     assert_eq!(finding(direction), "filled", "{shown}");
 }
 
+/// What warnings of a kind say.
+fn warnings<'a>(document: &'a Value, id: &str) -> Vec<&'a str> {
+    let all = document["warnings"].as_array().expect("warnings").iter();
+    let named = all.filter(|warning| warning["id"] == id);
+    named
+        .filter_map(|warning| warning["text"].as_str())
+        .collect()
+}
+
 fn check_baseline(document: &Value, shown: &Finished) {
     let baseline = number(&document["result"]["rtt"]["baseline_ms"], shown);
     assert_within("baseline", baseline, 20.0, 20.6, shown);
@@ -321,23 +330,73 @@ fn a_satellite_needs_larger_windows() {
         };
         buffers(&path, "4096 131072 6291456");
         let server = server(&path, Program::Tapeline);
-        let options = "--cir 75M --direction up --windows 100% -Z cubic --no-simultaneous -t 30";
+        let options = "--cir 75M --direction up --windows 100% -Z cubic --no-simultaneous";
         let (document, shown) = measure(&path, &server, options);
         let up = &document["result"]["up"];
         let window = number(&up["minimum_window_bytes"], &shown);
         assert_within("window", window, 5.625e6 * 0.97, 5.625e6 * 1.03, &shown);
-        let warnings = document["warnings"].as_array().expect("warnings");
-        let clipped = warnings
-            .iter()
-            .any(|warning| warning["id"] == "window-clipped");
-        assert!(clipped || finding(up) == "receiver_window", "{shown}");
-        drop(server);
+        assert_eq!(warnings(&document, "tcp-buffers-small").len(), 2, "{shown}");
+        let clipped = warnings(&document, "window-clipped");
+        assert!(
+            !clipped.is_empty() || finding(up) == "receiver_window",
+            "{shown}"
+        );
+        for text in clipped {
+            assert!(text.contains("tcp_rmem of the server"), "{shown}");
+        }
+        // What is expected of a smaller window is what that allows.
+        let swept = first(up, "window");
+        let used = number(&swept["window_used_bytes"], &shown);
+        let expected = number(&swept["expected_bits_per_second"], &shown);
+        assert_within(
+            "expected",
+            expected,
+            used * 8.0 / 0.606,
+            used * 8.0 / 0.6,
+            &shown,
+        );
+        let ratio = number(&up["headline"]["ttr"], &shown);
+        assert!(ratio > 1.15, "{shown}");
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_satellite_is_filled_by_larger_windows() {
+    in_a_quiet_moment(|| {
+        let Some(path) = satellite("a_satellite_is_filled_by_larger_windows") else {
+            return;
+        };
         buffers(&path, "4096 131072 33554432");
-        let server = self::server(&path, Program::Tapeline);
-        let options = "--cir 75M --direction up --windows 100% -Z cubic --no-simultaneous -t 60";
-        let (document, shown) = measure(&path, &server, options);
-        let ratio = number(&document["result"]["up"]["headline"]["ttr"], &shown);
+        let server = server(&path, Program::Tapeline);
+        let (port, over) = (server.port(), std::sync::atomic::AtomicBool::new(false));
+        let options = "--cir 75M --direction up --windows 50% -Z cubic --no-simultaneous -t 60";
+        let ((document, shown), seen) = std::thread::scope(|scope| {
+            let looker = scope.spawn(|| {
+                let mut most = 0;
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    most = most.max(largest_window(&path.hosts().client, port).unwrap_or(0));
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                most
+            });
+            let measured = measure(&path, &server, options);
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            (measured, looker.join().expect("ss"))
+        });
+        let up = &document["result"]["up"];
+        let ratio = number(&up["headline"]["ttr"], &shown);
         assert_within("ratio", ratio, 0.95, 1.25, &shown);
+        assert!(
+            warnings(&document, "tcp-buffers-small").is_empty(),
+            "{shown}"
+        );
+        // The kernel's own figure, which iperf3 prints wrong at this round trip.
+        let runs = up["runs"].as_array().expect("runs");
+        let own = runs.iter().filter_map(|run| run["cwnd_max_bytes"].as_u64());
+        let own = own.max().expect("a window") as f64;
+        let seen = seen as f64;
+        assert_within("congestion window", own, seen * 0.95, seen * 1.05, &shown);
     });
 }
 
@@ -381,63 +440,145 @@ fn small_windows_together_fill_the_path() {
     });
 }
 
-/// Which numbers a peer's direction has, and by what.
-fn check_plain(program: Program, options: &str, known: [(&str, bool, bool); 2], source: &str) {
-    if lacks("rfc6349 with plain peers", &[program]) {
-        return;
-    }
-    in_a_quiet_moment(|| {
-        let Some(path) = remote("rfc6349 with plain peers", Way::P1, Way::P1) else {
-            return;
-        };
-        let server = server(&path, program);
-        let options = format!("--cir 50M --windows 50% -t 3 -Z cubic --no-simultaneous {options}");
-        let (document, shown) = measure(&path, &server, &options);
-        let result = &document["result"];
-        assert_eq!(result["rtt"]["source"], source, "{shown}");
-        for (direction, efficiency, exact) in known {
-            let of = &result[direction];
-            let headline = &of["headline"];
-            assert_within(
-                "ratio",
-                number(&headline["ttr"], &shown),
-                0.97,
-                1.15,
-                &shown,
-            );
-            assert_eq!(
-                headline["efficiency_percent"].is_number(),
-                efficiency,
-                "{shown}"
-            );
-            let full = first(of, "full");
-            let by = if exact { "tcp_info" } else { "tcp_connect" };
-            assert_eq!(full["rtt_source"], by, "{shown}");
-            assert!(headline["buffer_delay_percent"].is_number(), "{shown}");
-            // The window is held by this end or clamped, so the rate follows it.
-            let swept = number(&first(of, "window")["bits_per_second"], &shown);
-            assert_within("swept", swept, 24.6e6 * 0.8, 24.6e6 * 1.03, &shown);
-            let sender = ["window_used_bytes", "cwnd_max_bytes", "transmitted_bytes"];
-            for name in sender.into_iter().take(2) {
-                assert_eq!(full[name].is_number(), exact, "{name}\n{shown}");
-            }
-            assert!(full["buffer_delay_probe_percent"].is_null(), "{shown}");
-        }
-    });
+/// What a peer's direction has of the numbers that only some peers can say.
+struct Cells {
+    direction: &'static str,
+    /// The path MTU, to the byte.
+    mtu: Option<u32>,
+    round_trips: &'static str,
+    congestion: Option<&'static str>,
+    known: &'static [&'static str],
 }
 
+/// What only the sender knows.
+const SENDERS: [&str; 7] = [
+    "transmitted_bytes",
+    "retransmitted_bytes",
+    "retransmitted_segments",
+    "efficiency_percent",
+    "window_used_bytes",
+    "cwnd_max_bytes",
+    "buffer_delay_probe_percent",
+];
+/// What each kernel says of its own sending.
+const OWN: Cells = Cells {
+    direction: "up",
+    mtu: Some(1500),
+    round_trips: "tcp_info",
+    congestion: Some("cubic"),
+    known: &[
+        "transmitted_bytes",
+        "retransmitted_bytes",
+        "retransmitted_segments",
+        "efficiency_percent",
+        "window_used_bytes",
+        "cwnd_max_bytes",
+    ],
+};
+
+/// Both directions with a plain peer: what it says is there, and nothing else.
+fn check_plain(path: &TestPath, server: &Server, options: &str, cells: [Cells; 2], source: &str) {
+    let options = format!("--cir 50M --windows 50% -t 3 -Z cubic --no-simultaneous {options}");
+    let (document, shown) = measure(path, server, &options);
+    assert_eq!(document["conforming"], false, "{shown}");
+    let result = &document["result"];
+    assert_eq!(result["rtt"]["source"], source, "{shown}");
+    assert!(number(&result["rtt"]["probes"], &shown) >= 20.0, "{shown}");
+    check_baseline(&document, &shown);
+    for of in cells {
+        let direction = &result[of.direction];
+        let mtu = &result["mtu"][of.direction];
+        assert_eq!(mtu["mtu_bytes"].as_u64(), of.mtu.map(u64::from), "{shown}");
+        assert_eq!(mtu["exact"], of.mtu.is_some(), "{shown}");
+        assert_eq!(direction["path_mtu_bytes"], 1500, "{shown}");
+        assert_eq!(direction["path_mtu_exact"], of.mtu.is_some(), "{shown}");
+        assert_eq!(direction["bottleneck"]["source"], "cir", "{shown}");
+        let headline = &direction["headline"];
+        let ratio = number(&headline["ttr"], &shown);
+        assert_within("ratio", ratio, 0.97, 1.15, &shown);
+        let delay = number(&headline["buffer_delay_percent"], &shown);
+        assert_within("buffer delay", delay, 0.0, 60.0, &shown);
+        let full = first(direction, "full");
+        assert_eq!(full["rtt_source"], of.round_trips, "{shown}");
+        assert_eq!(
+            full["congestion_control"].as_str(),
+            of.congestion,
+            "{shown}"
+        );
+        for name in SENDERS {
+            let known = of.known.contains(&name);
+            assert_eq!(full[name].is_number(), known, "{name}\n{shown}");
+            assert!(known || full[name].is_null(), "{name}\n{shown}");
+        }
+        let efficiency = &headline["efficiency_percent"];
+        assert_eq!(efficiency, &full["efficiency_percent"], "{shown}");
+        if let Some(efficiency) = efficiency.as_f64() {
+            assert_within("efficiency", efficiency, 99.5, 100.0, &shown);
+        }
+        // The window is held by this end or clamped, so the rate follows it.
+        let swept = first(direction, "window");
+        let rate = number(&swept["bits_per_second"], &shown);
+        assert_within("swept", rate, 24.6e6 * 0.85, 24.6e6 * 1.03, &shown);
+        let expected = number(&swept["expected_bits_per_second"], &shown);
+        assert_within("expected", expected, 24.0e6, 25.5e6, &shown);
+    }
+}
+
+/// Down, an iperf 2 says nothing of its sending; its system's handshakes show the queue.
 #[test]
 #[ignore = "takes over a minute"]
 fn a_plain_iperf_2_tells_nothing_of_its_own_sending() {
-    let known = [("up", true, true), ("down", false, false)];
-    check_plain(Program::Iperf221, "", known, "bounce_back");
+    let name = "a_plain_iperf_2_tells_nothing_of_its_own_sending";
+    if lacks(name, &[Program::Iperf221]) {
+        return;
+    }
+    in_a_quiet_moment(|| {
+        let Some(path) = remote(name, Way::P1, Way::P1) else {
+            return;
+        };
+        let tcp = server(&path, Program::Iperf221);
+        // It serves one protocol.
+        let _udp = ServerSpec::new(Program::Iperf221, Transport::Udp, Family::V4)
+            .start_within_on(&path.hosts().server, tcp.port())
+            .expect("a server");
+        let down = Cells {
+            direction: "down",
+            mtu: None,
+            round_trips: "tcp_connect",
+            congestion: None,
+            known: &[],
+        };
+        check_plain(&path, &tcp, "", [OWN, down], "bounce_back");
+    });
 }
 
+/// An iperf3 counts the segments that it sent again: bytes are approximate.
 #[test]
 #[ignore = "takes over a minute"]
 fn an_iperf3_tells_its_retransmissions() {
-    let known = [("up", true, true), ("down", true, false)];
-    check_plain(Program::Iperf3V22, "--peer iperf3", known, "tcp_connect");
+    let name = "an_iperf3_tells_its_retransmissions";
+    if lacks(name, &[Program::Iperf3V22]) {
+        return;
+    }
+    in_a_quiet_moment(|| {
+        let Some(path) = remote(name, Way::P1, Way::P1) else {
+            return;
+        };
+        let server = server(&path, Program::Iperf3V22);
+        let down = Cells {
+            direction: "down",
+            mtu: None,
+            round_trips: "tcp_connect",
+            congestion: Some("cubic"),
+            known: &[
+                "transmitted_bytes",
+                "retransmitted_bytes",
+                "retransmitted_segments",
+                "efficiency_percent",
+            ],
+        };
+        check_plain(&path, &server, "--peer iperf3", [OWN, down], "tcp_connect");
+    });
 }
 
 /// Without the rate of the bottleneck there is no ratio, and the page says so.
@@ -462,7 +603,7 @@ fn without_a_bottleneck_there_is_no_ratio() {
     );
 }
 
-/// The address space of the namespace is looked at by others while a run lasts.
+/// The largest congestion window of a connection to the port now, bytes.
 fn largest_window(namespace: &Namespace, port: u16) -> Option<u64> {
     let filter = format!("dport = :{port}");
     let shown = Invocation::for_executable("ss", "ss")
@@ -476,44 +617,4 @@ fn largest_window(namespace: &Namespace, port: u16) -> Option<u64> {
         values.max()
     };
     Some(word("cwnd:")? * word("mss:")?)
-}
-
-#[test]
-#[ignore = "takes over a minute"]
-fn congestion_windows_are_those_of_the_kernel() {
-    in_a_quiet_moment(|| {
-        let Some(path) = satellite("congestion_windows_are_those_of_the_kernel") else {
-            return;
-        };
-        buffers(&path, "4096 131072 33554432");
-        let server = server(&path, Program::Tapeline);
-        let (port, over) = (server.port(), std::sync::atomic::AtomicBool::new(false));
-        let options = "--cir 75M --direction up --windows 50% -Z cubic --no-simultaneous -t 10";
-        let ((document, shown), seen) = std::thread::scope(|scope| {
-            let looker = scope.spawn(|| {
-                let mut most = 0;
-                while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                    most = most.max(largest_window(&path.hosts().client, port).unwrap_or(0));
-                    std::thread::sleep(Duration::from_millis(200));
-                }
-                most
-            });
-            let measured = measure(&path, &server, options);
-            over.store(true, std::sync::atomic::Ordering::Relaxed);
-            (measured, looker.join().expect("ss"))
-        });
-        let runs = document["result"]["up"]["runs"].as_array().expect("runs");
-        let own = runs
-            .iter()
-            .filter_map(|run| run["cwnd_max_bytes"].as_u64())
-            .max();
-        let own = own.expect("a window") as f64;
-        assert_within(
-            "window",
-            own,
-            seen as f64 * 0.95,
-            seen as f64 * 1.05,
-            &shown,
-        );
-    });
 }

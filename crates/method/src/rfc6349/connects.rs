@@ -14,16 +14,23 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Longest wait between two looks at the end.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Handshakes while something else runs.
+/// Handshakes while a test runs. None before its data: an iperf3 server would take the connection for
+/// that of the next test.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectProbes {
+    under_way: AtomicBool,
     over: AtomicBool,
     /// When each was answered, and after how long.
     answered: Mutex<Vec<(Instant, Duration)>>,
 }
 
 impl ConnectProbes {
-    /// Connects again and again, until [`end`](Self::end).
+    /// The test's data comes.
+    pub(crate) fn begin(&self) {
+        self.under_way.store(true, Ordering::Relaxed);
+    }
+
+    /// Connects again and again, from [`begin`](Self::begin) until [`end`](Self::end).
     pub(crate) fn run(
         &self,
         server: SocketAddr,
@@ -35,6 +42,10 @@ impl ConnectProbes {
             ..SocketOptions::default()
         };
         while !self.over.load(Ordering::Relaxed) {
+            if !self.under_way.load(Ordering::Relaxed) {
+                std::thread::sleep(POLL);
+                continue;
+            }
             let began = Instant::now();
             if let Ok(connected) = TcpConn::connect(server, local, &options, Some(LIMIT)) {
                 let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);

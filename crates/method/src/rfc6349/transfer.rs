@@ -133,9 +133,15 @@ impl Transfer {
             .unwrap_or_default();
         let mut courses = vec![Course::default(); self.directions.len()];
         let mut began = None;
+        // Of a plain peer that sends, its kernel's handshakes are all that can be timed.
+        let connects = ConnectProbes::default();
         let mut observe = |event: &Event| {
-            if matches!(event, Event::Connected(_)) {
-                began.get_or_insert_with(Instant::now);
+            match event {
+                Event::Connected(_) => {
+                    began.get_or_insert_with(Instant::now);
+                }
+                Event::Row(row) if row.bytes > 0 => connects.begin(),
+                _ => {}
             }
             for (course, direction) in courses.iter_mut().zip(&self.directions) {
                 course.observe(event, *direction);
@@ -145,8 +151,6 @@ impl Transfer {
         let sampling = receives
             .then(|| Sampling::begin(run, self.length()))
             .flatten();
-        // Of a plain peer that sends, its kernel's handshakes are all that can be timed.
-        let connects = ConnectProbes::default();
         let probed = (receives && sampling.is_none())
             .then(|| run.common().address())
             .transpose()?;
