@@ -104,13 +104,14 @@ fn a_deep_queue_holds_the_rate_by_delay() {
             for direction in ["up", "down"] {
                 check_rate(&shown, direction, 100.0, 0.01);
                 let result = &document(&shown)["result"][direction];
-                // All seconds with a queue have the rate, within packets: the longest of all of them.
+                // All seconds with a queue have the rate, within packets, and any of them is the maximum.
                 let intervals = result["sub_intervals"].as_array().expect("sub-intervals");
-                let longest = intervals
-                    .iter()
-                    .map(|one| number(one, "rtt_max_ms", &shown));
-                let longest = longest.fold(0.0, f64::max);
-                assert_within("longest round trip", longest, 90.0, 110.0, &shown);
+                let is_full = |one: &Value| {
+                    let rate = number(one, "bits_per_second", &shown);
+                    let longest = number(one, "rtt_max_ms", &shown);
+                    rate > 99.9e6 && (90.0..=110.0).contains(&longest)
+                };
+                assert!(intervals.iter().any(is_full), "{shown}");
                 let row = number(result, "table_row_final", &shown);
                 assert_within("final row", row, 95.0, 110.0, &shown);
             }
