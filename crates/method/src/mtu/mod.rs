@@ -7,44 +7,12 @@
 //! | iperf3 | short flows, by its results | not known: it does not forbid fragmentation |
 
 mod basis;
+mod direction;
 mod flows;
 mod native;
 mod plan;
 mod tcp_view;
 
 pub(crate) use basis::{PLANNED, PLANNED_BY_FLOWS};
+pub(crate) use direction::measure_direction;
 pub use plan::MtuPlan;
-
-use tapeline_dialect::MethodSession;
-use tapeline_report::method::{Direction, MtuResult};
-
-use crate::error::RunError;
-use crate::run::Run;
-
-/// Measures one direction in a phase of another method; what cannot be measured stays unknown.
-///
-/// # Errors
-/// The phase may not go on.
-pub(crate) fn measure_direction(
-    run: &mut Run<'_>,
-    direction: Direction,
-    result: &mut MtuResult,
-) -> Result<(), RunError> {
-    let common = run.common();
-    result.ipv6 = common.address()?.is_ipv6();
-    let knows = |session: &MethodSession| session.methods().version("mtu").is_some();
-    let orders = run.session().is_some_and(|session| knows(session));
-    let measured = if orders {
-        run.with_session(|run, session| native::measure_one(run, session, direction, result));
-        Ok(())
-    } else {
-        flows::measure_one(run, direction, result)
-    };
-    run.check()?;
-    match measured {
-        Err(RunError::Failed { .. }) => {}
-        other => other?,
-    }
-    result.conclude();
-    Ok(())
-}
