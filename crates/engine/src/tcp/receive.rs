@@ -219,15 +219,19 @@ impl<I: Intake> TcpReceiver<I> {
         }
     }
 
-    /// Sets the clamp of the window again, when it is time to.
+    /// Sets the clamp of the window again, when it is time to. One of less than two segments is left to
+    /// the kernel: held, it would make the peer wait for a delayed acknowledgement with each segment.
     #[inline]
     fn renew_clamp(&mut self, now: MonoTime) {
         if let Some(bytes) = self.plan.window_clamp
             && now >= self.clamp_due
         {
             self.clamp_due = now + CLAMP_RENEWAL;
-            // A system without it said so when the connection was made.
-            let _ = self.plan.conn.set_window_clamp(bytes);
+            let segment = self.plan.conn.mss().unwrap_or(0);
+            if bytes >= segment.saturating_mul(2) {
+                // A system without it said so when the connection was made.
+                let _ = self.plan.conn.set_window_clamp(bytes);
+            }
         }
     }
 
