@@ -355,9 +355,7 @@ impl QuantityInfo {
 /// All numbers that a document knows, in the order of the table.
 #[must_use]
 pub fn measurements(document: &Value) -> Vec<Measurement> {
-    let empty = Vec::new();
-    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
-    let sums = document["sum"]["directions"].as_array().unwrap_or(&empty);
+    let sums = list(&document["sum"]["directions"]);
     let streams = list(&document["streams"]);
     let parts = DIRECTIONS.into_iter().filter_map(|direction| {
         let is = |value: &&Value| value["direction"] == direction;
@@ -396,6 +394,11 @@ pub fn measurements(document: &Value) -> Vec<Measurement> {
         }
     }
     found
+}
+
+/// The members of an array; nothing else has any.
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use tapeline_stats::{
     Confidence, Shift, ShiftMethod, Superiority, hedges_g, holm, median, runs_needed,
 };
 
+use super::change::Change;
 use super::document::{
     COMPARISON_SCHEMA, Comparison, Difference, QuantityComparison, SideSummary, SideValues,
     Significance,
 };
 use super::side::Side;
 use super::words::plain;
-use crate::quantity::{Better, QuantityInfo, Scale};
+use crate::quantity::{Better, QuantityInfo};
 use crate::run_facts::RunFacts;
 
 /// What is compared, and which changes are of interest.
@@ -40,7 +41,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let mut quantities = chosen(a, b, options);
     let main = main_quantity(a, b, options);
     quantities.sort_by_key(|(info, _)| Some(info.name) != main);
-    let mut rows: Vec<Row> = quantities
+    let rows: Vec<Row> = quantities
         .into_iter()
         .map(|(info, direction)| Row::new(info, direction, a, b, options.notice))
         .collect();
@@ -55,7 +56,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
         .filter_map(|(_, row)| judged(row))
         .collect();
     let mut corrected = holm(&together).into_iter();
-    let rows = rows.drain(..).enumerate().map(|(number, row)| {
+    let rows = rows.into_iter().enumerate().map(|(number, row)| {
         let corrected = match judged(&row) {
             Some(_) if others(number) => corrected.next(),
             p => p,
@@ -109,8 +110,7 @@ struct Row {
     direction: &'static str,
     a: Vec<f64>,
     b: Vec<f64>,
-    /// Compared as a ratio: of logarithms. A number that is 0 has none.
-    ratio: bool,
+    scale: Change,
     shift: Option<Shift>,
     /// The smallest change of interest, on the scale of the shift.
     notice: (f64, f64),
@@ -129,24 +129,13 @@ impl Row {
             a.values(info.name, direction),
             b.values(info.name, direction),
         );
-        let positive = a.iter().chain(&b).all(|value| *value > 0.0);
-        let ratio = info.scale == Scale::Ratio && positive;
-        let scaled = |values: &[f64]| -> Vec<f64> {
-            let of = |value: &f64| if ratio { value.ln() } else { *value };
-            values.iter().map(of).collect()
-        };
-        let (of_a, of_b) = (scaled(&a), scaled(&b));
-        let shift = Shift::new(&of_a, &of_b, Confidence::P95);
-        let notice = if ratio {
-            ((1.0 - share).max(f64::MIN_POSITIVE).ln(), share.ln_1p())
-        } else {
-            let size = share * median(&a).abs().max(median(&b).abs());
-            (-size, size)
-        };
+        let scale = Change::of(info, &a, &b);
+        let shift = scale.shift(&a, &b, Confidence::P95);
+        let notice = scale.of_share(share, median(&a).abs().max(median(&b).abs()));
         Self {
             info,
             direction,
-            ratio,
+            scale,
             shift,
             notice,
             share,
@@ -155,26 +144,10 @@ impl Row {
         }
     }
 
-    /// A shift as it is told: in percent of a ratio, else in the unit.
-    fn told(&self, shift: f64) -> f64 {
-        if self.ratio {
-            100.0 * shift.exp_m1()
-        } else {
-            shift
-        }
-    }
-
     /// The change where it is not judged.
     fn plain_change(&self) -> Option<f64> {
-        if self.a.is_empty() || self.b.is_empty() {
-            return None;
-        }
-        let (a, b) = (median(&self.a), median(&self.b));
-        Some(if self.ratio {
-            100.0 * (b / a - 1.0)
-        } else {
-            b - a
-        })
+        let known = !self.a.is_empty() && !self.b.is_empty();
+        known.then(|| self.scale.of_medians(&self.a, &self.b))
     }
 
     fn significance(&self, corrected: Option<f64>) -> Significance {
@@ -217,17 +190,20 @@ impl Row {
             .shift
             .is_some_and(|shift| shift.method == ShiftMethod::Welch);
         let verdict = self.verdict(significance, is_better, needed, few);
-        let change = self.shift.map(|shift| self.told(shift.estimate));
+        let change = self.shift.map(|shift| self.scale.told(shift.estimate));
         QuantityComparison {
             quantity: self.info.name,
             direction: (!self.direction.is_empty()).then_some(self.direction),
             unit: self.info.dimension.unit(),
             better: if higher { "higher" } else { "lower" },
-            compared_as: if self.ratio { "ratio" } else { "difference" },
+            compared_as: match self.scale {
+                Change::Ratio => "ratio",
+                Change::Difference => "difference",
+            },
             main,
             change: change.or_else(|| self.plain_change()),
-            change_lower: self.shift.map(|shift| self.told(shift.lower)),
-            change_upper: self.shift.map(|shift| self.told(shift.upper)),
+            change_lower: self.shift.map(|shift| self.scale.told(shift.lower)),
+            change_upper: self.shift.map(|shift| self.scale.told(shift.upper)),
             method: self.shift.map(|shift| match shift.method {
                 ShiftMethod::Exact => "exact",
                 ShiftMethod::Normal => "normal",
@@ -307,22 +283,18 @@ fn differences(a: &Side, b: &Side) -> Vec<Difference> {
         }
     };
     for (number, (what, _)) in RunFacts::default().shape().into_iter().enumerate() {
-        add(what, a.answers(number), b.answers(number), true);
+        let answer = |run: &RunFacts| run.shape().swap_remove(number).1;
+        add(what, a.distinct(answer), b.distinct(answer), true);
     }
-    let of = |side: &Side, read: fn(&RunFacts) -> String| {
-        let mut all: Vec<String> = side.counted().map(read).collect();
-        all.dedup();
-        all
-    };
     let host = |run: &RunFacts| {
         run.host
             .clone()
             .or_else(|| run.address.clone())
             .unwrap_or_default()
     };
-    add("host", of(a, host), of(b, host), false);
+    add("host", a.distinct(host), b.distinct(host), false);
     let version = |run: &RunFacts| run.version.clone();
-    add("tapeline", of(a, version), of(b, version), false);
+    add("tapeline", a.distinct(version), b.distinct(version), false);
     found
 }
 

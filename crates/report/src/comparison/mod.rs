@@ -4,6 +4,7 @@
 //! Side A, Side B ─► compare ─► Comparison ─► text, JSON
 //! ```
 
+mod change;
 mod compare;
 mod document;
 mod side;
@@ -13,6 +14,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use change::Change;
 pub use compare::{CompareOptions, compare};
 pub use document::{
     COMPARISON_SCHEMA, Comparison, Difference, QuantityComparison, SideSummary, SideValues,
@@ -20,4 +22,4 @@ pub use document::{
 };
 pub use side::Side;
 pub use text::{quantity_list, text};
-pub(crate) use words::{Shown, plain, signed};
+pub(crate) use words::{Shown, plain, runs_words, signed};

@@ -62,11 +62,10 @@ impl Side {
         found
     }
 
-    /// The different answers to a question about the test, in the order of the runs.
-    pub(crate) fn answers(&self, number: usize) -> Vec<String> {
+    /// What the runs that count say, each answer once, in the order of the runs.
+    pub(crate) fn distinct(&self, read: impl Fn(&RunFacts) -> String) -> Vec<String> {
         let mut answers: Vec<String> = Vec::new();
-        for run in self.counted() {
-            let (_, answer) = run.shape().swap_remove(number);
+        for answer in self.counted().map(read) {
             if !answers.contains(&answer) {
                 answers.push(answer);
             }

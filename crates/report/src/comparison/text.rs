@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::document::{Comparison, Difference, QuantityComparison, SideSummary};
-use super::words::{Shown, signed};
+use super::words::{Shown, runs_words, signed};
 use crate::quantity::{Better, QUANTITIES, QuantityInfo, Scale};
 
 /// The text, with a line end behind each line. `utc` gives times in universal time.
@@ -81,11 +81,7 @@ fn side(
     width: usize,
     utc: bool,
 ) -> String {
-    let runs = match side.runs {
-        1 => "1 run".to_owned(),
-        runs => format!("{runs} runs"),
-    };
-    let mut parts = vec![runs];
+    let mut parts = vec![runs_words(side.runs)];
     if side.left_out > 0 {
         parts.push(format!("{} left out", side.left_out));
     }

@@ -54,6 +54,14 @@ pub(crate) fn signed(value: f64) -> String {
     }
 }
 
+/// `1 run`, `8 runs`.
+pub(crate) fn runs_words(runs: usize) -> String {
+    match runs {
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    }
+}
+
 /// A number that somebody chose, without zeros behind it: `2`, `0.5`.
 pub(crate) fn plain(value: f64) -> String {
     format!("{}", (value * 1e6).round() / 1e6)

@@ -1,13 +1,11 @@
 //! Whether runs keep rules.
 
-use tapeline_stats::{
-    BoundsMethod, Confidence, MedianBounds, Shift, ShiftMethod, median, runs_to_decide,
-};
+use tapeline_stats::{BoundsMethod, Confidence, MedianBounds, ShiftMethod, median, runs_to_decide};
 
 use super::document::{GATE_SCHEMA, GateReport, Outcome, RuleResult};
 use super::rule::{Condition, Gate, Margin, Rule};
-use crate::comparison::{Shown, Side, plain, signed};
-use crate::quantity::{Better, Scale};
+use crate::comparison::{Change, Shown, Side, plain, runs_words, signed};
+use crate::quantity::Better;
 
 /// One-sided questions at 95 % take the two-sided interval of 90 %.
 const CONFIDENCE: Confidence = Confidence::P90;
@@ -152,14 +150,6 @@ fn one(gate: &Gate, rule: &Rule, all: &Side) -> RuleResult {
     result
 }
 
-fn runs_words(runs: usize) -> String {
-    if runs == 1 {
-        "1 run".to_owned()
-    } else {
-        format!("{runs} runs")
-    }
-}
-
 fn threshold(result: &mut RuleResult, values: &[f64], line: f64, above: bool, shown: &Shown) {
     let runs = runs_words(values.len());
     let Some(bounds) = MedianBounds::new(values, CONFIDENCE) else {
@@ -191,59 +181,39 @@ fn margin(
     shown: &Shown,
 ) {
     let higher = rule.quantity.better == Better::Higher;
-    let positive = before.iter().chain(values).all(|value| *value > 0.0);
-    let ratio = rule.quantity.scale == Scale::Ratio && positive;
-    let scaled = |values: &[f64]| -> Vec<f64> {
-        let of = |value: &f64| if ratio { value.ln() } else { *value };
-        values.iter().map(of).collect()
-    };
+    let scale = Change::of(rule.quantity, before, values);
     let runs = format!("{} against {}", runs_words(values.len()), before.len());
     result.value = None;
     if before.is_empty() {
         result.why = "no run of the baseline has this number".to_owned();
         return;
     }
-    let Some(shift) = Shift::new(&scaled(before), &scaled(values), CONFIDENCE) else {
+    let Some(shift) = scale.shift(before, values, CONFIDENCE) else {
         result.why = format!("{runs}: too few to judge by");
         return;
     };
-    let line = match (by, ratio) {
-        (Margin::Share(share), true) if higher => (1.0 - share).ln(),
-        (Margin::Share(share), true) => share.ln_1p(),
-        (Margin::Share(share), false) => {
-            let size = share * median(before).abs();
-            if higher { -size } else { size }
-        }
-        (Margin::Amount(amount), _) => {
-            if higher {
-                -amount
-            } else {
-                amount
-            }
-        }
+    let (loss, gain) = match by {
+        Margin::Share(share) => scale.of_share(share, median(before)),
+        Margin::Amount(amount) => (-amount, amount),
     };
     let question = Question {
         value: shift.estimate,
         lower: shift.lower,
         upper: shift.upper,
-        line,
+        line: if higher { loss } else { gain },
         above: higher,
     };
-    let told = |shift: f64| if ratio { 100.0 * shift.exp_m1() } else { shift };
     result.few_runs = shift.method == ShiftMethod::Welch;
-    result.value = Some(told(shift.estimate));
-    result.lower = Some(told(shift.lower));
-    result.upper = Some(told(shift.upper));
-    if ratio {
+    result.value = Some(scale.told(shift.estimate));
+    result.lower = Some(scale.told(shift.lower));
+    result.upper = Some(scale.told(shift.upper));
+    if scale == Change::Ratio {
         "%".clone_into(&mut result.unit);
     }
     result.outcome = question.outcome();
-    let number = |shift: f64| {
-        if ratio {
-            format!("{} %", signed((told(shift) * 10.0).round() / 10.0))
-        } else {
-            format!("{} {}", shown.change(shift), shown.label)
-        }
+    let number = |shift: f64| match scale {
+        Change::Ratio => format!("{} %", signed((scale.told(shift) * 10.0).round() / 10.0)),
+        Change::Difference => format!("{} {}", shown.change(shift), shown.label),
     };
     tell(result, &question, values.len(), &runs, &number);
 }

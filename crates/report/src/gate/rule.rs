@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::document::Outcome;
 use crate::comparison::Side;
-use crate::quantity::{Dimension, QuantityInfo};
+use crate::quantity::{Dimension, QuantityInfo, Scale};
 use crate::run_facts::RunFacts;
 
 /// All rules, and when they are not to be judged.
@@ -60,31 +60,26 @@ pub enum Margin {
     Amount(f64),
 }
 
+/// Reads a member of a run.
+type RunMember = fn(&RunFacts) -> Option<&str>;
+
 impl Rule {
-    /// What `where` may name.
-    pub const WHERE: [&str; 6] = [
-        "to_host",
-        "peer_address",
-        "protocol",
-        "transport",
-        "direction",
-        "workload",
+    /// What `where` may name, and where a run has it.
+    pub const WHERE: [(&str, RunMember); 6] = [
+        ("to_host", |run| run.host.as_deref()),
+        ("peer_address", |run| run.address.as_deref()),
+        ("protocol", |run| run.protocol.as_deref()),
+        ("transport", |run| run.transport.as_deref()),
+        ("direction", |run| run.direction.as_deref()),
+        ("workload", |run| run.workload.as_deref()),
     ];
 
     /// Whether the rule is about a run.
     #[must_use]
     pub fn is_about(&self, run: &RunFacts) -> bool {
         self.only.iter().all(|(member, wanted)| {
-            let is = match member.as_str() {
-                "to_host" => &run.host,
-                "peer_address" => &run.address,
-                "protocol" => &run.protocol,
-                "transport" => &run.transport,
-                "direction" => &run.direction,
-                "workload" => &run.workload,
-                _ => return false,
-            };
-            is.as_deref() == Some(wanted)
+            let mut known = Self::WHERE.iter().filter(|(name, _)| name == member);
+            known.any(|(_, read)| read(run) == Some(wanted))
         })
     }
 }
@@ -147,23 +142,16 @@ impl Margin {
     /// # Errors
     /// It is none.
     pub fn read(text: &str, info: &QuantityInfo) -> Result<Self, UnfitValue> {
-        let share = text
-            .trim()
-            .strip_suffix('%')
-            .filter(|_| info.dimension != Dimension::Percent);
-        if let Some(share) = share {
-            let share = share.trim().parse::<f64>().ok();
-            let share = share.filter(|share| (0.0..100.0).contains(share));
-            let wanted = "percentage";
-            return share
-                .map(|share| Self::Share(share / 100.0))
-                .ok_or(UnfitValue { wanted });
+        let is_share = text.trim().ends_with('%') && info.dimension != Dimension::Percent;
+        if !is_share && info.scale != Scale::Ratio {
+            return read_value(text, info.dimension).map(Self::Amount);
         }
-        if info.scale == crate::quantity::Scale::Ratio {
-            return Err(UnfitValue {
-                wanted: "percentage",
-            });
+        let share = read_value(text, Dimension::Percent)?;
+        let wanted = "percentage";
+        if is_share && share < 100.0 {
+            Ok(Self::Share(share / 100.0))
+        } else {
+            Err(UnfitValue { wanted })
         }
-        read_value(text, info.dimension).map(Self::Amount)
     }
 }
