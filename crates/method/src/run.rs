@@ -283,11 +283,6 @@ impl<'a> Run<'a> {
         self.session.reason()
     }
 
-    /// The other end, as the procedure found out.
-    pub fn know_peer(&self, peer: Peer) {
-        self.runs.know_peer(peer);
-    }
-
     /// Measures round trips on the idle path; pauses that follow know of them.
     ///
     /// # Errors

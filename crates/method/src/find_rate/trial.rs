@@ -202,10 +202,7 @@ impl Facts {
         direction: Direction,
         harmless: f64,
     ) -> Option<HostFault> {
-        let (sender, receiver) = match direction {
-            Direction::Up => ("this computer", "the server"),
-            Direction::Down => ("the server", "this computer"),
-        };
+        let (sender, receiver) = direction.hosts();
         if let Some(share) = self.short {
             let asked = load as f64 / 1e6;
             let reason = format!("{sender} sent {:.4} of {asked:.4} Mbit/s", asked * share);

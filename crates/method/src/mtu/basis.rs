@@ -7,7 +7,7 @@ use tapeline_report::method::{Direction, MtuResult};
 use tapeline_stats::PathMtuLimits;
 
 use super::tcp_view;
-use crate::common::Common;
+use crate::common::{Common, PeerKind};
 use crate::error::{MethodError, RunError};
 use crate::run::Run;
 
@@ -20,6 +20,14 @@ pub(crate) const PLANNED: Duration = Duration::from_secs(6);
 pub(crate) const PLANNED_BY_FLOWS: Duration = Duration::from_secs(20);
 /// The test without UDP.
 pub(crate) const PLANNED_TCP: Duration = Duration::from_secs(5);
+/// What a direction takes, by what the peer can be.
+pub(crate) fn planned(common: &Common) -> Duration {
+    match common.peer {
+        PeerKind::Auto => PLANNED,
+        PeerKind::Iperf3 => PLANNED_BY_FLOWS,
+    }
+}
+
 /// The largest packet to try, bytes of IP, if not what the interface sends.
 pub(crate) fn largest(common: &Common) -> Option<u16> {
     let length = common.length?;

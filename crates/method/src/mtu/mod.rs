@@ -13,6 +13,6 @@ mod native;
 mod plan;
 mod tcp_view;
 
-pub(crate) use basis::{PLANNED, PLANNED_BY_FLOWS};
+pub(crate) use basis::planned;
 pub(crate) use direction::measure_direction;
 pub use plan::MtuPlan;

@@ -111,11 +111,7 @@ pub(crate) fn measure(
     let directions = common.direction.directions();
     for &direction in directions {
         run.begin(PACKETS, Some(direction), PLANNED);
-        let shortfall = match direction {
-            Direction::Up => measure_up(common, run, session, result),
-            Direction::Down => measure_down(common, run, session, result),
-        };
-        let shortfall = match shortfall {
+        let shortfall = match measure_way(run, session, direction, result) {
             Ok(shortfall) => shortfall,
             Err(SessionError::UdpBlocked) => Some(Shortfall::Blocked),
             Err(error) => {
@@ -164,17 +160,25 @@ pub(crate) fn measure_one(
     result: &mut MtuResult,
 ) {
     *way(result, direction) = MtuDirection::default();
-    let common = run.common();
-    let found = match direction {
-        Direction::Up => measure_up(common, run, session, result),
-        Direction::Down => measure_down(common, run, session, result),
-    };
     let blocked = matches!(
-        found,
+        measure_way(run, session, direction, result),
         Ok(Some(Shortfall::Blocked)) | Err(SessionError::UdpBlocked)
     );
     result.tcp_only |= blocked;
     enter_tcp(session.tcp_info(), result);
+}
+
+fn measure_way(
+    run: &mut Run<'_>,
+    session: &mut MethodSession,
+    direction: Direction,
+    result: &mut MtuResult,
+) -> Result<Option<Shortfall>, SessionError> {
+    let common = run.common();
+    match direction {
+        Direction::Up => measure_up(common, run, session, result),
+        Direction::Down => measure_down(common, run, session, result),
+    }
 }
 
 /// Probes of this end, which the server answers.
@@ -293,11 +297,7 @@ fn order(common: &Common, direction: OrderDirection) -> Order {
 
 /// The entry of a direction, which there is if it was asked for.
 fn way(result: &mut MtuResult, direction: Direction) -> &mut MtuDirection {
-    let way = match direction {
-        Direction::Up => &mut result.up,
-        Direction::Down => &mut result.down,
-    };
-    way.get_or_insert_default()
+    result.direction_mut(direction).get_or_insert_default()
 }
 
 fn enter_up(way: &mut MtuDirection, found: &PathMtuFinding, done: &Done) {

@@ -2,10 +2,9 @@
 
 use tapeline_base::Transport;
 use tapeline_dialect::{Interruption, MethodSession, SessionError};
-use tapeline_report::document::Peer;
 use tapeline_report::method::{Direction, MtuDirection, MtuResult, PlannedPhase};
 
-use super::basis::{PACKETS, PLANNED, PLANNED_BY_FLOWS, session_failure};
+use super::basis::{PACKETS, planned, session_failure};
 use super::{flows, native};
 use crate::common::{Common, PeerKind};
 use crate::error::{MethodError, RunError};
@@ -61,11 +60,7 @@ impl Procedure for MtuPlan {
     }
 
     fn phases(&self) -> Vec<PlannedPhase> {
-        let seconds = if self.common.peer == PeerKind::Iperf3 {
-            PLANNED_BY_FLOWS
-        } else {
-            PLANNED
-        };
+        let seconds = planned(&self.common);
         let directions = self.common.direction.directions().iter();
         let phase = |&direction: &Direction| {
             PlannedPhase::new(PACKETS, Some(direction), seconds.as_secs_f64()).moving(MOST_BYTES)
@@ -77,24 +72,14 @@ impl Procedure for MtuPlan {
         let server = self.common.address()?;
         result.ipv6 = server.is_ipv6();
         for &direction in self.common.direction.directions() {
-            let way = Some(MtuDirection::default());
-            match direction {
-                Direction::Up => result.up = way,
-                Direction::Down => result.down = way,
-            }
+            *result.direction_mut(direction) = Some(MtuDirection::default());
         }
         let stop = Interruption::new()
             .map_err(|error| RunError::failed("out-of-resources", error.to_string()))?;
         let _ends = run.ends(&stop);
         match self.session(run, &stop)? {
             Ok(mut session) => {
-                let peer = session.server();
-                run.know_peer(Peer {
-                    program: Some(peer.program.clone()),
-                    version: Some(peer.version.clone()),
-                    host: Some(self.common.host.clone()),
-                    address: Some(server.ip().to_string()),
-                });
+                run.runs().know_server(&self.common.host, &session);
                 run.deviate(
                     "answers are awaited for 0.2 to 2 s (RFC 8899 asks for at least 1 s, and 15 s \
                      for confirmations)",

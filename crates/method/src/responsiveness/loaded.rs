@@ -7,10 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tapeline_base::{MutexExt, Transport};
-use tapeline_dialect::{
-    ClientPlan, FlowGrowth, Limit, LoadParameters, MethodSession, Order, OrderDirection,
-    SessionEvent,
-};
+use tapeline_dialect::{ClientPlan, FlowGrowth, Limit, MethodSession, Order, SessionEvent};
 use tapeline_report::method::{
     Direction, LoadedResponsiveness, ResponsivenessConfidence, ResponsivenessPoint,
     ResponsivenessProbes,
@@ -294,15 +291,7 @@ impl Load<'_> {
 
     /// Takes the smoothed round trips of the server's load connections.
     fn sample(&self, session: &mut MethodSession, number: NonZeroU32, shared: &Shared) {
-        let order = Order {
-            method: "samples".to_owned(),
-            direction: OrderDirection::Down,
-            seconds: self.time + MARGIN,
-            parameters: LoadParameters {
-                test: Some(number),
-                ..LoadParameters::default()
-            },
-        };
+        let order = Order::samples(number, self.time + MARGIN);
         // Without samples there are no pairs, and the result says so.
         if session.order(&order).is_err() {
             return;

@@ -7,7 +7,7 @@ use tapeline_report::method::{Direction, PlannedPhase};
 use tapeline_stats::rfc6349::BottleneckLayer;
 
 use super::path;
-use crate::common::{Common, PeerKind};
+use crate::common::Common;
 use crate::mtu;
 
 /// Names of the phases.
@@ -33,14 +33,6 @@ pub(crate) const BOTTLENECK_TIME: Duration = Duration::from_secs(10);
 const LEAST_RAMP: Duration = Duration::from_secs(2);
 const LONGEST_RAMP: Duration = Duration::from_secs(30);
 const RAMP_ROUND_TRIPS: u32 = 20;
-
-/// Towards an iperf3 server, each size is a test.
-pub(crate) fn mtu_time(common: &Common) -> Duration {
-    match common.peer {
-        PeerKind::Auto => mtu::PLANNED,
-        PeerKind::Iperf3 => mtu::PLANNED_BY_FLOWS,
-    }
-}
 
 /// A window of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,7 +134,7 @@ impl Rfc6349Plan {
         let run = LEAST_RAMP + self.run_time();
         let mut phases = Vec::new();
         for way in directions {
-            let time = mtu_time(&self.common);
+            let time = mtu::planned(&self.common);
             phases.push(phase(MTU, Some(*way), time, Some(path::PROBE_BYTES)));
         }
         phases.push(phase(BASELINE, None, BASELINE_TIME, None));

@@ -23,7 +23,7 @@ use super::transfer::{self, PathFigures, Transfer};
 use crate::baseline::BaselineSource;
 use crate::common::Common;
 use crate::error::{MethodError, RunError};
-use crate::mtu::measure_direction;
+use crate::mtu;
 use crate::procedure::Procedure;
 use crate::run::Run;
 
@@ -166,15 +166,11 @@ fn path_mtu(
     direction: Direction,
     result: &mut Rfc6349Result,
 ) -> Result<PathFormat, RunError> {
-    run.begin(plan::MTU, Some(direction), plan::mtu_time(run.common()));
+    run.begin(plan::MTU, Some(direction), mtu::planned(run.common()));
     let mut format = path::by_segments(run, direction)?;
-    let mtu = result.mtu.get_or_insert_default();
-    measure_direction(run, direction, mtu)?;
-    let way = match direction {
-        Direction::Up => &mut mtu.up,
-        Direction::Down => &mut mtu.down,
-    };
-    if let Some(way) = way {
+    let found = result.mtu.get_or_insert_default();
+    mtu::measure_direction(run, direction, found)?;
+    if let Some(way) = found.direction_mut(direction) {
         if direction == Direction::Up {
             way.mss_bytes = way.mss_bytes.or(format.segment);
             way.tcp_path_mtu_bytes = way.tcp_path_mtu_bytes.or(format.route);
@@ -324,11 +320,12 @@ fn warn_of_buffers(run: &mut Run<'_>, direction: Direction, of: &DirectionResult
         None => Buffers::default(),
     };
     let own = Buffers::own();
-    let (sender, receiver) = match direction {
-        Direction::Up => (("this computer", own), ("the server", server)),
-        Direction::Down => (("the server", server), ("this computer", own)),
+    let (sender, receiver) = direction.hosts();
+    let (sends, receives) = match direction {
+        Direction::Up => (own, server),
+        Direction::Down => (server, own),
     };
-    for shortage in buffers::shortages(window, sender, receiver) {
+    for shortage in buffers::shortages(window, (sender, sends), (receiver, receives)) {
         run.warn("tcp-buffers-small", shortage.text(direction));
     }
 }
@@ -457,10 +454,7 @@ impl Series<'_> {
             return;
         };
         let asked = evidence.asked;
-        let (sender, receiver) = match self.direction {
-            Direction::Up => ("this computer", "the server"),
-            Direction::Down => ("the server", "this computer"),
-        };
+        let (sender, receiver) = self.direction.hosts();
         let raise =
             format!("raise net.ipv4.tcp_wmem of {sender} and net.ipv4.tcp_rmem of {receiver}");
         match (evidence.outcome(), evidence.used) {

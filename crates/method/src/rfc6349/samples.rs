@@ -3,9 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use tapeline_dialect::{
-    LoadParameters, MethodSession, Order, OrderDirection, Sample, SessionEvent,
-};
+use tapeline_dialect::{MethodSession, Order, Sample, SessionEvent};
 
 use crate::run::Run;
 
@@ -26,15 +24,7 @@ impl Sampling {
     /// does not.
     pub(crate) fn begin(run: &mut Run<'_>, length: Duration) -> Option<Self> {
         let test = MethodSession::test_number();
-        let order = Order {
-            method: "samples".into(),
-            direction: OrderDirection::Down,
-            seconds: length + AROUND,
-            parameters: LoadParameters {
-                test: Some(test),
-                ..LoadParameters::default()
-            },
-        };
+        let order = Order::samples(test, length + AROUND);
         run.session()?.order(&order).ok()?;
         Some(Self {
             test,

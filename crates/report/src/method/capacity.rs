@@ -201,13 +201,12 @@ impl DirectionCapacity {
         if let Some((least, most)) = capacity.rtt_min_ms.zip(capacity.rtt_max_ms) {
             said += &format!("; RTT {} to {} ms", digits(least), digits(most));
         }
-        let (here, there) = match direction {
-            Direction::Up => ("this computer", "the server"),
-            Direction::Down => ("the server", "this computer"),
-        };
+        let (sender, receiver) = direction.hosts();
         let remark = match self.limited_by {
-            Some("sender_host") => format!("; at least that: {here} could not send faster"),
-            Some("receiver_host") => format!("; at least that: {there} could not receive faster"),
+            Some("sender_host") => format!("; at least that: {sender} could not send faster"),
+            Some("receiver_host") => {
+                format!("; at least that: {receiver} could not receive faster")
+            }
             Some("requested_rate") => "; at least that: -b allowed no more".to_owned(),
             Some("granted_rate") => "; at least that: the server allowed no more".to_owned(),
             _ if self.still_rising => {

@@ -145,6 +145,14 @@ impl MtuResult {
         }
     }
 
+    /// The place of a direction.
+    pub fn direction_mut(&mut self, direction: Direction) -> &mut Option<MtuDirection> {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
     fn directions(&self) -> impl Iterator<Item = (Direction, &MtuDirection)> {
         Direction::BOTH
             .into_iter()

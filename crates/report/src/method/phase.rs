@@ -34,6 +34,15 @@ impl Direction {
             Self::Down => "down",
         }
     }
+
+    /// The host that sends and the one that receives, as sentences name them.
+    #[must_use]
+    pub const fn hosts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Up => ("this computer", "the server"),
+            Self::Down => ("the server", "this computer"),
+        }
+    }
 }
 
 impl fmt::Display for Direction {

@@ -155,16 +155,16 @@ pub struct RateSearch {
     host: Option<u64>,
     /// The last trial, if it was invalid.
     again: Option<PlannedTrial>,
-    /// InvalidTrial trials in a row, and those of them in which a host fell short by far.
+    /// Invalid trials in a row, and those of them in which a host fell short by far.
     invalid: (u32, u32),
     ended: bool,
 }
 
 /// Share of what arrived behind a bottleneck at which the first guesses lie, above and below.
 const GUESSES: [f64; 2] = [1.02, 0.98];
-/// InvalidTrial trials in a row in which a host fell short by far, after which it is the limit.
+/// Invalid trials in a row in which a host fell short by far, after which it is the limit.
 const LIMITED_TRIALS: u32 = 2;
-/// InvalidTrial trials in a row of any kind after which a host is the limit.
+/// Invalid trials in a row of any kind after which a host is the limit.
 const INVALID_TRIALS: u32 = 5;
 /// How much wider than in the next stage the bounds may be at the end of a stage.
 const STAGE_WIDTH: f64 = 4.0;
@@ -205,7 +205,7 @@ impl RateSearch {
         &self.trials
     }
 
-    /// InvalidTrial trials since the last valid one.
+    /// Invalid trials since the last valid one.
     #[must_use]
     pub fn invalid_in_a_row(&self) -> u32 {
         self.invalid.0

@@ -66,6 +66,20 @@ pub struct Order {
 }
 
 impl Order {
+    /// The state of the TCP senders of a test, while it runs.
+    #[must_use]
+    pub fn samples(test: NonZeroU32, seconds: Duration) -> Self {
+        Self {
+            method: "samples".to_owned(),
+            direction: OrderDirection::Down,
+            seconds,
+            parameters: LoadParameters {
+                test: Some(test),
+                ..LoadParameters::default()
+            },
+        }
+    }
+
     /// What may be shown of what a peer says.
     pub(crate) fn tamed(self) -> Self {
         Self {
