@@ -43,6 +43,7 @@ const LEVELS: [Level; 7] = [
                 "tapeline-wire",
                 "tapeline-stats",
                 "tapeline-report",
+                "tapeline-archive",
                 "tapeline-screen",
                 "relay",
             ],

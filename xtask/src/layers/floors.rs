@@ -48,6 +48,18 @@ pub(crate) const FLOORS: &[Floors] = &[
         ],
     },
     Floors {
+        krate: "crates/archive",
+        floors: &[
+            &["save"],
+            &["edit", "upkeep"],
+            &["query"],
+            &["pending"],
+            &["archive", "new_run", "stored_run"],
+            &["format", "selector"],
+            &["error", "id", "location"],
+        ],
+    },
+    Floors {
         krate: "crates/screen",
         floors: &[
             &["canvas"],

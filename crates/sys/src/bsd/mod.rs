@@ -5,6 +5,7 @@ mod absent;
 #[path = "../unix/clock.rs"]
 pub(crate) mod clock;
 pub(crate) mod datagrams;
+pub(crate) mod file_system;
 #[path = "../unix/interrupts.rs"]
 pub(crate) mod interrupts;
 #[path = "../fallback/largest_buffer.rs"]

@@ -6,6 +6,7 @@ pub(crate) mod control;
 mod control_group;
 pub(crate) mod datagrams;
 pub(crate) mod device_tap;
+pub(crate) mod file_system;
 pub(crate) mod host;
 #[path = "../unix/interrupts.rs"]
 pub(crate) mod interrupts;
