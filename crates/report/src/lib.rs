@@ -30,6 +30,7 @@ pub mod comparison;
 pub mod document;
 pub mod flows;
 pub mod gate;
+pub mod import;
 pub mod iperf2;
 mod iperf3;
 pub mod method;

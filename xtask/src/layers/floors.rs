@@ -34,7 +34,7 @@ pub(crate) const FLOORS: &[Floors] = &[
     Floors {
         krate: "crates/report",
         floors: &[
-            &["prometheus", "gate"],
+            &["prometheus", "gate", "import"],
             &["comparison"],
             &["run_facts"],
             &["quantity"],

@@ -55,7 +55,7 @@ columns! {
         /// Which end counted.
         pub counted_by: CountedBy,
         /// When it ended, by this end's clock: RFC 3339, universal time.
-        pub time: String,
+        pub time: Option<String>,
         /// Start, seconds after the stream's.
         pub start_seconds: f64,
         /// End, seconds after the stream's start.
@@ -131,30 +131,19 @@ pub(crate) struct IntervalContext {
 }
 
 impl Interval {
-    /// Of a row of a flow; `time` is the end in words.
-    pub(crate) fn from_row(
-        stream: u32,
-        direction: FlowDirection,
-        time: String,
-        row: &Row,
-        context: IntervalContext,
-    ) -> Self {
-        let probes = context.probes.map(|probes| probes.round_trips);
-        let length = seconds(row.span.length());
-        let mut interval = Self {
+    /// Of which nothing is known but its stream and who counted.
+    pub(crate) const fn new(stream: u32, direction: FlowDirection, counted_by: CountedBy) -> Self {
+        Self {
             stream,
             direction,
-            counted_by: match row.measure {
-                Measure::TcpReceive(_) | Measure::UdpReceive(_) => CountedBy::Receiver,
-                _ => CountedBy::Sender,
-            },
-            time,
-            start_seconds: seconds(row.span.start),
-            end_seconds: seconds(row.span.end),
-            seconds: length,
-            omitted: row.phase == Phase::Omitted,
-            bytes: row.bytes,
-            bits_per_second: rate(row.bytes, length),
+            counted_by,
+            time: None,
+            start_seconds: 0.0,
+            end_seconds: 0.0,
+            seconds: 0.0,
+            omitted: false,
+            bytes: 0,
+            bits_per_second: None,
             retransmits: None,
             cwnd_bytes: None,
             in_flight_bytes: None,
@@ -171,14 +160,46 @@ impl Interval {
             delay_max_ms: None,
             ssthresh_bytes: None,
             delivery_bits_per_second: None,
-            cpu_percent: context.own_cpu.map(rounded),
-            peer_cpu_percent: context.other_cpu.map(rounded),
+            cpu_percent: None,
+            peer_cpu_percent: None,
             loss_runs: None,
             reordering_extent: None,
+            probe_samples: None,
+            probe_min_ms: None,
+            probe_mean_ms: None,
+            probe_max_ms: None,
+        }
+    }
+
+    /// Of a row of a flow; `time` is the end in words.
+    pub(crate) fn from_row(
+        stream: u32,
+        direction: FlowDirection,
+        time: String,
+        row: &Row,
+        context: IntervalContext,
+    ) -> Self {
+        let probes = context.probes.map(|probes| probes.round_trips);
+        let length = seconds(row.span.length());
+        let counted_by = match row.measure {
+            Measure::TcpReceive(_) | Measure::UdpReceive(_) => CountedBy::Receiver,
+            _ => CountedBy::Sender,
+        };
+        let mut interval = Self {
+            time: Some(time),
+            start_seconds: seconds(row.span.start),
+            end_seconds: seconds(row.span.end),
+            seconds: length,
+            omitted: row.phase == Phase::Omitted,
+            bytes: row.bytes,
+            bits_per_second: rate(row.bytes, length),
+            cpu_percent: context.own_cpu.map(rounded),
+            peer_cpu_percent: context.other_cpu.map(rounded),
             probe_samples: probes.map(|probes| probes.count),
             probe_min_ms: probes.and_then(|probes| millis(probes.min)),
             probe_mean_ms: probes.and_then(|probes| millis(probes.mean)),
             probe_max_ms: probes.and_then(|probes| millis(probes.max)),
+            ..Self::new(stream, direction, counted_by)
         };
         interval.enter(row);
         interval

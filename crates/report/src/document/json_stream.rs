@@ -160,8 +160,8 @@ impl Renderer for DocumentStream {
 #[derive(Serialize)]
 struct Beginning<'a> {
     schema: &'static str,
-    version: &'a str,
-    command: &'a str,
+    version: Option<&'a str>,
+    command: Option<&'a str>,
     peer: &'a super::schema::Peer,
     test: &'a super::schema::Test,
 }
@@ -169,8 +169,8 @@ struct Beginning<'a> {
 fn beginning(report: &Report) -> Beginning<'_> {
     Beginning {
         schema: report.schema,
-        version: &report.version,
-        command: &report.command,
+        version: report.version.as_deref(),
+        command: report.command.as_deref(),
         peer: &report.peer,
         test: &report.test,
     }

@@ -14,6 +14,7 @@ mod csv;
 mod delay;
 pub(crate) mod figures;
 
+mod imported;
 mod interval;
 mod json_stream;
 mod page;
@@ -33,6 +34,7 @@ pub(crate) mod tests;
 
 pub use csv::{DocumentCsv, SeriesCsv};
 pub use delay::{DelayClock, DelaySummary, LatencyUnderLoad, OneWayDelay};
+pub use imported::{Imported, Resolution};
 pub use interval::{CountedBy, Interval, PeerInterval};
 pub use json_stream::DocumentStream;
 pub(crate) use json_stream::event_line;
@@ -44,6 +46,7 @@ pub use schema::{
     TestTrust, Verdict, Workload,
 };
 pub use series::{SERIES_SCHEMA, SeriesReport};
+pub(crate) use stream::ProcessUse;
 pub use stream::{
     ConnectTimes, End, Receiver, Requests, Sender, SenderDetails, Stream, UdpReceiver,
 };

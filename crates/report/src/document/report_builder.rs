@@ -63,8 +63,9 @@ impl<'a> ReportBuilder<'a> {
         Report {
             trust: view.trust(),
             schema: SCHEMA,
-            version: self.run_info.version.clone(),
-            command: self.run_info.command.clone(),
+            version: Some(self.run_info.version.clone()),
+            command: Some(self.run_info.command.clone()),
+            imported: None,
             peer,
             test,
             sum,
@@ -165,10 +166,10 @@ impl<'a> ReportBuilder<'a> {
         let of_line = |line: &Connected| line.congestion.clone();
         let positive = |value: u64| (value > 0).then_some(value);
         Test {
-            role: match self.run_info.role {
+            role: Some(match self.run_info.role {
                 Role::Client => TestRole::Client,
                 Role::Server => TestRole::Server,
-            },
+            }),
             protocol: self.protocol(),
             transport: self.transport(),
             direction: planned

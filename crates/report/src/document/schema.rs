@@ -5,6 +5,7 @@ use tapeline_stats::LimitedBy;
 
 use super::delay::LatencyUnderLoad;
 use super::figures::rate;
+use super::imported::Imported;
 use super::interval::Interval;
 use super::stream::{ConnectTimes, End, Receiver, Sender, SenderDetails, Stream, UdpReceiver};
 use crate::model::{FlowDirection, TrustLevel, Warning};
@@ -21,9 +22,12 @@ pub struct Report {
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// Version of the program that wrote it.
-    pub version: String,
+    pub version: Option<String>,
     /// Its command line, quoted for a shell.
-    pub command: String,
+    pub command: Option<String>,
+    /// Of a result of another program: how it was taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// The other end.
     pub peer: Peer,
     /// What was measured.
@@ -115,7 +119,7 @@ pub enum Workload {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Test {
     /// Which end wrote this document.
-    pub role: TestRole,
+    pub role: Option<TestRole>,
     /// What both ends spoke.
     pub protocol: Option<Protocol>,
     /// `tcp`, `udp` or `sctp`.

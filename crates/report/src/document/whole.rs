@@ -105,8 +105,8 @@ impl Renderer for WholeDocument {
 /// Writes the document of a client over many lines, that of a server in one.
 fn write_json(report: &Report, out: &mut Output) {
     let text = match report.test.role {
-        TestRole::Client => serde_json::to_string_pretty(report),
-        TestRole::Server => serde_json::to_string(report),
+        Some(TestRole::Server) => serde_json::to_string(report),
+        _ => serde_json::to_string_pretty(report),
     };
     // Neither a map with keys that are no text nor a failing writer can occur.
     out.line(&text.unwrap_or_default());

@@ -1,0 +1,38 @@
+//! What a file can be.
+
+use std::fmt;
+
+/// What a file can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reports and series of tapeline.
+    Tapeline,
+    /// iperf3's `-J` and `--json-stream`.
+    Iperf3Json,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Tapeline, Self::Iperf3Json];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tapeline => "tapeline",
+            Self::Iperf3Json => "iperf3-json",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,28 @@
+//! Results of other programs, and kept ones of tapeline, as runs: the bytes of a file in, documents out.
+//!
+//! ```text
+//! bytes ─► read ─► Runs ─┬─ tapeline      reports and series, as they are
+//!                        └─ iperf3_json   documents and --json-stream
+//!                    │
+//!                    └─► ImportedRun { origin, document without intervals, intervals }
+//! ```
+//!
+//! What a source does not tell is `null` in the document. Whatever the bytes are, nothing panics, and
+//! memory stays below 256 MiB with the file itself.
+
+mod error;
+mod intervals;
+mod iperf3_json;
+mod json;
+mod json_runs;
+mod kind;
+mod read;
+mod report;
+mod run;
+mod tapeline;
+
+pub use error::ImportError;
+pub use intervals::ImportedIntervals;
+pub use kind::Kind;
+pub use read::{MAX_BYTES, Runs, read};
+pub use run::{ImportedRun, MAX_RUNS, Origin};

@@ -1,0 +1,81 @@
+//! From the bytes of a file to its runs.
+
+use super::error::{Fault, ImportError, UNKNOWN};
+use super::json_runs::JsonRuns;
+use super::kind::Kind;
+use super::run::{ImportedRun, MAX_RUNS};
+
+/// Bytes of a file.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// The runs of a file, one after the other; `name` is how errors call it, and `kind` what it must be.
+///
+/// # Errors
+/// It is too large, or nothing known. What is wrong further on is an item of the iterator, the last one.
+pub fn read<'a>(
+    name: &'a str,
+    file: &'a [u8],
+    kind: Option<Kind>,
+) -> Result<Runs<'a>, ImportError> {
+    let fault = |why: &str| Fault::new(0, why).of_file(name, file);
+    if file.len() > MAX_BYTES {
+        return Err(fault(&format!("larger than {} MiB", MAX_BYTES >> 20)));
+    }
+    let source = match kind {
+        None if is_json(file) => JsonRuns::new(file, None),
+        None => return Err(fault(UNKNOWN)),
+        Some(Kind::Tapeline | Kind::Iperf3Json) => JsonRuns::new(file, kind),
+    };
+    Ok(Runs {
+        name,
+        file,
+        source,
+        position: 0,
+        over: false,
+    })
+}
+
+fn is_json(file: &[u8]) -> bool {
+    let text = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
+    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
+/// The runs of a file, in its order.
+#[derive(Debug)]
+pub struct Runs<'a> {
+    name: &'a str,
+    file: &'a [u8],
+    source: JsonRuns<'a>,
+    /// Runs that were given.
+    position: usize,
+    /// No run follows.
+    over: bool,
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = Result<ImportedRun<'a>, ImportError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let run = match self.source.next() {
+            None if self.position == 0 => Err(Fault::new(0, UNKNOWN)),
+            None => {
+                self.over = true;
+                return None;
+            }
+            Some(Ok(_)) if self.position == MAX_RUNS => {
+                Err(Fault::new(0, format!("more than {MAX_RUNS} runs")))
+            }
+            Some(run) => run,
+        };
+        self.over = run.is_err();
+        self.position += 1;
+        let position = self.position - 1;
+        Some(
+            run.map(|run| ImportedRun { position, ..run })
+                .map_err(|fault| fault.of_file(self.name, self.file)),
+        )
+    }
+}
