@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tapeline_base::WallTime;
 
 use crate::document::figures::time;
-use crate::document::{CountedBy, Interval};
+use crate::document::{CountedBy, DelaySummary, End, Interval};
 use crate::model::FlowDirection;
 
 /// Intervals that a run can have.
@@ -80,6 +80,17 @@ pub(crate) struct Sample {
     pub(crate) bytes: u64,
     pub(crate) bits_per_second: Option<f64>,
     pub(crate) detail: Detail,
+    /// Delays that were measured in it.
+    pub(crate) delays: Option<Box<Delays>>,
+}
+
+/// Delays of an interval: one-way ones of data, or round trips of requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delays {
+    pub(crate) samples: Option<u64>,
+    pub(crate) min_ms: Option<f64>,
+    pub(crate) mean_ms: Option<f64>,
+    pub(crate) max_ms: Option<f64>,
 }
 
 /// What only some streams have.
@@ -107,6 +118,35 @@ pub(crate) enum Detail {
 }
 
 impl Sample {
+    /// What it counted.
+    pub(crate) fn end(&self) -> End {
+        End {
+            bytes: Some(self.bytes),
+            seconds: Some(self.seconds),
+            bits_per_second: self.bits_per_second,
+            ..End::default()
+        }
+    }
+
+    /// The delays of a total.
+    pub(crate) fn delays(&self) -> Option<DelaySummary> {
+        self.delays.as_ref().map(|delays| DelaySummary {
+            samples: delays.samples,
+            min_ms: delays.min_ms,
+            mean_ms: delays.mean_ms,
+            max_ms: delays.max_ms,
+            ..DelaySummary::default()
+        })
+    }
+
+    /// A receiver's row of datagrams that turns out to be a sender's.
+    pub(crate) fn turn_to_sender(&mut self) {
+        self.counted_by = CountedBy::Sender;
+        if let Detail::UdpReceive { packets, .. } = self.detail {
+            self.detail = Detail::UdpSend { packets };
+        }
+    }
+
     pub(crate) fn interval(&self) -> Interval {
         let mut interval = Interval {
             time: self.ended.map(time),
@@ -118,6 +158,12 @@ impl Sample {
             bits_per_second: self.bits_per_second,
             ..Interval::new(self.stream, self.direction, self.counted_by)
         };
+        if let Some(delays) = &self.delays {
+            interval.delay_samples = delays.samples;
+            interval.delay_min_ms = delays.min_ms;
+            interval.delay_mean_ms = delays.mean_ms;
+            interval.delay_max_ms = delays.max_ms;
+        }
         match self.detail {
             Detail::None => {}
             Detail::TcpSend {

@@ -220,6 +220,7 @@ impl Iperf3Test {
             bytes: count(&one["bytes"])?,
             bits_per_second: positive(&one["bits_per_second"]),
             detail,
+            delays: None,
         })
     }
 

@@ -9,11 +9,13 @@ pub enum Kind {
     Tapeline,
     /// iperf3's `-J` and `--json-stream`.
     Iperf3Json,
+    /// iperf 2's `-y C`.
+    Iperf2Csv,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Tapeline, Self::Iperf3Json];
+    pub const ALL: [Self; 3] = [Self::Tapeline, Self::Iperf3Json, Self::Iperf2Csv];
 
     /// Its name.
     #[must_use]
@@ -21,6 +23,7 @@ impl Kind {
         match self {
             Self::Tapeline => "tapeline",
             Self::Iperf3Json => "iperf3-json",
+            Self::Iperf2Csv => "iperf2-csv",
         }
     }
 

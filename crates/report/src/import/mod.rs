@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! bytes ─► read ─► Runs ─┬─ tapeline      reports and series, as they are
-//!                        └─ iperf3_json   documents and --json-stream
+//!                        ├─ iperf3_json   documents and --json-stream
+//!                        └─ iperf2_csv    rows of -y C ─► Table
 //!                    │
 //!                    └─► ImportedRun { origin, document without intervals, intervals }
 //! ```
@@ -10,15 +11,19 @@
 //! What a source does not tell is `null` in the document. Whatever the bytes are, nothing panics, and
 //! memory stays below 256 MiB with the file itself.
 
+mod csv_runs;
 mod error;
 mod intervals;
+mod iperf2_csv;
 mod iperf3_json;
 mod json;
 mod json_runs;
 mod kind;
+mod lines;
 mod read;
 mod report;
 mod run;
+mod table;
 mod tapeline;
 
 pub use error::ImportError;

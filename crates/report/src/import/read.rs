@@ -1,12 +1,17 @@
 //! From the bytes of a file to its runs.
 
+use super::csv_runs::{self, CsvRuns};
 use super::error::{Fault, ImportError, UNKNOWN};
 use super::json_runs::JsonRuns;
 use super::kind::Kind;
+use super::lines::Lines;
 use super::run::{ImportedRun, MAX_RUNS};
 
 /// Bytes of a file.
 pub const MAX_BYTES: usize = 64 << 20;
+
+/// Lines at the beginning that are looked at.
+const FIRST_LINES: usize = 100;
 
 /// The runs of a file, one after the other; `name` is how errors call it, and `kind` what it must be.
 ///
@@ -22,9 +27,14 @@ pub fn read<'a>(
         return Err(fault(&format!("larger than {} MiB", MAX_BYTES >> 20)));
     }
     let source = match kind {
-        None if is_json(file) => JsonRuns::new(file, None),
-        None => return Err(fault(UNKNOWN)),
-        Some(Kind::Tapeline | Kind::Iperf3Json) => JsonRuns::new(file, kind),
+        None if is_json(file) => Source::Json(Box::new(JsonRuns::new(file, None))),
+        Some(Kind::Tapeline | Kind::Iperf3Json) => {
+            Source::Json(Box::new(JsonRuns::new(file, kind)))
+        }
+        _ => match kind.or_else(|| kind_of_lines(file)) {
+            Some(Kind::Iperf2Csv) => Source::Csv(CsvRuns::new(file)),
+            _ => return Err(fault(UNKNOWN)),
+        },
     };
     Ok(Runs {
         name,
@@ -40,12 +50,26 @@ fn is_json(file: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
+/// What the first lines are.
+fn kind_of_lines(file: &[u8]) -> Option<Kind> {
+    Lines::new(file).take(FIRST_LINES).find_map(|line| {
+        let csv = csv_runs::is_row(&line.text);
+        csv.then_some(Kind::Iperf2Csv)
+    })
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    Json(Box<JsonRuns<'a>>),
+    Csv(CsvRuns<'a>),
+}
+
 /// The runs of a file, in its order.
 #[derive(Debug)]
 pub struct Runs<'a> {
     name: &'a str,
     file: &'a [u8],
-    source: JsonRuns<'a>,
+    source: Source<'a>,
     /// Runs that were given.
     position: usize,
     /// No run follows.
@@ -59,7 +83,11 @@ impl<'a> Iterator for Runs<'a> {
         if self.over {
             return None;
         }
-        let run = match self.source.next() {
+        let next = match &mut self.source {
+            Source::Json(runs) => runs.next(),
+            Source::Csv(runs) => runs.next(),
+        };
+        let run = match next {
             None if self.position == 0 => Err(Fault::new(0, UNKNOWN)),
             None => {
                 self.over = true;
