@@ -11,11 +11,21 @@ pub enum Kind {
     Iperf3Json,
     /// iperf 2's `-y C`.
     Iperf2Csv,
+    /// The text of iperf 1.7 to 2.2.1.
+    Iperf2Text,
+    /// The text of iperf3.
+    Iperf3Text,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Tapeline, Self::Iperf3Json, Self::Iperf2Csv];
+    pub const ALL: [Self; 5] = [
+        Self::Tapeline,
+        Self::Iperf3Json,
+        Self::Iperf2Csv,
+        Self::Iperf2Text,
+        Self::Iperf3Text,
+    ];
 
     /// Its name.
     #[must_use]
@@ -24,6 +34,8 @@ impl Kind {
             Self::Tapeline => "tapeline",
             Self::Iperf3Json => "iperf3-json",
             Self::Iperf2Csv => "iperf2-csv",
+            Self::Iperf2Text => "iperf2-text",
+            Self::Iperf3Text => "iperf3-text",
         }
     }
 

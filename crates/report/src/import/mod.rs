@@ -3,7 +3,8 @@
 //! ```text
 //! bytes ─► read ─► Runs ─┬─ tapeline      reports and series, as they are
 //!                        ├─ iperf3_json   documents and --json-stream
-//!                        └─ iperf2_csv    rows of -y C ─► Table
+//!                        ├─ iperf2_csv    rows of -y C ─┬► Table
+//!                        └─ text          of both iperfs ─┘
 //!                    │
 //!                    └─► ImportedRun { origin, document without intervals, intervals }
 //! ```
@@ -25,6 +26,8 @@ mod report;
 mod run;
 mod table;
 mod tapeline;
+mod text;
+mod text_runs;
 
 pub use error::ImportError;
 pub use intervals::ImportedIntervals;

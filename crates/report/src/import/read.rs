@@ -6,6 +6,7 @@ use super::json_runs::JsonRuns;
 use super::kind::Kind;
 use super::lines::Lines;
 use super::run::{ImportedRun, MAX_RUNS};
+use super::text_runs::{self, TextRuns};
 
 /// Bytes of a file.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -33,6 +34,9 @@ pub fn read<'a>(
         }
         _ => match kind.or_else(|| kind_of_lines(file)) {
             Some(Kind::Iperf2Csv) => Source::Csv(CsvRuns::new(file)),
+            Some(kind @ (Kind::Iperf2Text | Kind::Iperf3Text)) => {
+                Source::Text(Box::new(TextRuns::new(file, kind)))
+            }
             _ => return Err(fault(UNKNOWN)),
         },
     };
@@ -45,23 +49,31 @@ pub fn read<'a>(
     })
 }
 
+/// An object, or an array of such: lines of text begin with brackets too.
 fn is_json(file: &[u8]) -> bool {
-    let text = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
+    let text = file
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(file)
+        .trim_ascii_start();
+    let text = text
+        .strip_prefix(b"[")
+        .map_or(text, <[u8]>::trim_ascii_start);
+    text.first() == Some(&b'{')
 }
 
-/// What the first lines are.
+/// What the first lines are. Banners can stand between rows of CSV.
 fn kind_of_lines(file: &[u8]) -> Option<Kind> {
-    Lines::new(file).take(FIRST_LINES).find_map(|line| {
-        let csv = csv_runs::is_row(&line.text);
-        csv.then_some(Kind::Iperf2Csv)
-    })
+    let lines = || Lines::new(file).take(FIRST_LINES);
+    let csv = lines().any(|line| csv_runs::is_row(&line.text));
+    csv.then_some(Kind::Iperf2Csv)
+        .or_else(|| lines().find_map(|line| text_runs::kind_of(&line.text)))
 }
 
 #[derive(Debug)]
 enum Source<'a> {
     Json(Box<JsonRuns<'a>>),
     Csv(CsvRuns<'a>),
+    Text(Box<TextRuns<'a>>),
 }
 
 /// The runs of a file, in its order.
@@ -86,6 +98,7 @@ impl<'a> Iterator for Runs<'a> {
         let next = match &mut self.source {
             Source::Json(runs) => runs.next(),
             Source::Csv(runs) => runs.next(),
+            Source::Text(runs) => runs.next(),
         };
         let run = match next {
             None if self.position == 0 => Err(Fault::new(0, UNKNOWN)),

@@ -10,10 +10,10 @@ use super::kind::Kind;
 use super::report::{self, MAX_STREAMS};
 use super::run::{ImportedRun, converted};
 use crate::document::{
-    CountedBy, DelayClock, DelaySummary, OneWayDelay, Receiver, Report, Requests, Resolution,
-    Sender, SenderDetails, Stream, Sum, TestShape, UdpReceiver, Workload,
+    CountedBy, DelayClock, DelaySummary, Failure, OneWayDelay, Receiver, Report, Requests,
+    Resolution, Sender, SenderDetails, Stream, Sum, TestShape, UdpReceiver, Workload,
 };
-use crate::model::FlowDirection;
+use crate::model::{FlowDirection, WarningId};
 
 /// Round-trip times that are kept of a stream.
 const MAX_TRIPS: usize = 1024;
@@ -88,7 +88,7 @@ impl Table {
 
     /// Whether nothing was told of it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.told.is_empty() && self.report.error.is_none()
     }
 
     /// Intervals so far.
@@ -108,6 +108,14 @@ impl Table {
         coarser(&mut kept.bytes, one.bytes);
         coarser(&mut kept.bits_per_second, one.bits_per_second);
         coarser(&mut kept.milliseconds, one.milliseconds);
+    }
+
+    /// Takes a failure; the first one counts.
+    pub(crate) fn failed(&mut self, text: &str) {
+        self.report.error.get_or_insert_with(|| Failure {
+            id: WarningId::TestFailed.name().to_owned(),
+            text: text.to_owned(),
+        });
     }
 
     /// Takes the ends of a stream.
@@ -145,15 +153,17 @@ impl Table {
     /// Takes a row of a stream, or of all together.
     pub(crate) fn row(&mut self, row: Row, sum: bool) -> Result<(), String> {
         let told = Self::entry(&mut self.told, row.of(sum))?;
-        if row.sample.start == 0.0 && told.rows > 0 {
-            told.enter(&row.sample);
-            told.total = Some(row);
-            return Ok(());
-        }
-        told.rows += 1;
         told.enter(&row.sample);
-        if told.rows == 1 && row.sample.start == 0.0 {
-            told.first = Some(row.clone());
+        // What does not count is before 0.
+        if !row.sample.omitted {
+            if row.sample.start == 0.0 && told.rows > 0 {
+                told.total = Some(row);
+                return Ok(());
+            }
+            told.rows += 1;
+            if told.rows == 1 && row.sample.start == 0.0 {
+                told.first = Some(row.clone());
+            }
         }
         if sum {
             return Ok(());
@@ -162,6 +172,13 @@ impl Table {
             return Err(format!("more than {MAX_INTERVALS} intervals"));
         }
         self.samples.push(row.sample);
+        Ok(())
+    }
+
+    /// Takes a row that is said to be a total.
+    pub(crate) fn total(&mut self, row: Row, sum: bool) -> Result<(), String> {
+        let of = row.of(sum);
+        Self::entry(&mut self.told, of)?.total = Some(row);
         Ok(())
     }
 
@@ -318,6 +335,8 @@ impl Table {
 
     /// Enters what was told of all streams together, and of the only one as it was told.
     fn enter_sums(&self, streams: &[Stream], sum: &mut Sum) {
+        // iperf 2 adds up both.
+        let joined = sum.directions.len() > 1 && self.kind != Kind::Iperf3Text;
         for one in &mut sum.directions {
             let mut its = streams
                 .iter()
@@ -327,6 +346,9 @@ impl Table {
                 one.receiver.end = only.receiver.end;
             }
             let told = |sent| {
+                if joined {
+                    return None;
+                }
                 let direction = one.direction;
                 let its = self.told.get(&Of {
                     id: None,

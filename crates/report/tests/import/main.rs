@@ -4,6 +4,7 @@ mod bounds;
 mod iperf2_csv;
 mod iperf3_json;
 mod tapeline;
+mod text;
 
 use std::fs;
 use std::path::{Path, PathBuf};
