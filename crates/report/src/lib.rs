@@ -29,6 +29,7 @@ mod calendar;
 pub mod comparison;
 pub mod document;
 pub mod flows;
+pub mod fuzz;
 pub mod gate;
 pub mod import;
 pub mod iperf2;

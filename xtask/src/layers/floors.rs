@@ -34,6 +34,7 @@ pub(crate) const FLOORS: &[Floors] = &[
     Floors {
         krate: "crates/report",
         floors: &[
+            &["fuzz"],
             &["prometheus", "gate", "import"],
             &["comparison"],
             &["run_facts"],

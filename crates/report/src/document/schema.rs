@@ -360,7 +360,9 @@ fn receiver(streams: &[&Stream]) -> Receiver {
     let largest = |pick: fn(&UdpReceiver) -> Option<u64>| total(udp().map(pick), u64::max);
     let lost = number(|one| one.lost);
     let packets = number(|one| one.packets);
-    let sent = lost.zip(packets).map(|(lost, packets)| lost + packets);
+    let sent = lost
+        .zip(packets)
+        .map(|(lost, packets)| lost.saturating_add(packets));
     Receiver {
         end: end(all().map(|receiver| &receiver.end)),
         udp: udp().next().map(|_| UdpReceiver {

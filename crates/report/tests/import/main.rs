@@ -1,6 +1,7 @@
 //! What other programs told, taken over: equal to the recordings, within bounds, whatever the bytes are.
 
 mod bounds;
+mod corpus;
 mod iperf2_csv;
 mod iperf3_json;
 mod tapeline;
