@@ -3,7 +3,7 @@
 //! A row that begins at 0 and comes after others of its stream is a total; one that comes after a total
 //! is of another test. A stream of one row that begins at 0 has a total and no interval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::intervals::{Detail, ImportedIntervals, MAX_INTERVALS, Sample};
 use super::kind::Kind;
@@ -24,6 +24,8 @@ pub(crate) struct Table {
     kind: Kind,
     pub(crate) report: Report,
     told: BTreeMap<Of, Told>,
+    /// The directions of streams, and of all together.
+    ways: BTreeSet<(Option<u32>, FlowDirection)>,
     /// Own and remote ends.
     ends: BTreeMap<(u32, FlowDirection), (String, String)>,
     samples: Vec<Sample>,
@@ -79,6 +81,7 @@ impl Table {
             kind,
             report: report::unknown(kind),
             told: BTreeMap::new(),
+            ways: BTreeSet::new(),
             ends: BTreeMap::new(),
             samples: Vec::new(),
             resolution: Resolution::default(),
@@ -152,7 +155,7 @@ impl Table {
 
     /// Takes a row of a stream, or of all together.
     pub(crate) fn row(&mut self, row: Row, sum: bool) -> Result<(), String> {
-        let told = Self::entry(&mut self.told, row.of(sum))?;
+        let told = self.entry(row.of(sum))?;
         told.enter(&row.sample);
         // What does not count is before 0.
         if !row.sample.omitted {
@@ -178,16 +181,17 @@ impl Table {
     /// Takes a row that is said to be a total.
     pub(crate) fn total(&mut self, row: Row, sum: bool) -> Result<(), String> {
         let of = row.of(sum);
-        Self::entry(&mut self.told, of)?.total = Some(row);
+        self.entry(of)?.total = Some(row);
         Ok(())
     }
 
-    fn entry(all: &mut BTreeMap<Of, Told>, of: Of) -> Result<&mut Told, String> {
-        // Both ends of both directions.
-        if all.len() == 4 * MAX_STREAMS && !all.contains_key(&of) {
+    fn entry(&mut self, of: Of) -> Result<&mut Told, String> {
+        let way = (of.id, of.direction);
+        if self.ways.len() == MAX_STREAMS && !self.ways.contains(&way) {
             return Err(format!("more than {MAX_STREAMS} streams"));
         }
-        Ok(all.entry(of).or_default())
+        self.ways.insert(way);
+        Ok(self.told.entry(of).or_default())
     }
 
     /// The run, as far as it was told.
@@ -196,14 +200,12 @@ impl Table {
             self.settle();
         }
         self.settle_single_rows();
-        let mut ways: Vec<(u32, FlowDirection)> = self
-            .told
-            .keys()
-            .filter_map(|of| Some((of.id?, of.direction)))
-            .collect();
-        ways.dedup();
+        let ways = self
+            .ways
+            .iter()
+            .filter_map(|(id, way)| Some(((*id)?, *way)));
         let udp = self.report.test.transport == Some("udp");
-        let streams = ways.into_iter().map(|(id, way)| self.stream(id, way, udp));
+        let streams = ways.map(|(id, way)| self.stream(id, way, udp));
         let streams: Vec<Stream> = streams.collect();
         let mut sum = Sum::from_streams(&streams);
         self.enter_sums(&streams, &mut sum);

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tapeline_report::import;
 
 use super::{Run, recordings, run, runs};
 
@@ -270,4 +271,32 @@ fn runs_one_after_the_other() {
     let failed = run(b"Connecting to host h, port 5201\niperf3: error - unable to connect\n");
     assert_eq!(failed.origin, "import:iperf3-text");
     assert_eq!(failed.document["error"]["text"], "unable to connect");
+}
+
+#[test]
+fn rows_are_bounded() {
+    let row = |start: u32| {
+        format!(
+            "[  1] {start}.0-{}.0 sec  1 KBytes  8 Kbits/sec  0.1 ms 0/1 (0%) 1/1/1/1 ms\n",
+            start + 1
+        )
+    };
+    let many: String = (1..=(1 << 19) + 1).map(row).collect();
+    let mut why = String::new();
+    let used = allocation_counter::measure(|| {
+        let mut runs = import::read("a.txt", many.as_bytes(), None).expect("rows");
+        let fault = runs.next().expect("an item").map(|run| run.position);
+        why = fault.expect_err("a fault").to_string();
+    });
+    assert!(used.bytes_max <= 180 << 20, "{} MiB", used.bytes_max >> 20);
+    assert_eq!(why, "a.txt:524289: more than 524288 intervals");
+    let streams: String = (0..4097)
+        .map(|id| format!("[{id:3}] 0.0-1.0 sec  1 KBytes  8 Kbits/sec\n"))
+        .collect();
+    let all = streams.rsplit_once("[4096]").expect("the last one").0;
+    let used =
+        allocation_counter::measure(|| assert_eq!(runs(all.as_bytes()).expect("runs").len(), 1));
+    assert!(used.bytes_max <= 100 << 20, "{} MiB", used.bytes_max >> 20);
+    let fault = runs(streams.as_bytes()).expect_err("a fault");
+    assert_eq!(fault.why, "more than 4096 streams");
 }
