@@ -222,17 +222,19 @@ fn is_report(flags: Flags) -> bool {
 }
 
 /// Whether the numbers of a report at offset 12 fit each other: `80000000` there is also the flag
-/// word of a 2.0.5 client's datagrams.
+/// word of a 2.0.5 client's datagrams. What comes twice is out of order, so there may be more of that
+/// than ids; each datagram has its stamp at least.
 fn legacy_is_plausible(datagram: &[u8]) -> bool {
     let report = ServerReport::read_front(datagram, ServerReport::LEGACY_FLAGS_AT);
-    let limit = report
-        .datagrams
+    let least = report
+        .out_of_order
+        .saturating_mul(DatagramStamp::LENGTH_12 as u64);
+    let most = (report.datagrams.saturating_add(report.out_of_order))
         .saturating_add(1)
         .saturating_mul(u64::from(MAX_UDP_LENGTH));
     let micros_fit = |at| word(datagram, at) < ServerReport::MICROS_BELOW;
     report.lost <= report.datagrams
-        && report.out_of_order <= report.datagrams
-        && report.bytes.0 <= limit
+        && (least..=most).contains(&report.bytes.0)
         && report.duration >= Micros(0)
         && report.jitter >= Micros(0)
         && micros_fit(28)
