@@ -18,6 +18,8 @@ use crate::error::RunError;
 const TIME: Duration = Duration::from_secs(10);
 /// Rows of a test: what observers see.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Time for an iperf3 server to open its port again after a connection.
+const REFUSED_LIMIT: Duration = Duration::from_secs(1);
 /// Time for each word of an iperf3 server, and without data.
 const IPERF3_SILENCE: Duration = Duration::from_secs(10);
 
@@ -242,6 +244,7 @@ impl Common {
             window_clamp: None,
             file: None,
             connect_timeout: Some(CONNECT_TIMEOUT),
+            refused_limit: REFUSED_LIMIT,
             timeouts: Iperf3Timeouts {
                 answer: CONNECT_TIMEOUT,
                 control: IPERF3_SILENCE,

@@ -49,6 +49,8 @@ const DELIVERY: Duration = Duration::from_secs(1);
 /// Time for the server to read what has reached its host. It counts this time too, so that it is
 /// no longer than the reference takes to notice an amount.
 const LAST_READ: Duration = Duration::from_millis(10);
+/// Time between two tries at a port that is closed.
+const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 /// Token of the first data connection.
 const STREAMS: u64 = 16;
 /// Bytes discarded at a time.
@@ -133,10 +135,18 @@ impl<'a> Run<'a> {
             user_timeout: plan.timeouts.send,
             ..SocketOptions::default()
         };
-        let limit = plan.connect_timeout;
-        let waker = context.interruption.waker();
-        let connected = TcpConn::connect_or_cancel(peer, local, &options, limit, waker)
-            .map_err(|error| not_started(error.reason()))?;
+        let began = context.now();
+        let connected = loop {
+            let limit = plan.connect_timeout;
+            let waker = context.interruption.waker();
+            match TcpConn::connect_or_cancel(peer, local, &options, limit, waker) {
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::ConnectionRefused
+                        && context.now().since(began) < plan.refused_limit
+                        && !context.interruption.is_raised_within(REFUSED_PAUSE) => {}
+                other => break other.map_err(|error| not_started(error.reason()))?,
+            }
+        };
         if let Some(why) = lacking_device(&connected.refused) {
             return Err(not_started(why));
         }

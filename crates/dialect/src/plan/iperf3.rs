@@ -38,6 +38,9 @@ pub struct Iperf3Client {
     pub file: Option<PathBuf>,
     /// Time for the control connection and for each data connection.
     pub connect_timeout: Option<Duration>,
+    /// How long a refused control connection is asked again. A server closes its port for a moment
+    /// after each connection (3.9 to 3.22).
+    pub refused_limit: Duration,
     /// Limits of waiting, and keepalive.
     pub timeouts: Iperf3Timeouts,
     /// `-A`: processor of this process.

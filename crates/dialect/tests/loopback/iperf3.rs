@@ -38,6 +38,7 @@ pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
         window_clamp: None,
         file: None,
         connect_timeout: None,
+        refused_limit: Duration::ZERO,
         timeouts: Iperf3Timeouts::default(),
         affinity: None,
         credentials: None,
@@ -108,6 +109,29 @@ pub(crate) fn served(server: &TestServer, count: usize) -> Vec<TestEnd> {
         .events
         .wait("ends of tests", |events| ends(events).len() >= count);
     ends(&server.events.all())
+}
+
+/// iperf3's servers close their port for a moment after each connection.
+#[test]
+fn a_port_that_opens_late_is_asked_again_where_the_plan_says_so() {
+    let port = crate::harness::free_port();
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let at_once = plan(address, of_bytes(1000));
+    assert!(fail(at_once.clone()).text.contains("refused"));
+    let client = TestClient::start_iperf3(Iperf3Client {
+        refused_limit: Duration::from_secs(60),
+        ..at_once
+    });
+    // The client has found the port closed by then, or the test says nothing.
+    std::thread::sleep(Duration::from_millis(100));
+    let _server = TestServer::start(ServerPlan {
+        ports: (port, port),
+        transports: ServedTransports::Both,
+        protocols: ServedProtocols::Both(Iperf3Server::default()),
+        ..server_plan(V4, Transport::Tcp)
+    });
+    let (code, events) = client.wait();
+    assert_eq!(code, ExitCode::Success, "{events:#?}");
 }
 
 #[test]

@@ -142,6 +142,7 @@ fn client(
         held_window: None,
         window_clamp: None,
         connect_timeout: settings.connect_timeout,
+        refused_limit: Duration::ZERO,
         timeouts: timeouts(&settings),
         affinity: settings.affinity.map(|processors| processors.own),
         file: settings.file,

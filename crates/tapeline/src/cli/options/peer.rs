@@ -262,6 +262,7 @@ pub(crate) fn client(
             _ => None,
         },
         connect_timeout: Some(plan.connect_timeout),
+        refused_limit: Duration::ZERO,
         timeouts: client_timeouts(plan),
         affinity: None,
         credentials: None,
