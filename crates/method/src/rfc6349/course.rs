@@ -85,6 +85,9 @@ impl Course {
                 }
                 self.segment = line.segments.map(|segments| segments.payload.into());
             }
+            Event::TestEnd(end) if end.sender_congestion.is_some() => {
+                self.congestion.clone_from(&end.sender_congestion);
+            }
             Event::PeerResults(results) if !sends => {
                 let mut flows = results.flows.iter();
                 self.congestion = flows.find_map(|flow| flow.limits.congestion_control.clone());
