@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, Clock, Transport};
+use tapeline_base::{BitRate, Clock};
 use tapeline_dialect::{
     Done, Interruption, LoadDone, LoadParameters, MethodSession, Order, OrderDirection, OrderEnd,
     Precision, Ready, ReceiveLoad, SendLoad, SessionError, SessionEvent, Status, Technique,
@@ -22,10 +22,11 @@ use tapeline_report::method::{
 use tapeline_stats::{LoadRules, LoadSearch, LoadTable, SubInterval, SubIntervals};
 use tapeline_sys::SystemClock;
 
-use crate::common::{Common, PeerKind};
+use crate::common::Common;
 use crate::error::{MethodError, RunError};
 use crate::procedure::Procedure;
 use crate::run::Run;
+use crate::session_slot::NoSession;
 
 /// The one phase, for each direction.
 const PHASE: &str = "capacity";
@@ -139,7 +140,7 @@ impl Procedure for CapacityPlan {
     fn run(&self, run: &mut Run<'_>, result: &mut CapacityResult) -> Result<(), MethodError> {
         result.seconds = self.time().as_secs_f64();
         let mut first = true;
-        let mut bench = Bench::open(self, run)?;
+        Bench::check(run)?;
         for direction in self.common.direction.directions() {
             if run.bytes_left() == Some(0) {
                 run.skip(PHASE, Some(*direction), "the budget is used up");
@@ -149,7 +150,7 @@ impl Procedure for CapacityPlan {
                 run.pause()?;
             }
             let mut one = DirectionCapacity::default();
-            let ended = bench.measure(run, *direction, &mut one);
+            let ended = Bench::measure(self, run, *direction, &mut one);
             let measured = (one.capacity.is_some() || ended.is_ok()).then_some(one);
             match direction {
                 Direction::Up => result.up = measured,
@@ -177,16 +178,16 @@ pub fn measure_capacity(
     plan.common.time = Some(time);
     // What is written there is of the other method's tests.
     plan.common.length = None;
-    let mut bench = Bench::open(&plan, run)?;
+    Bench::check(run)?;
     let mut one = DirectionCapacity::default();
-    bench.measure(run, direction, &mut one)?;
+    Bench::measure(&plan, run, direction, &mut one)?;
     Ok(one)
 }
 
 /// A session, and what measures over it.
 struct Bench<'p> {
     plan: &'p CapacityPlan,
-    session: MethodSession,
+    session: &'p mut MethodSession,
     stop: Interruption,
 }
 
@@ -201,27 +202,38 @@ struct Load {
     socket_drops: Option<u64>,
 }
 
-impl<'p> Bench<'p> {
-    fn open(plan: &'p CapacityPlan, run: &Run<'_>) -> Result<Self, RunError> {
-        let common = &plan.common;
-        if common.peer == PeerKind::Iperf3 || !common.control {
-            return Err(no_feedback());
+impl Bench<'_> {
+    /// The server takes orders for it.
+    fn check(run: &mut Run<'_>) -> Result<(), RunError> {
+        match run.session() {
+            Some(session) if session.methods().version(PHASE).is_some() => return Ok(()),
+            Some(_) => return Err(no_feedback()),
+            None => {}
         }
+        match run.no_session() {
+            Some(NoSession::Failed(error)) => Err(failure(run, error)),
+            Some(NoSession::NoResources(why)) => Err(RunError::failed("out-of-resources", why)),
+            _ => Err(no_feedback()),
+        }
+    }
+
+    /// Measures a direction; what is known when it fails is entered into `one` all the same.
+    fn measure(
+        plan: &CapacityPlan,
+        run: &mut Run<'_>,
+        direction: Direction,
+        one: &mut DirectionCapacity,
+    ) -> Result<(), RunError> {
         let stop = Interruption::new()
             .map_err(|error| RunError::failed("out-of-resources", error.to_string()))?;
-        let ends = run.ends(&stop);
-        let session = MethodSession::open(&run.client_plan(Transport::Tcp, Direction::Up), &stop);
-        drop(ends);
-        let session = match session {
-            Ok(session) if session.methods().version(PHASE).is_some() => session,
-            Ok(_) => return Err(no_feedback()),
-            Err(error) => return Err(failure(run, common, &error)),
-        };
-        run.runs().know_server(&common.host, &session);
-        Ok(Self {
-            plan,
-            session,
-            stop,
+        run.lend_session(|run, session| {
+            let session = session.ok_or_else(no_feedback)?;
+            let mut bench = Bench {
+                plan,
+                session,
+                stop,
+            };
+            bench.load(run, direction, one)
         })
     }
 
@@ -283,8 +295,8 @@ impl<'p> Bench<'p> {
         }
     }
 
-    /// Measures a direction; what is known when it fails is entered into `one` all the same.
-    fn measure(
+    /// Loads the direction and enters what came of it.
+    fn load(
         &mut self,
         run: &mut Run<'_>,
         direction: Direction,
@@ -295,7 +307,7 @@ impl<'p> Bench<'p> {
         let order = self.order(run, direction);
         let ready = match self.session.order(&order) {
             Ok(ready) => ready,
-            Err(error) => return Err(failure(run, &self.plan.common, &error)),
+            Err(error) => return Err(failure(run, &error)),
         };
         if ready.seconds < order.seconds {
             let granted = ready.seconds.as_secs_f64();
@@ -330,7 +342,7 @@ impl<'p> Bench<'p> {
         };
         let load = match load {
             Ok(load) => load,
-            Err(error) => return Err(failure(run, &self.plan.common, &error)),
+            Err(error) => return Err(failure(run, &error)),
         };
         let mut cut = cut.into_inner();
         cut.finish();
@@ -411,7 +423,7 @@ impl<'p> Bench<'p> {
             bytes: None,
         };
         let stop = self.stop.clone();
-        let session = &mut self.session;
+        let session = &mut *self.session;
         let mut done: Option<(Done, _)> = None;
         let received = receive_load(
             &mut flow,
@@ -572,28 +584,10 @@ fn no_feedback() -> RunError {
 }
 
 /// Why a session came to nothing.
-fn failure(run: &Run<'_>, common: &Common, error: &SessionError) -> RunError {
-    if let Err(ended) = run.check() {
-        return ended;
-    }
+fn failure(run: &Run<'_>, error: &SessionError) -> RunError {
     match error {
-        SessionError::Interrupted => RunError::Interrupted,
         SessionError::NotTapeline | SessionError::NoMethods => no_feedback(),
-        SessionError::Unresolvable(_) => RunError::failed("unknown-host", error.to_string()),
-        SessionError::Connect { peer, reason } => {
-            let reason = reason.to_lowercase();
-            let (host, port) = (&common.host, peer.port());
-            let text = format!("cannot connect to {host} port {port}: {reason}");
-            RunError::failed("connect-failed", text)
-                .hinting("is \"tapeline -s\" running there? Another port: -p")
-        }
-        SessionError::Refused(_) | SessionError::Declined(_) => {
-            RunError::failed("test-refused", error.to_string())
-        }
-        SessionError::UdpBlocked => {
-            RunError::failed("no-reply", error.to_string()).hinting("a firewall drops UDP")
-        }
-        _ => RunError::failed("peer-lost", error.to_string()),
+        _ => run.session_failure(error),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a test, or a method, did not run to its end.
 
+use tapeline_dialect::SessionError;
 use tapeline_report::document::Failure;
 use thiserror::Error;
 
@@ -38,6 +39,31 @@ impl RunError {
             id,
             text: text.into(),
             hint: None,
+        }
+    }
+
+    /// Nobody serves at a port of a host.
+    pub(crate) fn unconnected(host: &str, port: u16, reason: &str) -> Self {
+        let reason = reason.to_lowercase();
+        let text = format!("cannot connect to {host} port {port}: {reason}");
+        Self::failed("connect-failed", text)
+            .hinting("is \"tapeline -s\" running there? Another port: -p")
+    }
+
+    /// Why a session with a host came to nothing.
+    pub(crate) fn of_session(error: &SessionError, host: &str) -> Self {
+        match error {
+            SessionError::Interrupted => Self::Interrupted,
+            SessionError::Unresolvable(_) => Self::failed("unknown-host", error.to_string()),
+            SessionError::Connect { peer, reason } => Self::unconnected(host, peer.port(), reason),
+            SessionError::NotTapeline
+            | SessionError::NoMethods
+            | SessionError::Refused(_)
+            | SessionError::Declined(_) => Self::failed("test-refused", error.to_string()),
+            SessionError::UdpBlocked => {
+                Self::failed("no-reply", error.to_string()).hinting("a firewall drops UDP")
+            }
+            _ => Self::failed("peer-lost", error.to_string()),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Which program answers, and what measures round trips with it.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tapeline_base::{Bytes, SplitMix64, Transport};
@@ -16,9 +15,8 @@ use crate::client_runs::{ClientRuns, GO_ON};
 use crate::common::{Common, PeerKind};
 use crate::error::RunError;
 use crate::run::Run;
+use crate::session_slot::{CONNECT, NoSession};
 
-/// Time for the first connection.
-const CONNECT: Duration = Duration::from_secs(5);
 /// Time between two round trips: 50 a second.
 const SPACING: Duration = Duration::from_millis(20);
 /// Time between two connects, where they stand in for probes.
@@ -44,8 +42,6 @@ pub(crate) struct FarEnd {
     pub(crate) program: FarProgram,
     /// Time that a connection took.
     pub(crate) connect_time: Duration,
-    /// Answers probes, where the other end takes part in methods.
-    pub(crate) session: Option<MethodSession>,
     /// It answers requests on a connection; not known before it was tried.
     answers_requests: bool,
     /// Ends what waits.
@@ -72,40 +68,31 @@ impl FarEnd {
             return Ok(Self {
                 program: FarProgram::Iperf3,
                 connect_time,
-                session: None,
                 answers_requests: false,
                 interruption: interruption.clone(),
             });
         }
+        if let Some(session) = run.session() {
+            return Ok(Self {
+                program: FarProgram::Tapeline,
+                connect_time: session.connect_time(),
+                answers_requests: true,
+                interruption: interruption.clone(),
+            });
+        }
+        if let Some(NoSession::Failed(
+            error @ (SessionError::Interrupted
+            | SessionError::Unresolvable(_)
+            | SessionError::Connect { .. }),
+        )) = run.no_session()
+        {
+            return Err(run.session_failure(error));
+        }
+        // A test shows who it is, and whether it serves at all.
         let plan = ClientPlan {
             connect_timeout: CONNECT,
             ..run.client_plan(Transport::Tcp, Direction::Up)
         };
-        if common.control {
-            match MethodSession::open(&plan, interruption) {
-                Ok(session) => {
-                    return Ok(Self {
-                        program: FarProgram::Tapeline,
-                        connect_time: session.connect_time(),
-                        session: Some(session),
-                        answers_requests: true,
-                        interruption: interruption.clone(),
-                    });
-                }
-                Err(SessionError::Interrupted) => {
-                    run.check()?;
-                    return Err(RunError::Interrupted);
-                }
-                Err(SessionError::Unresolvable(why)) => {
-                    return Err(RunError::failed("unknown-host", why));
-                }
-                Err(SessionError::Connect { peer, reason }) => {
-                    return Err(connect_failed(peer, &reason));
-                }
-                // A test shows who it is, and whether it serves at all.
-                Err(_) => {}
-            }
-        }
         let plan = ClientPlan {
             limit: Limit::Bytes(Bytes(1)),
             length: Some(128),
@@ -123,18 +110,19 @@ impl FarEnd {
         Ok(Self {
             program,
             connect_time: Duration::from_secs_f64(connected.unwrap_or(0.0).max(0.0) / 1e3),
-            session: None,
             answers_requests: true,
             interruption: interruption.clone(),
         })
     }
 
-    /// Measures round trips for so long, beginning after `wait`, while something else runs.
+    /// Measures round trips for so long, beginning after `wait`, while something else runs; by the
+    /// session where there is one.
     ///
     /// # Errors
     /// Nothing answers.
     pub(crate) fn round_trips(
         &mut self,
+        session: Option<&mut MethodSession>,
         common: &Common,
         runs: &ClientRuns<'_>,
         wait: Duration,
@@ -143,7 +131,7 @@ impl FarEnd {
         if self.interruption.is_raised_within(wait) {
             return Err(RunError::Interrupted);
         }
-        if let Some(session) = &mut self.session {
+        if let Some(session) = session {
             return by_probes(session, time);
         }
         if self.answers_requests {
@@ -156,17 +144,6 @@ impl FarEnd {
     }
 }
 
-/// As a client's test says it.
-fn connect_failed(peer: SocketAddr, reason: &str) -> RunError {
-    let (host, port) = (peer.ip(), peer.port());
-    let text = format!(
-        "cannot connect to {host} port {port}: {}",
-        reason.to_lowercase()
-    );
-    RunError::failed("connect-failed", text)
-        .hinting("is \"tapeline -s\" running there? Another port: -p")
-}
-
 /// Time that one connection to an iperf3 server takes.
 fn connect(common: &Common) -> Result<Duration, RunError> {
     let server = common.address()?;
@@ -174,7 +151,10 @@ fn connect(common: &Common) -> Result<Duration, RunError> {
     let options = socket_options(common);
     match TcpConn::connect(server, local, &options, Some(CONNECT)) {
         Ok(connected) => Ok(connected.connect_time),
-        Err(error) => Err(connect_failed(server, &error.reason())),
+        Err(error) => {
+            let host = server.ip().to_string();
+            Err(RunError::unconnected(&host, server.port(), &error.reason()))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tapeline_base::Transport;
-use tapeline_dialect::{ClientPlan, Interruption, Iperf3Client, MethodSession};
+use tapeline_dialect::{ClientPlan, Interruption, Iperf3Client, MethodSession, SessionError};
 use tapeline_report::document::{Peer, Report, WARNING_IDS};
 use tapeline_report::method::{Direction, PhaseRecord, PhaseState, PlannedPhase, TrialRecord};
 use tapeline_report::{Event, Severity, Warning, digits};
@@ -15,7 +15,7 @@ use crate::client_runs::{ClientRuns, GO_ON};
 use crate::common::Common;
 use crate::error::RunError;
 use crate::phase_guard::{PhaseGuard, Registration};
-use crate::session_slot::SessionSlot;
+use crate::session_slot::{NoSession, SessionSlot};
 use crate::watch::{Sample, Watch};
 
 /// Least and longest pause between loaded phases, and how many round trips it is.
@@ -260,27 +260,34 @@ impl<'a> Run<'a> {
     }
 
     /// The session with a tapeline that takes orders, opened on first use; `None` of any other peer
-    /// ([`no_session`](Self::no_session) knows why).
+    /// (`no_session` knows why).
     pub fn session(&mut self) -> Option<&mut MethodSession> {
         self.session.get(self.common, self.guard, self.runs)
     }
 
     /// Lends the session to `work`, which needs the run as well; `None` of a peer without one.
-    pub(crate) fn with_session<T>(
+    pub(crate) fn lend_session<T>(
         &mut self,
-        work: impl FnOnce(&mut Self, &mut MethodSession) -> T,
-    ) -> Option<T> {
-        self.session()?;
+        work: impl FnOnce(&mut Self, Option<&mut MethodSession>) -> T,
+    ) -> T {
+        self.session();
         let mut lent = std::mem::replace(&mut self.session, SessionSlot::Unopened);
-        let done = lent.opened().map(|session| work(self, session));
+        let done = work(self, lent.opened());
         self.session = lent;
         done
     }
 
     /// Why there is no session, once one was wanted.
-    #[must_use]
-    pub fn no_session(&self) -> Option<&str> {
+    pub(crate) fn no_session(&self) -> Option<&NoSession> {
         self.session.reason()
+    }
+
+    /// Why a session came to nothing, as an error of the method.
+    pub(crate) fn session_failure(&self, error: &SessionError) -> RunError {
+        match self.check() {
+            Err(ended) => ended,
+            Ok(()) => RunError::of_session(error, &self.common.host),
+        }
     }
 
     /// Measures round trips on the idle path; pauses that follow know of them.

@@ -1,12 +1,35 @@
 //! The session of a run with a tapeline: opened when it is first wanted.
 
+use std::time::Duration;
+
 use tapeline_base::Transport;
-use tapeline_dialect::{Interruption, MethodSession, SessionError};
+use tapeline_dialect::{ClientPlan, Interruption, MethodSession, SessionError};
 use tapeline_report::method::Direction;
+use thiserror::Error;
 
 use crate::client_runs::ClientRuns;
 use crate::common::{Common, PeerKind};
 use crate::phase_guard::{PhaseGuard, Registration};
+
+/// Time for the first connection.
+pub(crate) const CONNECT: Duration = Duration::from_secs(5);
+
+/// Why there is no session.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum NoSession {
+    /// The other end is an iperf3.
+    #[error("the server is iperf3")]
+    Iperf3,
+    /// `--no-control`.
+    #[error("the command line wants none")]
+    Unwanted,
+    /// The system gives no descriptor to wake by.
+    #[error("{0}")]
+    NoResources(String),
+    /// It could not be opened.
+    #[error(transparent)]
+    Failed(SessionError),
+}
 
 /// What there is of a session.
 pub(crate) enum SessionSlot<'a> {
@@ -18,7 +41,7 @@ pub(crate) enum SessionSlot<'a> {
         _ends: Registration<'a>,
     },
     /// There is none, and why.
-    Missing(String),
+    Missing(NoSession),
 }
 
 impl<'a> SessionSlot<'a> {
@@ -44,7 +67,7 @@ impl<'a> SessionSlot<'a> {
     }
 
     /// Why there is none.
-    pub(crate) fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&NoSession> {
         match self {
             Self::Missing(why) => Some(why),
             Self::Unopened | Self::Open { .. } => None,
@@ -53,17 +76,22 @@ impl<'a> SessionSlot<'a> {
 
     fn open(common: &Common, guard: &'a PhaseGuard<'a>, runs: &ClientRuns<'_>) -> Self {
         if common.peer == PeerKind::Iperf3 {
-            return Self::Missing("the server is iperf3".to_owned());
+            return Self::Missing(NoSession::Iperf3);
         }
         if !common.control {
-            return Self::Missing("the command line wants none".to_owned());
+            return Self::Missing(NoSession::Unwanted);
         }
         let interruption = match Interruption::new() {
             Ok(interruption) => interruption,
-            Err(error) => return Self::Missing(tapeline_sys::reason(&error)),
+            Err(error) => {
+                return Self::Missing(NoSession::NoResources(tapeline_sys::reason(&error)));
+            }
         };
         let ends = guard.register(&interruption);
-        let plan = common.client_plan(Transport::Tcp, Direction::Up);
+        let plan = ClientPlan {
+            connect_timeout: CONNECT,
+            ..common.client_plan(Transport::Tcp, Direction::Up)
+        };
         match MethodSession::open(&plan, &interruption) {
             Ok(session) => {
                 runs.know_server(&common.host, &session);
@@ -72,8 +100,7 @@ impl<'a> SessionSlot<'a> {
                     _ends: ends,
                 }
             }
-            Err(SessionError::NotTapeline) => Self::Missing("the server is no tapeline".to_owned()),
-            Err(error) => Self::Missing(error.to_string()),
+            Err(error) => Self::Missing(NoSession::Failed(error)),
         }
     }
 }

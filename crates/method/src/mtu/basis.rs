@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use tapeline_dialect::SessionError;
 use tapeline_report::method::{Direction, MtuResult};
 use tapeline_stats::PathMtuLimits;
 
 use super::tcp_view;
 use crate::common::{Common, PeerKind};
-use crate::error::{MethodError, RunError};
+use crate::error::MethodError;
 use crate::run::Run;
 
 /// The phase of a direction, and the one without UDP.
@@ -20,6 +19,7 @@ pub(crate) const PLANNED: Duration = Duration::from_secs(6);
 pub(crate) const PLANNED_BY_FLOWS: Duration = Duration::from_secs(20);
 /// The test without UDP.
 pub(crate) const PLANNED_TCP: Duration = Duration::from_secs(5);
+
 /// What a direction takes, by what the peer can be.
 pub(crate) fn planned(common: &Common) -> Duration {
     match common.peer {
@@ -32,28 +32,6 @@ pub(crate) fn planned(common: &Common) -> Duration {
 pub(crate) fn largest(common: &Common) -> Option<u16> {
     let length = common.length?;
     Some(u16::try_from(length).unwrap_or(u16::MAX))
-}
-
-/// Why a session came to nothing, as an error of the method.
-pub(crate) fn session_failure(error: &SessionError, common: &Common) -> RunError {
-    match error {
-        SessionError::Interrupted => RunError::Interrupted,
-        SessionError::Unresolvable(_) => RunError::failed("unknown-host", error.to_string()),
-        SessionError::Connect { peer, reason } => RunError::failed(
-            "connect-failed",
-            format!(
-                "cannot connect to {} port {}: {}",
-                common.host,
-                peer.port(),
-                reason.to_lowercase()
-            ),
-        )
-        .hinting("is \"tapeline -s\" running there? Another port: -p"),
-        SessionError::Refused(_) | SessionError::Declined(_) => {
-            RunError::failed("test-refused", error.to_string())
-        }
-        _ => RunError::failed("peer-lost", error.to_string()),
-    }
 }
 
 /// Nothing of UDP came back: what TCP knows is all that is known.

@@ -7,6 +7,11 @@ use super::{flows, native};
 use crate::error::RunError;
 use crate::run::Run;
 
+/// Whether the server of a session takes orders for the method.
+pub(crate) fn knows(session: &MethodSession) -> bool {
+    session.methods().version("mtu").is_some()
+}
+
 /// Measures one direction in a phase of another method; what cannot be measured stays unknown.
 ///
 /// # Errors
@@ -18,14 +23,13 @@ pub(crate) fn measure_direction(
 ) -> Result<(), RunError> {
     let common = run.common();
     result.ipv6 = common.address()?.is_ipv6();
-    let knows = |session: &MethodSession| session.methods().version("mtu").is_some();
-    let orders = run.session().is_some_and(|session| knows(session));
-    let measured = if orders {
-        run.with_session(|run, session| native::measure_one(run, session, direction, result));
-        Ok(())
-    } else {
-        flows::measure_one(run, direction, result)
-    };
+    let measured = run.lend_session(|run, session| match session.filter(|one| knows(one)) {
+        Some(session) => {
+            native::measure_one(run, session, direction, result);
+            Ok(())
+        }
+        None => flows::measure_one(run, direction, result),
+    });
     run.check()?;
     match measured {
         Err(RunError::Failed { .. }) => {}

@@ -16,7 +16,7 @@ use tapeline_wire::native::{
     Done, LoadParameters, MethodDatagram, MethodKind, Order, OrderDirection, OrderEnd, PathMtuDone,
 };
 
-use super::basis::{PACKETS, PLANNED, fall_back_to_tcp, headers, largest, session_failure};
+use super::basis::{PACKETS, PLANNED, fall_back_to_tcp, headers, largest};
 use crate::common::Common;
 use crate::error::{MethodError, RunError};
 use crate::run::Run;
@@ -114,10 +114,7 @@ pub(crate) fn measure(
         let shortfall = match measure_way(run, session, direction, result) {
             Ok(shortfall) => shortfall,
             Err(SessionError::UdpBlocked) => Some(Shortfall::Blocked),
-            Err(error) => {
-                run.check()?;
-                return Err(session_failure(&error, common));
-            }
+            Err(error) => return Err(run.session_failure(&error)),
         };
         run.check()?;
         if shortfall == Some(Shortfall::Blocked) {

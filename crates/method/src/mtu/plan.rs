@@ -1,15 +1,16 @@
 //! What is asked of `tapeline mtu`, and which way it takes.
 
-use tapeline_base::Transport;
-use tapeline_dialect::{Interruption, MethodSession, SessionError};
+use tapeline_dialect::SessionError;
 use tapeline_report::method::{Direction, MtuDirection, MtuResult, PlannedPhase};
 
-use super::basis::{PACKETS, planned, session_failure};
+use super::basis::{PACKETS, planned};
+use super::direction::knows;
 use super::{flows, native};
-use crate::common::{Common, PeerKind};
+use crate::common::Common;
 use crate::error::{MethodError, RunError};
 use crate::procedure::Procedure;
 use crate::run::Run;
+use crate::session_slot::NoSession;
 
 /// Payload that a direction moves at most: packets of any size, and those that count the loss.
 const MOST_BYTES: u64 = 1 << 20;
@@ -22,24 +23,19 @@ pub struct MtuPlan {
 }
 
 impl MtuPlan {
-    /// A session with a tapeline that knows the method. Of a plain peer there is none, and perhaps
-    /// the reason why there is no TCP connection either: an iperf 2 server may serve UDP alone.
-    fn session(
-        &self,
-        run: &Run<'_>,
-        stop: &Interruption,
-    ) -> Result<Result<MethodSession, Option<RunError>>, MethodError> {
-        if self.common.peer == PeerKind::Iperf3 || !self.common.control {
-            return Ok(Err(None));
+    /// Whether the server is a tapeline that knows the method. Of a plain peer the answer is perhaps
+    /// why there is no TCP connection: an iperf 2 server may serve UDP alone.
+    fn orders(run: &mut Run<'_>) -> Result<Result<(), Option<RunError>>, MethodError> {
+        if let Some(session) = run.session() {
+            return Ok(knows(session).then_some(()).ok_or(None));
         }
-        let plan = run.client_plan(Transport::Tcp, Direction::Up);
-        match MethodSession::open(&plan, stop) {
-            Ok(session) if session.methods().version("mtu").is_some() => Ok(Ok(session)),
-            Ok(_) | Err(SessionError::NotTapeline | SessionError::NoMethods) => Ok(Err(None)),
-            Err(error @ SessionError::Connect { .. }) => {
-                Ok(Err(Some(session_failure(&error, &self.common))))
-            }
-            Err(error) => Err(session_failure(&error, &self.common)),
+        let Some(NoSession::Failed(error)) = run.no_session() else {
+            return Ok(Err(None));
+        };
+        match error {
+            SessionError::NotTapeline | SessionError::NoMethods => Ok(Err(None)),
+            SessionError::Connect { .. } => Ok(Err(Some(run.session_failure(error)))),
+            _ => Err(run.session_failure(error)),
         }
     }
 }
@@ -74,17 +70,16 @@ impl Procedure for MtuPlan {
         for &direction in self.common.direction.directions() {
             *result.direction_mut(direction) = Some(MtuDirection::default());
         }
-        let stop = Interruption::new()
-            .map_err(|error| RunError::failed("out-of-resources", error.to_string()))?;
-        let _ends = run.ends(&stop);
-        match self.session(run, &stop)? {
-            Ok(mut session) => {
-                run.runs().know_server(&self.common.host, &session);
+        match Self::orders(run)? {
+            Ok(()) => {
                 run.deviate(
                     "answers are awaited for 0.2 to 2 s (RFC 8899 asks for at least 1 s, and 15 s \
                      for confirmations)",
                 );
-                native::measure(&self.common, run, &mut session, result)?;
+                run.lend_session(|run, session| match session {
+                    Some(session) => native::measure(&self.common, run, session, result),
+                    None => Ok(()),
+                })?;
             }
             Err(without_tcp) => {
                 run.deviate("each size is a short test, of which the server reports what arrived");

@@ -70,7 +70,7 @@ impl ResponsivenessPlan {
         let interruption = Interruption::new()
             .map_err(|error| RunError::failed("out-of-resources", reason(&error)))?;
         let _ending = run.ends(&interruption);
-        let mut far_end = FarEnd::find(run, &interruption)?;
+        let far_end = FarEnd::find(run, &interruption)?;
         self.deviate(run);
         let server = self.common.address()?;
         let target = ProbeTarget {
@@ -93,7 +93,8 @@ impl ResponsivenessPlan {
             let way = way(directions);
             let mut found = LoadedResponsiveness::default();
             // What the server's connections see, it alone can tell.
-            let is_told = far_end.session.is_some() || !directions.contains(&Direction::Down);
+            let is_told = far_end.program == FarProgram::Tapeline && run.session().is_some()
+                || !directions.contains(&Direction::Down);
             if place > 0 && is_told {
                 run.begin(PAUSE, None, PAUSE_TIME);
                 run.pause()?;
@@ -108,7 +109,7 @@ impl ResponsivenessPlan {
                     idle_ms: result.idle_ms,
                     idle_rpm: result.idle_rpm,
                 };
-                load.measure(run, far_end.session.as_mut(), &mut found)
+                run.lend_session(|run, session| load.measure(run, session, &mut found))
             } else {
                 run.skip(LOAD, way, NOT_KNOWN);
                 Ok(())

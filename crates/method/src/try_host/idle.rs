@@ -35,23 +35,26 @@ pub(crate) fn measure(
 ) -> Result<(), RunError> {
     let (common, runs) = (run.common(), run.runs());
     let program = far_end.program;
-    let (datagrams, delays) = std::thread::scope(|scope| {
-        let delays = scope.spawn(|| far_end.round_trips(common, runs, Duration::ZERO, TIME));
-        let datagrams = match program {
-            FarProgram::Iperf3 => run.client_test_iperf3(&iperf3_plan(run), &mut |_| {}),
-            _ => match plan(run, program) {
-                Some(plan) => run.client_test(&plan, &mut |_| {}),
-                // Nothing is known of what this server would send.
-                None => Err(RunError::failed("no-reply", NOT_KNOWN)),
-            },
-        };
-        let delays = delays.join().unwrap_or_else(|_| {
-            Err(RunError::failed(
-                "test-failed",
-                "round trips were not measured",
-            ))
-        });
-        (datagrams, delays)
+    let (datagrams, delays) = run.lend_session(|run, session| {
+        std::thread::scope(|scope| {
+            let delays =
+                scope.spawn(|| far_end.round_trips(session, common, runs, Duration::ZERO, TIME));
+            let datagrams = match program {
+                FarProgram::Iperf3 => run.client_test_iperf3(&iperf3_plan(run), &mut |_| {}),
+                _ => match plan(run, program) {
+                    Some(plan) => run.client_test(&plan, &mut |_| {}),
+                    // Nothing is known of what this server would send.
+                    None => Err(RunError::failed("no-reply", NOT_KNOWN)),
+                },
+            };
+            let delays = delays.join().unwrap_or_else(|_| {
+                Err(RunError::failed(
+                    "test-failed",
+                    "round trips were not measured",
+                ))
+            });
+            (datagrams, delays)
+        })
     });
     let mut failed = None;
     match delays {

@@ -31,32 +31,35 @@ pub(crate) fn measure(
     let program = far_end.program;
     let mut meter = RateMeter::default();
     let time_of_probes = time.saturating_sub(SETTLING);
-    let (report, trips) = std::thread::scope(|scope| {
-        let trips = scope.spawn(|| far_end.round_trips(common, runs, SETTLING, time_of_probes));
-        let report = if program == FarProgram::Iperf3 {
-            let mut plan = run.iperf3_plan(Transport::Tcp, direction);
-            let parameters = &mut plan.parameters;
-            parameters.parallel = common.parallel.unwrap_or(FLOWS) as u32;
-            parameters.omit = SETTLING.as_secs() as u32;
-            parameters.time = (time - SETTLING).as_secs().max(1) as u32;
-            run.client_test_iperf3(&plan, &mut |_| {})
-        } else {
-            let plan = ClientPlan {
-                limit: Limit::Time(time),
-                parallel: common.parallel.unwrap_or(FLOWS),
-                // Round trips are measured otherwise.
-                probe: false,
-                ..run.client_plan(Transport::Tcp, direction)
+    let (report, trips) = run.lend_session(|run, session| {
+        std::thread::scope(|scope| {
+            let trips = scope
+                .spawn(|| far_end.round_trips(session, common, runs, SETTLING, time_of_probes));
+            let report = if program == FarProgram::Iperf3 {
+                let mut plan = run.iperf3_plan(Transport::Tcp, direction);
+                let parameters = &mut plan.parameters;
+                parameters.parallel = common.parallel.unwrap_or(FLOWS) as u32;
+                parameters.omit = SETTLING.as_secs() as u32;
+                parameters.time = (time - SETTLING).as_secs().max(1) as u32;
+                run.client_test_iperf3(&plan, &mut |_| {})
+            } else {
+                let plan = ClientPlan {
+                    limit: Limit::Time(time),
+                    parallel: common.parallel.unwrap_or(FLOWS),
+                    // Round trips are measured otherwise.
+                    probe: false,
+                    ..run.client_plan(Transport::Tcp, direction)
+                };
+                run.client_test(&plan, &mut |event| meter.observe(event))
             };
-            run.client_test(&plan, &mut |event| meter.observe(event))
-        };
-        let trips = trips.join().unwrap_or_else(|_| {
-            Err(RunError::failed(
-                "test-failed",
-                "round trips were not measured",
-            ))
-        });
-        (report, trips)
+            let trips = trips.join().unwrap_or_else(|_| {
+                Err(RunError::failed(
+                    "test-failed",
+                    "round trips were not measured",
+                ))
+            });
+            (report, trips)
+        })
     });
     let report = report?;
     enter_rate(&report, direction, program, &meter, found);

@@ -11,7 +11,7 @@ use tapeline_report::method::{Direction, TryMtu};
 use tapeline_sys::reason;
 
 use crate::error::RunError;
-use crate::far_end::FarEnd;
+use crate::mtu::knows;
 use crate::run::Run;
 
 /// How long it takes on most paths.
@@ -30,15 +30,18 @@ type Found = Option<(u32, bool)>;
 ///
 /// # Errors
 /// Datagrams do not pass.
-pub(crate) fn measure(
+pub(crate) fn measure(run: &mut Run<'_>, result: &mut TryMtu) -> Result<(), RunError> {
+    run.lend_session(|run, session| match session.filter(|one| knows(one)) {
+        Some(session) => measure_with(run, session, result),
+        None => Ok(()),
+    })
+}
+
+fn measure_with(
     run: &Run<'_>,
-    far_end: &mut FarEnd,
+    session: &mut MethodSession,
     result: &mut TryMtu,
 ) -> Result<(), RunError> {
-    let session = far_end.session.as_mut();
-    let Some(session) = session.filter(|session| session.methods().version("mtu").is_some()) else {
-        return Ok(());
-    };
     result.exact = true;
     for direction in run.common().direction.directions() {
         let found = match direction {

@@ -66,7 +66,7 @@ impl TryPlan {
             run.know_round_trip(Duration::from_secs_f64(millis.max(0.0) / 1e3));
         }
         run.begin(MTU, None, packets::TIME);
-        let measured = packets::measure(run, &mut far_end, &mut result.mtu);
+        let measured = packets::measure(run, &mut result.mtu);
         go_on(run, measured, &mut result.mtu.reason)?;
         let mut first = true;
         for direction in self.directions() {
