@@ -1,8 +1,8 @@
 //! `tapeline try HOST`: its page on paths whose rate, queue, loss and delay are known.
 
 use interop::{
-    Family, Finished, Invocation, PacketFilter, Program, Server, ServerSpec, TestPath, Transport,
-    Way, in_a_quiet_moment,
+    Cable, Family, Finished, Invocation, NamespacePair, PacketFilter, ProcessorQuota, Program,
+    RoutedPair, Server, ServerSpec, TestPath, Transport, Way, in_a_quiet_moment, skip,
 };
 use serde_json::Value;
 
@@ -181,6 +181,139 @@ fn a_delay_that_varies_without_load_is_told() {
         let (document, shown) = tried(&path, "-Z cubic");
         let result = &document["result"];
         assert_eq!(result["advice_id"], "idle-variation", "{shown}");
+    });
+}
+
+/// The page towards a tapeline behind routers whose cables have this MTU, and what `silence` does.
+fn tried_behind_routers(
+    name: &str,
+    mtu: u16,
+    silence: impl Fn(&RoutedPair),
+) -> Option<(Value, Finished)> {
+    if lacks(name, &[Program::Tapeline]) {
+        return None;
+    }
+    let pair = match RoutedPair::new() {
+        Ok(pair) => pair,
+        Err(error) => {
+            skip(name, &format!("no routed network namespaces: {error}"));
+            return None;
+        }
+    };
+    for cable in [Cable::ThereServer, Cable::BackClient] {
+        pair.set_mtu(cable, mtu).expect("an MTU");
+    }
+    silence(&pair);
+    let server = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4)
+        .start_within(&pair.server)
+        .expect("a server");
+    let address = pair.server_address(Family::V4).to_string();
+    let shown = Invocation::new(Program::Tapeline)
+        .args([
+            "try",
+            &address,
+            "-p",
+            &server.port().to_string(),
+            "-t",
+            "5",
+            "--json",
+        ])
+        .within(&pair.client)
+        .run()
+        .expect("a client");
+    assert_eq!(shown.code(), Some(0), "{shown}");
+    Some((document(&shown), shown))
+}
+
+#[test]
+#[ignore = "half a minute"]
+fn the_mtu_of_an_access_line_is_found() {
+    let name = "the_mtu_of_an_access_line_is_found";
+    let Some((document, shown)) = tried_behind_routers(name, 1492, |_| ()) else {
+        return;
+    };
+    let mtu = &document["result"]["mtu"];
+    for direction in ["up_bytes", "down_bytes"] {
+        assert_eq!(mtu[direction], 1492, "{shown}");
+    }
+    assert_eq!(mtu["black_hole"], false, "{shown}");
+    assert_ne!(document["result"]["advice_id"], "mtu", "{shown}");
+}
+
+/// Routers that drop what is too long and say nothing.
+#[test]
+#[ignore = "half a minute"]
+fn a_black_hole_is_the_weak_point() {
+    let name = "a_black_hole_is_the_weak_point";
+    let silence = |pair: &RoutedPair| {
+        for router in [&pair.there, &pair.back] {
+            let script = "table ip silence {\nchain out {\ntype filter hook output priority 0;\n\
+                          icmp type destination-unreachable drop\n}\n}\n";
+            router.nft(script).expect("a filter");
+        }
+    };
+    let Some((document, shown)) = tried_behind_routers(name, 1492, silence) else {
+        return;
+    };
+    assert_eq!(document["result"]["mtu"]["black_hole"], true, "{shown}");
+    assert_eq!(document["result"]["advice_id"], "mtu", "{shown}");
+}
+
+/// A server with a tenth of a processor, over a cable.
+#[test]
+#[ignore = "half a minute"]
+fn a_host_that_limits_is_named() {
+    let name = "a_host_that_limits_is_named";
+    if lacks(name, &[Program::Tapeline]) {
+        return;
+    }
+    let quota = match ProcessorQuota::new(10) {
+        Ok(quota) => quota,
+        Err(error) => return skip(name, &format!("no quota of processor time: {error}")),
+    };
+    let hosts = NamespacePair::new().expect("network namespaces");
+    let mut server = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4)
+        .start_within(&hosts.server)
+        .expect("a server");
+    quota.confine(server.process().id()).expect("a process");
+    let address = hosts.server_address(Family::V4).to_string();
+    let shown = Invocation::new(Program::Tapeline)
+        .args(["try", &address, "-p", &server.port().to_string(), "--json"])
+        .within(&hosts.client)
+        .run()
+        .expect("a client");
+    assert_eq!(shown.code(), Some(0), "{shown}");
+    let document = document(&shown);
+    assert_eq!(document["result"]["advice_id"], "host-limited", "{shown}");
+    let verdict = document["verdict"].as_str().unwrap_or_default();
+    assert!(verdict.contains("server"), "{shown}");
+}
+
+/// A server that stops each test after three seconds: rates, but no grades, and why.
+#[test]
+#[ignore = "half a minute"]
+fn a_server_that_grants_little_gives_no_grade() {
+    let name = "a_server_that_grants_little_gives_no_grade";
+    in_a_quiet_moment(|| {
+        let Some(path) = queued(name, Way::P1, Way::P1) else {
+            return;
+        };
+        let server = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4)
+            .options("--limit duration=3")
+            .start_within(&path.hosts().server)
+            .expect("a server");
+        let shown = run(&path, &server, "--json -Z cubic");
+        let result = &document(&shown)["result"];
+        for direction in ["up", "down"] {
+            let way = &result[direction];
+            let rate = number(&way["bits_per_second"], &shown) / 1e6;
+            let expected = Way::P1.payload_rate(1448, 1500) / 1e6;
+            assert_within(direction, rate, expected * 0.95, expected * 1.03, &shown);
+            assert!(way["bufferbloat_grade"].is_null(), "{shown}");
+            let reason = way["reason"].as_str().unwrap_or_default();
+            assert!(reason.contains("3 s"), "{reason}\n{shown}");
+        }
+        assert!(result["bufferbloat_grade"].is_null(), "{shown}");
     });
 }
 
