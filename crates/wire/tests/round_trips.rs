@@ -159,8 +159,8 @@ prop_compose! {
 prop_compose! {
     fn report()(
         layout in prop_oneof![Just(ReportLayout::Narrow16), Just(ReportLayout::Wide16)],
-        bytes in any::<u64>().prop_map(Bytes),
-        counters: [u64; 3],
+        bytes in (0..=limits::MAX_REPORTED_BYTES).prop_map(Bytes),
+        counters in proptest::array::uniform3(0..=limits::MAX_REPORTED_DATAGRAMS),
         times in any::<[i32; 7]>(),
         m2 in millionths(),
         count: u32,

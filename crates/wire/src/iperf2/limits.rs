@@ -45,6 +45,11 @@ pub const MIN_BOUNCEBACK: u32 = 68;
 pub const REPORT: usize = 128;
 /// Bytes of a server report in the 12-byte layout (1.7, 2.0.5).
 pub const REPORT_LEGACY: usize = 52;
+/// Most datagrams that a report is believed to count: a hundred million a second for a month. Sums of
+/// what several reports say stay far below 64 bits.
+pub const MAX_REPORTED_DATAGRAMS: u64 = 1 << 48;
+/// Most bytes that a report is believed to count: 100 Gbit/s for four days.
+pub const MAX_REPORTED_BYTES: u64 = 1 << 52;
 /// Bytes of an L4S acknowledgement.
 pub const L4S_ACK: usize = 28;
 

@@ -5,7 +5,9 @@ use tapeline_base::Bytes;
 use super::datagram::DatagramStamp;
 use super::field::{put_word, word};
 use super::flags::Flags;
-use super::limits::{MAX_UDP_LENGTH, REPORT, REPORT_LEGACY};
+use super::limits::{
+    MAX_REPORTED_BYTES, MAX_REPORTED_DATAGRAMS, MAX_UDP_LENGTH, REPORT, REPORT_LEGACY,
+};
 use super::server_ack::ServerAck;
 use super::settings::{Micros, Millionths};
 
@@ -99,7 +101,8 @@ impl ServerReport {
 
     /// Takes a datagram that came from the server after the end of the data for its report, if it
     /// is one: at least 52 bytes, no acknowledgement, and a report's flag word at offset 16,
-    /// or at 12 with counters that fit each other. Anything else, such as
+    /// or at 12 with counters that fit each other. Counters beyond any network's are cut to
+    /// [`MAX_REPORTED_DATAGRAMS`] and [`MAX_REPORTED_BYTES`]. Anything else, such as
     /// the echoed datagrams that 2.1 and 2.2 servers send for a repeated report, is `None`.
     #[must_use]
     pub fn accept(datagram: &[u8]) -> Option<Self> {
@@ -135,9 +138,9 @@ impl ServerReport {
             } else {
                 ReportLayout::Narrow16
             },
-            lost: front.lost | upper(116),
-            out_of_order: front.out_of_order | upper(120),
-            datagrams: front.datagrams | upper(124),
+            lost: (front.lost | upper(116)).min(MAX_REPORTED_DATAGRAMS),
+            out_of_order: (front.out_of_order | upper(120)).min(MAX_REPORTED_DATAGRAMS),
+            datagrams: (front.datagrams | upper(124)).min(MAX_REPORTED_DATAGRAMS),
             transit: TransitTimes {
                 min: Micros::read(datagram, 56),
                 max: Micros::read(datagram, 64),
@@ -157,7 +160,7 @@ impl ServerReport {
     fn read_front(datagram: &[u8], at: usize) -> Self {
         let bytes = u64::from(word(datagram, at + 4)) << 32 | u64::from(word(datagram, at + 8));
         Self {
-            bytes: Bytes(bytes),
+            bytes: Bytes(bytes.min(MAX_REPORTED_BYTES)),
             duration: Micros::read(datagram, at + 12),
             lost: u64::from(word(datagram, at + 20)),
             out_of_order: u64::from(word(datagram, at + 24)),

@@ -88,6 +88,23 @@ fn an_acknowledgement_of_52_bytes_is_no_report() {
 }
 
 #[test]
+fn counters_beyond_any_network_are_cut() {
+    let absurd = ServerReport {
+        bytes: Bytes(u64::MAX),
+        lost: u64::MAX,
+        out_of_order: u64::MAX,
+        datagrams: u64::MAX,
+        ..report()
+    };
+    let read = ServerReport::accept(&absurd.encode_16()).expect("a report");
+    assert_eq!(read.bytes.0, MAX_REPORTED_BYTES);
+    assert_eq!(
+        [read.lost, read.out_of_order, read.datagrams],
+        [MAX_REPORTED_DATAGRAMS; 3]
+    );
+}
+
+#[test]
 fn a_legacy_report_must_fit_itself() {
     let fin = DatagramStamp {
         id: -14,
