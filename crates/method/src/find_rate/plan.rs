@@ -211,8 +211,8 @@ impl FindRatePlan {
         self.payloads(1472, 28).0.len()
     }
 
-    /// About how long a search takes: it rises to the highest rate, closes in with trials that become
-    /// longer, and confirms.
+    /// About how long a search takes: it rises to the highest rate, and for each goal closes in with
+    /// trials that become longer, and confirms.
     pub(crate) fn search_seconds(&self) -> f64 {
         let full = self.trial().as_secs_f64();
         let first = FIRST_TRIAL.as_secs_f64().min(full);
@@ -223,14 +223,13 @@ impl FindRatePlan {
             let trial = Duration::from_secs_f64(seconds);
             self.settle(trial, Duration::from_millis(100)).as_secs_f64() + 0.2
         };
-        let mut seconds = rise * (first + pause(first));
+        let mut of_goal = 5.0 * (full + pause(full));
         let mut length = first;
         while length < full {
-            seconds += 3.0 * (length + pause(length));
+            of_goal += 3.0 * (length + pause(length));
             length *= 2.0;
         }
-        let confirming = 4.0 + 2.0 * (self.loss_percent.len() as f64 - 1.0);
-        seconds + (confirming + 1.0) * (full + pause(full))
+        rise * (first + pause(first)) + of_goal * self.loss_percent.len() as f64
     }
 }
 

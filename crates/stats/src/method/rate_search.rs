@@ -39,7 +39,8 @@ pub struct RateSearchPlan {
     pub start: u64,
     /// The highest load that is tried.
     pub highest: u64,
-    /// Most trials.
+    /// Most trials of a goal, those of the rise among the first one's: a goal that no rate keeps leaves
+    /// the others theirs.
     pub most_trials: usize,
 }
 
@@ -148,8 +149,9 @@ pub struct RateSearch {
     rise: Option<u64>,
     /// What arrived of the load that ended the rise, bits per second.
     forwarded: Option<f64>,
-    /// The stage of each goal, and how it ended.
-    goals: Vec<(usize, Option<RateOutcome>)>,
+    goals: Vec<GoalState>,
+    /// The goal that the newest trial is for.
+    asked: usize,
     highest: u64,
     /// A load that a host could not do.
     host: Option<u64>,
@@ -158,6 +160,15 @@ pub struct RateSearch {
     /// Invalid trials in a row, and those of them in which a host fell short by far.
     invalid: (u32, u32),
     ended: bool,
+}
+
+/// How far a goal has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct GoalState {
+    stage: usize,
+    /// Trials that were made for it.
+    trials: usize,
+    outcome: Option<RateOutcome>,
 }
 
 /// Share of what arrived behind a bottleneck at which the first guesses lie, above and below.
@@ -186,7 +197,8 @@ impl RateSearch {
         let highest = plan.highest.max(plan.lowest);
         Self {
             rise: Some(plan.start.clamp(plan.lowest, highest)),
-            goals: vec![(0, None); plan.goals.len()],
+            goals: vec![GoalState::default(); plan.goals.len()],
+            asked: 0,
             stages,
             trials: Vec::new(),
             forwarded: None,
@@ -211,13 +223,22 @@ impl RateSearch {
         self.invalid.0
     }
 
-    /// Trials, and the invalid ones of them, of a search that had its most trials and is not at its end.
+    /// Trials, and the invalid ones of them, of a search in which a goal had its most trials and is not
+    /// at its end.
     #[must_use]
     pub fn gave_up(&self) -> Option<(usize, usize)> {
-        let open = self.goals.iter().any(|(_, outcome)| outcome.is_none());
         let invalid = self.trials.iter().filter(|one| one.invalid.is_some());
-        (open && self.trials.len() >= self.plan.most_trials)
+        let mut goals = 0..self.goals.len();
+        goals
+            .any(|goal| self.has_given_up(goal))
             .then(|| (self.trials.len(), invalid.count()))
+    }
+
+    fn has_given_up(&self, goal: usize) -> bool {
+        let GoalState {
+            trials, outcome, ..
+        } = self.goals[goal];
+        outcome.is_none() && trials >= self.plan.most_trials
     }
 
     /// Ends the search: the budget is used up, or it was interrupted.
@@ -227,21 +248,28 @@ impl RateSearch {
 
     /// The next trial; `None` when the search is over.
     pub fn next_trial(&mut self) -> Option<PlannedTrial> {
-        if self.ended || self.trials.len() >= self.plan.most_trials {
+        if self.ended {
             return None;
         }
-        if let Some(again) = self.again {
-            return Some(again);
+        if !self.has_given_up(self.asked) {
+            if let Some(again) = self.again {
+                return Some(again);
+            }
+            if let Some(load) = self.rise {
+                let seconds = self.stages[0];
+                return Some(PlannedTrial { load, seconds });
+            }
         }
-        if let Some(load) = self.rise {
-            let seconds = self.stages[0];
-            return Some(PlannedTrial { load, seconds });
-        }
-        (0..self.goals.len()).find_map(|goal| self.next_of_goal(goal))
+        (0..self.goals.len()).find_map(|goal| {
+            let trial = self.next_of_goal(goal)?;
+            self.asked = goal;
+            Some(trial)
+        })
     }
 
     /// Takes what became of the trial.
     pub fn take(&mut self, result: TrialResult) {
+        self.goals[self.asked].trials += 1;
         let load = result.trial.load;
         if let Some(why) = result.invalid {
             // Hosts that have done it once can do it.
@@ -301,8 +329,8 @@ impl RateSearch {
 
     fn next_of_goal(&mut self, goal: usize) -> Option<PlannedTrial> {
         loop {
-            let (stage, outcome) = self.goals[goal];
-            if outcome.is_some() {
+            let GoalState { stage, outcome, .. } = self.goals[goal];
+            if outcome.is_some() || self.has_given_up(goal) {
                 return None;
             }
             let full = stage == self.full_stage();
@@ -324,11 +352,11 @@ impl RateSearch {
             };
             match ends {
                 Some(end) if full => {
-                    self.goals[goal].1 = Some(end);
+                    self.goals[goal].outcome = Some(end);
                     return None;
                 }
-                Some(RateOutcome::Found) => self.goals[goal].0 = stage + 1,
-                Some(_) => self.goals[goal].0 = self.full_stage(),
+                Some(RateOutcome::Found) => self.goals[goal].stage = stage + 1,
+                Some(_) => self.goals[goal].stage = self.full_stage(),
                 None => {
                     let load = self.next_load(goal, stage, (lower, upper), target);
                     let seconds = self.stages[stage];
@@ -463,7 +491,7 @@ impl RateSearch {
     fn result(&self, number: usize) -> GoalResult {
         let goal = self.plan.goals[number];
         let (lower, upper) = self.bounds(number, self.full_stage());
-        let outcome = self.goals[number].1.or(match (lower, upper) {
+        let outcome = self.goals[number].outcome.or(match (lower, upper) {
             (_, None) if self.host.is_some() => Some(RateOutcome::Host),
             // Wider than asked for, but bounds.
             (Some(_), Some(_)) => Some(RateOutcome::Found),

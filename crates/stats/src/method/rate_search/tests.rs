@@ -355,6 +355,27 @@ fn a_search_that_is_ended_keeps_what_is_certain() {
     assert_eq!(search.trials().len(), 16);
 }
 
+/// One packet in a thousand is lost: no rate is free of loss, and any below the link's loses less than
+/// half a percent.
+#[test]
+fn a_goal_that_no_rate_keeps_leaves_the_others_their_trials() {
+    let path = Step {
+        random_loss: 0.001,
+        ..Step::at(50e6)
+    };
+    let plan = RateSearchPlan {
+        most_trials: 20,
+        ..plan(&[0.0, 0.005])
+    };
+    for seed in 0..100 {
+        let search = search(plan.clone(), path, seed);
+        let loose = search.results()[1];
+        let lower = loose.lower.expect("a bound") as f64;
+        assert_eq!(loose.outcome, Some(RateOutcome::Found), "seed {seed}");
+        assert!((49.7e6..50.3e6).contains(&lower), "seed {seed}: {lower}");
+    }
+}
+
 #[test]
 fn trials_become_longer_and_short_plans_have_one_length() {
     let search = search(plan(&[0.0]), Step::at(50e6), 1);
