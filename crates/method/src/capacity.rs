@@ -26,7 +26,7 @@ use crate::common::Common;
 use crate::error::{MethodError, RunError};
 use crate::procedure::Procedure;
 use crate::run::Run;
-use crate::session_slot::NoSession;
+use crate::session_slot::{NoSession, knows};
 
 /// The one phase, for each direction.
 const PHASE: &str = "capacity";
@@ -206,7 +206,7 @@ impl Bench<'_> {
     /// The server takes orders for it.
     fn check(run: &mut Run<'_>) -> Result<(), RunError> {
         match run.session() {
-            Some(session) if session.methods().version(PHASE).is_some() => return Ok(()),
+            Some(session) if knows(session, PHASE) => return Ok(()),
             Some(_) => return Err(no_feedback()),
             None => {}
         }

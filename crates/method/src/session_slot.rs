@@ -44,6 +44,11 @@ pub(crate) enum SessionSlot<'a> {
     Missing(NoSession),
 }
 
+/// Whether the server of a session takes orders for a method.
+pub(crate) fn knows(session: &MethodSession, method: &str) -> bool {
+    session.methods().version(method).is_some()
+}
+
 impl<'a> SessionSlot<'a> {
     /// The session; it is opened if it can be.
     pub(crate) fn get(

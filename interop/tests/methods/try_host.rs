@@ -1,5 +1,7 @@
 //! `tapeline try HOST`: its page on paths whose rate, queue, loss and delay are known.
 
+use std::time::Duration;
+
 use interop::{
     Cable, Family, Finished, Invocation, NamespacePair, PacketFilter, ProcessorQuota, Program,
     RoutedPair, Server, ServerSpec, TestPath, Transport, Way, in_a_quiet_moment, skip,
@@ -171,10 +173,10 @@ fn a_delay_that_varies_without_load_is_told() {
     }
     in_a_quiet_moment(|| {
         let jittery = relay::Path {
-            jitter: relay::Jitter::Uniform(std::time::Duration::from_millis(60)),
+            jitter: relay::Jitter::Uniform(Duration::from_millis(60)),
             ..relay::Path::default()
         };
-        let way = Way::free(std::time::Duration::from_millis(2));
+        let way = Way::free(Duration::from_millis(2));
         let Ok(path) = TestPath::with(way, way, jittery.clone(), relay::Path::default()) else {
             return;
         };
@@ -219,6 +221,7 @@ fn tried_behind_routers(
             "--json",
         ])
         .within(&pair.client)
+        .deadline(Duration::from_secs(90))
         .run()
         .expect("a client");
     assert_eq!(shown.code(), Some(0), "{shown}");

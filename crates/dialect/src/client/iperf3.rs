@@ -64,8 +64,20 @@ pub fn run_iperf3_client(
     interruption: &Interruption,
 ) -> ExitCode {
     let context = Context::new(reporter.clone(), interruption.clone(), plan.techniques);
-    let failure = match Run::begin(plan, &context) {
-        Ok(run) => run.finish(),
+    let patient_until = context.now() + plan.refused_limit;
+    let begun = loop {
+        let mut run = match Run::begin(plan, &context, patient_until) {
+            Ok(run) => run,
+            Err(failure) => break Err(failure),
+        };
+        let driven = run.drive();
+        let is_patient = run.context.now() < patient_until;
+        if !(is_patient && run.is_turned_away(&driven) && run.pauses()) {
+            break Ok((run, driven));
+        }
+    };
+    let failure = match begun {
+        Ok((run, driven)) => run.finish(driven),
         Err(failure) => {
             let end = TestEnd {
                 failure: Some(failure.clone()),
@@ -117,7 +129,12 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn begin(plan: &'a Iperf3Client, context: &'a Arc<Context>) -> Result<Self, TestFailure> {
+    /// Connects; a refusal is the last word only once `patient_until` has passed.
+    fn begin(
+        plan: &'a Iperf3Client,
+        context: &'a Arc<Context>,
+        patient_until: MonoTime,
+    ) -> Result<Self, TestFailure> {
         let not_started = |why: String| failure(CANNOT_CONNECT, Some(&why));
         let no_login = |why: String| TestFailure {
             text: why,
@@ -135,14 +152,13 @@ impl<'a> Run<'a> {
             user_timeout: plan.timeouts.send,
             ..SocketOptions::default()
         };
-        let began = context.now();
         let connected = loop {
             let limit = plan.connect_timeout;
             let waker = context.interruption.waker();
             match TcpConn::connect_or_cancel(peer, local, &options, limit, waker) {
                 Err(error)
                     if error.kind() == std::io::ErrorKind::ConnectionRefused
-                        && context.now().since(began) < plan.refused_limit
+                        && context.now() < patient_until
                         && !context.interruption.is_raised_within(REFUSED_PAUSE) => {}
                 other => break other.map_err(|error| not_started(error.reason()))?,
             }
@@ -210,9 +226,22 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Runs the test and reports its end; returns why it failed, if it did.
-    fn finish(mut self) -> Option<TestFailure> {
-        let failure = self.drive().err().map(|failure| self.advised(failure));
+    /// The server has closed the connection without a word, as one does that was about to open its port
+    /// anew.
+    fn is_turned_away(&self, driven: &Result<(), TestFailure>) -> bool {
+        let is_silent = self.due.is_some_and(|due| self.context.now() >= due);
+        let is_closed = driven.as_ref().is_err_and(|failure| !failure.interrupted);
+        is_closed && !is_silent && !self.control.is_answered()
+    }
+
+    /// Waits a little; false where the user wants no more.
+    fn pauses(&self) -> bool {
+        !self.context.interruption.is_raised_within(REFUSED_PAUSE)
+    }
+
+    /// Reports the end of a test; returns why it failed, if it did.
+    fn finish(mut self, driven: Result<(), TestFailure>) -> Option<TestFailure> {
+        let failure = driven.err().map(|failure| self.advised(failure));
         // Whatever still runs ends now and is reported.
         self.set.stop.raise();
         self.set.gather(CONNECT_LIMIT);
@@ -236,7 +265,7 @@ impl<'a> Run<'a> {
         failure
     }
 
-    /// Follows the control connection to its end.
+    /// Runs the test: follows the control connection to its end.
     fn drive(&mut self) -> Result<(), TestFailure> {
         let mut events = Events::with_capacity(8);
         loop {

@@ -1,6 +1,6 @@
 //! iperf3 clients against a server of this crate.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tapeline_base::{ExitCode, Family, Transport};
@@ -111,27 +111,34 @@ pub(crate) fn served(server: &TestServer, count: usize) -> Vec<TestEnd> {
     ends(&server.events.all())
 }
 
-/// iperf3's servers close their port for a moment after each connection.
+/// iperf3's servers close their port for a moment after each connection, and reset those that wait.
 #[test]
-fn a_port_that_opens_late_is_asked_again_where_the_plan_says_so() {
-    let port = crate::harness::free_port();
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let at_once = plan(address, of_bytes(1000));
-    assert!(fail(at_once.clone()).text.contains("refused"));
-    let client = TestClient::start_iperf3(Iperf3Client {
+fn a_port_that_is_opened_anew_is_asked_again_where_the_plan_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let turned_away = |client: Iperf3Client| {
+        let client = TestClient::start_iperf3(client);
+        drop(listener.accept().expect("a client"));
+        client
+    };
+    let hasty = plan(address, of_bytes(1000));
+    let (code, events) = turned_away(hasty.clone()).wait();
+    assert_eq!(code, ExitCode::Failure, "{events:#?}");
+    let client = turned_away(Iperf3Client {
         refused_limit: Duration::from_secs(60),
-        ..at_once
+        ..hasty
     });
-    // The client has found the port closed by then, or the test says nothing.
-    std::thread::sleep(Duration::from_millis(100));
+    drop(listener);
+    let ports = (address.port(), address.port());
     let _server = TestServer::start(ServerPlan {
-        ports: (port, port),
+        ports,
         transports: ServedTransports::Both,
         protocols: ServedProtocols::Both(Iperf3Server::default()),
         ..server_plan(V4, Transport::Tcp)
     });
     let (code, events) = client.wait();
     assert_eq!(code, ExitCode::Success, "{events:#?}");
+    assert_eq!(ends(&events).len(), 1, "{events:#?}");
 }
 
 #[test]

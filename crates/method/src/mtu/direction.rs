@@ -1,16 +1,11 @@
 //! One direction, as a phase of another method.
 
-use tapeline_dialect::MethodSession;
 use tapeline_report::method::{Direction, MtuResult};
 
 use super::{flows, native};
 use crate::error::RunError;
 use crate::run::Run;
-
-/// Whether the server of a session takes orders for the method.
-pub(crate) fn knows(session: &MethodSession) -> bool {
-    session.methods().version("mtu").is_some()
-}
+use crate::session_slot::knows;
 
 /// Measures one direction in a phase of another method; what cannot be measured stays unknown.
 ///
@@ -23,13 +18,15 @@ pub(crate) fn measure_direction(
 ) -> Result<(), RunError> {
     let common = run.common();
     result.ipv6 = common.address()?.is_ipv6();
-    let measured = run.lend_session(|run, session| match session.filter(|one| knows(one)) {
-        Some(session) => {
-            native::measure_one(run, session, direction, result);
-            Ok(())
-        }
-        None => flows::measure_one(run, direction, result),
-    });
+    let measured = run.lend_session(
+        |run, session| match session.filter(|one| knows(one, "mtu")) {
+            Some(session) => {
+                native::measure_one(run, session, direction, result);
+                Ok(())
+            }
+            None => flows::measure_one(run, direction, result),
+        },
+    );
     run.check()?;
     match measured {
         Err(RunError::Failed { .. }) => {}

@@ -14,5 +14,5 @@ mod plan;
 mod tcp_view;
 
 pub(crate) use basis::planned;
-pub(crate) use direction::{knows, measure_direction};
+pub(crate) use direction::measure_direction;
 pub use plan::MtuPlan;

@@ -4,13 +4,12 @@ use tapeline_dialect::SessionError;
 use tapeline_report::method::{Direction, MtuDirection, MtuResult, PlannedPhase};
 
 use super::basis::{PACKETS, planned};
-use super::direction::knows;
 use super::{flows, native};
 use crate::common::Common;
 use crate::error::{MethodError, RunError};
 use crate::procedure::Procedure;
 use crate::run::Run;
-use crate::session_slot::NoSession;
+use crate::session_slot::{NoSession, knows};
 
 /// Payload that a direction moves at most: packets of any size, and those that count the loss.
 const MOST_BYTES: u64 = 1 << 20;
@@ -27,7 +26,7 @@ impl MtuPlan {
     /// why there is no TCP connection: an iperf 2 server may serve UDP alone.
     fn orders(run: &mut Run<'_>) -> Result<Result<(), Option<RunError>>, MethodError> {
         if let Some(session) = run.session() {
-            return Ok(knows(session).then_some(()).ok_or(None));
+            return Ok(knows(session, "mtu").then_some(()).ok_or(None));
         }
         let Some(NoSession::Failed(error)) = run.no_session() else {
             return Ok(Err(None));

@@ -11,8 +11,8 @@ use tapeline_report::method::{Direction, TryMtu};
 use tapeline_sys::reason;
 
 use crate::error::RunError;
-use crate::mtu::knows;
 use crate::run::Run;
+use crate::session_slot::knows;
 
 /// How long it takes on most paths.
 pub(crate) const TIME: Duration = Duration::from_millis(1500);
@@ -31,10 +31,12 @@ type Found = Option<(u32, bool)>;
 /// # Errors
 /// Datagrams do not pass.
 pub(crate) fn measure(run: &mut Run<'_>, result: &mut TryMtu) -> Result<(), RunError> {
-    run.lend_session(|run, session| match session.filter(|one| knows(one)) {
-        Some(session) => measure_with(run, session, result),
-        None => Ok(()),
-    })
+    run.lend_session(
+        |run, session| match session.filter(|one| knows(one, "mtu")) {
+            Some(session) => measure_with(run, session, result),
+            None => Ok(()),
+        },
+    )
 }
 
 fn measure_with(
