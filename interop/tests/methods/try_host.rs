@@ -302,7 +302,7 @@ fn a_server_that_grants_little_gives_no_grade() {
             return;
         };
         let server = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4)
-            .options("--limit duration=3")
+            .options("--trust none --limit duration=3")
             .start_within(&path.hosts().server)
             .expect("a server");
         let shown = run(&path, &server, "--json -Z cubic");

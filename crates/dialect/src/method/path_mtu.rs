@@ -61,7 +61,7 @@ pub trait ProbeFormat {
 pub struct PathMtuRequest {
     /// The largest packet to try, bytes; `None` is the interface's.
     pub largest: Option<u16>,
-    /// Only a first impression: no classical part, no confirmation, no fragments.
+    /// Only a first impression: customary sizes, no confirmation, no fragments.
     pub is_quick: bool,
     /// A round trip of the path, if one is known.
     pub round_trip: Option<Duration>,
@@ -130,6 +130,8 @@ struct Learnt {
     is_cached: bool,
     mtu: Option<u32>,
     from: Option<IpAddr>,
+    /// The longest packet that was answered.
+    answered: Option<u32>,
 }
 
 /// Measures what the path to the peer of the connected `socket` carries; takes at most 20 seconds.
@@ -149,7 +151,7 @@ pub fn measure_path_mtu(
     });
     let largest = request.largest.unwrap_or(of_interface).min(of_interface);
     let mut learnt = Learnt::default();
-    if !request.is_quick && prober.reports_icmp {
+    if prober.reports_icmp {
         learnt = prober.classical(interface_mtu, largest, request.round_trip)?;
     }
     let left = WITHIN.saturating_sub(SystemClock.now().since(started) + FOR_FRAGMENTS);
@@ -166,13 +168,16 @@ pub fn measure_path_mtu(
         Some(size) if !request.is_quick => prober.fragments(size, &outcome)?,
         _ => None,
     };
-    let judged = !request.is_quick && prober.reports_icmp;
+    let judged = prober.reports_icmp;
     Ok(PathMtuFinding {
         outcome,
         interface_mtu,
         icmp: interface_mtu
             .filter(|_| judged)
-            .and_then(|mtu| judge(&outcome, mtu, learnt)),
+            .and_then(|mtu| match request.is_quick {
+                true => judge_quickly(&outcome, mtu, learnt),
+                false => judge(&outcome, mtu, learnt),
+            }),
         icmp_mtu: learnt.mtu,
         icmp_from: learnt.from,
         fragments_pass,
@@ -195,6 +200,18 @@ fn judge(outcome: &PathMtuOutcome, interface: u32, learnt: Learnt) -> Option<Icm
     })
 }
 
+/// The same where the size is the largest customary one that passes, and what lies above is not known.
+fn judge_quickly(outcome: &PathMtuOutcome, interface: u32, learnt: Learnt) -> Option<IcmpOutcome> {
+    let passes = u32::from(outcome.size?).max(learnt.answered.unwrap_or(0));
+    Some(match learnt.mtu {
+        _ if learnt.is_cached => IcmpOutcome::Cached,
+        Some(mtu) if mtu + ICMP_TOLERANCE < passes => IcmpOutcome::Wrong,
+        Some(_) => IcmpOutcome::Received,
+        None if passes >= interface => IcmpOutcome::NotNeeded,
+        None => IcmpOutcome::Blocked,
+    })
+}
+
 struct Prober<'a> {
     socket: &'a UdpSocket,
     format: &'a mut dyn ProbeFormat,
@@ -210,6 +227,14 @@ enum Came {
     /// A router's link carries so much.
     TooLong(u32, IpAddr),
     /// Nothing of interest, or the time is over.
+    Nothing,
+}
+
+/// What packets of one size came to.
+enum Said {
+    Answered,
+    /// A router's link carries so much.
+    TooLong(u32, IpAddr),
     Nothing,
 }
 
@@ -273,15 +298,20 @@ impl<'a> Prober<'a> {
             return Ok(Learnt {
                 is_cached: true,
                 mtu: Some(known),
-                from: None,
+                ..Learnt::default()
             });
         }
         self.socket.set_path_mtu_mode(PathMtuMode::Classical)?;
         let wait = (3 * round_trip.unwrap_or_default()).max(CLASSICAL_WAIT);
         let mut learnt = Learnt::default();
         for _ in 0..MOST_HOPS {
-            let Some((mtu, router)) = self.ask_routers(size, wait)? else {
-                break;
+            let (mtu, router) = match self.ask_routers(size, wait)? {
+                Said::TooLong(mtu, router) => (mtu, router),
+                Said::Answered => {
+                    learnt.answered = Some(size);
+                    break;
+                }
+                Said::Nothing => break,
             };
             learnt.mtu = Some(mtu);
             learnt.from = Some(router);
@@ -295,28 +325,28 @@ impl<'a> Prober<'a> {
         Ok(learnt)
     }
 
-    /// Sends three packets of this size; returns what a router says, if one does before an answer.
-    fn ask_routers(&mut self, size: u32, wait: Duration) -> io::Result<Option<(u32, IpAddr)>> {
+    /// Sends three packets of this size; returns what comes first.
+    fn ask_routers(&mut self, size: u32, wait: Duration) -> io::Result<Said> {
         for number in 0..CLASSICAL_TRIES {
             if !self.send(CLASSICAL + number, size)? {
                 // The system has learnt of a smaller one meanwhile: the message is in the queue.
                 let came = self.receive(SystemClock.now() + CLASSICAL_GAP)?;
                 return Ok(match came {
-                    Came::TooLong(mtu, router) => Some((mtu, router)),
-                    _ => None,
+                    Came::TooLong(mtu, router) => Said::TooLong(mtu, router),
+                    _ => Said::Nothing,
                 });
             }
             let is_last = number + 1 == CLASSICAL_TRIES;
             let until = SystemClock.now() + if is_last { wait } else { CLASSICAL_GAP };
             while SystemClock.now() < until && !self.format.is_over() {
                 match self.receive(until)? {
-                    Came::Answer(number) if number >= CLASSICAL => return Ok(None),
-                    Came::TooLong(mtu, router) => return Ok(Some((mtu, router))),
+                    Came::Answer(number) if number >= CLASSICAL => return Ok(Said::Answered),
+                    Came::TooLong(mtu, router) => return Ok(Said::TooLong(mtu, router)),
                     _ => {}
                 }
             }
         }
-        Ok(None)
+        Ok(Said::Nothing)
     }
 
     fn search(
@@ -436,6 +466,20 @@ mod tests {
         assert_eq!(judged(Some(1400), false), None);
         assert_eq!(judged(None, false), None);
         assert_eq!(judged(Some(1500), true), Some(IcmpOutcome::NotNeeded));
+    }
+
+    #[test]
+    fn a_first_impression_knows_black_holes() {
+        let judged = |learnt| judge_quickly(&outcome(Some(1480), false), 1500, learnt);
+        assert_eq!(judged(learnt(None)), Some(IcmpOutcome::Blocked));
+        assert_eq!(judged(learnt(Some(1492))), Some(IcmpOutcome::Received));
+        assert_eq!(judged(learnt(Some(1400))), Some(IcmpOutcome::Wrong));
+        // Loss made the search short, not the path.
+        let answered = Learnt {
+            answered: Some(1500),
+            ..Learnt::default()
+        };
+        assert_eq!(judged(answered), Some(IcmpOutcome::NotNeeded));
     }
 
     /// Answers probes up to a size, as the other end does.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tapeline_base::Transport;
-use tapeline_dialect::{ClientPlan, Limit};
+use tapeline_dialect::{ClientPlan, Limit, SocketPlan};
 use tapeline_report::FlowDirection;
 use tapeline_report::document::{Report, Stream};
 use tapeline_report::method::{Direction, TryDirection};
@@ -16,7 +16,8 @@ use crate::run::Run;
 /// Flows, unless `-P` says otherwise.
 const FLOWS: usize = 4;
 
-/// Loads a direction and measures.
+/// Loads a direction and measures. `segment` bounds the segments of both ends, where longer packets would
+/// vanish.
 ///
 /// # Errors
 /// What failed of it; the rest is entered.
@@ -25,6 +26,7 @@ pub(crate) fn measure(
     far_end: &mut FarEnd,
     direction: Direction,
     time: Duration,
+    segment: Option<u32>,
     found: &mut TryDirection,
 ) -> Result<(), RunError> {
     let (common, runs) = (run.common(), run.runs());
@@ -38,17 +40,23 @@ pub(crate) fn measure(
             let report = if program == FarProgram::Iperf3 {
                 let mut plan = run.iperf3_plan(Transport::Tcp, direction);
                 let parameters = &mut plan.parameters;
+                parameters.segment_size = segment.or(parameters.segment_size);
                 parameters.parallel = common.parallel.unwrap_or(FLOWS) as u32;
                 parameters.omit = SETTLING.as_secs() as u32;
                 parameters.time = (time - SETTLING).as_secs().max(1) as u32;
                 run.client_test_iperf3(&plan, &mut |_| {})
             } else {
+                let plan = run.client_plan(Transport::Tcp, direction);
                 let plan = ClientPlan {
+                    socket: SocketPlan {
+                        segment_size: segment.or(plan.socket.segment_size),
+                        ..plan.socket
+                    },
                     limit: Limit::Time(time),
                     parallel: common.parallel.unwrap_or(FLOWS),
                     // Round trips are measured otherwise.
                     probe: false,
-                    ..run.client_plan(Transport::Tcp, direction)
+                    ..plan
                 };
                 run.client_test(&plan, &mut |event| meter.observe(event))
             };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tapeline_dialect::{
-    FlowProbes, LoadParameters, MethodSession, Order, OrderDirection, PathMtuRequest, SessionError,
-    SessionEvent, measure_path_mtu,
+    FlowProbes, IcmpOutcome, LoadParameters, MethodSession, Order, OrderDirection, PathMtuRequest,
+    SessionError, SessionEvent, measure_path_mtu,
 };
 use tapeline_report::method::{Direction, TryMtu};
 use tapeline_sys::reason;
@@ -17,14 +17,19 @@ use crate::session_slot::knows;
 /// How long it takes on most paths.
 pub(crate) const TIME: Duration = Duration::from_millis(1500);
 /// How long a direction takes at most.
-const LONGEST: Duration = Duration::from_secs(4);
+const LONGEST: Duration = Duration::from_secs(6);
 /// Time for the server's last word.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Time between two looks for it.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a direction came to: bytes, and whether to the byte.
-type Found = Option<(u32, bool)>;
+/// What a direction came to.
+struct Found {
+    bytes: u32,
+    is_exact: bool,
+    /// Larger packets vanish without notice; `None` where that cannot be told.
+    is_black_hole: Option<bool>,
+}
 
 /// Measures; nothing with a peer that takes no orders.
 ///
@@ -45,6 +50,7 @@ fn measure_with(
     result: &mut TryMtu,
 ) -> Result<(), RunError> {
     result.exact = true;
+    let mut holes = Vec::new();
     for direction in run.common().direction.directions() {
         let found = match direction {
             Direction::Up => up(run, session),
@@ -52,15 +58,22 @@ fn measure_with(
         };
         run.check()?;
         let found = found.map_err(|error| RunError::failed("no-reply", error.to_string()))?;
-        let Some((bytes, is_exact)) = found else {
+        let Some(found) = found else {
             continue;
         };
-        result.exact &= is_exact;
+        result.exact &= found.is_exact;
+        holes.push(found.is_black_hole);
         match direction {
-            Direction::Up => result.up_bytes = Some(bytes),
-            Direction::Down => result.down_bytes = Some(bytes),
+            Direction::Up => result.up_bytes = Some(found.bytes),
+            Direction::Down => result.down_bytes = Some(found.bytes),
         }
     }
+    // One is enough; that there is none needs every direction.
+    result.black_hole = match holes.contains(&Some(true)) {
+        true => Some(true),
+        false if holes.is_empty() || holes.contains(&None) => None,
+        false => Some(false),
+    };
     Ok(())
 }
 
@@ -77,7 +90,7 @@ fn order(direction: OrderDirection) -> Order {
 }
 
 /// Probes of this end, which the server answers.
-fn up(run: &Run<'_>, session: &mut MethodSession) -> Result<Found, SessionError> {
+fn up(run: &Run<'_>, session: &mut MethodSession) -> Result<Option<Found>, SessionError> {
     let ready = session.order(&order(OrderDirection::Up))?;
     let mut flow = session.flow(&ready)?;
     let socket = Arc::clone(flow.socket());
@@ -95,11 +108,20 @@ fn up(run: &Run<'_>, session: &mut MethodSession) -> Result<Found, SessionError>
     session.end_order("the search is over");
     let _ = session.wait_done(FAREWELL);
     let outcome = found.outcome;
-    Ok(outcome.size.map(|size| (size.into(), outcome.is_exact)))
+    Ok(outcome.size.map(|size| Found {
+        bytes: size.into(),
+        is_exact: outcome.is_exact,
+        is_black_hole: found.icmp.map(|icmp| icmp == IcmpOutcome::Blocked),
+    }))
+}
+
+/// Whether this is the server's word for a black hole.
+fn is_blocked(icmp: &str) -> Option<bool> {
+    (!icmp.is_empty()).then(|| icmp == IcmpOutcome::Blocked.word())
 }
 
 /// Probes of the server, which this end answers.
-fn down(run: &Run<'_>, session: &mut MethodSession) -> Result<Found, SessionError> {
+fn down(run: &Run<'_>, session: &mut MethodSession) -> Result<Option<Found>, SessionError> {
     let ready = session.order(&order(OrderDirection::Down))?;
     let mut flow = session.flow(&ready)?;
     let until = Instant::now() + LONGEST + FAREWELL;
@@ -107,9 +129,13 @@ fn down(run: &Run<'_>, session: &mut MethodSession) -> Result<Found, SessionErro
         flow.answer_probes(LOOK)
             .map_err(|error| SessionError::Socket(reason(&error)))?;
         if let Some(SessionEvent::Done(done)) = session.next_event(Duration::ZERO)? {
-            let found = done.path_mtu.as_ref();
-            let bytes = found.and_then(|found| found.mtu_bytes.or(found.at_least));
-            return Ok(bytes.map(|bytes| (bytes, found.is_some_and(|found| found.exact))));
+            return Ok(done.path_mtu.as_ref().and_then(|found| {
+                Some(Found {
+                    bytes: found.mtu_bytes.or(found.at_least)?,
+                    is_exact: found.exact,
+                    is_black_hole: is_blocked(&found.icmp),
+                })
+            }));
         }
     }
     session.end_order("no more time");

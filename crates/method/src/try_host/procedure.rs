@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tapeline_dialect::Interruption;
-use tapeline_report::method::{Direction, PlannedPhase, TryDirection, TryResult};
+use tapeline_report::method::{Direction, PlannedPhase, TryDirection, TryMtu, TryResult};
 use tapeline_sys::reason;
 
 use super::{idle, load, packets};
@@ -68,6 +68,12 @@ impl TryPlan {
         run.begin(MTU, None, packets::TIME);
         let measured = packets::measure(run, &mut result.mtu);
         go_on(run, measured, &mut result.mtu.reason)?;
+        let segment = segment_within(&result.mtu, run.common().address()?.is_ipv6());
+        if let Some(bytes) = segment {
+            run.deviate(format!(
+                "TCP with segments of at most {bytes} bytes: larger packets vanish"
+            ));
+        }
         let mut first = true;
         for direction in self.directions() {
             if !std::mem::take(&mut first) {
@@ -77,13 +83,20 @@ impl TryPlan {
             run.begin(LOAD, Some(direction), self.load_time());
             let mut found = TryDirection::default();
             let time = self.load_time();
-            let measured = load::measure(run, &mut far_end, direction, time, &mut found);
+            let measured = load::measure(run, &mut far_end, direction, time, segment, &mut found);
             let measured = go_on(run, measured, &mut found.reason);
             *way(result, direction) = Some(found);
             measured?;
         }
         Ok(())
     }
+}
+
+/// The longest segment that arrives where longer packets vanish without notice, bytes: TCP would stall.
+fn segment_within(mtu: &TryMtu, is_v6: bool) -> Option<u32> {
+    let bytes = mtu.narrower().filter(|_| mtu.black_hole == Some(true))?;
+    let headers = if is_v6 { 60 } else { 40 };
+    Some(bytes.saturating_sub(headers))
 }
 
 fn way(result: &mut TryResult, direction: Direction) -> &mut Option<TryDirection> {

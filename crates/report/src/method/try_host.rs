@@ -201,7 +201,9 @@ pub struct TryMtu {
 }
 
 impl TryMtu {
-    fn narrower(&self) -> Option<u32> {
+    /// The smaller of both directions, or the one that is known.
+    #[must_use]
+    pub fn narrower(&self) -> Option<u32> {
         match (self.up_bytes, self.down_bytes) {
             (Some(up), Some(down)) => Some(up.min(down)),
             (up, down) => up.or(down),
