@@ -319,3 +319,25 @@ fn faults_name_their_line() {
         "a.json:1: the JSON ends within a document"
     );
 }
+
+/// A server prints before it hears what its client counted.
+#[test]
+fn nothing_from_the_other_end_is_unknown() {
+    let stream = |name: &str| {
+        let file = &recordings("iperf3", name)[0];
+        let document = run(&fs::read(file).expect("bytes")).document;
+        assert_eq!(document["test"]["role"], "server");
+        assert!(
+            document["sum"]["sender"]["bits_per_second"].is_null() || name == "/udp-R.server.json"
+        );
+        document["streams"][0].clone()
+    };
+    let tcp = stream("/tcp.server.json");
+    assert!(tcp["sender"]["bytes"].is_null());
+    assert_eq!(tcp["receiver"]["bytes"], 15_073_280);
+    let udp = stream("/udp-R.server.json");
+    assert_eq!(udp["sender"]["bytes"], 1_528_000);
+    for unknown in ["bytes", "lost", "jitter_ms", "lost_percent", "packets"] {
+        assert!(udp["receiver"][unknown].is_null(), "{unknown}");
+    }
+}
