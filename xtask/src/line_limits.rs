@@ -26,7 +26,7 @@ const PAGES: [(&[&str], usize); 16] = [
     (&["docs/flows.md"], 130),
     (&["docs/dev/architecture.md"], 250),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3530),
+    (&["docs", "docs/dev"], 3560),
 ];
 
 /// Lists files over the soft limit.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::shell::{self, cargo};
+use crate::shell::{self, cargo, on_path};
 use crate::tally::Tally;
 
 /// Targets that must compile, though nothing can be linked or run for them here.
@@ -11,6 +11,9 @@ const CHECKED: [&str; 3] = [
     "aarch64-apple-darwin",
     "x86_64-unknown-freebsd",
 ];
+
+/// The default features that need no C compiler.
+const WITHOUT_C: &str = "prometheus,tui";
 
 /// Target of the static build.
 const STATIC: &str = "x86_64-unknown-linux-musl";
@@ -28,8 +31,16 @@ pub(crate) fn check() -> Tally {
             ));
             continue;
         }
-        let check =
-            shell::run(cargo().args(["check", "--package", "tapeline", "--target", target]));
+        let mut check = cargo();
+        check.args(["check", "--package", "tapeline", "--target", target]);
+        // SQLite is C: without a compiler for the target its users are not checked.
+        if !has_c_compiler(target) {
+            check.args(["--no-default-features", "--features", WITHOUT_C]);
+            tally.skip(format!(
+                "portability: no C compiler for {target}; the history was NOT CHECKED"
+            ));
+        }
+        let check = shell::run(&mut check);
         match check {
             Ok(()) => tally.pass(),
             Err(error) => tally.fail(format!("portability: {error}")),
@@ -48,7 +59,11 @@ pub(crate) fn check() -> Tally {
     } else {
         tally.skip(format!("oldest compiler: no Rust {OLDEST}; NOT CHECKED"));
     }
-    if available(STATIC) {
+    if !has_c_compiler(STATIC) {
+        tally.skip(format!(
+            "static build: no C compiler for {STATIC} (musl-tools); NOT BUILT"
+        ));
+    } else if available(STATIC) {
         match static_build() {
             Ok(()) => tally.pass(),
             Err(error) => tally.fail(format!("static build: {error}")),
@@ -59,6 +74,15 @@ pub(crate) fn check() -> Tally {
         ));
     }
     tally
+}
+
+/// Whether C can be compiled for a target.
+fn has_c_compiler(target: &str) -> bool {
+    match target {
+        "x86_64-pc-windows-gnu" => on_path("x86_64-w64-mingw32-gcc"),
+        STATIC => on_path("musl-gcc"),
+        _ => std::env::var_os(format!("CC_{}", target.replace('-', "_"))).is_some(),
+    }
 }
 
 /// Whether the target's standard library is there, or could be installed.

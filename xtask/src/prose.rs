@@ -87,7 +87,7 @@ const FLOW_LABEL: &str = "flow label";
 const WITH_FLOWS: [&str; 3] = [
     "crates/tapeline/src/cli/config_file.rs",
     "crates/tapeline/src/cli/flows.rs",
-    "crates/tapeline/src/cli/options/flows.rs",
+    "crates/tapeline/src/cli/options/working_load.rs",
 ];
 
 /// Words that no string of these has; in code they may be names.

@@ -7,12 +7,13 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that tests and benchmarks call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 14] = [
+const TOOLS: [(&str, &str); 15] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
     ("tcpdump", "tcpdump"),
     ("groff", "groff-base"),
+    ("musl-gcc", "musl-tools"),
     ("mandoc", "mandoc"),
     ("zsh", "zsh"),
     ("fish", "fish"),

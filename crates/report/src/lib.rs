@@ -23,6 +23,7 @@
 //!
 //! ```text
 //! document ─► RunFacts, Measurement ─► comparison ─► gate
+//!                                   └► stored       lists, texts and tables of what is kept
 //! ```
 
 mod calendar;
@@ -43,6 +44,7 @@ mod quantity;
 mod render;
 mod run_facts;
 mod series;
+pub mod stored;
 mod style;
 mod tracker;
 

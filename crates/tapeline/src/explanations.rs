@@ -65,6 +65,37 @@ pub(crate) const GROUPS: &[Group] = &[
         title: "Methods",
         warnings: METHODS,
     },
+    Group {
+        title: "History",
+        warnings: HISTORY,
+    },
+];
+
+const HISTORY: &[Explanation] = &[
+    of(
+        "not-saved",
+        "not saved: no space is left for history.db; the result waits in pending/01a1.json for the next \
+         --save",
+        "The result could not be entered into the history. The test and its exit code are not affected. \
+         A file in the folder pending, beside the history, holds the result; the next --save, or \
+         \"tapeline history check\", enters it. A sentence with \"nor beside it\" means that the result is \
+         not kept at all.",
+    ),
+    of(
+        "history-on-network",
+        "history.db is on a network file system (nfs): one writer at a time, and its locks are as good \
+         as that file system's",
+        "SQLite's write-ahead log needs memory that all writers share, which no network has, so the file \
+         is written in its older mode. Keep the history on a local disk where several programs save at \
+         the same time.",
+    ),
+    of(
+        "history-full",
+        "history.db is as large as it may become: \"tapeline history prune\" makes room",
+        "The history is above 90 % of --history-size, and no intervals are left to drop. Results are \
+         still saved. Remove old ones with \"tapeline history prune --older 1y\", raise the bound, or set \
+         --retention prune, which removes the oldest results without tag or baseline.",
+    ),
 ];
 
 const METHODS: &[Explanation] = &[

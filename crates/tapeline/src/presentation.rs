@@ -92,6 +92,19 @@ pub enum Color {
     Never,
 }
 
+/// Where results are kept, and how they are marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavePlan {
+    /// The file.
+    pub file: PathBuf,
+    /// Words to find the results by.
+    pub tags: Vec<(String, String)>,
+    /// Bytes that the file may have.
+    pub most_bytes: u64,
+    /// A full file loses old results.
+    pub drops_runs: bool,
+}
+
 /// The output that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presentation {
@@ -125,6 +138,8 @@ pub struct Presentation {
     pub view: bool,
     /// `--metrics`: where a server's metrics are, as typed.
     pub metrics: Option<String>,
+    /// `--save`: results are kept.
+    pub save: Option<SavePlan>,
     /// `--fail-if-host-limited`: a test that a host limited is a failure.
     pub fail_if_host_limited: bool,
     /// `--logfile`: lines of standard error go to the file too.
@@ -161,6 +176,7 @@ impl Presentation {
             files: Vec::new(),
             view: false,
             metrics: None,
+            save: None,
             fail_if_host_limited: false,
             errors_to_file: false,
             verbose: false,

@@ -35,7 +35,7 @@ pub(crate) const FLOORS: &[Floors] = &[
         krate: "crates/report",
         floors: &[
             &["fuzz"],
-            &["prometheus", "gate", "import"],
+            &["prometheus", "gate", "import", "stored"],
             &["comparison"],
             &["run_facts"],
             &["quantity"],

@@ -65,6 +65,10 @@ names! {
     IntervalsDropped "intervals-dropped",
     Usage "usage",
     ;
+    // Of the history, which is no part of a test.
+    "not-saved",
+    "history-on-network",
+    "history-full",
     // Of methods, which name theirs themselves.
     "baseline-not-idle",
     "bottleneck-unknown",

@@ -1,5 +1,5 @@
-//! Options from a file in TOML: a server's (`--config FILE`), or those of a client's flows
-//! (`--flows FILE`).
+//! Options from a file in TOML: a server's (`--config FILE`), those of a client's flows
+//! (`--flows FILE`), or a user's habits.
 //!
 //! The keys are the long names of options that apply to a server, and below `[limits]` the names
 //! that `--limit` takes. So the file can say what the command line can, and nothing else:
@@ -38,13 +38,25 @@ const LIMITS: &str = "limits";
 pub(crate) fn read(path: &Path) -> Result<Vec<Given>, String> {
     let name = path.display();
     let (file, text) = opened(path, "configuration")?;
-    let given = parse(&name.to_string(), &text)?;
+    let given = parse(&name.to_string(), &text, SERVER)?;
     let secret = |one: &&Given| one.spec.id == OptionId::PermitKey && one.value.is_some();
     if let Some(key) = given.iter().find(secret) {
         input::check_secret(&file)
             .map_err(|error| format!("{}: {}", key.spelled, tapeline_sys::reason(&error)))?;
     }
     Ok(given)
+}
+
+/// A user's habits, as options in the order of their lines: none without a file.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_habits(path: &Path) -> Result<Vec<Given>, String> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let (_, text) = opened(path, "configuration")?;
+    parse(&path.display().to_string(), &text, HABITS)
 }
 
 /// A file and its text; `what` is what it is.
@@ -174,7 +186,7 @@ impl Source<'_> {
     }
 }
 
-fn parse(name: &str, text: &str) -> Result<Vec<Given>, String> {
+fn parse(name: &str, text: &str, side: Side) -> Result<Vec<Given>, String> {
     let source = Source { name, text };
     let table = source.table()?;
     let mut found = Vec::new();
@@ -188,7 +200,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Given>, String> {
                 }
             }
             value => {
-                if let Some(given) = option(&source, at, name, value, SERVER)? {
+                if let Some(given) = option(&source, at, name, value, side)? {
                     found.push((at, given));
                 }
             }
@@ -261,6 +273,14 @@ struct Side {
 const SERVER: Side = Side {
     name: "server",
     has: |spec| spec.sides.server,
+};
+/// What holds for every client of a user, unless its line says otherwise.
+const HABITS: Side = Side {
+    name: "user's configuration",
+    has: |spec| {
+        use OptionId::{History, HistorySize, Retention, Save};
+        matches!(spec.id, Save | History | HistorySize | Retention)
+    },
 };
 const CLIENT: Side = Side {
     name: "client",
@@ -338,7 +358,7 @@ pub(crate) fn contract(content: &[u8]) {
         let line = digits.and_then(|digits| digits.parse().ok());
         line.unwrap_or_else(|| panic!("no line in {message:?}"))
     };
-    match parse("f", text) {
+    match parse("f", text, SERVER) {
         Ok(given) => {
             let places: Vec<usize> = given.iter().map(|one| line(&one.spelled)).collect();
             assert!(places.is_sorted(), "{places:?}");
@@ -356,7 +376,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<String> {
-        let given = parse("f", text).unwrap_or_else(|fault| panic!("{fault}"));
+        let given = parse("f", text, SERVER).unwrap_or_else(|fault| panic!("{fault}"));
         let value = |one: &Given| one.value.as_ref().map(|_| one.text());
         given
             .iter()
@@ -418,7 +438,7 @@ mod tests {
             ),
             ("config = 'x'", "f:1: a server has no option config"),
         ] {
-            let message = parse("f", text).expect_err(text);
+            let message = parse("f", text, SERVER).expect_err(text);
             assert!(message.starts_with(fault), "{text}: {message}");
         }
         let missing = read(Path::new("/no/such/file")).expect_err("missing");

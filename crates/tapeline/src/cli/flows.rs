@@ -18,7 +18,7 @@ use super::parse;
 use super::spec::{Given, Group, OptionId as Id, RawArgs, RawItem};
 use crate::message::CliMessage;
 use crate::plan::{FlowPlan, FlowsPlan, Plan, Resolution};
-use crate::presentation::TextStyle;
+use crate::presentation::{Presentation, TextStyle};
 
 /// Flows of a test at most.
 const MOST: usize = 64;
@@ -83,7 +83,17 @@ pub(crate) fn plan(
     let resolution = resolve(&common);
     let said = resolution.messages.clone();
     let (host, presentation) = match resolution.outcome {
-        Ok(Plan::Client(plan, presentation, None)) => (plan.host, presentation),
+        Ok(Plan::Client(plan, presentation, None)) => {
+            // What a history keeps are single tests.
+            let save = None;
+            (
+                plan.host,
+                Presentation {
+                    save,
+                    ..presentation
+                },
+            )
+        }
         Ok(Plan::Client(..)) => {
             return Err(log.fatal("", "--repeat and --precision do not apply to several flows"));
         }
@@ -187,7 +197,7 @@ fn refuse_of_all(common: &RawArgs, log: &mut Diagnostics) -> Result<(), Exit> {
     for given in options(&common.line) {
         if matches!(
             given.spec.id,
-            Id::Repeat | Id::Precision | Id::RepeatPause | Id::RepeatCsv
+            Id::Repeat | Id::Precision | Id::RepeatPause | Id::RepeatCsv | Id::Save
         ) {
             let sentence = format!("{} does not apply to several flows", given.named());
             return Err(log.fatal("", sentence));

@@ -1,13 +1,14 @@
 //! Under which name the program was called, with which words and variables.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
 use super::options::table::KnownTo;
-use super::resolve::resolve;
+use super::resolve::{native_mode, resolve};
+use super::settings::Mode;
 use super::spec::{Given, OptionId, RawArgs, RawItem};
 use super::{config_file, environment, iperf3, parse, refusal};
 use crate::explain;
@@ -62,18 +63,25 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
         }
         Name::Known(personality) => {
             let line = parse::cut(arguments.iter().cloned(), &KnownTo(personality));
-            let (file, fault) = match configured(&line) {
-                Ok(file) => (file, None),
-                Err(sentence) => (Vec::new(), Some(sentence)),
-            };
             let mut environment = environment::read(invocation.variable);
             if personality == Personality::Native {
                 environment.extend(environment::read_own(invocation.variable));
             }
-            let raw = RawArgs {
-                file,
+            let mut raw = RawArgs {
+                file: Vec::new(),
                 environment,
                 line,
+            };
+            let configured = match configured(&raw.line) {
+                Ok(None) if personality == Personality::Native => habits(&raw, invocation),
+                named => named.map(Option::unwrap_or_default),
+            };
+            let fault = match configured {
+                Ok(file) => {
+                    raw.file = file;
+                    None
+                }
+                Err(sentence) => Some(sentence),
             };
             let mut resolution = match fault {
                 Some(sentence) => refusal(sentence),
@@ -101,14 +109,30 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
     }
 }
 
-/// Options from the file that the line names, if it names one. It is the only one that is read
-/// while a line is understood.
-fn configured(line: &[RawItem]) -> Result<Vec<Given>, String> {
+/// Options from the file that the line names, if it names one.
+fn configured(line: &[RawItem]) -> Result<Option<Vec<Given>>, String> {
     let named = line.iter().rev().find_map(|item| match item {
         RawItem::Option(given) if given.spec.id == OptionId::Config => given.value.as_ref(),
         _ => None,
     });
-    named.map_or(Ok(Vec::new()), |path| config_file::read(Path::new(path)))
+    named
+        .map(|path| config_file::read(Path::new(path)))
+        .transpose()
+}
+
+/// A user's habits, which hold for clients: from `$XDG_CONFIG_HOME/tapeline/config.toml`.
+fn habits(raw: &RawArgs, invocation: &Invocation<'_>) -> Result<Vec<Given>, String> {
+    let folder = |name: &str| {
+        let value = (invocation.variable)(name).filter(|value| !value.is_empty());
+        value.map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    let home = || folder("HOME").map(|home| home.join(".config"));
+    match folder("XDG_CONFIG_HOME").or_else(home) {
+        Some(folder) if native_mode(raw) == Mode::Client => {
+            config_file::read_habits(&folder.join("tapeline/config.toml"))
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// The name, the program name for iperf's messages, and the words that are left.

@@ -39,7 +39,7 @@ use tapeline_report::Build;
 use super::diagnostics::{Diagnostics, Exit};
 use super::options::method::registry;
 use super::options::table::{all, nearest};
-use super::options::{peer, repeat};
+use super::options::{history, peer, repeat};
 use super::parse::SyntaxFault;
 use super::settings::{Mode, Protocol, Settings};
 use super::spec::{OptionId, Personalities, RawArgs, RawItem};
@@ -90,6 +90,7 @@ fn plan(
         return Err(usage(program, log));
     }
     announce_output(&settings, log);
+    settings.presentation.save = history::save_plan(&settings, log)?;
     let plan = match settings.mode {
         Mode::Server => {
             let server = Box::new(build::server(&settings, resolver, log)?);

@@ -7,8 +7,8 @@ use tapeline_dialect::Personality;
 
 use super::diagnostics::{Diagnostics, Exit};
 use super::options::{
-    access, addressing, amount, bounceback, direction, latency, lengths, method, mode, output,
-    rate, repeat, schedule, shape, socket, working_load,
+    access, addressing, amount, bounceback, direction, history, latency, lengths, method, mode,
+    output, rate, repeat, schedule, shape, socket, working_load,
 };
 use super::settings::{Mode, Settings};
 
@@ -107,6 +107,7 @@ pub(crate) static POSSIBILITIES: &[Rule] = &[
     rule("link_checks_need_udp", Job::Client, addressing::link_checks_need_udp),
     rule("runs_can_be_repeated", Job::Connecting, repeat::runs_can_be_repeated),
     rule("view_has_the_terminal", Job::Any, output::view_has_the_terminal),
+    rule("results_can_be_kept", Job::Any, history::results_can_be_kept),
     rule("lifetime_needs_a_key", Job::Server, access::lifetime_needs_a_key),
     rule("tap_is_for_servers", Job::Client, addressing::tap_is_for_servers),
     rule("tap_needs_udp", Job::Server, addressing::tap_needs_udp),

@@ -1,5 +1,6 @@
 //! What was asked for, option by option, before anything is cross-checked.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Clock, Pace, Tos, WallTime};
@@ -159,6 +160,20 @@ pub(crate) struct RepeatSettings {
     /// As a share of the mean.
     pub(crate) width: Option<f64>,
     pub(crate) pause: Option<Duration>,
+}
+
+/// Results that stay.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HistorySettings {
+    pub(crate) save: bool,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) tags: Vec<(String, String)>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) drops_runs: bool,
+    /// `--no-save` was given.
+    pub(crate) is_undone: bool,
+    /// One of the options that only mean something with `--save`.
+    pub(crate) companion: Option<&'static str>,
 }
 
 /// A method, as far as its options are not a client's.
@@ -338,6 +353,7 @@ pub(crate) struct Settings {
     pub(crate) peer: PeerSettings,
     pub(crate) repeat: RepeatSettings,
     pub(crate) method: MethodSettings,
+    pub(crate) history: HistorySettings,
     pub(crate) presentation: Presentation,
     /// The time of day, for options that name one.
     pub(crate) now: WallTime,
@@ -404,6 +420,7 @@ impl Settings {
             peer: PeerSettings::default(),
             repeat: RepeatSettings::default(),
             method: MethodSettings::default(),
+            history: HistorySettings::default(),
             now: SystemClock.wall(),
             presentation: Presentation::new(style),
         }

@@ -50,7 +50,10 @@ pub(crate) enum OptionId {
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,
     DocumentCsv, FailIfHostLimited, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
-    ReportStructs, Help, Version,
+    ReportStructs,
+    // results that stay
+    Save, NoSave, Tag, History, HistorySize, Retention,
+    Help, Version,
 }
 
 /// Under which names the option is known.

@@ -44,6 +44,7 @@ pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
         Id::LocalOnly => words(&["0", "1"]),
         Id::Pacing => words(&["spin", "sleep"]),
         Id::Direction => words(&["up", "down", "both"]),
+        Id::Retention => words(&["warn", "prune"]),
         Id::Peer => words(&["iperf2", "iperf3"]),
         Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
         Id::FileInput
@@ -53,6 +54,7 @@ pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
         | Id::DocumentCsv
         | Id::Html
         | Id::Flows
+        | Id::History
         | Id::Config => Candidates::Files,
         Id::Client | Id::SsmHost => Candidates::Hosts,
         Id::TapDevice | Id::TunDevice => Candidates::Devices,

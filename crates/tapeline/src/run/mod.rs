@@ -22,6 +22,8 @@ mod outputs;
 mod printer;
 mod progress;
 mod run_info;
+#[cfg(feature = "history")]
+mod saving;
 #[cfg(feature = "tui")]
 mod screen;
 mod server;

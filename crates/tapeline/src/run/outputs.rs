@@ -25,6 +25,8 @@ use crate::presentation::{DocumentForm, Presentation, TextStyle};
 
 #[cfg(feature = "prometheus")]
 use crate::run::metrics::Board;
+#[cfg(feature = "history")]
+use crate::run::saving;
 
 /// The outputs of a run. Each has a queue and a thread of its own, so that a slow one takes
 /// nothing from the others.
@@ -106,6 +108,18 @@ impl Outputs {
                 }
             }
             opened.push((renderer, writer, errors));
+        }
+        #[cfg(feature = "history")]
+        if let Some(saver) = saving::output(presentation, run_info) {
+            // Behind the report: what was kept is the last that is said of it.
+            let (writer, errors) = match &behind {
+                Some(behind) => (behind.out(), behind.errors()),
+                None => (
+                    Box::new(io::stdout()) as Box<dyn Write + Send>,
+                    Box::new(io::stderr()) as Box<dyn Write + Send>,
+                ),
+            };
+            opened.push((saver, writer, errors));
         }
         let printers = opened.into_iter().map(|(renderer, writer, errors)| {
             let progress = progress.take();

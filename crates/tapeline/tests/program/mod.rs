@@ -55,6 +55,8 @@ pub(crate) fn command<S: AsRef<str>>(arguments: &[S]) -> Command {
         }
     }
     command.env_remove("TCP_WINDOW_SIZE");
+    // The habits of whoever runs the tests are none of theirs.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command.env("TZ", "UTC");
     command
 }

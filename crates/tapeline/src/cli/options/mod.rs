@@ -9,7 +9,7 @@ pub(crate) mod addressing;
 pub(crate) mod amount;
 pub(crate) mod bounceback;
 pub(crate) mod direction;
-pub(crate) mod flows;
+pub(crate) mod history;
 pub(crate) mod latency;
 pub(crate) mod lengths;
 pub(crate) mod limits;

@@ -210,6 +210,12 @@ fn is_known(id: Id) -> bool {
             | Id::ZeroCopy
             | Id::FileInput
             | Id::Reverse
+            | Id::Save
+            | Id::NoSave
+            | Id::Tag
+            | Id::History
+            | Id::HistorySize
+            | Id::Retention
             | Id::FullDuplex
             | Id::Peer
             | Id::Omit

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use tapeline_dialect::Personality;
 
 use super::{
-    access, addressing, amount, bounceback, direction, flows, latency, lengths, limits, method,
+    access, addressing, amount, bounceback, direction, history, latency, lengths, limits, method,
     mode, output, peer, rate, repeat, schedule, shape, socket, working_load,
 };
 use crate::cli::parse::{Arity, NameMatch, Table, Typed};
@@ -20,7 +20,7 @@ const GROUPS: [&[OptionSpec]; 19] = [
     amount::OPTIONS,
     bounceback::OPTIONS,
     direction::OPTIONS,
-    flows::OPTIONS,
+    history::OPTIONS,
     latency::OPTIONS,
     lengths::OPTIONS,
     limits::OPTIONS,

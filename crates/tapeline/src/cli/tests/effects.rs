@@ -354,6 +354,13 @@ fn every_option_is_tested() {
             Id::NoLatencyProbes,
             // Below.
             Id::Tui,
+            // In `history.rs`.
+            Id::Save,
+            Id::NoSave,
+            Id::Tag,
+            Id::History,
+            Id::HistorySize,
+            Id::Retention,
             // In `repeat.rs`.
             Id::Repeat,
             Id::Precision,

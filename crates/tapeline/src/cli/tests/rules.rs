@@ -20,6 +20,7 @@ const RULE_CASES: &[RuleCase] = &[
     ("key_has_a_length", "-c h --permit-key=abc", "ERROR: value for --permit-key must have at least 4 characters", "at least 4"),
     ("key_has_a_length", "-s --permit-key=abc", "ERROR: value for --permit-key must have at least 4 characters", "at least 4"),
     ("runs_can_be_repeated", "-c h --repeat-pause 1", "iperf: unrecognized option", "needs --repeat"),
+    ("results_can_be_kept", "-c h --tag a=b", "iperf: unrecognized option", "needs --save"),
     ("view_has_the_terminal", "-c h --tui --json", "iperf: unrecognized option", "give the other form a file"),
     ("lifetime_needs_a_key", "-s --permit-key-timeout 3", "", "needs --permit-key"),
     ("client_has_a_key", "-c h --permit-key", "ERROR: option of --permit-key requires a value on the client", "needs the server's key"),

@@ -1,0 +1,233 @@
+//! `--save`: results into the history. It is an output among the others, so that neither the sampler
+//! nor the traffic waits for the file, and a client's result is kept when it has been reported.
+
+use std::time::Duration;
+
+use tapeline_archive::{
+    ArchiveError, Bound, NewRun, NewSeries, Patience, RunId, Saved, SeriesKind, Unsaved, Uuid, save,
+};
+use tapeline_base::{Clock, Role};
+use tapeline_report::document::{Report, ReportTracker, RunInfo, Step};
+use tapeline_report::{Amount, Event, ExclusionReason, Output, Renderer, Series};
+use tapeline_sys::SystemClock;
+
+use crate::presentation::{Presentation, SavePlan, TextStyle};
+
+/// A server has more tests to watch: what cannot be entered soon waits beside the file.
+const SERVERS_PATIENCE: Patience = Patience {
+    busy: Duration::from_secs(1),
+    total: Duration::from_secs(1),
+};
+
+/// The output that keeps results, if they are to be kept.
+pub(crate) fn output(
+    presentation: &Presentation,
+    run_info: &RunInfo,
+) -> Option<Box<dyn Renderer + Send>> {
+    let plan = presentation.save.clone()?;
+    let text = presentation.style == TextStyle::Native
+        && presentation.output_file.is_none()
+        && presentation.amount != Amount::Brief;
+    Some(Box::new(Saver {
+        plan,
+        role: run_info.role,
+        says_on_stdout: text,
+        tracker: ReportTracker::new(run_info.clone()),
+        reports: Vec::new(),
+        series: None,
+    }))
+}
+
+struct Saver {
+    plan: SavePlan,
+    role: Role,
+    /// What was kept belongs to the report; else it is a note.
+    says_on_stdout: bool,
+    tracker: ReportTracker,
+    /// A client's runs that have ended.
+    reports: Vec<Report>,
+    /// What several of them came to.
+    series: Option<Series>,
+}
+
+impl Renderer for Saver {
+    fn render(&mut self, event: &Event, out: &mut Output) {
+        let steps = self.tracker.observe(event);
+        self.take(steps, out);
+    }
+
+    fn missed(&mut self, rows: u64, _out: &mut Output) {
+        self.tracker.missed(rows);
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        let steps = self.tracker.finish();
+        self.take(steps, out);
+        self.keep_clients(out);
+    }
+}
+
+impl Saver {
+    fn take(&mut self, steps: Vec<Step>, out: &mut Output) {
+        for step in steps {
+            match (step, self.role) {
+                (Step::End { report, .. }, Role::Client) => self.reports.push(*report),
+                (Step::End { report, .. }, Role::Server) => {
+                    let run = self.run(&report, now());
+                    if let Err(unsaved) = self.keep(run, SERVERS_PATIENCE) {
+                        say_unsaved(&unsaved, out);
+                    }
+                }
+                (Step::Series(series), _) => self.series = Some(series.series),
+                _ => {}
+            }
+        }
+    }
+
+    /// Keeps a client's runs: one, or a series.
+    fn keep_clients(&mut self, out: &mut Output) {
+        let now = now();
+        let reports = std::mem::take(&mut self.reports);
+        let series = (self.series.is_some() || reports.len() > 1).then(|| NewSeries {
+            uuid: Uuid::at(now),
+            started: now,
+            kind: SeriesKind::Repeat,
+            plan: None,
+        });
+        let (mut kept, mut network) = (Vec::new(), None);
+        for (number, report) in (1..).zip(&reports) {
+            let mut run = self.run(report, now);
+            if let Some(run) = &mut run {
+                run.series.clone_from(&series);
+                run.left_out = self.left_out(number);
+            }
+            match self.keep(run, Patience::default()) {
+                Ok(Some(saved)) => {
+                    network = saved.network.or(network);
+                    if saved.room.is_full {
+                        say_full(&self.plan, out);
+                    }
+                    kept.push(saved);
+                }
+                Ok(None) => {}
+                Err(unsaved) => say_unsaved(&unsaved, out),
+            }
+        }
+        if let Some(kind) = network {
+            let file = self.plan.file.display();
+            out.stderr.push_str(&format!(
+                "note: {file} is on a network file system ({kind}): one writer at a time, and its \
+                 locks are as good as that file system's [history-on-network]\n"
+            ));
+        }
+        if let Some(names) = names(&kept) {
+            if self.says_on_stdout {
+                out.stdout.push_str(&format!("saved    {names}\n"));
+            } else {
+                out.stderr.push_str(&format!("note: saved {names}\n"));
+            }
+        }
+    }
+
+    fn left_out(&self, number: u32) -> Option<String> {
+        let excluded = self.series.as_ref()?.excluded.iter();
+        let reason = excluded.clone().find(|one| one.run == number)?.reason;
+        Some(
+            match reason {
+                ExclusionReason::WarmUp => "warm_up",
+                ExclusionReason::Interrupted => "interrupted",
+                ExclusionReason::Failed => "failed",
+            }
+            .to_owned(),
+        )
+    }
+
+    fn run(&self, report: &Report, now: i64) -> Option<NewRun> {
+        let document = serde_json::to_value(report).ok()?;
+        let mut run = NewRun::new(document, now).ok()?;
+        run.tags = self.plan.tags.iter().cloned().collect();
+        Some(run)
+    }
+
+    fn keep(&self, run: Option<NewRun>, patience: Patience) -> Result<Option<Saved>, Unsaved> {
+        let bound = Bound {
+            bytes: self.plan.most_bytes,
+            drops_runs: self.plan.drops_runs,
+        };
+        let saved = run.map(|run| save(&self.plan.file, bound, patience, &run));
+        saved.transpose()
+    }
+}
+
+/// The time, milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    SystemClock.wall().as_nanos() / 1_000_000
+}
+
+/// `r118 to r125, series s14`.
+fn names(kept: &[Saved]) -> Option<String> {
+    let (first, last) = (kept.first()?, kept.last()?);
+    let numbers = kept.iter().map(|saved| saved.run);
+    let in_a_row = numbers.clone().eq((first.run.0..=last.run.0).map(RunId));
+    let mut names = match kept {
+        [one] => one.run.to_string(),
+        _ if in_a_row => format!("{} to {}", first.run, last.run),
+        _ => numbers
+            .map(|run| run.to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    if let Some(series) = first.series {
+        names.push_str(&format!(", series {series}"));
+    }
+    Some(names)
+}
+
+fn say_full(plan: &SavePlan, out: &mut Output) {
+    let said = format!(
+        "warning: {} is as large as it may become: \"tapeline history prune\" makes room \
+         [history-full]\n",
+        plan.file.display()
+    );
+    if !out.stderr.contains(&said) {
+        out.stderr.push_str(&said);
+    }
+}
+
+fn say_unsaved(unsaved: &Unsaved, out: &mut Output) {
+    let line =
+        |why: &ArchiveError, rest: &str| format!("warning: not saved: {why}; {rest} [not-saved]\n");
+    out.stderr.push_str(&match unsaved {
+        Unsaved::Waits { path, why } => {
+            let path = path.display();
+            line(
+                why,
+                &format!("the result waits in {path} for the next --save"),
+            )
+        }
+        Unsaved::Lost { why, and } => line(why, &format!("nor beside it: {and}")),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_a_row_are_one() {
+        let saved = |number| Saved {
+            run: RunId(number),
+            series: None,
+            network: None,
+            room: tapeline_archive::Room::default(),
+        };
+        let named = |numbers: &[i64]| {
+            let kept: Vec<Saved> = numbers.iter().map(|number| saved(*number)).collect();
+            names(&kept)
+        };
+        assert_eq!(named(&[]), None);
+        assert_eq!(named(&[7]).as_deref(), Some("r7"));
+        assert_eq!(named(&[7, 8, 9]).as_deref(), Some("r7 to r9"));
+        assert_eq!(named(&[7, 9]).as_deref(), Some("r7, r9"));
+    }
+}
