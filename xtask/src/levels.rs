@@ -82,7 +82,14 @@ const LEVELS: [Level; 7] = [
         runs: &[Run {
             packages: &["interop"],
             features: &[],
-            programs: &["namespaces", "truth", "limits", "methods", "verdicts"],
+            programs: &[
+                "namespaces",
+                "truth",
+                "limits",
+                "history",
+                "methods",
+                "verdicts",
+            ],
             only: None,
             threads: Some(1),
             ignored: false,

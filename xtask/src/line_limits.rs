@@ -10,7 +10,7 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 16] = [
+const PAGES: [(&[&str], usize); 17] = [
     (&["README.md"], 110),
     (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
     (&["docs/cli.md"], 135),
@@ -24,9 +24,10 @@ const PAGES: [(&[&str], usize); 16] = [
     (&["docs/iperf3.md"], 250),
     (&["docs/methods.md"], 450),
     (&["docs/flows.md"], 130),
+    (&["docs/history.md"], 150),
     (&["docs/dev/architecture.md"], 250),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3560),
+    (&["docs", "docs/dev"], 3710),
 ];
 
 /// Lists files over the soft limit.

@@ -7,8 +7,12 @@ use crate::shell::{self, Result};
 /// The longest line of prose, in characters.
 const WIDTH: usize = 100;
 
-/// The README's first sentence, in which a program may tell.
-const ALLOWED: &str = "and tells you whether to believe the number";
+/// The README's first sentence, in which a program may tell, and verdicts of comparisons.
+const ALLOWED: [&str; 3] = [
+    "and tells you whether to believe the number",
+    "better, surely",
+    "worse, surely",
+];
 
 /// Former words and names, with those that took their places.
 #[rustfmt::skip]
@@ -245,8 +249,9 @@ fn former_words(text: &str) -> Vec<(usize, String)> {
         let ends = |letter: char| !letter.is_alphanumeric() && letter != '-';
         word.trim_matches(ends).to_lowercase()
     };
-    let words: Vec<(usize, String)> = text
-        .replace(ALLOWED, "")
+    let allowed = ALLOWED.iter();
+    let words: Vec<(usize, String)> = allowed
+        .fold(text.to_owned(), |text, words| text.replace(words, ""))
         .lines()
         .enumerate()
         .flat_map(|(number, line)| line.split_whitespace().map(move |word| (number + 1, word)))

@@ -171,13 +171,17 @@ impl NewRun {
 
 impl NewSeries {
     fn enter(&self, connection: &Connection) -> rusqlite::Result<SeriesId> {
+        // An insertion that is refused would take a number all the same.
+        let known = "SELECT id FROM series WHERE uuid = ?1";
+        let known = connection.query_row(known, [self.uuid.bytes()], |row| row.get(0));
+        if let Some(id) = known.optional()? {
+            return Ok(SeriesId(id));
+        }
         connection.execute(
-            "INSERT OR IGNORE INTO series (uuid, started, kind, plan) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO series (uuid, started, kind, plan) VALUES (?1, ?2, ?3, ?4)",
             params![self.uuid.bytes(), self.started, self.kind.id(), self.plan],
         )?;
-        let id = "SELECT id FROM series WHERE uuid = ?1";
-        let id = connection.query_row(id, [self.uuid.bytes()], |row| row.get(0))?;
-        Ok(SeriesId(id))
+        Ok(SeriesId(connection.last_insert_rowid()))
     }
 }
 

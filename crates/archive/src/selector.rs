@@ -49,16 +49,16 @@ impl Selection {
         parts.collect::<Result<_, _>>().map(Self)
     }
 
-    /// A file whose name is not looked into.
-    #[must_use]
-    pub fn of_file(path: PathBuf) -> Self {
-        Self(vec![Selector::File(path)])
-    }
-
     /// Its parts.
     #[must_use]
     pub fn parts(&self) -> &[Selector] {
         &self.0
+    }
+}
+
+impl From<Selector> for Selection {
+    fn from(selector: Selector) -> Self {
+        Self(vec![selector])
     }
 }
 

@@ -87,6 +87,14 @@ fn runs_of_a_series_are_one_entry() {
         assert_eq!(kept(&path, &new).series.expect("a series").0, 1);
     }
     assert_eq!(ids(&path, "s1").expect("runs"), [2, 3, 4]);
+    let mut other = run(940.0, 5);
+    other.series = Some(NewSeries {
+        uuid: Uuid::at(MORNING),
+        ..series
+    });
+    assert_eq!(kept(&path, &other).series.expect("a series").0, 2);
+    let archive = Archive::open_to_write(&path, Patience::default().busy).expect("a history");
+    Edit::new(&archive).remove(&[RunId(5)]).expect("a run less");
     let archive = Archive::open_to_read(&path).expect("a history");
     let entries = Query::new(&archive).latest(20).expect("entries");
     let [Entry::Series(name, runs), Entry::Run(alone)] = &entries[..] else {

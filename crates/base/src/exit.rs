@@ -13,8 +13,10 @@ pub enum ExitCode {
     /// The test ran to its end, but a host limited it rather than the network
     /// (`--fail-if-host-limited`).
     Limited,
-    /// A method ran to its end, and its result missed a limit (`--pass`).
+    /// A method ran to its end, and its result missed a limit (`--pass`); a gate's rule is broken.
     Missed,
+    /// A gate's runs do not decide its rules.
+    Undecided,
 }
 
 impl ExitCode {
@@ -27,6 +29,7 @@ impl ExitCode {
             Self::Usage => 2,
             Self::Limited => 3,
             Self::Missed => 4,
+            Self::Undecided => 5,
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Prints the JSON Schema of tapeline's documents, for `cargo xtask generate`: of a report, or with
 //! an argument of several runs (`series`), of different flows (`flows`), of a method (`method`), of
-//! its runs (`method-series`).
+//! its runs (`method-series`), of a history (`history`), a comparison or a gate.
 #![allow(clippy::print_stdout)]
 
 use schemars::generate::SchemaSettings;
+use tapeline_report::comparison::{COMPARISON_SCHEMA, Comparison};
 use tapeline_report::document::{Report, SCHEMA, SERIES_SCHEMA, SeriesReport};
 use tapeline_report::flows::{FLOWS_SCHEMA, FlowsReport};
+use tapeline_report::gate::{GATE_SCHEMA, GateReport};
 use tapeline_report::method::{
     METHOD_SCHEMA, METHOD_SERIES_SCHEMA, MethodDocument, MethodSeriesDocument,
 };
+use tapeline_report::stored::{HISTORY_SCHEMA, HistoryDocument};
 
 fn main() {
     let settings = SchemaSettings::draft2020_12().for_serialize();
@@ -29,6 +32,18 @@ fn main() {
         Some("flows") => {
             let schema = generator.into_root_schema_for::<FlowsReport>();
             (schema, FLOWS_SCHEMA)
+        }
+        Some("history") => {
+            let schema = generator.into_root_schema_for::<HistoryDocument>();
+            (schema, HISTORY_SCHEMA)
+        }
+        Some("comparison") => {
+            let schema = generator.into_root_schema_for::<Comparison>();
+            (schema, COMPARISON_SCHEMA)
+        }
+        Some("gate") => {
+            let schema = generator.into_root_schema_for::<GateReport>();
+            (schema, GATE_SCHEMA)
         }
         _ => (generator.into_root_schema_for::<Report>(), SCHEMA),
     };

@@ -78,6 +78,12 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         }
         Plan::Iperf3(job) => run::iperf3(job),
         Plan::Method(job) => run::method(job),
+        #[cfg(feature = "history")]
+        Plan::History(job) => run::history(job),
+        #[cfg(feature = "history")]
+        Plan::Compare(job) => run::compare(job),
+        #[cfg(feature = "history")]
+        Plan::Gate(job) => run::gate(job),
         Plan::Iperf3Version => show(identity::iperf3_version()),
         Plan::Try(plan, presentation) => run::trial(plan, presentation),
         #[cfg(feature = "prometheus")]
@@ -105,6 +111,8 @@ fn help_page(page: HelpPage) -> String {
         HelpPage::Iperf3 => help::iperf3::page(),
         HelpPage::Short => native(native::Detail::Short),
         HelpPage::Full => native(native::Detail::Full),
+        #[cfg(feature = "history")]
+        HelpPage::Command(word) => help::command::page(word, native::terminal_width()),
         HelpPage::Method(word) => help::method::page(word, native::terminal_width()),
     }
 }

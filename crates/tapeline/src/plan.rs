@@ -66,6 +66,15 @@ pub enum Plan {
     Exporter(ExporterPlan),
     /// `tapeline METHOD HOST`.
     Method(Box<MethodJob>),
+    /// `tapeline history`.
+    #[cfg(feature = "history")]
+    History(Box<HistoryJob>),
+    /// `tapeline compare`.
+    #[cfg(feature = "history")]
+    Compare(Box<CompareJob>),
+    /// `tapeline gate`.
+    #[cfg(feature = "history")]
+    Gate(Box<GateJob>),
     /// Show help.
     Help(HelpPage),
     /// Show the version.
@@ -98,6 +107,9 @@ impl Plan {
             Self::Try(plan, _) => plan.techniques = techniques,
             Self::Exporter(plan) => plan.techniques = techniques,
             Self::Method(job) => job.plan.common_mut().techniques = techniques,
+            // Their tests are processes of their own.
+            #[cfg(feature = "history")]
+            Self::History(_) | Self::Compare(_) | Self::Gate(_) => {}
             Self::Help(_)
             | Self::Version
             | Self::Iperf3Version
@@ -243,6 +255,222 @@ pub enum HelpPage {
     Full,
     /// That of the method of that word.
     Method(&'static str),
+    /// That of `history`, `compare` or `gate`.
+    #[cfg(feature = "history")]
+    Command(&'static str),
+}
+
+/// What `tapeline history` does.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryJob {
+    /// The history; `None` without a home.
+    pub file: Option<PathBuf>,
+    /// Times in universal time.
+    pub utc: bool,
+    /// What is to be done.
+    pub task: HistoryTask,
+}
+
+/// One of its actions; `runs` are words that name some.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum HistoryTask {
+    /// `list`
+    List {
+        /// These, or the latest.
+        runs: Option<String>,
+        /// Lines at most.
+        most: usize,
+        /// As JSON.
+        json: Option<Destination>,
+    },
+    /// `show`
+    Show {
+        /// Which.
+        runs: String,
+        /// As JSON.
+        json: Option<Destination>,
+    },
+    /// `tag`
+    Tag {
+        /// Which.
+        runs: String,
+        /// The tag.
+        key: String,
+        /// Its value; `None` takes it away.
+        value: Option<String>,
+    },
+    /// `note`
+    Note {
+        /// Which.
+        runs: String,
+        /// The note.
+        text: String,
+    },
+    /// `baseline`
+    Baselines,
+    /// `baseline NAME RUNS`
+    NameBaseline {
+        /// Its name.
+        name: String,
+        /// Which.
+        runs: String,
+    },
+    /// `baseline --remove NAME`
+    ForgetBaseline(String),
+    /// `import`
+    Import(ImportTask),
+    /// `export`
+    Export {
+        /// Which; all without.
+        runs: Option<String>,
+        /// In which form.
+        form: Export,
+        /// Where to; standard output without.
+        file: Option<PathBuf>,
+    },
+    /// `prune`
+    Prune {
+        /// Milliseconds.
+        older: i64,
+        /// Results with a tag stay.
+        keep_tagged: bool,
+        /// Only their intervals go.
+        intervals: bool,
+    },
+    /// `check`
+    Check,
+    /// `path`
+    Path,
+}
+
+/// `import`
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportTask {
+    /// At least one.
+    pub files: Vec<PathBuf>,
+    /// What they are; found out without.
+    pub kind: Option<tapeline_report::import::Kind>,
+    /// Words to find them by.
+    pub tags: Vec<(String, String)>,
+}
+
+/// Forms of `export`.
+#[cfg(feature = "history")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// Reports, one a line.
+    Json,
+    /// A row for each number.
+    Numbers,
+    /// A row for each interval of a stream.
+    Intervals,
+    /// A page with charts.
+    Html,
+}
+
+/// Where a form of a result goes.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// To standard output, in the place of the text.
+    Stdout,
+    /// To a file beside it.
+    File(PathBuf),
+}
+
+/// What `tapeline compare` does.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompareJob {
+    /// The history; `None` without a home.
+    pub file: Option<PathBuf>,
+    /// Times in universal time.
+    pub utc: bool,
+    /// What is compared.
+    pub runs: ComparedRuns,
+    /// Names of quantities, the main one first; all where there is none.
+    pub quantities: Vec<String>,
+    /// Changes up to this share are of no interest.
+    pub notice: f64,
+    /// Different tests are refused.
+    pub strict: bool,
+    /// As JSON.
+    pub json: Option<Destination>,
+}
+
+/// What is compared.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum ComparedRuns {
+    /// Nothing: the quantities are listed.
+    List,
+    /// Runs that words name, B with A.
+    Kept(String, String),
+    /// Two tests that are run in turn.
+    Measured {
+        /// Runs of each.
+        runs: u32,
+        /// Decides the order.
+        seed: Option<u64>,
+        /// Between two runs.
+        pause: Duration,
+        /// Their command lines.
+        tests: [Vec<OsString>; 2],
+    },
+}
+
+/// What `tapeline gate` does.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateJob {
+    /// The history; `None` without a home.
+    pub file: Option<PathBuf>,
+    /// The file of rules.
+    pub rules: PathBuf,
+    /// What is judged.
+    pub runs: GateRuns,
+    /// What becomes of rules that the runs do not decide.
+    pub undecided: Undecided,
+    /// The file with the runs that rules compare with.
+    pub baseline: Option<PathBuf>,
+    /// A table for a pull request.
+    pub markdown: Option<PathBuf>,
+    /// JUnit's XML.
+    pub junit: Option<PathBuf>,
+    /// As JSON.
+    pub json: Option<Destination>,
+}
+
+/// What a gate judges.
+#[cfg(feature = "history")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateRuns {
+    /// Runs that words name.
+    Kept(String),
+    /// A test that is run until the rules are decided.
+    Measured {
+        /// Its command line.
+        test: Vec<OsString>,
+        /// Runs at most.
+        most: u32,
+        /// Between two runs.
+        pause: Duration,
+    },
+}
+
+/// What becomes of rules that the runs do not decide.
+#[cfg(feature = "history")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undecided {
+    /// They are undecided.
+    Stays,
+    /// They pass.
+    Passes,
+    /// They fail.
+    Fails,
 }
 
 /// A name under which the program has a command line.

@@ -5,12 +5,15 @@ use std::path::Path;
 use crate::shell::{self, Result, cargo};
 
 /// Where they are published, and what the generator calls them.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 8] = [
     ("docs/schema/tapeline-report-1.json", "report"),
     ("docs/schema/tapeline-series-1.json", "series"),
     ("docs/schema/tapeline-method-1.json", "method"),
     ("docs/schema/tapeline-method-series-1.json", "method-series"),
     ("docs/schema/tapeline-flows-1.json", "flows"),
+    ("docs/schema/tapeline-history-1.json", "history"),
+    ("docs/schema/tapeline-comparison-1.json", "comparison"),
+    ("docs/schema/tapeline-gate-1.json", "gate"),
 ];
 
 fn made(name: &str) -> Result<String> {

@@ -107,7 +107,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["help", "http"],
             &["cli/invocation"],
             &["cli/refusal"],
-            &["cli/resolve"],
+            &["cli/resolve", "cli/history"],
             &["cli/flows", "cli/iperf3", "cli/environment"],
             &["cli/config_file"],
             &["cli/apply", "cli/rules", "cli/build", "cli/configuration"],

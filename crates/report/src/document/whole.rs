@@ -1,5 +1,7 @@
 //! Forms that are written when a test is over.
 
+use serde::Serialize;
+
 use super::page::page;
 use super::run_info::RunInfo;
 use super::schema::{Report, TestRole};
@@ -56,7 +58,7 @@ impl WholeDocument {
 
     /// The same as a page.
     #[must_use]
-    pub fn html_of(report: &Report) -> String {
+    pub fn html_of(report: &impl Serialize) -> String {
         page(report)
     }
 

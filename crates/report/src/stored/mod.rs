@@ -7,9 +7,11 @@
 //! ```
 
 mod csv;
+mod document;
 mod list;
 mod show;
 
 pub use csv::{StoredCsv, StoredCsvRows};
+pub use document::{HISTORY_SCHEMA, HistoryDocument, HistoryRun};
 pub use list::{ListEntry, list};
 pub use show::show;

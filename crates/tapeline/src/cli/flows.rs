@@ -173,7 +173,7 @@ fn of_file(flow: FileFlow, number: usize) -> Asked {
 }
 
 /// Words as a shell cuts them, with quotation marks of both kinds; nothing where one is not closed.
-fn words(text: &str) -> Option<Vec<String>> {
+pub(crate) fn words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
+#[cfg(feature = "history")]
+use super::history;
 use super::options::table::KnownTo;
 use super::resolve::{native_mode, resolve};
 use super::settings::Mode;
@@ -60,6 +62,9 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
         }
         Name::Known(Personality::Native) if explains(arguments) => {
             (Personality::Native, explanation(arguments))
+        }
+        Name::Known(Personality::Native) if is_about_results(arguments) => {
+            (Personality::Native, about_results(arguments))
         }
         Name::Known(personality) => {
             let line = parse::cut(arguments.iter().cloned(), &KnownTo(personality));
@@ -180,6 +185,23 @@ fn generates(arguments: &[OsString]) -> bool {
 /// Whether a warning is to be explained: the first word says so.
 fn explains(arguments: &[OsString]) -> bool {
     arguments.first().is_some_and(|word| word == "explain")
+}
+
+/// Whether it is about results that stay: the first word says so.
+fn is_about_results(arguments: &[OsString]) -> bool {
+    let first = arguments.first().and_then(|word| word.to_str());
+    first.is_some_and(|word| matches!(word, "history" | "compare" | "gate"))
+}
+
+#[cfg(feature = "history")]
+fn about_results(arguments: &[OsString]) -> Resolution {
+    history::resolve::resolve(arguments)
+}
+
+#[cfg(not(feature = "history"))]
+fn about_results(_: &[OsString]) -> Resolution {
+    let sentence = "this build has no history; build it with --features history, or take a package";
+    refusal(sentence.to_owned())
 }
 
 fn explanation(arguments: &[OsString]) -> Resolution {

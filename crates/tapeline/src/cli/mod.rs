@@ -7,6 +7,7 @@
 //!
 //! options/<group>   rows, effects, rules, and what the plan needs of them
 //! settings          the data of all options
+//! history/          the command lines of history, compare and gate: a table of their own
 //! iperf3/           the command line under the name iperf3: a table and rules of its own
 //! ```
 
@@ -18,6 +19,8 @@ pub(crate) mod diagnostics;
 pub(crate) mod endpoint;
 pub(crate) mod environment;
 pub(crate) mod flows;
+#[cfg(feature = "history")]
+pub(crate) mod history;
 pub(crate) mod invocation;
 pub(crate) mod iperf3;
 pub(crate) mod options;

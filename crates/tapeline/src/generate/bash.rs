@@ -6,7 +6,7 @@ use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
-use super::entry::{Entry, entries, methods};
+use super::entry::{Entry, entries, methods, result_commands};
 use crate::cli::parse::Arity;
 use crate::cli::spec::Sides;
 use crate::plan::CommandName;
@@ -44,6 +44,16 @@ pub(crate) fn script() -> String {
             words.join(" ")
         );
     }
+    let results = result_commands();
+    for command in &results {
+        let names: Vec<&str> = command
+            .options
+            .iter()
+            .map(|(name, ..)| name.as_str())
+            .collect();
+        let (word, names) = (command.word, names.join(" "));
+        let _ = writeln!(script, "        tapeline/{word}) echo '{names}' ;;");
+    }
     for name in CommandName::ALL {
         for (job, applies) in JOBS {
             let words = options(name, job, applies).join(" ");
@@ -56,6 +66,16 @@ pub(crate) fn script() -> String {
         script,
         "\n# The methods.\n_tapeline_methods='{}'",
         methods.join(" ")
+    );
+    let words: Vec<&str> = results.iter().map(|command| command.word).collect();
+    let actions = results.iter().flat_map(|command| command.actions);
+    let actions: Vec<&str> = actions.map(|(action, ..)| *action).collect();
+    let _ = write!(
+        script,
+        "\n# Commands about results, and the actions of history.\n_tapeline_results='{}'\n\
+         _tapeline_actions='{}'\n",
+        words.join(" "),
+        actions.join(" ")
     );
     let _ = write!(
         script,
@@ -171,7 +191,7 @@ _tapeline() {
             -s|--server) job=server; break ;;
             -c|--client) job=client; break ;;
             try|exporter) [[ $name == tapeline ]] && job=$word ;;
-            *) [[ $name == tapeline && $word == "${words[1]}" && " $_tapeline_methods " == *" $word "* ]] && job=$word ;;
+            *) [[ $name == tapeline && $word == "${words[1]}" && " $_tapeline_methods $_tapeline_results " == *" $word "* ]] && job=$word ;;
         esac
     done
     if [[ $current == -* ]]; then
@@ -182,9 +202,13 @@ _tapeline() {
             compopt -o nospace 2>/dev/null
         fi
     elif [[ $at -eq 1 && $name == tapeline ]]; then
-        _tapeline_offer -W "try explain exporter $_tapeline_methods"
+        _tapeline_offer -W "try explain exporter $_tapeline_results $_tapeline_methods"
     elif [[ $name == tapeline && ${words[1]} == explain && $at -eq 2 ]]; then
         _tapeline_offer -W "$_tapeline_warnings"
+    elif [[ $name == tapeline && ${words[1]} == history && $at -eq 2 ]]; then
+        _tapeline_offer -W "$_tapeline_actions"
+    elif [[ $name == tapeline && ${words[1]} == gate && $at -eq 2 ]]; then
+        _tapeline_offer -f
     elif [[ $name == tapeline && ( ${words[1]} == exporter || ( ${words[1]} == try || " $_tapeline_methods " == *" ${words[1]} "* ) && $at -eq 2 ) ]]; then
         _tapeline_offer -A hostname
     fi

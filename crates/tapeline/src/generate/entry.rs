@@ -43,6 +43,47 @@ pub(crate) fn methods() -> impl Iterator<Item = &'static str> {
     words.filter(|word| *word != "try")
 }
 
+/// A command about results that stay.
+#[derive(Clone, Debug)]
+pub(crate) struct ResultCommand {
+    pub(crate) word: &'static str,
+    pub(crate) about: &'static str,
+    /// Words that may follow, with what they need and do.
+    pub(crate) actions: &'static [(&'static str, &'static str, &'static str)],
+    /// Names of options with their dashes, of values, and what they do.
+    pub(crate) options: Vec<(String, &'static str, &'static str)>,
+}
+
+/// The commands about results that stay; none in a build without them.
+#[cfg(not(feature = "history"))]
+pub(crate) fn result_commands() -> Vec<ResultCommand> {
+    Vec::new()
+}
+
+/// The commands about results that stay.
+#[cfg(feature = "history")]
+pub(crate) fn result_commands() -> Vec<ResultCommand> {
+    use crate::cli::history::options::{Spec, TABLE};
+    use crate::cli::history::resolve::{ACTIONS, COMMANDS};
+
+    let command = |(word, about): (&'static str, &'static str)| {
+        let actions: &[_] = if word == "history" { &ACTIONS } else { &[] };
+        let applies = |spec: &&Spec| {
+            spec.is_of(word) || actions.iter().any(|(action, ..)| spec.is_of(action))
+        };
+        let options = TABLE.iter().filter(applies);
+        ResultCommand {
+            word,
+            about,
+            actions,
+            options: options
+                .map(|spec| (format!("--{}", spec.name), spec.value, spec.help))
+                .collect(),
+        }
+    };
+    COMMANDS.map(command).to_vec()
+}
+
 /// The options that can be used under a name, in the order of the help.
 pub(crate) fn entries(name: CommandName) -> Vec<Entry> {
     match name {

@@ -6,7 +6,7 @@ use tapeline_method::MethodPlan;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
-use super::entry::{Entry, entries};
+use super::entry::{Entry, entries, result_commands};
 use crate::cli::parse::Arity;
 use crate::plan::CommandName;
 
@@ -28,6 +28,27 @@ pub(crate) fn script() -> String {
             "complete -c tapeline -n __fish_is_first_arg -a {word} -d {}",
             quoted(about)
         );
+    }
+    for command in result_commands() {
+        let (word, about) = (command.word, quoted(command.about));
+        let _ = writeln!(
+            script,
+            "complete -c tapeline -n __fish_is_first_arg -a {word} -d {about}"
+        );
+        for (action, _, about) in command.actions {
+            let about = quoted(about);
+            let _ = writeln!(
+                script,
+                "complete -c tapeline -n '__fish_seen_subcommand_from {word}' -a {action} -d {about}"
+            );
+        }
+        for (name, _, help) in &command.options {
+            let (name, help) = (name.trim_start_matches('-'), quoted(help));
+            let _ = writeln!(
+                script,
+                "complete -c tapeline -n '__fish_seen_subcommand_from {word}' -l {name} -d {help}"
+            );
+        }
     }
     let _ = writeln!(
         script,

@@ -3,6 +3,7 @@
 use tapeline_dialect::Personality;
 use tapeline_method::MethodPlan;
 
+use super::entry::result_commands;
 use super::roff::Page;
 use crate::cli::environment::variables;
 use crate::cli::options::table::usable;
@@ -30,6 +31,7 @@ pub(crate) fn page(personality: Personality) -> String {
     }
     if personality == Personality::Native {
         methods(&mut page);
+        results(&mut page);
     }
     options(&mut page, personality);
     values(&mut page, personality);
@@ -59,6 +61,9 @@ fn synopsis(personality: Personality) -> &'static [&'static str] {
             "tapeline METHOD HOST[:PORT] [OPTIONS]",
             "tapeline exporter [HOST]... [--metrics ADDRESS:PORT]",
             "tapeline explain [WARNING]",
+            "tapeline history [ACTION] [OPTIONS]",
+            "tapeline compare RUNS RUNS [OPTIONS]",
+            "tapeline gate FILE RUNS [OPTIONS]",
             "tapeline --as iperf|iperf3 [OPTIONS]",
             "tapeline --generate man|bash|zsh|fish",
         ],
@@ -93,6 +98,46 @@ fn description(personality: Personality) -> &'static [&'static str] {
              shortened, and an unknown option is reported and left aside. Under the name tapeline \
              the same options are checked strictly and the report is another: see tapeline(1).",
         ],
+    }
+}
+
+/// The commands about results that stay.
+fn results(page: &mut Page) {
+    let commands = result_commands();
+    if commands.is_empty() {
+        return;
+    }
+    page.section("HISTORY");
+    page.paragraph(
+        "--save keeps results in a file; these commands list, compare and judge them. RUNS are r42, \
+         r42..r57, s14 (a series), last, last:10, tag:KEY=VALUE, baseline:NAME, or a file with a \
+         report, a series or iperf3's JSON; + joins several. compare --interleave RUNS -- 'TEST' -- \
+         'TEST' and gate FILE -- TEST measure themselves; TEST is the command line of a client.",
+    );
+    for command in commands {
+        let actions = command.actions.iter();
+        let actions: Vec<String> = actions
+            .map(|(action, words, about)| {
+                format!("{action} {words}").trim_end().to_owned() + ": " + about
+            })
+            .collect();
+        let options = command.options.iter();
+        let options: Vec<String> = options
+            .map(|(name, value, help)| match *value {
+                "" => format!("{name}: {help}"),
+                value => format!("{name} {value}: {help}"),
+            })
+            .collect();
+        let actions = match actions.is_empty() {
+            true => String::new(),
+            false => format!(" Actions: {}.", actions.join("; ")),
+        };
+        let text = format!(
+            "{}.{actions} Options: {}.",
+            command.about,
+            options.join("; ")
+        );
+        page.item(command.word, &text);
     }
 }
 
@@ -308,8 +353,10 @@ fn endings(page: &mut Page, personality: Personality) {
             page.item(
                 "4",
                 "A method ran to its end, and its result missed a limit (--pass). Where 3 applies too, \
-                 it is 3: a result that a host limited says nothing of the network.",
+                 it is 3: a result that a host limited says nothing of the network. A rule of gate is \
+                 broken.",
             );
+            page.item("5", "The runs that gate was given do not decide its rules.");
         }
         Personality::Iperf2 => page.item(
             "1",

@@ -176,7 +176,9 @@ fn bash_offers_options_values_and_jobs() {
         return;
     };
     let offered = |line: &str| bash(line).expect("bash is there");
-    let jobs = ["try", "explain", "exporter"].into_iter().chain(methods());
+    let results = ["history", "compare", "gate"];
+    let jobs = ["try", "explain", "exporter"].into_iter();
+    let jobs = jobs.chain(results).chain(methods());
     assert_eq!(first, jobs.collect::<Vec<_>>());
     for word in methods() {
         assert_eq!(offered(&format!("tapeline {word} h --budg")), ["--budget"]);
@@ -186,6 +188,10 @@ fn bash_offers_options_values_and_jobs() {
             ["down"]
         );
     }
+    assert_eq!(offered("tapeline history ta"), ["tag"]);
+    assert_eq!(offered("tapeline history prune --old"), ["--older"]);
+    assert_eq!(offered("tapeline compare --inte"), ["--interleave"]);
+    assert_eq!(offered("tapeline gate g --inte"), [""; 0]);
     assert_eq!(offered("tapeline -c h --budg"), [""; 0]);
     assert_eq!(offered("tapeline explain rate"), ["rate-not-reached"]);
     assert_eq!(offered("tapeline exporter --metr"), ["--metrics"]);
@@ -275,7 +281,9 @@ fn zsh_hears_of_every_option_and_its_values() {
         };
         assert!(shown.contains(values), "{shown}");
         let methods: String = methods().map(|word| format!(" {word}")).collect();
-        let jobs = shown.contains(&format!("1::job:(try explain exporter{methods})"));
+        let jobs = shown.contains(&format!(
+            "1::job:(try explain exporter history compare gate{methods})"
+        ));
         assert_eq!(jobs, name == CommandName::Tapeline, "{shown}");
     }
 }
@@ -300,6 +308,8 @@ fn fish_offers_options_and_values() {
     );
     assert_eq!(offered("tapeline -s --full").expect("fish"), [""; 0]);
     assert_eq!(offered("tapeline tr").expect("fish"), ["try"]);
+    assert_eq!(offered("tapeline history prun").expect("fish"), ["prune"]);
+    assert_eq!(offered("tapeline gate --juni").expect("fish"), ["--junit"]);
     assert_eq!(
         offered("tapeline explain rate").expect("fish"),
         ["rate-not-reached"]

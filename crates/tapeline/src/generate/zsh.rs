@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tapeline_report::document::WARNING_IDS;
 
 use super::candidates::{CONGESTION_CONTROLS, Candidates};
-use super::entry::{Entry, entries, methods};
+use super::entry::{Entry, entries, methods, result_commands};
 use crate::cli::parse::Arity;
 use crate::plan::CommandName;
 
@@ -51,13 +51,17 @@ pub(crate) fn script() -> String {
 
 fn own_words() -> String {
     let methods: String = methods().map(|word| format!(" {word}")).collect();
-    OWN_WORDS.replace("@METHODS@", &methods)
+    let results = result_commands();
+    let results: String = results.iter().map(|it| format!(" {}", it.word)).collect();
+    OWN_WORDS
+        .replace("@METHODS@", &methods)
+        .replace("@RESULTS@", &results)
 }
 
 const OWN_WORDS: &str =
     "        '(-)--as[behave as another name does]:name:(tapeline iperf iperf3)' \\
         '(-)--generate[print a manual page or completions]:document:(man bash zsh fish)' \\
-        '1::job:(try explain exporter@METHODS@)' \\
+        '1::job:(try explain exporter@RESULTS@@METHODS@)' \\
         '*:operand:_tapeline_operands' && return
 ";
 

@@ -29,6 +29,7 @@ tapeline: a tape measure for networks
   tapeline try [HOST] [OPTIONS]     quick check of a path
   tapeline explain [WARNING]        say what a warning means
   tapeline exporter [HOST]...       test when Prometheus asks
+  tapeline history|compare|gate     saved results (--help explains each)
   tapeline --as iperf ...           behave as iperf 2.2.1 does";
 
 /// What the short page explains: what most tests need.
@@ -74,10 +75,7 @@ fn methods(width: usize) -> Vec<String> {
     if words.is_empty() {
         return Vec::new();
     }
-    let text = format!(
-        "a whole procedure, METHOD being {} (METHOD --help explains one)",
-        words.join(", ")
-    );
+    let text = format!("one of {} (--help explains each)", words.join(", "));
     in_two_columns("  tapeline METHOD HOST [OPTIONS]", &text, width)
 }
 

@@ -14,6 +14,8 @@ mod event_queue;
 #[cfg(feature = "prometheus")]
 mod exporter;
 mod flows;
+#[cfg(feature = "history")]
+mod history;
 mod iperf3;
 mod method;
 #[cfg(feature = "prometheus")]
@@ -43,6 +45,8 @@ pub(crate) use client::client;
 #[cfg(feature = "prometheus")]
 pub(crate) use exporter::exporter;
 pub(crate) use flows::flows;
+#[cfg(feature = "history")]
+pub(crate) use history::{compare, gate, history};
 pub(crate) use iperf3::iperf3;
 pub(crate) use method::method;
 pub(crate) use server::server;

@@ -150,7 +150,8 @@ fn default_file() -> Option<PathBuf> {
     None
 }
 
-#[cfg(all(test, feature = "history"))]
+#[cfg(feature = "history")]
+#[cfg(test)]
 mod tests {
     use tapeline_base::ExitCode;
     use tapeline_dialect::Personality::Native;

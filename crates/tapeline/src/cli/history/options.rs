@@ -1,0 +1,143 @@
+//! The options of `history`, `compare` and `gate`.
+
+use std::ffi::OsString;
+
+use crate::cli::parse::{Arity, NameMatch, Table, Typed};
+use Arity::{Optional, Required, Switch};
+
+/// Identity of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[rustfmt::skip]
+pub(crate) enum Id {
+    Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Csv, Html, Output, Quantities, Notice,
+    Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
+    History, Utc, Help,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spec {
+    pub(crate) id: Id,
+    pub(crate) letter: Option<char>,
+    pub(crate) name: &'static str,
+    pub(crate) arity: Arity,
+    /// The value as the help shows it.
+    pub(crate) value: &'static str,
+    /// Commands and actions that have it; all where none is named.
+    pub(crate) places: &'static [&'static str],
+    pub(crate) help: &'static str,
+}
+
+const fn row(
+    id: Id,
+    letter: Option<char>,
+    name: &'static str,
+    arity: Arity,
+    value: &'static str,
+    places: &'static [&'static str],
+    help: &'static str,
+) -> Spec {
+    Spec {
+        id,
+        letter,
+        name,
+        arity,
+        value,
+        places,
+        help,
+    }
+}
+
+/// The table, in the order of the help.
+#[rustfmt::skip]
+pub(crate) const TABLE: &[Spec] = &[
+    row(Id::Count, Some('n'), "count", Required, "NUMBER", &["list"], "lines of the list (default 20)"),
+    row(Id::All, None, "all", Switch, "", &["list"], "all lines"),
+    row(Id::From, None, "from", Required, "KIND", &["import"], "what the files are: tapeline, iperf3-json"),
+    row(Id::Tag, None, "tag", Required, "KEY=VALUE", &["import"], "mark what is taken in; may be repeated"),
+    row(Id::Older, None, "older", Required, "AGE", &["prune"], "remove what is older: 90d, 12w, 1y"),
+    row(Id::KeepTagged, None, "keep-tagged", Switch, "", &["prune"], "keep results that have a tag"),
+    row(Id::Intervals, None, "intervals", Switch, "", &["prune", "export"], "the intervals alone"),
+    row(Id::Remove, None, "remove", Switch, "", &["tag", "baseline"], "take the tag or the name away"),
+    row(Id::Csv, None, "csv", Switch, "", &["export"], "a row for each number of a result"),
+    row(Id::Html, None, "html", Switch, "", &["export"], "a page with charts, of one result"),
+    row(Id::Quantities, None, "quantities", Required, "NAMES", &["compare"], "compare these, the main one first"),
+    row(Id::Notice, None, "notice", Required, "PERCENT", &["compare"], "changes up to this are of no interest (default 2)"),
+    row(Id::Strict, None, "strict", Switch, "", &["compare"], "refuse tests that are not the same test"),
+    row(Id::List, None, "list", Switch, "", &["compare"], "list the quantities, and compare nothing"),
+    row(Id::Interleave, None, "interleave", Required, "RUNS", &["compare"], "measure two tests in turn, so often each"),
+    row(Id::Seed, None, "seed", Required, "NUMBER", &["compare"], "decide the order of --interleave"),
+    row(Id::Undecided, None, "undecided", Required, "AS", &["gate"], "pass or fail where runs do not decide"),
+    row(Id::MaxRuns, None, "max-runs", Required, "RUNS", &["gate"], "measure up to so many to decide (default 20)"),
+    row(Id::BaselineFile, None, "baseline-file", Required, "FILE", &["gate"], "the baseline is in this file"),
+    row(Id::Pause, None, "repeat-pause", Required, "SECONDS", &["compare", "gate"], "pause between two runs (default 1)"),
+    row(Id::Markdown, None, "markdown", Required, "FILE", &["gate"], "a table for a pull request"),
+    row(Id::Junit, None, "junit", Required, "FILE", &["gate"], "JUnit's XML"),
+    row(Id::Json, None, "json", Optional, "FILE", &["list", "show", "export", "compare", "gate"], "the result as JSON"),
+    row(Id::Output, Some('o'), "output", Required, "FILE", &["export"], "write to this file"),
+    row(Id::Utc, None, "utc", Switch, "", &[], "times in universal time"),
+    row(Id::History, None, "history", Required, "FILE", &[], "the file that results are kept in"),
+    row(Id::Help, Some('h'), "help", Switch, "", &[], "show this help"),
+];
+
+impl Spec {
+    /// Whether a command or an action has it.
+    pub(crate) fn is_of(&self, place: &str) -> bool {
+        self.places.is_empty() || self.places.contains(&place)
+    }
+}
+
+/// An option as it was typed.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub(crate) spec: &'static Spec,
+    pub(crate) spelled: String,
+    pub(crate) value: Option<OsString>,
+}
+
+impl Given {
+    /// The value as text; empty without one.
+    pub(crate) fn text(&self) -> String {
+        let value = self.value.as_ref();
+        value.map_or_else(String::new, |value| value.to_string_lossy().into_owned())
+    }
+}
+
+/// The table as a reader of words sees it.
+pub(crate) struct Known;
+
+impl Table for Known {
+    type Spec = Spec;
+    type Given = Given;
+
+    fn by_letter(&self, letter: char) -> Option<&'static Spec> {
+        TABLE.iter().find(|spec| spec.letter == Some(letter))
+    }
+
+    fn by_name(&self, typed: &str) -> NameMatch<Spec> {
+        if let Some(spec) = TABLE.iter().find(|spec| spec.name == typed) {
+            return NameMatch::One(spec, spec.name);
+        }
+        let mut near = TABLE.iter().filter(|spec| spec.name.starts_with(typed));
+        match (near.next(), near.next()) {
+            (None, _) => NameMatch::Unknown,
+            (Some(spec), None) => NameMatch::One(spec, spec.name),
+            (Some(first), Some(second)) => {
+                let names = [first.name, second.name].into_iter();
+                NameMatch::Ambiguous(names.chain(near.map(|spec| spec.name)).collect())
+            }
+        }
+    }
+
+    fn arity(&self, spec: &Spec) -> Arity {
+        spec.arity
+    }
+
+    fn given(&self, spec: &'static Spec, typed: Typed) -> Given {
+        Given {
+            spec,
+            spelled: typed.spelled,
+            value: typed.value,
+        }
+    }
+}

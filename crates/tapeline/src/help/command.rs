@@ -1,0 +1,98 @@
+//! The help of `history`, `compare` and `gate`.
+
+use super::native::in_two_columns;
+use crate::cli::history::options::{Spec, TABLE};
+use crate::cli::history::resolve::{ACTIONS, COMMANDS};
+use crate::cli::parse::Arity;
+use crate::explain::wrap;
+
+/// What names runs.
+const RUNS: &str = "RUNS are r42, r42..r57, s14, last, last:10, tag:KEY=VALUE, baseline:NAME, or a file with a \
+                    report, a series or iperf3's JSON; + joins several.";
+
+/// The page, without its last line end.
+pub(crate) fn page(command: &str, width: usize) -> String {
+    let about = COMMANDS.iter().find(|(its, _)| *its == command);
+    let about = about.map_or("", |(_, about)| about);
+    let usage: &[&str] = match command {
+        "history" => &["tapeline history [ACTION] [OPTIONS]"],
+        "compare" => &[
+            "tapeline compare RUNS RUNS [OPTIONS]",
+            "tapeline compare --interleave N -- 'TEST' -- 'TEST'",
+        ],
+        _ => &[
+            "tapeline gate FILE RUNS [OPTIONS]",
+            "tapeline gate FILE [OPTIONS] -- TEST",
+        ],
+    };
+    let mut lines: Vec<String> = usage.iter().map(|line| (*line).to_owned()).collect();
+    lines.push(String::new());
+    lines.extend(wrap(&format!("{about}."), 0, width));
+    lines.extend(wrap(RUNS, 0, width));
+    let is_history = command == "history";
+    if is_history {
+        lines.push(String::new());
+        lines.push("Actions:".to_owned());
+        for (action, words, about) in ACTIONS {
+            lines.extend(in_two_columns(&format!("  {action} {words}"), about, width));
+        }
+    }
+    lines.push(String::new());
+    lines.push("Options:".to_owned());
+    let places = || ACTIONS.iter().map(|(action, ..)| *action);
+    for spec in TABLE {
+        let its: Vec<&str> = if is_history {
+            places().filter(|action| spec.is_of(action)).collect()
+        } else if spec.is_of(command) {
+            vec![command]
+        } else {
+            Vec::new()
+        };
+        if its.is_empty() {
+            continue;
+        }
+        let text = if is_history && its.len() < ACTIONS.len() {
+            format!("{}: {}", its.join(", "), spec.help)
+        } else {
+            spec.help.to_owned()
+        };
+        lines.extend(in_two_columns(&names(spec), &text, width));
+    }
+    lines.join("\n")
+}
+
+/// `  -n, --count NUMBER`.
+fn names(spec: &Spec) -> String {
+    let letter = spec
+        .letter
+        .map_or_else(String::new, |letter| format!("-{letter}, "));
+    let value = match spec.arity {
+        Arity::Switch => String::new(),
+        Arity::Required => format!(" {}", spec.value),
+        Arity::Optional => format!("[={}]", spec.value),
+    };
+    format!("  {letter}--{}{value}", spec.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_that_fits() {
+        let mut shown = Vec::new();
+        for (command, about) in COMMANDS {
+            for width in [60, 80, 100] {
+                let page = page(command, width);
+                let wide = page.lines().find(|line| line.chars().count() > width);
+                assert_eq!(wide, None, "{command} at {width}");
+                assert!(page.contains(about.split(' ').next().unwrap_or_default()));
+                let names = TABLE.iter().filter(|spec| page.contains(&names(spec)));
+                shown.extend(names.map(|spec| spec.id));
+            }
+        }
+        for spec in TABLE {
+            assert!(shown.contains(&spec.id), "{:?}", spec.id);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `tapeline gate`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use tapeline_base::ExitCode;
+use tapeline_report::comparison::Side;
+use tapeline_report::gate::{Condition, Gate, GateReport, Outcome, judge, junit, markdown, text};
+
+use super::gate_file;
+use super::measure::{measure, progress, shown};
+use super::place::{Place, side};
+use super::say::{Fault, deliver, json, print, write};
+use crate::plan::{Destination, GateJob, GateRuns, Undecided};
+
+/// Judges, and says what came of it: passed 0, failed 4, undecided 5.
+pub(crate) fn gate(job: &GateJob) -> ExitCode {
+    match perform(job) {
+        Ok(code) => code,
+        Err(fault) => fault.say(),
+    }
+}
+
+fn perform(job: &GateJob) -> Result<ExitCode, Fault> {
+    let place = Place::new(job.file.clone());
+    let mut gate = gate_file::read(&job.rules).map_err(Fault::Usage)?;
+    fill_baselines(&mut gate, &place, job.baseline.as_deref())?;
+    let report = match &job.runs {
+        GateRuns::Kept(words) => judge(&gate, &place.side(words)?),
+        GateRuns::Measured { test, most, pause } => measured(&gate, test, *most, *pause)?,
+    };
+    write_forms(job, &report)?;
+    Ok(match (report.outcome, job.undecided) {
+        (Outcome::Pass, _) | (Outcome::Undecided, Undecided::Passes) => ExitCode::Success,
+        (Outcome::Fail, _) | (Outcome::Undecided, Undecided::Fails) => ExitCode::Missed,
+        (Outcome::Undecided, Undecided::Stays) => ExitCode::Undecided,
+    })
+}
+
+/// Finds the runs that rules compare with.
+fn fill_baselines(gate: &mut Gate, place: &Place, file: Option<&Path>) -> Result<(), Fault> {
+    for rule in &mut gate.rules {
+        if let Condition::NoWorseThan { baseline, runs, .. } = &mut rule.condition {
+            let words = match file {
+                Some(file) => file.display().to_string(),
+                None => baseline.clone(),
+            };
+            *runs = place.side(&words)?;
+        }
+    }
+    Ok(())
+}
+
+/// Measures until the rules are decided, or the runs are as many as may be.
+fn measured(
+    gate: &Gate,
+    test: &[OsString],
+    most: u32,
+    pause: Duration,
+) -> Result<GateReport, Fault> {
+    let name = shown(test);
+    let mut found = measure(test)?;
+    let one_more: Vec<OsString> = test
+        .iter()
+        .cloned()
+        .chain(["--repeat".into(), "1".into()])
+        .collect();
+    loop {
+        let side: Side = side(&name, &found);
+        let report = judge(gate, &side);
+        if report.outcome != Outcome::Undecided || side.runs.len() >= most as usize {
+            return Ok(report);
+        }
+        std::thread::sleep(pause);
+        progress(&format!(
+            "undecided after {} runs: one more",
+            side.runs.len()
+        ));
+        found.extend(measure(&one_more)?);
+    }
+}
+
+fn write_forms(job: &GateJob, report: &GateReport) -> Result<(), Fault> {
+    if let Some(path) = &job.markdown {
+        write(path, &markdown(report))?;
+    }
+    if let Some(path) = &job.junit {
+        write(path, &junit(report, job.undecided == Undecided::Fails))?;
+    }
+    if let Some(destination) = &job.json {
+        deliver(destination, &json(report))?;
+    }
+    if !matches!(job.json, Some(Destination::Stdout)) {
+        print(&text(report))?;
+    }
+    Ok(())
+}
