@@ -397,6 +397,8 @@ pub struct CompareJob {
     pub notice: f64,
     /// Different tests are refused.
     pub strict: bool,
+    /// A page.
+    pub html: Option<PathBuf>,
     /// As JSON.
     pub json: Option<Destination>,
 }

@@ -250,6 +250,12 @@ fn a_drop_is_seen_and_judged() {
     assert_eq!(document["quantities"].as_array().map(Vec::len), Some(1));
     kept.said("compare s1 s2 --json=c.json");
     assert!(kept.path("c.json").exists());
+    kept.said("compare s1 s2 --html=c.html");
+    let page = fs::read_to_string(kept.path("c.html")).expect("a page");
+    assert!(
+        page.contains("worse, surely") && page.contains("<svg "),
+        "{page}"
+    );
     // Files stand for runs as well as names do.
     kept.said("history export s1 --json -o before.json");
     let text = kept.said("compare before.json s2");

@@ -1,12 +1,13 @@
 //! Whether two sets of runs differ: the document, and its text.
 //!
 //! ```text
-//! Side A, Side B ─► compare ─► Comparison ─► text, JSON
+//! Side A, Side B ─► compare ─► Comparison ─► text, page, JSON
 //! ```
 
 mod change;
 mod compare;
 mod document;
+mod page;
 mod side;
 mod text;
 mod words;
@@ -20,6 +21,7 @@ pub use document::{
     COMPARISON_SCHEMA, Comparison, Difference, QuantityComparison, SideSummary, SideValues,
     Significance,
 };
+pub use page::page;
 pub use side::Side;
 pub use text::{quantity_list, text};
 pub(crate) use words::{Shown, plain, runs_words, signed};

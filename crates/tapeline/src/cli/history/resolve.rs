@@ -237,10 +237,9 @@ impl Line {
             ("export", [] | [_]) => HistoryTask::Export {
                 runs: words.first().map(|runs| owned(runs)),
                 form: self.export()?,
-                file: self.path(Id::Output).or(match json {
-                    Some(Destination::File(file)) => Some(file),
-                    _ => None,
-                }),
+                file: [Id::Output, Id::Json, Id::Html]
+                    .into_iter()
+                    .find_map(|id| self.path(id)),
             },
             ("prune", []) => HistoryTask::Prune {
                 older: self.older()?,
@@ -316,6 +315,7 @@ impl Line {
             quantities: names,
             notice,
             strict: self.has(Id::Strict),
+            html: self.page()?,
             json: self.destination(Id::Json),
         })
     }
@@ -373,6 +373,15 @@ impl Line {
     fn destination(&self, id: Id) -> Option<Destination> {
         self.option(id)?;
         Some(self.path(id).map_or(Destination::Stdout, Destination::File))
+    }
+
+    /// A page needs a file: standard output has the text.
+    fn page(&self) -> Result<Option<PathBuf>, String> {
+        match self.destination(Id::Html) {
+            None => Ok(None),
+            Some(Destination::File(file)) => Ok(Some(file)),
+            Some(Destination::Stdout) => Err("--html needs a file: --html=FILE".to_owned()),
+        }
     }
 
     fn file(&self) -> Option<PathBuf> {

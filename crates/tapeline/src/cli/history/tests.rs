@@ -96,7 +96,8 @@ fn every_option_has_its_effect() {
         (job.quantities, job.notice, job.strict),
         (vec![owned("rtt"), owned("rate")], 0.05, true)
     );
-    assert_eq!(job.json, Some(Destination::Stdout));
+    assert_eq!((job.json, job.html), (Some(Destination::Stdout), None));
+    assert_eq!(compare("a b --html=p").html, Some(PathBuf::from("p")));
     assert_eq!(compare("--list").runs, ComparedRuns::List);
     let job = compare("--interleave 8 --seed 7 --repeat-pause 0.5 -- -c+h+-Z+cubic -- -c h");
     let words = |text: &str| -> Vec<OsString> { text.split(' ').map(OsString::from).collect() };
@@ -183,6 +184,7 @@ fn what_is_wrong_is_said() {
         ("history list -n 0", "-n needs a number from 1"),
         ("history list -n", "-n needs a value"),
         ("history --utc=1", "--utc takes no value"),
+        ("compare a b --html", "--html needs a file"),
         ("compare a", "usage: tapeline compare RUNS RUNS"),
         ("compare --interleave 8 a b", "usage: tapeline compare"),
         ("compare -- a -- b", "two tests need --interleave"),

@@ -3,11 +3,11 @@
 use std::hash::{BuildHasher, RandomState};
 
 use tapeline_base::{ExitCode, SplitMix64};
-use tapeline_report::comparison::{CompareOptions, compare as judge, quantity_list, text};
+use tapeline_report::comparison::{CompareOptions, compare as judge, page, quantity_list, text};
 
 use super::measure::{measure, progress, shown};
 use super::place::{Found, Place, side};
-use super::say::{Fault, deliver, json, print};
+use super::say::{Fault, deliver, json, print, write};
 use crate::plan::{CompareJob, ComparedRuns, Destination};
 
 /// Compares, and says what came of it.
@@ -60,6 +60,9 @@ fn perform(job: &CompareJob) -> Result<(), Fault> {
         return Err(Fault::Usage(format!(
             "A and B are not the same test (--strict): they differ in {what}"
         )));
+    }
+    if let Some(path) = &job.html {
+        write(path, &page(&comparison, job.utc))?;
     }
     if let Some(destination) = &job.json {
         deliver(destination, &json(&comparison))?;
