@@ -111,7 +111,7 @@ fn results(page: &mut Page) {
     page.paragraph(
         "--save keeps results in a file; these commands list, compare and judge them. RUNS are r42, \
          r42..r57, s14 (a series), last, last:10, tag:KEY=VALUE, baseline:NAME, or a file with a \
-         report, a series or iperf3's JSON; + joins several. compare --interleave RUNS -- 'TEST' -- \
+         report, a series, or results of iperf 2 or iperf3; + joins several. compare --interleave RUNS -- 'TEST' -- \
          'TEST' and gate FILE -- TEST measure themselves; TEST is the command line of a client.",
     );
     for command in commands {

@@ -8,7 +8,7 @@ use crate::explain::wrap;
 
 /// What names runs.
 const RUNS: &str = "RUNS are r42, r42..r57, s14, last, last:10, tag:KEY=VALUE, baseline:NAME, or a file with a \
-                    report, a series or iperf3's JSON; + joins several.";
+                    report, a series, or results of iperf 2 or iperf3; + joins several.";
 
 /// The page, without its last line end.
 pub(crate) fn page(command: &str, width: usize) -> String {

@@ -53,7 +53,7 @@ const fn row(
 pub(crate) const TABLE: &[Spec] = &[
     row(Id::Count, Some('n'), "count", Required, "NUMBER", &["list"], "lines of the list (default 20)"),
     row(Id::All, None, "all", Switch, "", &["list"], "all lines"),
-    row(Id::From, None, "from", Required, "KIND", &["import"], "what the files are: tapeline, iperf3-json"),
+    row(Id::From, None, "from", Required, "KIND", &["import"], "what the files are: tapeline, iperf3-json, iperf2-csv, iperf2-text, iperf3-text"),
     row(Id::Tag, None, "tag", Required, "KEY=VALUE", &["import"], "mark what is taken in; may be repeated"),
     row(Id::Older, None, "older", Required, "AGE", &["prune"], "remove what is older: 90d, 12w, 1y"),
     row(Id::KeepTagged, None, "keep-tagged", Switch, "", &["prune"], "keep results that have a tag"),

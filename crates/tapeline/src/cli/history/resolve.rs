@@ -59,7 +59,7 @@ pub(crate) const ACTIONS: [(&str, &str, &str); 10] = [
     (
         "import",
         "FILE...",
-        "take in reports and series of tapeline, and iperf3's JSON",
+        "take in results of tapeline, iperf 2 and iperf3",
     ),
     (
         "export",
