@@ -33,6 +33,19 @@ pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
     })
 }
 
+/// The addresses of this host by which others reach it, each once: neither loopback's nor those that
+/// mean an interface's own network. None where the system does not list them (Windows).
+#[must_use]
+pub fn host_addresses() -> Vec<IpAddr> {
+    let mut found: Vec<IpAddr> = Vec::new();
+    for (_, address) in resolver::interfaces() {
+        if !address.is_loopback() && !needs_zone(address) && !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    found
+}
+
 /// The most bytes of an IP packet that the interface owning the local address `local` sends;
 /// `None` when nobody owns it or the system does not report it.
 #[must_use]

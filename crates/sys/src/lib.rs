@@ -35,7 +35,9 @@ mod udp;
 mod waker;
 mod zeroed;
 
-pub use address::{interface_index, interface_mtu, needs_zone, outgoing_device, unmapped};
+pub use address::{
+    host_addresses, interface_index, interface_mtu, needs_zone, outgoing_device, unmapped,
+};
 #[cfg(debug_assertions)]
 pub use clock::displace_wall_clock;
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};

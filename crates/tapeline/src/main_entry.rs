@@ -26,6 +26,7 @@ pub fn main() -> std::process::ExitCode {
         crate::cli::environment::step_clock();
     }
     share_one_heap();
+    run::end_with_input();
     let (personality, resolution) = understood();
     let unwritten = resolution.refusals.iter().map(refusal::write);
     let unwritten = unwritten.filter_map(Result::err);
@@ -99,6 +100,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
             let width = native::terminal_width();
             show(explain::warning(name, width).unwrap_or_default())
         }
+        Plan::Remote => run::remote(),
         Plan::Generate(document, name) => show(generate::document::text(*document, *name)),
     }
 }

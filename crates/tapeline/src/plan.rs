@@ -85,6 +85,8 @@ pub enum Plan {
     Configuration(String),
     /// Explain a warning, or list all of them.
     Explain(Option<String>),
+    /// `tapeline remote`.
+    Remote,
     /// Print a document made from the option table.
     Generate(Document, CommandName),
 }
@@ -115,6 +117,7 @@ impl Plan {
             | Self::Iperf3Version
             | Self::Configuration(_)
             | Self::Explain(_)
+            | Self::Remote
             | Self::Generate(..) => {}
         }
     }

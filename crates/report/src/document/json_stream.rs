@@ -1,22 +1,24 @@
 //! A line for each event, as it happens.
 
 use serde::Serialize;
-use tapeline_base::WallTime;
+use tapeline_base::{Transport, WallTime};
 
 use super::figures::time;
 use super::run_info::RunInfo;
 use super::schema::Report;
 use super::tracker::{ReportTracker, Step};
 use super::warning::Incident;
-use crate::model::{Event, Warning};
+use crate::model::{Event, ServerBanner, Warning};
 use crate::render::{Output, Renderer};
 
-/// `--json-stream`: NDJSON. Lines are `start`, `interval`, `peer_progress`, `warning`, `dropped` and `end`;
+/// `--json-stream`: NDJSON. A server's first line is `listening`. Lines of tests are `start`, `interval`, `peer_progress`, `warning`, `dropped` and `end`;
 /// the last one has the document without the intervals, which were told before. Behind the last of
 /// several runs there is `series`, without the runs.
 #[derive(Debug)]
 pub struct DocumentStream {
     tracker: ReportTracker,
+    /// Sockets of a server, until all are known.
+    sockets: Vec<ListeningSocket>,
     clock: Option<Clock>,
 }
 
@@ -42,6 +44,29 @@ struct Line<'a, T> {
     data: T,
 }
 
+/// Where a server listens.
+#[derive(Debug, Serialize)]
+struct ListeningSocket {
+    transport: &'static str,
+    port: u16,
+    last_port: u16,
+    address: Option<String>,
+}
+
+impl ListeningSocket {
+    fn new(banner: &ServerBanner) -> Self {
+        Self {
+            transport: match banner.transport {
+                Transport::Tcp => "tcp",
+                Transport::Udp => "udp",
+            },
+            port: banner.ports.0,
+            last_port: banner.ports.1,
+            address: banner.bound.map(|address| address.to_string()),
+        }
+    }
+}
+
 /// What the reader did not get.
 #[derive(Serialize)]
 struct Dropped {
@@ -54,6 +79,7 @@ impl DocumentStream {
     pub fn new(run_info: RunInfo) -> Self {
         Self {
             tracker: ReportTracker::without_intervals(run_info),
+            sockets: Vec::new(),
             clock: None,
         }
     }
@@ -141,6 +167,13 @@ impl DocumentStream {
 
 impl Renderer for DocumentStream {
     fn render(&mut self, event: &Event, out: &mut Output) {
+        if let Event::Listening(banner) = event {
+            self.sockets.push(ListeningSocket::new(banner));
+            if banner.following == 0 {
+                let sockets = std::mem::take(&mut self.sockets);
+                self.whole("listening", sockets, out);
+            }
+        }
         let steps = self.tracker.observe(event);
         self.print(steps, out);
     }

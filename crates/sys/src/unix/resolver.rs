@@ -89,20 +89,26 @@ fn failure(host: &str, code: i32) -> ResolveError {
 
 /// The interface that owns `address`.
 pub(crate) fn name_of(address: IpAddr) -> Option<String> {
+    let mut owned = interfaces().into_iter();
+    owned.find(|(_, its)| *its == address).map(|(name, _)| name)
+}
+
+/// The interfaces and their addresses; one with several addresses comes several times.
+pub(crate) fn interfaces() -> Vec<(String, IpAddr)> {
     let mut list: *mut libc::ifaddrs = ptr::null_mut();
     // SAFETY: `list` receives the head of a list that is freed below.
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
-        return None;
+        return Vec::new();
     }
-    let mut found = None;
+    let mut found = Vec::new();
     let mut entry = list;
-    while !entry.is_null() && found.is_none() {
+    while !entry.is_null() {
         // SAFETY: `entry` is a node of the list, which is not freed before the end of the loop.
         let node = unsafe { &*entry };
-        if ip_of(node.ifa_addr) == Some(address) {
+        if let Some(address) = ip_of(node.ifa_addr) {
             // SAFETY: the system gives every node a terminated name.
             let name = unsafe { CStr::from_ptr(node.ifa_name) };
-            found = Some(name.to_string_lossy().into_owned());
+            found.push((name.to_string_lossy().into_owned(), address));
         }
         entry = node.ifa_next;
     }

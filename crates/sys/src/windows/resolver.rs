@@ -45,6 +45,10 @@ pub(crate) fn name_of(_address: IpAddr) -> Option<String> {
     None
 }
 
+pub(crate) fn interfaces() -> Vec<(String, IpAddr)> {
+    Vec::new()
+}
+
 pub(crate) fn index_of(_name: &str) -> Option<u32> {
     None
 }

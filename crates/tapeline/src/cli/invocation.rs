@@ -66,6 +66,9 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
         Name::Known(Personality::Native) if is_about_results(arguments) => {
             (Personality::Native, about_results(arguments))
         }
+        Name::Known(Personality::Native) if is_ordered(arguments) => {
+            (Personality::Native, remote(arguments))
+        }
         Name::Known(personality) => {
             let line = parse::cut(arguments.iter().cloned(), &KnownTo(personality));
             let mut environment = environment::read(invocation.variable);
@@ -204,6 +207,22 @@ fn about_results(_: &[OsString]) -> Resolution {
     refusal(sentence.to_owned())
 }
 
+/// Whether tests are to be ordered on standard input: the first word says so.
+fn is_ordered(arguments: &[OsString]) -> bool {
+    arguments.first().is_some_and(|word| word == "remote")
+}
+
+fn remote(arguments: &[OsString]) -> Resolution {
+    match arguments.len() {
+        1 => Resolution {
+            messages: Vec::new(),
+            outcome: Ok(Plan::Remote),
+            refusals: Vec::new(),
+        },
+        _ => refusal("remote takes no options: orders come on standard input".to_owned()),
+    }
+}
+
 fn explanation(arguments: &[OsString]) -> Resolution {
     let name = arguments
         .get(1)
@@ -316,6 +335,8 @@ mod tests {
     fn warnings_are_explained() {
         let outcome = |line: &str| call("tapeline", line).1.outcome;
         assert_eq!(outcome("explain"), Ok(Plan::Explain(None)));
+        assert_eq!(outcome("remote"), Ok(Plan::Remote));
+        assert_eq!(outcome("remote -v"), Err(ExitCode::Usage));
         let known = Some("interrupted".to_owned());
         assert_eq!(outcome("explain interrupted"), Ok(Plan::Explain(known)));
         assert_eq!(outcome("explain nothing"), Err(ExitCode::Usage));

@@ -24,6 +24,7 @@ pub(crate) mod history;
 pub(crate) mod invocation;
 pub(crate) mod iperf3;
 pub(crate) mod options;
+pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod refusal;
 pub(crate) mod resolve;

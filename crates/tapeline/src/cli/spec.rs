@@ -156,6 +156,60 @@ impl Methods {
     }
 }
 
+/// Of what kind the value of an option is: what a form asks for, what an order from elsewhere is checked
+/// by, and what a shell can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueKind {
+    /// None: the option is given or not.
+    Switch,
+    /// An amount with or without a unit.
+    Bytes,
+    /// Bits per second, or packets.
+    Rate,
+    Seconds,
+    Millis,
+    Percent,
+    /// A whole number.
+    Count,
+    /// A port, or a range of ports.
+    Port,
+    /// A name or an address, perhaps with a port.
+    Host,
+    /// A list of networks.
+    Networks,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Anything of one line.
+    Text,
+}
+
+impl ValueKind {
+    /// What it is called.
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Switch => "value",
+            Self::Bytes => "amount of bytes",
+            Self::Rate => "rate",
+            Self::Seconds | Self::Millis => "time",
+            Self::Percent => "percentage",
+            Self::Count => "whole number",
+            Self::Port => "port",
+            Self::Host => "host",
+            Self::Networks => "list of networks",
+            Self::Choice(_) => "word of the list",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// Whether somebody elsewhere may give the option in an order (`tapeline remote`, the page).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remote {
+    Yes(ValueKind),
+    /// And why not.
+    No(&'static str),
+}
+
 /// Groups of options in tapeline's own help and in the manual pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
@@ -263,6 +317,7 @@ pub(crate) struct OptionSpec {
     /// Names that it had once: the whole word is accepted, and nothing shows it.
     pub(crate) former_names: &'static [&'static str],
     pub(crate) arity: Arity,
+    pub(crate) remote: Remote,
     pub(crate) personalities: Personalities,
     pub(crate) availability: Availability,
     pub(crate) sides: Sides,
@@ -287,7 +342,12 @@ pub(crate) struct OptionSpec {
 
 impl OptionSpec {
     /// A switch that is available everywhere.
-    pub(crate) const fn new(id: OptionId, short: Option<char>, long: &'static str) -> Self {
+    pub(crate) const fn new(
+        id: OptionId,
+        short: Option<char>,
+        long: &'static str,
+        remote: Remote,
+    ) -> Self {
         Self {
             id,
             short,
@@ -296,6 +356,7 @@ impl OptionSpec {
             manual_names: &[],
             former_names: &[],
             arity: Arity::Switch,
+            remote,
             personalities: Personalities::All,
             availability: Availability::Available,
             sides: Sides::BOTH,

@@ -3,7 +3,7 @@
 use tapeline_base::Tos;
 
 use crate::cli::iperf3::{options, quantity};
-use crate::cli::spec::{OptionId as Id, OptionSpec};
+use crate::cli::spec::{OptionId as Id, OptionSpec, Remote, ValueKind};
 
 /// Where Linux lists the congestion controls that are loaded.
 pub(crate) const CONGESTION_CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -28,11 +28,10 @@ pub(crate) enum Candidates {
 /// The candidates for an option's value.
 pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
     let words = |words: &[&'static str]| Candidates::Words(words.to_vec());
+    if let Remote::Yes(ValueKind::Choice(choice)) = spec.remote {
+        return words(choice);
+    }
     match spec.id {
-        Id::Format => words(&[
-            "a", "b", "k", "m", "g", "t", "p", "A", "B", "K", "M", "G", "T", "P",
-        ]),
-        Id::ReportStyle => words(&["C"]),
         Id::ReportExclude => words(&["C", "D", "M", "S", "V"]),
         Id::Tos | Id::TosOverride => Candidates::Words(Tos::names().collect()),
         Id::Dscp => Candidates::Words(
@@ -41,11 +40,7 @@ pub(crate) fn candidates(spec: &OptionSpec) -> Candidates {
                 .collect(),
         ),
         Id::WorkingLoad => words(&["up", "down", "bidir"]),
-        Id::LocalOnly => words(&["0", "1"]),
-        Id::Pacing => words(&["spin", "sleep"]),
-        Id::Direction => words(&["up", "down", "both"]),
         Id::Retention => words(&["warn", "prune"]),
-        Id::Peer => words(&["iperf2", "iperf3"]),
         Id::TcpCongestion | Id::TcpCca | Id::WorkingLoadCca => Candidates::CongestionControls,
         Id::FileInput
         | Id::Output

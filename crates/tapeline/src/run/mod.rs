@@ -23,6 +23,7 @@ mod metrics;
 mod outputs;
 mod printer;
 mod progress;
+mod remote;
 mod run_info;
 #[cfg(feature = "history")]
 mod saving;
@@ -49,6 +50,7 @@ pub(crate) use flows::flows;
 pub(crate) use history::{compare, gate, history};
 pub(crate) use iperf3::iperf3;
 pub(crate) use method::method;
+pub(crate) use remote::{end_with_input, remote};
 pub(crate) use server::server;
 pub(crate) use supervisor::Supervisor;
 pub(crate) use trial::trial;

@@ -11,7 +11,9 @@ use tapeline_sys::reason;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedKey, Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::{refuse, seconds};
 use crate::files::input;
 
@@ -24,7 +26,7 @@ const RANDOM_CHARACTERS: u64 = 16;
 const ALPHABET: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::PermitKey, None, "permit-key")
+    OptionSpec::new(Id::PermitKey, None, "permit-key", Remote::Yes(ValueKind::Text))
         .every_method()
         .optional_value("KEY")
         .apply(permit_key)
@@ -34,7 +36,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         )
         .details("A server without KEY makes one up and shows it. It crosses the network as it is.")
         .listed(&[(Both, "", "key that client and server must share (TCP)")]),
-    OptionSpec::new(Id::PermitKeyFile, None, "permit-key-file")
+    OptionSpec::new(Id::PermitKeyFile, None, "permit-key-file", Remote::No("it names a file"))
         .every_method()
         .value("FILE")
         .apply(|settings, given, log| {
@@ -47,7 +49,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "the same key from a file that others cannot read",
         )
         .details("The line end behind the key does not count. The variable TAPELINE_PERMIT_KEY holds a key, too."),
-    OptionSpec::new(Id::PermitKeyTimeout, None, "permit-key-timeout")
+    OptionSpec::new(Id::PermitKeyTimeout, None, "permit-key-timeout", Remote::Yes(ValueKind::Seconds))
         .value("SECONDS")
         .apply(|settings, given, log| {
             settings.access.lifetime = Some(seconds(given, log)?);
@@ -59,7 +61,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "how long the key is good (default 20; 0: for ever)",
         )
         .listed(&[(Server, "", "seconds for which a permit key is good")]),
-    OptionSpec::new(Id::TestExchangeTimeout, None, "test-exchange-timeout")
+    OptionSpec::new(Id::TestExchangeTimeout, None, "test-exchange-timeout", Remote::Yes(ValueKind::Seconds))
         .value("SECONDS")
         .apply(|settings, given, log| {
             settings.access.exchange_timeout = Some(seconds(given, log)?);
@@ -75,7 +77,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "",
             "seconds for a client's first message, 0 is no limit",
         )]),
-    OptionSpec::new(Id::Trust, None, "trust")
+    OptionSpec::new(Id::Trust, None, "trust", Remote::Yes(ValueKind::Networks))
         .value("NETWORKS")
         .apply(|settings, given, log| {
             settings.access.limits.trusted = networks(given, log)?;
@@ -91,7 +93,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "Default: this host and networks that are not routed on the internet. Others have \
              limits, and get no datagrams on their order.",
         ),
-    OptionSpec::new(Id::Allow, None, "allow")
+    OptionSpec::new(Id::Allow, None, "allow", Remote::Yes(ValueKind::Networks))
         .value("NETWORKS")
         .apply(|settings, given, log| {
             settings.access.limits.allowed = networks(given, log)?;
@@ -103,7 +105,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Access,
             "networks whose clients are served: any (default), none, or a list",
         ),
-    OptionSpec::new(Id::Deny, None, "deny")
+    OptionSpec::new(Id::Deny, None, "deny", Remote::Yes(ValueKind::Networks))
         .value("NETWORKS")
         .apply(|settings, given, log| {
             settings.access.limits.denied = networks(given, log)?;
@@ -115,7 +117,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Access,
             "networks whose clients are not served, although allowed: any, none (default), or a list",
         ),
-    OptionSpec::new(Id::User, None, "user")
+    OptionSpec::new(Id::User, None, "user", Remote::No("it names a user"))
         .value("NAME[:GROUP]")
         .apply(|settings, given, log| {
             settings.access.account = Some(account(given, log)?);
@@ -131,7 +133,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "Names or numbers. Without GROUP the user's own. The server accepts no test before, and cannot \
              change back.",
         ),
-    OptionSpec::new(Id::SyncTransferId, None, "sync-transfer-id")
+    OptionSpec::new(Id::SyncTransferId, None, "sync-transfer-id", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.access.sync_transfer_id = true)
         .sides(Sides::CLIENT)
         .help(

@@ -10,26 +10,26 @@ use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::endpoint::Endpoint;
 use crate::cli::settings::{AskedPorts, Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Sides};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, Sides, ValueKind};
 use crate::cli::values::{atoi, refuse, unrecognized};
 
 /// The TAP device without a name.
 const DEFAULT_TAP: &str = "tap0";
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::V4, Some('4'), "")
+    OptionSpec::new(Id::V4, Some('4'), "", Remote::Yes(ValueKind::Switch))
         .every_method()
         .sets(|settings| settings.v4 = true)
         .manual_names(&["v4"])
         .sides(Sides::ANY)
         .help(Group::Addressing, "IPv4 only"),
-    OptionSpec::new(Id::V6, Some('6'), "")
+    OptionSpec::new(Id::V6, Some('6'), "", Remote::Yes(ValueKind::Switch))
         .every_method()
         .sets(|settings| settings.v6 = true)
         .manual_names(&["v6"])
         .sides(Sides::ANY)
         .help(Group::Addressing, "IPv6 only; a server still takes IPv4"),
-    OptionSpec::new(Id::Ipv6Domain, Some('V'), "ipv6_domain")
+    OptionSpec::new(Id::Ipv6Domain, Some('V'), "ipv6_domain", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.v6 = true)
         .sides(Sides::ANY)
         .variable(1, "IPERF_IPV6_DOMAIN")
@@ -38,7 +38,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             (Server, "", "listen on IPv6 and, through it, on IPv4"),
             (Client, "", "send over IPv6"),
         ]),
-    OptionSpec::new(Id::Port, Some('p'), "port")
+    OptionSpec::new(Id::Port, Some('p'), "port", Remote::Yes(ValueKind::Port))
         .every_method()
         .value("PORT[-PORT]")
         .apply(ports)
@@ -57,7 +57,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             ),
             (Server, "#[-#]", "port or ports to listen on"),
         ]),
-    OptionSpec::new(Id::Bind, Some('B'), "bind")
+    OptionSpec::new(Id::Bind, Some('B'), "bind", Remote::Yes(ValueKind::Host))
         .every_method()
         .value("HOST[:PORT][%DEV]")
         .apply(bind)
@@ -85,7 +85,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
                 "address, and port, to send from",
             ),
         ]),
-    OptionSpec::new(Id::SsmHost, Some('H'), "ssm-host")
+    OptionSpec::new(Id::SsmHost, Some('H'), "ssm-host", Remote::Yes(ValueKind::Host))
         .value("ADDRESS")
         .apply(|settings, given, _| {
             settings.route.ssm_host = Some(given.text());
@@ -101,7 +101,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "<ip>",
             "only sender of the multicast group of -B (S,G)",
         )]),
-    OptionSpec::new(Id::ListenPort, Some('L'), "listenport")
+    OptionSpec::new(Id::ListenPort, Some('L'), "listenport", Remote::Yes(ValueKind::Port))
         .value("PORT")
         .apply(listen_port)
         .sides(Sides::CLIENT)
@@ -111,7 +111,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "port for the connection back of -d and -r (default: that of -p)",
         )
         .listed(&[(Client, "#", "port for the connection back of -d and -r")]),
-    OptionSpec::new(Id::IncrDstIp, None, "incr-dstip")
+    OptionSpec::new(Id::IncrDstIp, None, "incr-dstip", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.route.steps.destination_address = true)
         .sides(Sides::CLIENT)
         .help(
@@ -119,12 +119,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "with -P each stream goes to the next address",
         )
         .listed(&[(Client, "", "with -P: count up the server's address")]),
-    OptionSpec::new(Id::IncrDstPort, None, "incr-dstport")
+    OptionSpec::new(Id::IncrDstPort, None, "incr-dstport", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.route.steps.destination_port = true)
         .sides(Sides::CLIENT)
         .help(Group::Addressing, "with -P each stream goes to the next port")
         .listed(&[(Client, "", "with -P: count up the server's port")]),
-    OptionSpec::new(Id::IncrSrcIp, None, "incr-srcip")
+    OptionSpec::new(Id::IncrSrcIp, None, "incr-srcip", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.route.steps.source_address = true)
         .sides(Sides::CLIENT)
         .help(
@@ -132,7 +132,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "with -P each stream comes from the next address (needs -B)",
         )
         .listed(&[(Client, "", "with -P: count up the own address")]),
-    OptionSpec::new(Id::IncrSrcPort, None, "incr-srcport")
+    OptionSpec::new(Id::IncrSrcPort, None, "incr-srcport", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.route.steps.source_port = true)
         .sides(Sides::CLIENT)
         .help(
@@ -140,7 +140,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "with -P each stream comes from the next port (needs -B with port)",
         )
         .listed(&[(Client, "", "with -P: count up the own port")]),
-    OptionSpec::new(Id::TapDevice, None, "tap-dev")
+    OptionSpec::new(Id::TapDevice, None, "tap-dev", Remote::No("it names a device"))
         .optional_value("DEVICE")
         .apply(tap_device)
         .sides(Sides::SERVER)
@@ -149,7 +149,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "receive UDP on this TAP device (default tap0)",
         )
         .listed(&[(Server, "#[<dev>]", "receive on a TAP device")]),
-    OptionSpec::new(Id::TunDevice, None, "tun-dev")
+    OptionSpec::new(Id::TunDevice, None, "tun-dev", Remote::No("it names a device"))
         .optional_value("DEVICE")
         .apply(|_, _, log| {
             Err(log.fatal(
@@ -158,14 +158,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             ))
         })
         .refused(),
-    OptionSpec::new(Id::L2Checks, None, "l2checks")
+    OptionSpec::new(Id::L2Checks, None, "l2checks", Remote::No("it needs a device"))
         .sets(|settings| settings.route.l2_checks = true)
         .help(
             Group::Latency,
             "check datagrams below IP: lengths and checksums (UDP, given at both ends)",
         )
         .details("The server needs the right to open packet sockets (Linux)."),
-    OptionSpec::new(Id::SumDstIp, None, "sum-dstip")
+    OptionSpec::new(Id::SumDstIp, None, "sum-dstip", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.route.sum_by_destination = true)
         .sides(Sides::SERVER)
         .help(

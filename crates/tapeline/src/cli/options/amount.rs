@@ -9,7 +9,9 @@ use super::latency;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedLimit, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::{atoi, bad_value, lenient_amount, refuse_value, strict_amount};
 
 /// Most flows: as many as there are ports between two addresses.
@@ -20,7 +22,7 @@ const MAX_MICROSECONDS: f64 = 4_294.967_295;
 const MIN_RETRY: Duration = Duration::from_millis(10);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Time, Some('t'), "time")
+    OptionSpec::new(Id::Time, Some('t'), "time", Remote::Yes(ValueKind::Seconds))
         .every_method()
         .value("SECONDS")
         .apply(time)
@@ -39,89 +41,129 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             ),
             (Client, "#", "seconds to send (default 10)"),
         ]),
-    OptionSpec::new(Id::Num, Some('n'), "num")
+    OptionSpec::new(Id::Num, Some('n'), "num", Remote::Yes(ValueKind::Bytes))
         .value("BYTES")
         .apply(num)
         .sides(Sides::CLIENT)
         .variable(11, "IPERF_NUM")
         .help(Group::Amount, "bytes to send per stream, instead of -t")
         .listed(&[(Client, "#[kmgKMG]", "bytes to send (instead of -t)")]),
-    OptionSpec::new(Id::Parallel, Some('P'), "parallel")
-        .every_method()
-        .value("COUNT")
-        .apply(parallel)
-        .variable(28, "IPERF_PARALLEL")
-        .help(
-            Group::Amount,
-            "parallel streams; at a server, connections to serve before it ends",
-        )
-        .listed(&[(Client, "#", "parallel flows")]),
-    OptionSpec::new(Id::Interval, Some('i'), "interval")
-        .value("SECONDS")
-        .apply(interval)
-        .variable(8, "IPERF_INTERVAL")
-        .help(Group::Output, "report every so many seconds")
-        .details("At least 0.005; f is a row for each frame or burst.")
-        .native_details("0 is no interval reports.")
-        .listed(&[(Both, "#", "seconds between reports")]),
-    OptionSpec::new(Id::NoConnectSync, None, "no-connect-sync")
-        .sides(Sides::CLIENT)
-        .sets(|settings| settings.no_connect_sync = true)
-        .help(
-            Group::Amount,
-            "let each stream send as soon as it is connected",
-        )
-        .listed(&[(
-            Client,
-            "",
-            "do not wait for all connects before sending (-P)",
-        )]),
-    OptionSpec::new(Id::ConnectRetryTimer, None, "connect-retry-timer")
-        .value("SECONDS")
-        .apply(retry_every)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Amount,
-            "pause between connect attempts (default 1, at least 0.01)",
-        )
-        .listed(&[(Client, "", "seconds between connect attempts")]),
-    OptionSpec::new(Id::ConnectRetryTime, None, "connect-retry-time")
-        .value("SECONDS")
-        .apply(retry_total)
-        .sides(Sides::CLIENT)
-        .help(Group::Amount, "keep trying to connect for this long")
-        .details("With --connect-retry-timer alone: 10 seconds.")
-        .listed(&[(Client, "", "seconds to keep trying to connect")]),
-    OptionSpec::new(Id::ConnectTimeout, None, "connect-timeout")
-        .value("SECONDS")
-        .apply(connect_timeout)
-        .only(Personalities::Native)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Amount,
-            "give up connecting after this time (default 10)",
-        )
-        .details("With --peer iperf3, the time for the server's first answer too."),
-    OptionSpec::new(Id::IgnoreShutdown, None, "ignore-shutdown")
-        .sides(Sides::CLIENT)
-        .sets(|settings| settings.ignore_shutdown = true)
-        .help(
-            Group::Amount,
-            "end a TCP test at the last write, not at the server's close",
-        )
-        .listed(&[(Client, "", "end at the last write, not at the TCP close")]),
-    OptionSpec::new(Id::NoUdpFin, None, "no-udp-fin")
-        .sides(Sides::CLIENT)
-        .sets(|settings| settings.no_udp_fin = true)
-        .help(
-            Group::Amount,
-            "end a UDP test without the exchange that brings the server's report",
-        )
-        .listed(&[(
-            Client,
-            "",
-            "no exchange of results at the end of a UDP test",
-        )]),
+    OptionSpec::new(
+        Id::Parallel,
+        Some('P'),
+        "parallel",
+        Remote::Yes(ValueKind::Count),
+    )
+    .every_method()
+    .value("COUNT")
+    .apply(parallel)
+    .variable(28, "IPERF_PARALLEL")
+    .help(
+        Group::Amount,
+        "parallel streams; at a server, connections to serve before it ends",
+    )
+    .listed(&[(Client, "#", "parallel flows")]),
+    OptionSpec::new(
+        Id::Interval,
+        Some('i'),
+        "interval",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(interval)
+    .variable(8, "IPERF_INTERVAL")
+    .help(Group::Output, "report every so many seconds")
+    .details("At least 0.005; f is a row for each frame or burst.")
+    .native_details("0 is no interval reports.")
+    .listed(&[(Both, "#", "seconds between reports")]),
+    OptionSpec::new(
+        Id::NoConnectSync,
+        None,
+        "no-connect-sync",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::CLIENT)
+    .sets(|settings| settings.no_connect_sync = true)
+    .help(
+        Group::Amount,
+        "let each stream send as soon as it is connected",
+    )
+    .listed(&[(
+        Client,
+        "",
+        "do not wait for all connects before sending (-P)",
+    )]),
+    OptionSpec::new(
+        Id::ConnectRetryTimer,
+        None,
+        "connect-retry-timer",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(retry_every)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Amount,
+        "pause between connect attempts (default 1, at least 0.01)",
+    )
+    .listed(&[(Client, "", "seconds between connect attempts")]),
+    OptionSpec::new(
+        Id::ConnectRetryTime,
+        None,
+        "connect-retry-time",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(retry_total)
+    .sides(Sides::CLIENT)
+    .help(Group::Amount, "keep trying to connect for this long")
+    .details("With --connect-retry-timer alone: 10 seconds.")
+    .listed(&[(Client, "", "seconds to keep trying to connect")]),
+    OptionSpec::new(
+        Id::ConnectTimeout,
+        None,
+        "connect-timeout",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(connect_timeout)
+    .only(Personalities::Native)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Amount,
+        "give up connecting after this time (default 10)",
+    )
+    .details("With --peer iperf3, the time for the server's first answer too."),
+    OptionSpec::new(
+        Id::IgnoreShutdown,
+        None,
+        "ignore-shutdown",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::CLIENT)
+    .sets(|settings| settings.ignore_shutdown = true)
+    .help(
+        Group::Amount,
+        "end a TCP test at the last write, not at the server's close",
+    )
+    .listed(&[(Client, "", "end at the last write, not at the TCP close")]),
+    OptionSpec::new(
+        Id::NoUdpFin,
+        None,
+        "no-udp-fin",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::CLIENT)
+    .sets(|settings| settings.no_udp_fin = true)
+    .help(
+        Group::Amount,
+        "end a UDP test without the exchange that brings the server's report",
+    )
+    .listed(&[(
+        Client,
+        "",
+        "no exchange of results at the end of a UDP test",
+    )]),
 ];
 
 /// `-t`.

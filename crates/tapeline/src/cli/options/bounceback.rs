@@ -8,7 +8,7 @@ use tapeline_dialect::RequestResponsePlan;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
 use crate::cli::spec::Section::Client;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Sides};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, Sides, ValueKind};
 use crate::cli::values::{amount, atoi, count, duration, refuse_value, seconds, unrecognized_as};
 
 /// Requests in a burst, without a number behind `--bounceback=`.
@@ -25,86 +25,116 @@ const SIZES: std::ops::RangeInclusive<u32> = 68..=1 << 20;
 const LONGEST_HOLD: Duration = Duration::from_micros(u32::MAX as u64);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Bounceback, None, "bounceback")
-        .optional_value("COUNT")
-        .apply(bounceback)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Latency,
-            "request and response over TCP: COUNT (default 10) in each period",
-        )
-        .listed(&[(
-            Client,
-            "",
-            "request and response over TCP (-l is the size, default 100 bytes)",
-        )]),
-    OptionSpec::new(Id::BouncebackPeriod, None, "bounceback-period")
-        .value("SECONDS")
-        .apply(|settings, given, log| {
-            settings.bounceback.period = Some(seconds(given, log)?);
-            note_companion(settings, given);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Latency,
-            "time between bursts of requests (default 1; 0: back to back)",
-        )
-        .listed(&[(Client, "", "seconds between bursts of requests")]),
-    OptionSpec::new(Id::BouncebackHold, None, "bounceback-hold")
-        .value("MILLISECONDS")
-        .apply(|settings, given, log| {
-            settings.bounceback.hold = hold(given, log)?;
-            note_companion(settings, given);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Latency,
-            "how long the server holds a response back (default 0)",
-        )
-        .listed(&[(
-            Client,
-            "",
-            "milliseconds that the server holds a response back",
-        )]),
-    OptionSpec::new(Id::BouncebackRequest, None, "bounceback-request")
-        .value("BYTES")
-        .apply(|settings, given, log| {
-            settings.bounceback.request = size(settings, given, log)?;
-            note_companion(settings, given);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Latency,
-            "size of a request, 68 to 1M (default 100, or -l)",
-        ),
-    OptionSpec::new(Id::BouncebackReply, None, "bounceback-reply")
-        .value("BYTES")
-        .apply(|settings, given, log| {
-            settings.bounceback.reply = size(settings, given, log)?;
-            note_companion(settings, given);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Latency,
-            "size of a response, 68 to 1M (default: that of a request)",
-        )
-        .listed(&[(Client, "", "size of a response (default: as the request)")]),
-    OptionSpec::new(Id::BouncebackNoQuickAck, None, "bounceback-no-quickack")
-        .sides(Sides::CLIENT)
-        .apply(|settings, given, _| {
-            settings.bounceback.no_quickack = true;
-            note_companion(settings, given);
-            Ok(())
-        })
-        .help(
-            Group::Latency,
-            "leave acknowledgements to the system during --bounceback",
-        )
-        .listed(&[(Client, "", "no TCP_QUICKACK during requests and responses")]),
+    OptionSpec::new(
+        Id::Bounceback,
+        None,
+        "bounceback",
+        Remote::Yes(ValueKind::Count),
+    )
+    .optional_value("COUNT")
+    .apply(bounceback)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Latency,
+        "request and response over TCP: COUNT (default 10) in each period",
+    )
+    .listed(&[(
+        Client,
+        "",
+        "request and response over TCP (-l is the size, default 100 bytes)",
+    )]),
+    OptionSpec::new(
+        Id::BouncebackPeriod,
+        None,
+        "bounceback-period",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(|settings, given, log| {
+        settings.bounceback.period = Some(seconds(given, log)?);
+        note_companion(settings, given);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Latency,
+        "time between bursts of requests (default 1; 0: back to back)",
+    )
+    .listed(&[(Client, "", "seconds between bursts of requests")]),
+    OptionSpec::new(
+        Id::BouncebackHold,
+        None,
+        "bounceback-hold",
+        Remote::Yes(ValueKind::Millis),
+    )
+    .value("MILLISECONDS")
+    .apply(|settings, given, log| {
+        settings.bounceback.hold = hold(given, log)?;
+        note_companion(settings, given);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Latency,
+        "how long the server holds a response back (default 0)",
+    )
+    .listed(&[(
+        Client,
+        "",
+        "milliseconds that the server holds a response back",
+    )]),
+    OptionSpec::new(
+        Id::BouncebackRequest,
+        None,
+        "bounceback-request",
+        Remote::Yes(ValueKind::Bytes),
+    )
+    .value("BYTES")
+    .apply(|settings, given, log| {
+        settings.bounceback.request = size(settings, given, log)?;
+        note_companion(settings, given);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Latency,
+        "size of a request, 68 to 1M (default 100, or -l)",
+    ),
+    OptionSpec::new(
+        Id::BouncebackReply,
+        None,
+        "bounceback-reply",
+        Remote::Yes(ValueKind::Bytes),
+    )
+    .value("BYTES")
+    .apply(|settings, given, log| {
+        settings.bounceback.reply = size(settings, given, log)?;
+        note_companion(settings, given);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Latency,
+        "size of a response, 68 to 1M (default: that of a request)",
+    )
+    .listed(&[(Client, "", "size of a response (default: as the request)")]),
+    OptionSpec::new(
+        Id::BouncebackNoQuickAck,
+        None,
+        "bounceback-no-quickack",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::CLIENT)
+    .apply(|settings, given, _| {
+        settings.bounceback.no_quickack = true;
+        note_companion(settings, given);
+        Ok(())
+    })
+    .help(
+        Group::Latency,
+        "leave acknowledgements to the system during --bounceback",
+    )
+    .listed(&[(Client, "", "no TCP_QUICKACK during requests and responses")]),
 ];
 
 /// `--bounceback`.

@@ -4,72 +4,102 @@ use super::rate;
 use crate::cli::diagnostics::Diagnostics;
 use crate::cli::settings::{SecondConnection, Settings};
 use crate::cli::spec::Section::{Both, Client};
-use crate::cli::spec::{Group, OptionId as Id, OptionSpec, Sides};
+use crate::cli::spec::{Group, OptionId as Id, OptionSpec, Remote, Sides, ValueKind};
 use crate::message::CliMessage;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Reverse, Some('R'), "reverse")
-        .every_method()
-        .sets(|settings| settings.reverse = true)
-        .sides(Sides::CLIENT)
-        .help(Group::Direction, "the server sends")
-        .listed(&[(Client, "", "the server sends, the client receives")]),
-    OptionSpec::new(Id::FullDuplex, None, "full-duplex")
-        .every_method()
-        .sides(Sides::CLIENT)
-        .sets(|settings| settings.full_duplex = true)
-        .help(Group::Direction, "both send at once on the same connection")
-        .listed(&[(Client, "", "both ends send on one socket")]),
-    OptionSpec::new(Id::DualTest, Some('d'), "dualtest")
-        .apply(|settings, _, log| {
-            second_connection(settings, SecondConnection::Dual, log);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .variable(5, "IPERF_DUALTEST")
-        .help(
-            Group::Direction,
-            "both send at once; the server connects back",
-        )
-        .listed(&[(
-            Client,
-            "",
-            "both directions at once, each on its own socket",
-        )]),
-    OptionSpec::new(Id::Tradeoff, Some('r'), "tradeoff")
-        .apply(|settings, _, log| {
-            second_connection(settings, SecondConnection::Tradeoff, log);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .variable(13, "IPERF_TRADEOFF")
-        .help(
-            Group::Direction,
-            "both send, one after the other; the server connects back",
-        )
-        .listed(&[(Client, "", "both directions, one after the other")]),
-    OptionSpec::new(Id::PeerDetect, Some('X'), "peer-detect")
-        .sets(|settings| settings.peer_detect = true)
-        .manual_names(&["peerdetect"])
-        .sides(Sides::CLIENT)
-        .variable(33, "IPERF_PEER_DETECT")
-        .help(
-            Group::Direction,
-            "ask for the server's version before the test (TCP)",
-        )
-        .listed(&[(Client, "", "exchange versions with the server first")]),
-    OptionSpec::new(Id::Compatibility, Some('C'), "compatibility")
-        .apply(|settings, _, log| {
-            compatibility(settings, log);
-            Ok(())
-        })
-        .variable(21, "IPERF_COMPAT")
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Direction,
-            "send no test header (for iperf 1.7 servers)",
-        )
-        .listed(&[(Both, "", "for old versions: no extra messages")]),
+    OptionSpec::new(
+        Id::Reverse,
+        Some('R'),
+        "reverse",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .every_method()
+    .sets(|settings| settings.reverse = true)
+    .sides(Sides::CLIENT)
+    .help(Group::Direction, "the server sends")
+    .listed(&[(Client, "", "the server sends, the client receives")]),
+    OptionSpec::new(
+        Id::FullDuplex,
+        None,
+        "full-duplex",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .every_method()
+    .sides(Sides::CLIENT)
+    .sets(|settings| settings.full_duplex = true)
+    .help(Group::Direction, "both send at once on the same connection")
+    .listed(&[(Client, "", "both ends send on one socket")]),
+    OptionSpec::new(
+        Id::DualTest,
+        Some('d'),
+        "dualtest",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .apply(|settings, _, log| {
+        second_connection(settings, SecondConnection::Dual, log);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .variable(5, "IPERF_DUALTEST")
+    .help(
+        Group::Direction,
+        "both send at once; the server connects back",
+    )
+    .listed(&[(
+        Client,
+        "",
+        "both directions at once, each on its own socket",
+    )]),
+    OptionSpec::new(
+        Id::Tradeoff,
+        Some('r'),
+        "tradeoff",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .apply(|settings, _, log| {
+        second_connection(settings, SecondConnection::Tradeoff, log);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .variable(13, "IPERF_TRADEOFF")
+    .help(
+        Group::Direction,
+        "both send, one after the other; the server connects back",
+    )
+    .listed(&[(Client, "", "both directions, one after the other")]),
+    OptionSpec::new(
+        Id::PeerDetect,
+        Some('X'),
+        "peer-detect",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.peer_detect = true)
+    .manual_names(&["peerdetect"])
+    .sides(Sides::CLIENT)
+    .variable(33, "IPERF_PEER_DETECT")
+    .help(
+        Group::Direction,
+        "ask for the server's version before the test (TCP)",
+    )
+    .listed(&[(Client, "", "exchange versions with the server first")]),
+    OptionSpec::new(
+        Id::Compatibility,
+        Some('C'),
+        "compatibility",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .apply(|settings, _, log| {
+        compatibility(settings, log);
+        Ok(())
+    })
+    .variable(21, "IPERF_COMPAT")
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Direction,
+        "send no test header (for iperf 1.7 servers)",
+    )
+    .listed(&[(Both, "", "for old versions: no extra messages")]),
 ];
 
 fn second_connection(settings: &mut Settings, kind: SecondConnection, log: &mut Diagnostics) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{HistorySettings, Settings};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Origin, Personalities};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Origin, Personalities, Remote};
 use crate::cli::values::{refuse_value, strict_amount};
 use crate::presentation::SavePlan;
 
@@ -12,7 +12,7 @@ use crate::presentation::SavePlan;
 const MOST_BYTES: u64 = 2 << 30;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Save, None, "save")
+    OptionSpec::new(Id::Save, None, "save", Remote::No("whoever orders a test keeps its result"))
         .sets(|settings| settings.history.save = true)
         .only(Personalities::Native)
         .help(Group::Output, "keep the result (see tapeline history)")
@@ -20,7 +20,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "The line save = true in tapeline/config.toml below ~/.config makes it the habit of clients. \
              A server keeps each of its tests. A result that cannot be kept is a warning, never a failure.",
         ),
-    OptionSpec::new(Id::NoSave, None, "no-save")
+    OptionSpec::new(Id::NoSave, None, "no-save", Remote::No("whoever orders a test keeps its result"))
         .sets(|settings| {
             settings.history.save = false;
             settings.history.is_undone = true;
@@ -30,12 +30,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Output,
             "do not keep the result, whatever the file says",
         ),
-    OptionSpec::new(Id::Tag, None, "tag")
+    OptionSpec::new(Id::Tag, None, "tag", Remote::No("whoever orders a test keeps its result"))
         .value("KEY=VALUE")
         .apply(tag)
         .only(Personalities::Native)
         .help(Group::Output, "mark the kept result; may be repeated"),
-    OptionSpec::new(Id::History, None, "history")
+    OptionSpec::new(Id::History, None, "history", Remote::No("it names a file"))
         .value("FILE")
         .apply(|settings, given, _| {
             settings.history.file = given.value.as_ref().map(PathBuf::from);
@@ -48,7 +48,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "Otherwise TAPELINE_HISTORY, or history.db in a service's STATE_DIRECTORY, or in \
              ~/.local/share/tapeline.",
         ),
-    OptionSpec::new(Id::HistorySize, None, "history-size")
+    OptionSpec::new(Id::HistorySize, None, "history-size", Remote::No("it is about a file"))
         .value("BYTES")
         .apply(|settings, given, log| {
             settings.history.bytes = Some(strict_amount(given, log)?);
@@ -58,7 +58,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .only(Personalities::Native)
         .help(Group::Output, "bound of that file (default 2G)")
         .details("Beyond 90 % of it the intervals of the oldest results go; their numbers stay."),
-    OptionSpec::new(Id::Retention, None, "retention")
+    OptionSpec::new(Id::Retention, None, "retention", Remote::No("it is about a file"))
         .value("WHAT")
         .apply(retention)
         .only(Personalities::Native)

@@ -9,7 +9,7 @@ use super::{lengths, shape};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Sides};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, Sides, ValueKind};
 use crate::cli::values::{atoi, count, refuse_value};
 
 /// Width of the bins of `--jitter-histograms`.
@@ -26,53 +26,73 @@ const SHORTEST_STAMPED_ORDER: u32 = 128;
 const STAMPED_PREFETCH: u32 = 16_384;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::TripTimes, None, "trip-times")
-        .sides(Sides::CLIENT)
-        .sets(|settings| settings.latency.trip_times = true)
-        .help(
-            Group::Latency,
-            "one-way delays (the clocks of both ends must agree)",
-        )
-        .listed(&[(Client, "", "measure one-way delays (the clocks must agree)")]),
-    OptionSpec::new(Id::WriteTimes, None, "tcp-write-times")
-        .sides(Sides::CLIENT)
-        .sets(|settings| settings.latency.write_times = true)
-        .help(Group::Latency, "how long TCP writes take")
-        .listed(&[(Client, "", "measure how long writes take")]),
-    OptionSpec::new(Id::Histograms, None, "histograms")
-        .alias("udp-histograms")
-        .optional_value("WIDTH,BINS,LOW,HIGH")
-        .apply(|settings, given, log| {
-            settings.latency.histograms = Some(histogram(given, log)?);
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .help(
-            Group::Latency,
-            "distribution of the delays (default 100u,100000,5,95)",
-        )
-        .details(
-            "WIDTH of a bin in microseconds (u, or nothing) or milliseconds (m), number of bins, \
+    OptionSpec::new(
+        Id::TripTimes,
+        None,
+        "trip-times",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::CLIENT)
+    .sets(|settings| settings.latency.trip_times = true)
+    .help(
+        Group::Latency,
+        "one-way delays (the clocks of both ends must agree)",
+    )
+    .listed(&[(Client, "", "measure one-way delays (the clocks must agree)")]),
+    OptionSpec::new(
+        Id::WriteTimes,
+        None,
+        "tcp-write-times",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::CLIENT)
+    .sets(|settings| settings.latency.write_times = true)
+    .help(Group::Latency, "how long TCP writes take")
+    .listed(&[(Client, "", "measure how long writes take")]),
+    OptionSpec::new(
+        Id::Histograms,
+        None,
+        "histograms",
+        Remote::Yes(ValueKind::Text),
+    )
+    .alias("udp-histograms")
+    .optional_value("WIDTH,BINS,LOW,HIGH")
+    .apply(|settings, given, log| {
+        settings.latency.histograms = Some(histogram(given, log)?);
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .help(
+        Group::Latency,
+        "distribution of the delays (default 100u,100000,5,95)",
+    )
+    .details(
+        "WIDTH of a bin in microseconds (u, or nothing) or milliseconds (m), number of bins, \
              percentiles to show. At a client it is the time of TCP writes or of bounce-backs.",
-        )
-        .listed(&[
-            (Both, "", "distributions of delays"),
-            (Server, "", "distribution of one-way delays"),
-            (Client, "", "distribution of write times"),
-        ]),
-    OptionSpec::new(Id::JitterHistograms, None, "jitter-histograms")
-        .optional_value("MICROSECONDS")
-        .apply(|settings, given, log| {
-            settings.latency.jitter_histograms = Some(jitter_width(settings, given, log)?);
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .sides(Sides::SERVER)
-        .help(
-            Group::Latency,
-            "distribution of the UDP jitter, with bins so wide (default 100)",
-        )
-        .listed(&[(Server, "", "distribution of the UDP jitter")]),
+    )
+    .listed(&[
+        (Both, "", "distributions of delays"),
+        (Server, "", "distribution of one-way delays"),
+        (Client, "", "distribution of write times"),
+    ]),
+    OptionSpec::new(
+        Id::JitterHistograms,
+        None,
+        "jitter-histograms",
+        Remote::Yes(ValueKind::Text),
+    )
+    .optional_value("MICROSECONDS")
+    .apply(|settings, given, log| {
+        settings.latency.jitter_histograms = Some(jitter_width(settings, given, log)?);
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .sides(Sides::SERVER)
+    .help(
+        Group::Latency,
+        "distribution of the UDP jitter, with bins so wide (default 100)",
+    )
+    .listed(&[(Server, "", "distribution of the UDP jitter")]),
 ];
 
 /// `WIDTH[u|m],BINS[,LOW[,HIGH]]`; what is left out has its default.

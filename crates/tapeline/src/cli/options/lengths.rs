@@ -9,7 +9,7 @@ use tapeline_dialect::MarkovChain;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::Both;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::{bad_value, lenient_amount, strict_amount};
 
 /// Longest read or write, bytes: more would be memory without any use.
@@ -21,24 +21,29 @@ const MAX_LENGTHS: usize = 256;
 /// How far from 1 a row may add up, since decimals are not exact.
 const TOLERANCE: f64 = 1e-6;
 
-pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Len, Some('l'), "len")
-    .every_method()
-    .value("BYTES")
-    .apply(len)
-    .variable(9, "IPERF_LEN")
-    .help(
-        Group::Amount,
-        "bytes per write or read; for UDP the datagram",
-    )
-    .details(
-        "Default: 1M for TCP, or 128K where a column or a rate depends on it; 1470 for UDP, \
+pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    Id::Len,
+    Some('l'),
+    "len",
+    Remote::Yes(ValueKind::Bytes),
+)
+.every_method()
+.value("BYTES")
+.apply(len)
+.variable(9, "IPERF_LEN")
+.help(
+    Group::Amount,
+    "bytes per write or read; for UDP the datagram",
+)
+.details(
+    "Default: 1M for TCP, or 128K where a column or a rate depends on it; 1470 for UDP, \
              1450 over IPv6. A chain of lengths begins with <.",
-    )
-    .listed(&[(
-        Both,
-        "#[kmKM]",
-        "bytes per read or write (Defaults: TCP=128K, v4 UDP=1470, v6 UDP=1450)",
-    )])];
+)
+.listed(&[(
+    Both,
+    "#[kmKM]",
+    "bytes per read or write (Defaults: TCP=128K, v4 UDP=1470, v6 UDP=1450)",
+)])];
 
 /// `-l`. iperf crashes on negative and huge lengths and does nothing useful with 0.
 fn len(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> Result<(), Exit> {

@@ -7,7 +7,9 @@ use tapeline_dialect::{AllowedMethods, Limits};
 
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::refuse;
 
 /// A test of a foreign client has an end: 30 years.
@@ -64,7 +66,7 @@ pub(crate) static LIMITS: [LimitSpec; 18] = [
 ];
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Limit, None, "limit")
+    OptionSpec::new(Id::Limit, None, "limit", Remote::Yes(ValueKind::Text))
         .value("NAME=VALUE")
         .apply(limit)
         .only(Personalities::Native)

@@ -3,20 +3,22 @@
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Misc, Server};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::refuse_value;
 use crate::message::CliMessage;
 use crate::plan::HelpPage;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Server, Some('s'), "server")
+    OptionSpec::new(Id::Server, Some('s'), "server", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.mode = Mode::Server)
         .sides(Sides::SERVER)
         .variable(14, "IPERF_SERVER")
         .help(Group::Mode, "serve tests")
         .native_details("Together with -c HOST the server takes tests from that host only.")
         .listed(&[(Server, "", "serve tests")]),
-    OptionSpec::new(Id::Client, Some('c'), "client")
+    OptionSpec::new(Id::Client, Some('c'), "client", Remote::Yes(ValueKind::Host))
         .value("HOST[%DEV]")
         .apply(client)
         .variable(4, "IPERF_CLIENT")
@@ -24,20 +26,20 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .details("HOST is a name or an address; %DEV leaves through that network device.")
         .native_details("[ADDRESS]:PORT and NAME:PORT are read too.")
         .listed(&[(Client, "<host>", "test towards the server at <host>")]),
-    OptionSpec::new(Id::Udp, Some('u'), "udp")
+    OptionSpec::new(Id::Udp, Some('u'), "udp", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.udp = true)
         .variable(16, "IPERF_UDP")
         .help(Group::Mode, "UDP instead of TCP")
         .native_details("A server without -u takes both.")
         .listed(&[(Both, "", "UDP instead of TCP")]),
-    OptionSpec::new(Id::Daemon, Some('D'), "daemon")
+    OptionSpec::new(Id::Daemon, Some('D'), "daemon", Remote::No("what is ordered ends with the order"))
         .sets(|settings| settings.daemon = true)
         .sides(Sides::SERVER)
         .variable(22, "IPERF_DAEMON")
         .help(Group::Mode, "serve in the background (Unix)")
         .details("The report goes to the file of -o, or nowhere.")
         .listed(&[(Server, "", "serve in the background")]),
-    OptionSpec::new(Id::ReadyFd, None, "ready-fd")
+    OptionSpec::new(Id::ReadyFd, None, "ready-fd", Remote::No("it names a descriptor"))
         .value("NUMBER")
         .apply(|settings, given, log| {
             settings.supervision.ready = Some(ready(given, log)?);
@@ -50,13 +52,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "write a line end to this descriptor when the server listens (Unix)",
         )
         .details("systemd needs no option (Type=notify)."),
-    OptionSpec::new(Id::SingleClient, Some('1'), "singleclient")
+    OptionSpec::new(Id::SingleClient, Some('1'), "singleclient", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.single_client = true)
         .sides(Sides::SERVER)
         .variable(2, "IPERF_SINGLECLIENT")
         .help(Group::Mode, "serve one test at a time; others wait")
         .listed(&[(Server, "", "serve one test at a time")]),
-    OptionSpec::new(Id::SingleUdp, Some('U'), "single_udp")
+    OptionSpec::new(Id::SingleUdp, Some('U'), "single_udp", Remote::Yes(ValueKind::Switch))
         .sets(|settings| {
             settings.udp = true;
             settings.single_udp = true;
@@ -66,8 +68,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .variable(31, "IPERF_SINGLE_UDP")
         .help(Group::Mode, "serve one UDP test at a time (-u -1)")
         .listed(&[(Server, "", "serve one UDP test at a time")]),
-    OptionSpec::new(Id::Awdl, Some('A'), "awdl").only(Personalities::Iperf2),
-    OptionSpec::new(Id::Remove, None, "")
+    OptionSpec::new(Id::Awdl, Some('A'), "awdl", Remote::Yes(ValueKind::Switch)).only(Personalities::Iperf2),
+    OptionSpec::new(Id::Remove, None, "", Remote::No("it is not built"))
         .apply(|_, _, log| {
             Err(log.fatal(
                 "ERROR: option --remove is for the service on Windows; use the system's own tools",
@@ -77,7 +79,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .manual_names(&["remove"])
         .sides(Sides::SERVER)
         .refused(),
-    OptionSpec::new(Id::Config, None, "config")
+    OptionSpec::new(Id::Config, None, "config", Remote::No("it names a file"))
         .value("FILE")
         .sets(|settings| settings.supervision.reloads = true)
         .only(Personalities::Native)
@@ -87,7 +89,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "options of the server from a file (TOML: long names, and a table of limits)",
         )
         .details("Variables and the command line count more than the file."),
-    OptionSpec::new(Id::PrintConfig, None, "print-config")
+    OptionSpec::new(Id::PrintConfig, None, "print-config", Remote::No("it reads files and ends"))
         .sets(|settings| settings.print_config = true)
         .only(Personalities::Native)
         .sides(Sides::SERVER)
@@ -95,13 +97,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Access,
             "show what the server would do and where each value came from, then end",
         ),
-    OptionSpec::new(Id::Help, Some('h'), "help")
+    OptionSpec::new(Id::Help, Some('h'), "help", Remote::No("it prints a page and ends"))
         .every_method()
         .apply(|settings, given, _| Err(Exit::Help(help_page(settings, given))))
         .sides(Sides::ALL)
         .help(Group::Misc, "show help: -h in short, --help in full")
         .listed(&[(Misc, "", "show this and quit")]),
-    OptionSpec::new(Id::Version, Some('v'), "version")
+    OptionSpec::new(Id::Version, Some('v'), "version", Remote::No("it prints a line and ends"))
         .every_method()
         .apply(|_, _, _| Err(Exit::Version))
         .sides(Sides::ALL)

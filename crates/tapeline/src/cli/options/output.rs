@@ -8,17 +8,23 @@ use tapeline_report::Amount;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::{Both, Misc};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::count;
 use crate::presentation::{Color, DocumentFile, DocumentForm, Iperf3Form, TextStyle};
 
+/// Units of `-f`: bits and bytes a second, with prefixes.
+const FORMATS: &[&str] = &[
+    "a", "b", "k", "m", "g", "t", "p", "A", "B", "K", "M", "G", "T", "P",
+];
 /// The interval of documents, and of a client's own text, without `-i`.
 const DOCUMENT_INTERVAL: Duration = Duration::from_secs(1);
 /// The interval of the view alone.
 const VIEW_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Enhanced, Some('e'), "enhanced")
+    OptionSpec::new(Id::Enhanced, Some('e'), "enhanced", Remote::Yes(ValueKind::Switch))
         .sets(|settings| {
             settings.presentation.enhanced = true;
             settings.presentation.details = true;
@@ -33,11 +39,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "",
             "enhanced reports: more about TCP, UDP and the traffic",
         )]),
-    OptionSpec::new(Id::Quiet, Some('q'), "quiet")
+    OptionSpec::new(Id::Quiet, Some('q'), "quiet", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.presentation.amount = Amount::Quiet)
         .only(Personalities::Native)
         .help(Group::Output, "show the result alone; at a server, ends of tests and refusals"),
-    OptionSpec::new(Id::Brief, None, "brief")
+    OptionSpec::new(Id::Brief, None, "brief", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.presentation.amount = Amount::Brief)
         .sides(Sides::CLIENT)
         .only(Personalities::Native)
@@ -46,14 +52,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "The keys and their order do not change; - is an unknown value. With --repeat it is one line \
              for all runs: means of the runs that count, then runs, mbps_ci_low and mbps_ci_high.",
         ),
-    OptionSpec::new(Id::Color, None, "color")
+    OptionSpec::new(Id::Color, None, "color", Remote::Yes(ValueKind::Choice(&["auto", "always", "never"])))
         .every_method()
         .value("WHEN")
         .apply(color)
         .only(Personalities::Native)
         .help(Group::Output, "colours: auto (on a terminal), always, never")
         .details("NO_COLOR, CLICOLOR=0 and TERM=dumb switch auto off."),
-    OptionSpec::new(Id::Format, Some('f'), "format")
+    OptionSpec::new(Id::Format, Some('f'), "format", Remote::Yes(ValueKind::Choice(FORMATS)))
         .every_method()
         .value("LETTER")
         .apply(format)
@@ -68,20 +74,20 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "[kmgKMG]",
             "unit of rates: Kbits, Mbits, Gbits, KBytes, ...",
         )]),
-    OptionSpec::new(Id::SumOnly, None, "sum-only")
+    OptionSpec::new(Id::SumOnly, None, "sum-only", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.presentation.sum_only = true)
         .help(Group::Output, "show sums only")
         .listed(&[(Both, "", "show sum reports only")]),
-    OptionSpec::new(Id::HideIps, None, "hide-ips")
+    OptionSpec::new(Id::HideIps, None, "hide-ips", Remote::Yes(ValueKind::Switch))
         .every_method()
         .sets(|settings| settings.presentation.hide_addresses = true)
         .help(Group::Output, "hide all but the last part of addresses")
         .listed(&[(Both, "", "hide addresses and host names in the output")]),
-    OptionSpec::new(Id::Utc, None, "utc")
+    OptionSpec::new(Id::Utc, None, "utc", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.presentation.utc = true)
         .help(Group::Output, "dates in universal time")
         .listed(&[(Both, "", "dates in universal time (UTC)")]),
-    OptionSpec::new(Id::FastSampling, None, "fast-sampling")
+    OptionSpec::new(Id::FastSampling, None, "fast-sampling", Remote::Yes(ValueKind::Switch))
         .only(Personalities::Iperf2)
         .variable(35, "IPERF_FASTSAMPLING")
         .help(
@@ -97,7 +103,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "",
             "times with four decimals, as of iperf in Debian and Ubuntu; -i from 0.0001",
         )]),
-    OptionSpec::new(Id::Output, Some('o'), "output")
+    OptionSpec::new(Id::Output, Some('o'), "output", Remote::No("it names a file"))
         .every_method()
         .value("FILE")
         .apply(|settings, given, _| {
@@ -107,7 +113,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .sides(Sides::ANY)
         .help(Group::Output, "append the report to a file")
         .listed(&[(Both, "<filename>", "append the report to this file")]),
-    OptionSpec::new(Id::Json, None, "json")
+    OptionSpec::new(Id::Json, None, "json", Remote::No("results go to who ordered them"))
         .every_method()
         .optional_value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Json, log))
@@ -117,13 +123,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "Instead of the text, or beside it in FILE, which appears when it is complete. A server \
              writes a line with a document for each test.",
         ),
-    OptionSpec::new(Id::JsonStream, None, "json-stream")
+    OptionSpec::new(Id::JsonStream, None, "json-stream", Remote::No("results go to who ordered them"))
         .every_method()
         .optional_value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Stream, log))
         .only(Personalities::Native)
         .help(Group::Output, "a line of JSON for each event, as it happens"),
-    OptionSpec::new(Id::DocumentCsv, None, "csv")
+    OptionSpec::new(Id::DocumentCsv, None, "csv", Remote::No("results go to who ordered them"))
         .every_method()
         .optional_value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Csv, log))
@@ -132,7 +138,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Output,
             "a row of comma-separated values for each stream and interval",
         ),
-    OptionSpec::new(Id::FailIfHostLimited, None, "fail-if-host-limited")
+    OptionSpec::new(Id::FailIfHostLimited, None, "fail-if-host-limited", Remote::Yes(ValueKind::Switch))
         .every_method()
         .formerly(&["fail-if-limited"])
         .sets(|settings| settings.presentation.fail_if_host_limited = true)
@@ -146,14 +152,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "That is: a CPU, a socket buffer or window, the pacing; with high or medium confidence, as the \
              verdict at the end says.",
         ),
-    OptionSpec::new(Id::Html, None, "html")
+    OptionSpec::new(Id::Html, None, "html", Remote::No("it names a file"))
         .every_method()
         .value("FILE")
         .apply(|settings, given, log| document(settings, given, DocumentForm::Html, log))
         .only(Personalities::Native)
         .help(Group::Output, "a page with charts, which opens offline")
         .details("A server's page is that of its last test; several runs of a client are one page."),
-    OptionSpec::new(Id::Tui, None, "tui")
+    OptionSpec::new(Id::Tui, None, "tui", Remote::No("it needs a terminal"))
         .every_method()
         .apply(|settings, _, log| view(settings, log))
         .only(Personalities::Native)
@@ -162,7 +168,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "The text follows when the view ends, without its intervals; with -o it is written to the \
              file meanwhile. The view skips frames when the terminal is slow.",
         ),
-    OptionSpec::new(Id::Metrics, None, "metrics")
+    OptionSpec::new(Id::Metrics, None, "metrics", Remote::No("it opens a port of its own"))
         .value("ADDRESS:PORT")
         .apply(metrics)
         .sides(Sides::OBSERVED)
@@ -172,7 +178,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "A server's counters and its last results, at /metrics; :PORT is every address of this \
              host. The job exporter answers there (localhost:9579 without this option).",
         ),
-    OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude")
+    OptionSpec::new(Id::ReportExclude, Some('x'), "reportexclude", Remote::Yes(ValueKind::Text))
         .value("LETTERS")
         .apply(report_exclude)
         .variable(18, "IPERF_REPORTEXCLUDE")
@@ -185,13 +191,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "[CDMSV]",
             "leave out C(connection) D(data) M(multicast) S(settings) V(server) reports",
         )]),
-    OptionSpec::new(Id::ReportStyle, Some('y'), "reportstyle")
+    OptionSpec::new(Id::ReportStyle, Some('y'), "reportstyle", Remote::Yes(ValueKind::Choice(&["C"])))
         .value("C")
         .apply(report_style)
         .variable(19, "IPERF_REPORTSTYLE")
         .help(Group::Output, "C: comma-separated values")
         .listed(&[(Misc, "C", "report as comma-separated values")]),
-    OptionSpec::new(Id::ReportStructs, None, "NUM_REPORT_STRUCTS")
+    OptionSpec::new(Id::ReportStructs, None, "NUM_REPORT_STRUCTS", Remote::Yes(ValueKind::Count))
         .value("COUNT")
         .apply(report_structs)
         .help(

@@ -14,7 +14,8 @@ use super::output;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Protocol, Settings};
 use crate::cli::spec::{
-    Given, Group, OptionId as Id, OptionSpec, Personalities, RawArgs, RawItem, Sides,
+    Given, Group, OptionId as Id, OptionSpec, Personalities, RawArgs, RawItem, Remote, Sides,
+    ValueKind,
 };
 use crate::cli::values::refuse;
 use crate::identity::IPERF3;
@@ -27,18 +28,23 @@ const MESSAGE: Duration = Duration::from_secs(10);
 pub(crate) const PORT: u16 = 5201;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Peer, None, "peer")
-        .every_method()
-        .value("PROGRAM")
-        .apply(peer)
-        .only(Personalities::Native)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Mode,
-            "what the server is: iperf2 (default), or iperf3 of any version",
-        )
-        .details("Towards iperf3 the port is 5201 unless -p is given."),
-    OptionSpec::new(Id::Omit, Some('O'), "omit")
+    OptionSpec::new(
+        Id::Peer,
+        None,
+        "peer",
+        Remote::Yes(ValueKind::Choice(&["iperf2", "iperf3"])),
+    )
+    .every_method()
+    .value("PROGRAM")
+    .apply(peer)
+    .only(Personalities::Native)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Mode,
+        "what the server is: iperf2 (default), or iperf3 of any version",
+    )
+    .details("Towards iperf3 the port is 5201 unless -p is given."),
+    OptionSpec::new(Id::Omit, Some('O'), "omit", Remote::Yes(ValueKind::Seconds))
         .value("SECONDS")
         .apply(omit)
         .only(Personalities::Native)
@@ -47,42 +53,62 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Amount,
             "start of the test that does not count, 0 to 600 (--peer iperf3)",
         ),
-    OptionSpec::new(Id::NoPeerResults, None, "no-peer-results")
-        .every_method()
-        .formerly(&["no-control"])
-        .only(Personalities::Native)
-        .sets(|settings| settings.peer.no_peer_results = true)
-        .sides(Sides::ANY)
-        .help(Group::Mode, "no control connection with another tapeline")
-        .details(
-            "Without it two tapelines recognise each other and exchange their counts over one more \
+    OptionSpec::new(
+        Id::NoPeerResults,
+        None,
+        "no-peer-results",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .every_method()
+    .formerly(&["no-control"])
+    .only(Personalities::Native)
+    .sets(|settings| settings.peer.no_peer_results = true)
+    .sides(Sides::ANY)
+    .help(Group::Mode, "no control connection with another tapeline")
+    .details(
+        "Without it two tapelines recognise each other and exchange their counts over one more \
              connection to the server's port.",
-        ),
-    OptionSpec::new(Id::NoLatencyProbes, None, "no-latency-probes")
-        .formerly(&["no-probe"])
-        .only(Personalities::Native)
-        .sets(|settings| settings.peer.no_latency_probes = true)
-        .sides(Sides::CLIENT)
-        .help(Group::Mode, "do not measure latency under load")
-        .details(
-            "Without it a client whose server is tapeline measures how much longer the path takes \
+    ),
+    OptionSpec::new(
+        Id::NoLatencyProbes,
+        None,
+        "no-latency-probes",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .formerly(&["no-probe"])
+    .only(Personalities::Native)
+    .sets(|settings| settings.peer.no_latency_probes = true)
+    .sides(Sides::CLIENT)
+    .help(Group::Mode, "do not measure latency under load")
+    .details(
+        "Without it a client whose server is tapeline measures how much longer the path takes \
              under the test's load, by a stream of small datagrams to the same port: at most 50 a \
              second and 0.1 % of the test's bytes.",
-        ),
-    OptionSpec::new(Id::MaxTests, None, "max-tests")
-        .value("NUMBER")
-        .apply(max_tests)
-        .only(Personalities::Native)
-        .sides(Sides::SERVER)
-        .help(Group::Access, "iperf3 tests at the same time (default 64)"),
-    OptionSpec::new(Id::OneAtATime, None, "one-at-a-time")
-        .only(Personalities::Native)
-        .sets(|settings| settings.peer.most = Some(MaxTests::One))
-        .sides(Sides::SERVER)
-        .help(
-            Group::Access,
-            "one iperf3 test at a time: others hear that the server is busy",
-        ),
+    ),
+    OptionSpec::new(
+        Id::MaxTests,
+        None,
+        "max-tests",
+        Remote::Yes(ValueKind::Count),
+    )
+    .value("NUMBER")
+    .apply(max_tests)
+    .only(Personalities::Native)
+    .sides(Sides::SERVER)
+    .help(Group::Access, "iperf3 tests at the same time (default 64)"),
+    OptionSpec::new(
+        Id::OneAtATime,
+        None,
+        "one-at-a-time",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .only(Personalities::Native)
+    .sets(|settings| settings.peer.most = Some(MaxTests::One))
+    .sides(Sides::SERVER)
+    .help(
+        Group::Access,
+        "one iperf3 test at a time: others hear that the server is busy",
+    ),
 ];
 
 /// `--peer`.

@@ -6,13 +6,13 @@ use super::lengths;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedRate, Settings};
 use crate::cli::spec::Section::Both;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::refuse_number;
 
 /// Longest gap between datagrams, seconds.
 pub(crate) const MAX_GAP: f64 = 60.0;
 
-pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Bandwidth, Some('b'), "bandwidth")
+pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Bandwidth, Some('b'), "bandwidth", Remote::Yes(ValueKind::Rate))
         .every_method()
     .value("RATE")
     .apply(bandwidth)

@@ -7,7 +7,9 @@ use tapeline_dialect::Payload;
 use super::{output, schedule};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedConnects, AskedLimit, RepeatSettings, Settings};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::{count, refuse_value, seconds};
 use crate::plan::RepeatPlan;
 use crate::presentation::{DocumentForm, TextStyle};
@@ -20,7 +22,7 @@ const UNTIL: (u32, u32) = (3, 30);
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Repeat, None, "repeat")
+    OptionSpec::new(Id::Repeat, None, "repeat", Remote::Yes(ValueKind::Count))
         .every_method()
         .value("COUNT")
         .apply(repeat)
@@ -31,7 +33,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "The result is the mean of the runs, with its 95 % confidence interval. An interrupt ends \
              the run and the series, and keeps what is there; so does a run that fails.",
         ),
-    OptionSpec::new(Id::Precision, None, "precision")
+    OptionSpec::new(Id::Precision, None, "precision", Remote::Yes(ValueKind::Percent))
         .every_method()
         .formerly(&["until-ci"])
         .value("PERCENT")
@@ -47,7 +49,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              or of what else the test is about, in each direction. At least 3 runs, at most 30 or as \
              many as --repeat says.",
         ),
-    OptionSpec::new(Id::RepeatPause, None, "repeat-pause")
+    OptionSpec::new(Id::RepeatPause, None, "repeat-pause", Remote::Yes(ValueKind::Seconds))
         .every_method()
         .value("SECONDS")
         .apply(|settings, given, log| {
@@ -57,7 +59,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .only(Personalities::Native)
         .sides(Sides::CLIENT)
         .help(Group::Amount, "pause between two runs (default 1)"),
-    OptionSpec::new(Id::RepeatCsv, None, "repeat-csv")
+    OptionSpec::new(Id::RepeatCsv, None, "repeat-csv", Remote::No("it names a file"))
         .value("FILE")
         .apply(|settings, given, log| {
             output::document(settings, given, DocumentForm::SeriesCsv, log)

@@ -9,7 +9,7 @@ use tapeline_report::Calendar;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedConnects, AskedStart, Settings};
 use crate::cli::spec::Section::Client;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Sides};
+use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, Sides, ValueKind};
 use crate::cli::values::{atoi, bad_value, count, duration};
 use crate::message::CliMessage;
 
@@ -17,45 +17,65 @@ use crate::message::CliMessage;
 const MAX_DELAY: f64 = 3600.0;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::TxStartTime, None, "txstart-time")
-        .value("TIME")
-        .apply(start)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Amount,
-            "start sending at this time of day, in seconds since 1970",
-        )
-        .details("With a fraction, as in 1536014418.25; at most an hour ahead.")
-        .listed(&[(Client, "", "unix time at which sending starts")]),
-    OptionSpec::new(Id::TxDelayTime, None, "txdelay-time")
-        .value("SECONDS")
-        .apply(delay)
-        .sides(Sides::CLIENT)
-        .help(Group::Amount, "wait so long between connecting and sending")
-        .listed(&[(Client, "", "seconds between connecting and the first write")]),
-    OptionSpec::new(Id::ConnectOnly, None, "connect-only")
-        .optional_value("COUNT")
-        .apply(connect_only)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Amount,
-            "connect, and send nothing, COUNT times (0: no end)",
-        )
-        .details("Without COUNT until -t is over. -i is the time between two connects.")
-        .listed(&[(Client, "", "measure connects, without data")]),
-    OptionSpec::new(Id::BouncebackTxDelay, None, "bounceback-txdelay")
-        .value("SECONDS")
-        .apply(delay)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Latency,
-            "start the requests so long after the working load",
-        )
-        .listed(&[(
-            Client,
-            "",
-            "seconds between the working load's start and the requests",
-        )]),
+    OptionSpec::new(
+        Id::TxStartTime,
+        None,
+        "txstart-time",
+        Remote::Yes(ValueKind::Text),
+    )
+    .value("TIME")
+    .apply(start)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Amount,
+        "start sending at this time of day, in seconds since 1970",
+    )
+    .details("With a fraction, as in 1536014418.25; at most an hour ahead.")
+    .listed(&[(Client, "", "unix time at which sending starts")]),
+    OptionSpec::new(
+        Id::TxDelayTime,
+        None,
+        "txdelay-time",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(delay)
+    .sides(Sides::CLIENT)
+    .help(Group::Amount, "wait so long between connecting and sending")
+    .listed(&[(Client, "", "seconds between connecting and the first write")]),
+    OptionSpec::new(
+        Id::ConnectOnly,
+        None,
+        "connect-only",
+        Remote::Yes(ValueKind::Count),
+    )
+    .optional_value("COUNT")
+    .apply(connect_only)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Amount,
+        "connect, and send nothing, COUNT times (0: no end)",
+    )
+    .details("Without COUNT until -t is over. -i is the time between two connects.")
+    .listed(&[(Client, "", "measure connects, without data")]),
+    OptionSpec::new(
+        Id::BouncebackTxDelay,
+        None,
+        "bounceback-txdelay",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(delay)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Latency,
+        "start the requests so long after the working load",
+    )
+    .listed(&[(
+        Client,
+        "",
+        "seconds between the working load's start and the requests",
+    )]),
 ];
 
 /// Seconds since 1970 with a decimal fraction.

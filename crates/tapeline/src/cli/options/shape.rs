@@ -13,7 +13,9 @@ use super::rate::{self, MAX_GAP};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{AskedRate, Mode, Settings};
 use crate::cli::spec::Section::Client;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::{amount, bad_value, count, duration, refuse_value, seconds};
 use crate::files::input::size_of_input;
 use crate::message::CliMessage;
@@ -30,60 +32,79 @@ const DEFAULT_FACTOR: f64 = 0.5;
 const MAX_FRAME_RATE: f64 = 1e6;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Isochronous, None, "isochronous")
-        .optional_value("FPS:MEAN,DEVIATION")
-        .apply(|settings, given, log| {
-            settings.shape.isochronous = frames(settings, given, log)?;
-            settings.presentation.enhanced |= settings.shape.isochronous.is_some();
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Traffic,
-            "frames of log-normal size, like video (default 60:20m,0)",
-        )
-        .details(
-            "MEAN and DEVIATION are rates over all frames; MEAN with p behind it is datagrams per \
+    OptionSpec::new(
+        Id::Isochronous,
+        None,
+        "isochronous",
+        Remote::Yes(ValueKind::Text),
+    )
+    .optional_value("FPS:MEAN,DEVIATION")
+    .apply(|settings, given, log| {
+        settings.shape.isochronous = frames(settings, given, log)?;
+        settings.presentation.enhanced |= settings.shape.isochronous.is_some();
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Traffic,
+        "frames of log-normal size, like video (default 60:20m,0)",
+    )
+    .details(
+        "MEAN and DEVIATION are rates over all frames; MEAN with p behind it is datagrams per \
              frame (UDP).",
-        )
-        .iperf2_words(
-            "frames of log-normal size, like video (default 60:20m,0)",
-            "MEAN and DEVIATION are rates over all frames: k m g bits/s, K M G bytes/s; MEAN with \
+    )
+    .iperf2_words(
+        "frames of log-normal size, like video (default 60:20m,0)",
+        "MEAN and DEVIATION are rates over all frames: k m g bits/s, K M G bytes/s; MEAN with \
              p behind it is datagrams per frame (UDP).",
-        )
-        .listed(&[(
-            Client,
-            "<frames-per-second>:<mean>,<deviation>",
-            "frames of varying size, like video",
-        )]),
-    OptionSpec::new(Id::BurstPeriod, None, "burst-period")
-        .value("SECONDS")
-        .apply(burst_period)
-        .sides(Sides::CLIENT)
-        .help(Group::Traffic, "send in bursts, one so often (default 1)"),
-    OptionSpec::new(Id::BurstSize, None, "burst-size")
-        .value("BYTES")
-        .apply(|settings, given, log| {
-            settings.shape.burst_size =
-                Some(amount(settings, given, log)?).filter(|size| *size > 0);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(Group::Traffic, "bytes of a burst (default 1M)")
-        .details("With -b and one of the two burst options the other follows from the rate."),
-    OptionSpec::new(Id::NearCongestion, None, "near-congestion")
-        .optional_value("FACTOR")
-        .apply(|settings, given, log| {
-            settings.shape.near_congestion = Some(factor(settings, given, log)?);
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Traffic,
-            "after each write a pause of FACTOR round-trip times (TCP, default 0.5)",
-        )
-        .listed(&[(Client, "", "pause after writes, in round-trip times (TCP)")]),
-    OptionSpec::new(Id::RandomSeed, None, "")
+    )
+    .listed(&[(
+        Client,
+        "<frames-per-second>:<mean>,<deviation>",
+        "frames of varying size, like video",
+    )]),
+    OptionSpec::new(
+        Id::BurstPeriod,
+        None,
+        "burst-period",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(burst_period)
+    .sides(Sides::CLIENT)
+    .help(Group::Traffic, "send in bursts, one so often (default 1)"),
+    OptionSpec::new(
+        Id::BurstSize,
+        None,
+        "burst-size",
+        Remote::Yes(ValueKind::Bytes),
+    )
+    .value("BYTES")
+    .apply(|settings, given, log| {
+        settings.shape.burst_size = Some(amount(settings, given, log)?).filter(|size| *size > 0);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(Group::Traffic, "bytes of a burst (default 1M)")
+    .details("With -b and one of the two burst options the other follows from the rate."),
+    OptionSpec::new(
+        Id::NearCongestion,
+        None,
+        "near-congestion",
+        Remote::Yes(ValueKind::Text),
+    )
+    .optional_value("FACTOR")
+    .apply(|settings, given, log| {
+        settings.shape.near_congestion = Some(factor(settings, given, log)?);
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Traffic,
+        "after each write a pause of FACTOR round-trip times (TCP, default 0.5)",
+    )
+    .listed(&[(Client, "", "pause after writes, in round-trip times (TCP)")]),
+    OptionSpec::new(Id::RandomSeed, None, "", Remote::Yes(ValueKind::Count))
         .value("NUMBER")
         .apply(|settings, given, log| {
             settings.shape.seed = Some(seed(given, log)?);
@@ -95,40 +116,55 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Traffic,
             "random sizes and rates repeat with the same number",
         ),
-    OptionSpec::new(Id::Pacing, None, "pacing")
-        .value("spin|sleep")
-        .apply(|settings, given, log| {
-            settings.shape.precision = precision(given, log)?;
-            Ok(())
-        })
-        .only(Personalities::Native)
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Traffic,
-            "how a UDP sender waits: spinning at the end (default), or asleep",
-        )
-        .details(
-            "spin keeps gaps to a fraction of a microsecond and takes up to one core. \
+    OptionSpec::new(
+        Id::Pacing,
+        None,
+        "pacing",
+        Remote::Yes(ValueKind::Choice(&["spin", "sleep"])),
+    )
+    .value("spin|sleep")
+    .apply(|settings, given, log| {
+        settings.shape.precision = precision(given, log)?;
+        Ok(())
+    })
+    .only(Personalities::Native)
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Traffic,
+        "how a UDP sender waits: spinning at the end (default), or asleep",
+    )
+    .details(
+        "spin keeps gaps to a fraction of a microsecond and takes up to one core. \
              sleep only sleeps; its gaps are off by the time the system takes to wake it.",
-        ),
-    OptionSpec::new(Id::FileInput, Some('F'), "file_input")
-        .value("FILE")
-        .apply(|settings, given, log| {
-            settings.shape.payload = file(settings, given, log)?;
-            Ok(())
-        })
-        .manual_names(&["fileinput"])
-        .sides(Sides::CLIENT)
-        .variable(23, "IPERF_FILE_INPUT")
-        .help(Group::Traffic, "send this file; the test ends with it")
-        .listed(&[(Client, "<name>", "send the content of a file")]),
-    OptionSpec::new(Id::StdinInput, Some('I'), "stdin_input")
-        .sets(|settings| settings.shape.payload = Payload::StandardInput)
-        .sides(Sides::CLIENT)
-        .variable(24, "IPERF_STDIN_INPUT")
-        .help(Group::Traffic, "send standard input; the test ends with it")
-        .listed(&[(Client, "", "send standard input")]),
-    OptionSpec::new(Id::UdpL4s, None, "udp-l4s")
+    ),
+    OptionSpec::new(
+        Id::FileInput,
+        Some('F'),
+        "file_input",
+        Remote::No("it names a file"),
+    )
+    .value("FILE")
+    .apply(|settings, given, log| {
+        settings.shape.payload = file(settings, given, log)?;
+        Ok(())
+    })
+    .manual_names(&["fileinput"])
+    .sides(Sides::CLIENT)
+    .variable(23, "IPERF_FILE_INPUT")
+    .help(Group::Traffic, "send this file; the test ends with it")
+    .listed(&[(Client, "<name>", "send the content of a file")]),
+    OptionSpec::new(
+        Id::StdinInput,
+        Some('I'),
+        "stdin_input",
+        Remote::No("orders come on standard input"),
+    )
+    .sets(|settings| settings.shape.payload = Payload::StandardInput)
+    .sides(Sides::CLIENT)
+    .variable(24, "IPERF_STDIN_INPUT")
+    .help(Group::Traffic, "send standard input; the test ends with it")
+    .listed(&[(Client, "", "send standard input")]),
+    OptionSpec::new(Id::UdpL4s, None, "udp-l4s", Remote::Yes(ValueKind::Switch))
         .sides(Sides::CLIENT)
         .sets(|settings| settings.shape.l4s = true)
         .help(
@@ -136,18 +172,23 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "datagrams under L4S congestion control, marked ECT(1)",
         )
         .listed(&[(Client, "", "UDP under L4S congestion control")]),
-    OptionSpec::new(Id::UdpL4sVideo, None, "udp-l4s-video")
-        .optional_value("FPS:MEAN,DEVIATION")
-        .apply(|settings, given, log| {
-            settings.shape.l4s = true;
-            settings.shape.isochronous = frames(settings, given, log)?;
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(Group::Traffic, "the same with --isochronous frames")
-        .listed(&[(Client, "", "video frames under L4S congestion control")]),
-    OptionSpec::new(Id::Ipg, None, "ipg")
+    OptionSpec::new(
+        Id::UdpL4sVideo,
+        None,
+        "udp-l4s-video",
+        Remote::Yes(ValueKind::Text),
+    )
+    .optional_value("FPS:MEAN,DEVIATION")
+    .apply(|settings, given, log| {
+        settings.shape.l4s = true;
+        settings.shape.isochronous = frames(settings, given, log)?;
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(Group::Traffic, "the same with --isochronous frames")
+    .listed(&[(Client, "", "video frames under L4S congestion control")]),
+    OptionSpec::new(Id::Ipg, None, "ipg", Remote::Yes(ValueKind::Seconds))
         .value("SECONDS")
         .apply(gap)
         .sides(Sides::CLIENT)

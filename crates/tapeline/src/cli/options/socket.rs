@@ -8,7 +8,9 @@ use tapeline_dialect::FairQueuePlan;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::{
     atoi, bad_value, duration, lenient_amount, refuse, refuse_number, refuse_value, small_amount,
     strict_amount, unrecognized_as,
@@ -25,37 +27,52 @@ const SHORTEST_DELAY: f64 = 0.001;
 const LONGEST_DELAY: f64 = 2_147_483.0;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Window, Some('w'), "window")
-        .every_method()
-        .value("BYTES")
-        .apply(window)
-        .variable(17, "TCP_WINDOW_SIZE")
-        .help(
-            Group::Socket,
-            "socket buffer: sending at a client, receiving at a server",
-        )
-        .listed(&[(Both, "#[KM]", "socket buffer (TCP window) size")]),
-    OptionSpec::new(Id::PrintMss, Some('m'), "print_mss")
-        .sets(|settings| settings.show_segment_size = true)
-        .variable(10, "IPERF_PRINT_MSS")
-        .help(Group::Socket, "show the TCP segment size")
-        .listed(&[(Both, "", "show the TCP maximum segment size")]),
-    OptionSpec::new(Id::Mss, Some('M'), "mss")
+    OptionSpec::new(
+        Id::Window,
+        Some('w'),
+        "window",
+        Remote::Yes(ValueKind::Bytes),
+    )
+    .every_method()
+    .value("BYTES")
+    .apply(window)
+    .variable(17, "TCP_WINDOW_SIZE")
+    .help(
+        Group::Socket,
+        "socket buffer: sending at a client, receiving at a server",
+    )
+    .listed(&[(Both, "#[KM]", "socket buffer (TCP window) size")]),
+    OptionSpec::new(
+        Id::PrintMss,
+        Some('m'),
+        "print_mss",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.show_segment_size = true)
+    .variable(10, "IPERF_PRINT_MSS")
+    .help(Group::Socket, "show the TCP segment size")
+    .listed(&[(Both, "", "show the TCP maximum segment size")]),
+    OptionSpec::new(Id::Mss, Some('M'), "mss", Remote::Yes(ValueKind::Bytes))
         .every_method()
         .value("BYTES")
         .apply(segment_size)
         .variable(25, "IPERF_MSS")
         .help(Group::Socket, "TCP maximum segment size")
         .listed(&[(Both, "#", "set the TCP maximum segment size (TCP_MAXSEG)")]),
-    OptionSpec::new(Id::NoDelay, Some('N'), "nodelay")
-        .sets(|settings| settings.nodelay = true)
-        .variable(26, "IPERF_NODELAY")
-        .help(
-            Group::Socket,
-            "send small TCP writes at once (Nagle's algorithm off)",
-        )
-        .listed(&[(Both, "", "switch Nagle's algorithm off (TCP_NODELAY)")]),
-    OptionSpec::new(Id::Tos, Some('S'), "tos")
+    OptionSpec::new(
+        Id::NoDelay,
+        Some('N'),
+        "nodelay",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.nodelay = true)
+    .variable(26, "IPERF_NODELAY")
+    .help(
+        Group::Socket,
+        "send small TCP writes at once (Nagle's algorithm off)",
+    )
+    .listed(&[(Both, "", "switch Nagle's algorithm off (TCP_NODELAY)")]),
+    OptionSpec::new(Id::Tos, Some('S'), "tos", Remote::Yes(ValueKind::Text))
         .every_method()
         .value("TOS")
         .apply(tos)
@@ -66,7 +83,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             (Both, "#", "type-of-service byte (IP_TOS)"),
             (Client, "", "DSCP name or type-of-service byte"),
         ]),
-    OptionSpec::new(Id::Dscp, None, "dscp")
+    OptionSpec::new(Id::Dscp, None, "dscp", Remote::Yes(ValueKind::Text))
         .every_method()
         .value("DSCP")
         .apply(dscp)
@@ -74,47 +91,62 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Socket, "DSCP 0..63; the ECN bits stay 0")
         .native_details("Its names are read too.")
         .listed(&[(Client, "", "DSCP part of the type-of-service byte")]),
-    OptionSpec::new(Id::TosOverride, None, "tos-override")
-        .value("TOS")
-        .apply(tos_override)
-        .sides(Sides::SERVER)
-        .help(
-            Group::Socket,
-            "type of service of what the server sends (-R, --full-duplex)",
-        ),
-    OptionSpec::new(Id::TcpCongestion, Some('Z'), "tcp-congestion")
-        .every_method()
-        .value("NAME")
-        .apply(congestion)
-        .manual_names(&["linux-congestion"])
-        .variable(34, "IPERF_CONGESTION_CONTROL")
-        .help(Group::Socket, "TCP congestion control")
-        .listed(&[(Both, "<algo>", "TCP congestion control algorithm")]),
-    OptionSpec::new(Id::TcpCca, None, "tcp-cca")
+    OptionSpec::new(
+        Id::TosOverride,
+        None,
+        "tos-override",
+        Remote::Yes(ValueKind::Text),
+    )
+    .value("TOS")
+    .apply(tos_override)
+    .sides(Sides::SERVER)
+    .help(
+        Group::Socket,
+        "type of service of what the server sends (-R, --full-duplex)",
+    ),
+    OptionSpec::new(
+        Id::TcpCongestion,
+        Some('Z'),
+        "tcp-congestion",
+        Remote::Yes(ValueKind::Text),
+    )
+    .every_method()
+    .value("NAME")
+    .apply(congestion)
+    .manual_names(&["linux-congestion"])
+    .variable(34, "IPERF_CONGESTION_CONTROL")
+    .help(Group::Socket, "TCP congestion control")
+    .listed(&[(Both, "<algo>", "TCP congestion control algorithm")]),
+    OptionSpec::new(Id::TcpCca, None, "tcp-cca", Remote::Yes(ValueKind::Text))
         .every_method()
         .value("NAME")
         .apply(congestion)
         .help(Group::Socket, "the same as -Z"),
-    OptionSpec::new(Id::Ttl, Some('T'), "ttl")
+    OptionSpec::new(Id::Ttl, Some('T'), "ttl", Remote::Yes(ValueKind::Count))
         .value("HOPS")
         .apply(ttl)
         .sides(Sides::CLIENT)
         .variable(30, "IPERF_TTL")
         .help(Group::Socket, "time to live, 1..255 (multicast default 1)")
         .listed(&[(Client, "#", "time to live (multicast default 1)")]),
-    OptionSpec::new(Id::LocalOnly, None, "local-only")
-        .optional_value("0|1")
-        .apply(|settings, given, log| {
-            settings.tcp.local_only = local_only(settings, given, log)?;
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Socket,
-            "send to hosts on attached networks only (SO_DONTROUTE)",
-        )
-        .listed(&[(Client, "", "send without routes (SO_DONTROUTE)")]),
-    OptionSpec::new(Id::FqRate, None, "fq-rate")
+    OptionSpec::new(
+        Id::LocalOnly,
+        None,
+        "local-only",
+        Remote::Yes(ValueKind::Choice(&["0", "1"])),
+    )
+    .optional_value("0|1")
+    .apply(|settings, given, log| {
+        settings.tcp.local_only = local_only(settings, given, log)?;
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Socket,
+        "send to hosts on attached networks only (SO_DONTROUTE)",
+    )
+    .listed(&[(Client, "", "send without routes (SO_DONTROUTE)")]),
+    OptionSpec::new(Id::FqRate, None, "fq-rate", Remote::Yes(ValueKind::Rate))
         .value("RATE")
         .apply(|settings, given, log| {
             settings.tcp.rate = rate(settings, given, log)?;
@@ -127,112 +159,162 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "",
         )
         .listed(&[(Client, "#[kmgKMG]", "rate of pacing by the kernel")]),
-    OptionSpec::new(Id::FqRateStep, None, "fq-rate-step")
-        .value("RATE")
-        .apply(|settings, given, log| {
-            settings.tcp.step = rate(settings, given, log)?;
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(Group::Socket, "what is added to --fq-rate at each step")
-        .details("Without --fq-rate the first rate is the step itself.")
-        .listed(&[(Client, "#[kmgKMG]", "step of the kernel's pacing rate")]),
-    OptionSpec::new(Id::FqRateStepInterval, None, "fq-rate-step-interval")
-        .value("SECONDS")
-        .apply(|settings, given, log| {
-            settings.tcp.step_interval = step_interval(settings, given, log)?;
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Socket,
-            "time between two steps of --fq-rate (default 1)",
-        )
-        .listed(&[(Client, "#", "seconds between steps of the pacing rate")]),
-    OptionSpec::new(Id::RxWindowClamp, None, "tcp-rx-window-clamp")
-        .value("BYTES")
-        .apply(|settings, given, log| {
-            let clamp = small_amount(settings, given, log)?;
-            settings.tcp.window_clamp = Some(clamp).filter(|clamp| *clamp > 0);
-            Ok(())
-        })
-        .help(
-            Group::Socket,
-            "largest TCP window that is offered (TCP_WINDOW_CLAMP)",
-        )
-        .listed(&[(Server, "", "largest TCP receive window, bytes")]),
-    OptionSpec::new(Id::WritePrefetch, None, "tcp-write-prefetch")
-        .value("BYTES")
-        .apply(|settings, given, log| {
-            settings.tcp.write_prefetch = Some(small_amount(settings, given, log)?);
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .sides(Sides::CLIENT)
-        .help(
-            Group::Socket,
-            "write only while less is unsent (TCP_NOTSENT_LOWAT)",
-        )
-        .native_details("With --trip-times 16K is used; 0 switches it off.")
-        .listed(&[(
-            Client,
-            "",
-            "write only while fewer bytes are unsent (TCP_NOTSENT_LOWAT)",
-        )]),
-    OptionSpec::new(Id::QuickAck, None, "tcp-quickack")
-        .sets(|settings| settings.tcp.quickack = true)
-        .help(Group::Socket, "acknowledge at once (TCP_QUICKACK)")
-        .listed(&[(Client, "", "acknowledge at once (TCP_QUICKACK)")]),
-    OptionSpec::new(Id::TxDelay, None, "tcp-tx-delay")
-        .value("MILLISECONDS")
-        .apply(|settings, given, log| {
-            settings.tcp.transmit_delay = transmit_delay(settings, given, log)?;
-            settings.presentation.enhanced = true;
-            Ok(())
-        })
-        .help(
-            Group::Socket,
-            "delay that the kernel adds before sending (TCP_TX_DELAY)",
-        )
-        .details("Needs the packet scheduler fq on the way out.")
-        .listed(&[(Both, "", "milliseconds that the kernel holds data back")]),
-    OptionSpec::new(Id::SkipRxCopy, None, "skip-rx-copy")
-        .sides(Sides::SERVER)
-        .sets(|settings| {
-            settings.tcp.skip_receive_copy = true;
-            settings.presentation.enhanced = true;
-        })
-        .help(
-            Group::Socket,
-            "leave received TCP data in the kernel (MSG_TRUNC)",
-        )
-        .listed(&[(Server, "", "leave received data in the kernel (MSG_TRUNC)")]),
-    OptionSpec::new(Id::ZeroCopy, None, "zero-copy")
-        .sets(|settings| settings.tcp.zero_copy = true)
-        .only(Personalities::Native)
-        .help(
-            Group::Socket,
-            "send TCP data without copying it into the kernel (splice)",
-        )
-        .details("At a server this is for what it sends (-R, --full-duplex)."),
-    OptionSpec::new(Id::Realtime, Some('z'), "realtime")
-        .sets(|settings| settings.tcp.realtime = true)
-        .help(
-            Group::Socket,
-            "run before all other programs (needs privileges)",
-        )
-        .listed(&[(Both, "", "real-time scheduling")]),
-    OptionSpec::new(Id::SuggestWindowSize, Some('W'), "suggest_win_size")
-        .apply(|_, _, log| {
-            log.say(CliMessage::err(
-                "The -W option is not available in this release",
-            ));
-            Ok(())
-        })
-        .variable(32, "IPERF_SUGGEST_WIN_SIZE")
-        .only(Personalities::Iperf2),
+    OptionSpec::new(
+        Id::FqRateStep,
+        None,
+        "fq-rate-step",
+        Remote::Yes(ValueKind::Rate),
+    )
+    .value("RATE")
+    .apply(|settings, given, log| {
+        settings.tcp.step = rate(settings, given, log)?;
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(Group::Socket, "what is added to --fq-rate at each step")
+    .details("Without --fq-rate the first rate is the step itself.")
+    .listed(&[(Client, "#[kmgKMG]", "step of the kernel's pacing rate")]),
+    OptionSpec::new(
+        Id::FqRateStepInterval,
+        None,
+        "fq-rate-step-interval",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(|settings, given, log| {
+        settings.tcp.step_interval = step_interval(settings, given, log)?;
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Socket,
+        "time between two steps of --fq-rate (default 1)",
+    )
+    .listed(&[(Client, "#", "seconds between steps of the pacing rate")]),
+    OptionSpec::new(
+        Id::RxWindowClamp,
+        None,
+        "tcp-rx-window-clamp",
+        Remote::Yes(ValueKind::Bytes),
+    )
+    .value("BYTES")
+    .apply(|settings, given, log| {
+        let clamp = small_amount(settings, given, log)?;
+        settings.tcp.window_clamp = Some(clamp).filter(|clamp| *clamp > 0);
+        Ok(())
+    })
+    .help(
+        Group::Socket,
+        "largest TCP window that is offered (TCP_WINDOW_CLAMP)",
+    )
+    .listed(&[(Server, "", "largest TCP receive window, bytes")]),
+    OptionSpec::new(
+        Id::WritePrefetch,
+        None,
+        "tcp-write-prefetch",
+        Remote::Yes(ValueKind::Bytes),
+    )
+    .value("BYTES")
+    .apply(|settings, given, log| {
+        settings.tcp.write_prefetch = Some(small_amount(settings, given, log)?);
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .sides(Sides::CLIENT)
+    .help(
+        Group::Socket,
+        "write only while less is unsent (TCP_NOTSENT_LOWAT)",
+    )
+    .native_details("With --trip-times 16K is used; 0 switches it off.")
+    .listed(&[(
+        Client,
+        "",
+        "write only while fewer bytes are unsent (TCP_NOTSENT_LOWAT)",
+    )]),
+    OptionSpec::new(
+        Id::QuickAck,
+        None,
+        "tcp-quickack",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.tcp.quickack = true)
+    .help(Group::Socket, "acknowledge at once (TCP_QUICKACK)")
+    .listed(&[(Client, "", "acknowledge at once (TCP_QUICKACK)")]),
+    OptionSpec::new(
+        Id::TxDelay,
+        None,
+        "tcp-tx-delay",
+        Remote::Yes(ValueKind::Millis),
+    )
+    .value("MILLISECONDS")
+    .apply(|settings, given, log| {
+        settings.tcp.transmit_delay = transmit_delay(settings, given, log)?;
+        settings.presentation.enhanced = true;
+        Ok(())
+    })
+    .help(
+        Group::Socket,
+        "delay that the kernel adds before sending (TCP_TX_DELAY)",
+    )
+    .details("Needs the packet scheduler fq on the way out.")
+    .listed(&[(Both, "", "milliseconds that the kernel holds data back")]),
+    OptionSpec::new(
+        Id::SkipRxCopy,
+        None,
+        "skip-rx-copy",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sides(Sides::SERVER)
+    .sets(|settings| {
+        settings.tcp.skip_receive_copy = true;
+        settings.presentation.enhanced = true;
+    })
+    .help(
+        Group::Socket,
+        "leave received TCP data in the kernel (MSG_TRUNC)",
+    )
+    .listed(&[(Server, "", "leave received data in the kernel (MSG_TRUNC)")]),
+    OptionSpec::new(
+        Id::ZeroCopy,
+        None,
+        "zero-copy",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.tcp.zero_copy = true)
+    .only(Personalities::Native)
+    .help(
+        Group::Socket,
+        "send TCP data without copying it into the kernel (splice)",
+    )
+    .details("At a server this is for what it sends (-R, --full-duplex)."),
+    OptionSpec::new(
+        Id::Realtime,
+        Some('z'),
+        "realtime",
+        Remote::No("it changes the priority of the process"),
+    )
+    .sets(|settings| settings.tcp.realtime = true)
+    .help(
+        Group::Socket,
+        "run before all other programs (needs privileges)",
+    )
+    .listed(&[(Both, "", "real-time scheduling")]),
+    OptionSpec::new(
+        Id::SuggestWindowSize,
+        Some('W'),
+        "suggest_win_size",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .apply(|_, _, log| {
+        log.say(CliMessage::err(
+            "The -W option is not available in this release",
+        ));
+        Ok(())
+    })
+    .variable(32, "IPERF_SUGGEST_WIN_SIZE")
+    .only(Personalities::Iperf2),
 ];
 
 /// `-w`; 0 leaves the system's choice.

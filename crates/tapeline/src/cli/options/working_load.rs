@@ -6,12 +6,14 @@ use super::amount::MAX_PARALLEL;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
 use crate::cli::spec::Section::Client;
-use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Personalities, Sides};
+use crate::cli::spec::{
+    Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
+};
 use crate::cli::values::{atoi, refuse_value};
 use crate::message::CliMessage;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::WorkingLoad, None, "working-load")
+    OptionSpec::new(Id::WorkingLoad, None, "working-load", Remote::Yes(ValueKind::Text))
         .optional_value("up|down|bidir[,N]")
         .apply(|settings, given, log| {
             settings.load.valued = given.value.is_some();
@@ -24,7 +26,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "N TCP streams of working load (default bidir,1); a UDP server admits them",
         )
         .listed(&[(Client, "", "TCP flows beside the test")]),
-    OptionSpec::new(Id::WorkingLoadCca, None, "working-load-cca")
+    OptionSpec::new(Id::WorkingLoadCca, None, "working-load-cca", Remote::Yes(ValueKind::Text))
         .value("NAME")
         .apply(|settings, given, _| {
             settings.load.congestion = Some(given.text());
@@ -32,7 +34,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         })
         .help(Group::Traffic, "TCP congestion control of the working load")
         .listed(&[(Client, "", "congestion control of the working load")]),
-    OptionSpec::new(Id::Flow, None, "flow")
+    OptionSpec::new(Id::Flow, None, "flow", Remote::Yes(ValueKind::Text))
         .value("OPTIONS")
         .only(Personalities::Native)
         .sides(Sides::CLIENT)
@@ -46,7 +48,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
              is reported and access can only stand there. --txdelay-time is the start of a flow, in \
              seconds after that of the test. The server is tapeline or iperf 2.",
         ),
-    OptionSpec::new(Id::Flows, None, "flows")
+    OptionSpec::new(Id::Flows, None, "flows", Remote::No("it names a file"))
         .value("FILE")
         .only(Personalities::Native)
         .sides(Sides::CLIENT)

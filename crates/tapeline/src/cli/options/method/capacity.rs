@@ -9,13 +9,13 @@ use tapeline_method::{CapacityPlan, Common, MethodPlan};
 use super::common::{one_stream, within};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
-use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::refuse_value;
 
 const ONLY: Methods = Methods::Only(&["capacity"]);
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Bimodal, None, "bimodal")
+    OptionSpec::new(Id::Bimodal, None, "bimodal", Remote::Yes(ValueKind::Count))
         .value("COUNT")
         .apply(|settings, given, log| {
             let count = number(given, 1..=3600, "sub-intervals", log)?;
@@ -27,69 +27,99 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Method,
             "a maximum of the first COUNT sub-intervals, and one of the rest",
         ),
-    OptionSpec::new(Id::SubInterval, None, "sub-interval")
-        .value("SECONDS")
-        .apply(sub_interval)
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "length of the sub-intervals, of which the best one counts (default 1)",
-        ),
-    OptionSpec::new(Id::FeedbackInterval, None, "feedback-interval")
-        .value("MS")
-        .apply(|settings, given, log| {
-            let ms = number(given, 5..=250, "ms", log)?;
-            settings.method.capacity.feedback = Some(Duration::from_millis(ms));
-            Ok(())
-        })
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "time between two reports of the receiver (default 50)",
-        ),
-    OptionSpec::new(Id::LowDelay, None, "low-delay")
-        .value("MS")
-        .apply(|settings, given, log| {
-            let ms = number(given, 1..=10_000, "ms", log)?;
-            settings.method.capacity.low_ms = Some(ms as f64);
-            Ok(())
-        })
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "delay variation below which the rate rises (default 30)",
-        ),
-    OptionSpec::new(Id::UpperDelay, None, "upper-delay")
-        .value("MS")
-        .apply(|settings, given, log| {
-            let ms = number(given, 1..=10_000, "ms", log)?;
-            settings.method.capacity.upper_ms = Some(ms as f64);
-            Ok(())
-        })
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "delay variation above which the rate falls (default 90)",
-        ),
-    OptionSpec::new(Id::ErrorThreshold, None, "error-threshold")
-        .value("COUNT")
-        .apply(|settings, given, log| {
-            settings.method.capacity.errors = Some(number(given, 0..=65_535, "losses", log)?);
-            Ok(())
-        })
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "losses in a report up to which the rate does not fall (default 10)",
-        ),
-    OptionSpec::new(Id::CountReordering, None, "count-reordering")
-        .sets(|settings| settings.method.capacity.count_reordering = true)
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "late and repeated datagrams count as losses do, as in RFC 9097",
-        ),
-    OptionSpec::new(Id::OneWay, None, "one-way")
+    OptionSpec::new(
+        Id::SubInterval,
+        None,
+        "sub-interval",
+        Remote::Yes(ValueKind::Seconds),
+    )
+    .value("SECONDS")
+    .apply(sub_interval)
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "length of the sub-intervals, of which the best one counts (default 1)",
+    ),
+    OptionSpec::new(
+        Id::FeedbackInterval,
+        None,
+        "feedback-interval",
+        Remote::Yes(ValueKind::Millis),
+    )
+    .value("MS")
+    .apply(|settings, given, log| {
+        let ms = number(given, 5..=250, "ms", log)?;
+        settings.method.capacity.feedback = Some(Duration::from_millis(ms));
+        Ok(())
+    })
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "time between two reports of the receiver (default 50)",
+    ),
+    OptionSpec::new(
+        Id::LowDelay,
+        None,
+        "low-delay",
+        Remote::Yes(ValueKind::Millis),
+    )
+    .value("MS")
+    .apply(|settings, given, log| {
+        let ms = number(given, 1..=10_000, "ms", log)?;
+        settings.method.capacity.low_ms = Some(ms as f64);
+        Ok(())
+    })
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "delay variation below which the rate rises (default 30)",
+    ),
+    OptionSpec::new(
+        Id::UpperDelay,
+        None,
+        "upper-delay",
+        Remote::Yes(ValueKind::Millis),
+    )
+    .value("MS")
+    .apply(|settings, given, log| {
+        let ms = number(given, 1..=10_000, "ms", log)?;
+        settings.method.capacity.upper_ms = Some(ms as f64);
+        Ok(())
+    })
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "delay variation above which the rate falls (default 90)",
+    ),
+    OptionSpec::new(
+        Id::ErrorThreshold,
+        None,
+        "error-threshold",
+        Remote::Yes(ValueKind::Count),
+    )
+    .value("COUNT")
+    .apply(|settings, given, log| {
+        settings.method.capacity.errors = Some(number(given, 0..=65_535, "losses", log)?);
+        Ok(())
+    })
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "losses in a report up to which the rate does not fall (default 10)",
+    ),
+    OptionSpec::new(
+        Id::CountReordering,
+        None,
+        "count-reordering",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.method.capacity.count_reordering = true)
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "late and repeated datagrams count as losses do, as in RFC 9097",
+    ),
+    OptionSpec::new(Id::OneWay, None, "one-way", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.method.capacity.one_way = true)
         .methods_only(ONLY)
         .help(

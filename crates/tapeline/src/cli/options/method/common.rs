@@ -8,7 +8,7 @@ use tapeline_report::method::{Criterion, PassLimit};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::options::{access, addressing, peer};
 use crate::cli::settings::{AskedLimit, AskedPorts, AskedRate, Mode, Protocol, Settings};
-use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::{duration, nearest_of, refuse, refuse_value, strict_amount};
 use crate::presentation::TextStyle;
 
@@ -28,7 +28,7 @@ pub(crate) struct MethodEntry {
 }
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Direction, None, "direction")
+    OptionSpec::new(Id::Direction, None, "direction", Remote::Yes(ValueKind::Choice(&["up", "down", "both"])))
         .value("WHICH")
         .apply(direction)
         .methods_only(Methods::All)
@@ -37,7 +37,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "up (to the server), down, or both, one after the other (default)",
         )
         .details("-R is short for --direction down."),
-    OptionSpec::new(Id::Pass, None, "pass")
+    OptionSpec::new(Id::Pass, None, "pass", Remote::Yes(ValueKind::Text))
         .value("NAME=VALUE")
         .apply(pass)
         .methods_only(Methods::All)
@@ -49,7 +49,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "--pass default takes the limits that the method's help shows. A number that is not known \
              keeps no limit.",
         ),
-    OptionSpec::new(Id::Budget, None, "budget")
+    OptionSpec::new(Id::Budget, None, "budget", Remote::Yes(ValueKind::Bytes))
         .value("BYTES")
         .apply(budget)
         .methods_only(Methods::All)
@@ -57,7 +57,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Method,
             "the most payload that the method moves, both directions together",
         ),
-    OptionSpec::new(Id::Plan, None, "plan")
+    OptionSpec::new(Id::Plan, None, "plan", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.method.only_plan = true)
         .methods_only(Methods::All)
         .help(

@@ -7,7 +7,7 @@ use tapeline_method::{Common, DatagramSizes, FindRatePlan, Laboratory, MethodPla
 use super::common::{one_stream, within};
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
-use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::{refuse, refuse_value};
 
 const ONLY: Methods = Methods::Only(&["find-rate"]);
@@ -16,7 +16,7 @@ const MOST_GOALS: usize = 3;
 const MOST_SIZES: usize = 16;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::LossGoal, None, "loss")
+    OptionSpec::new(Id::LossGoal, None, "loss", Remote::Yes(ValueKind::Text))
         .value("PERCENT[,PERCENT...]")
         .apply(loss)
         .methods_only(ONLY)
@@ -25,21 +25,26 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "share of the datagrams that may be lost (default 0)",
         )
         .details("One search finds the rates of up to three shares."),
-    OptionSpec::new(Id::Resolution, None, "resolution")
-        .value("PERCENT")
-        .apply(resolution)
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "distance of the bounds at which a search ends (default 0.5)",
-        ),
-    OptionSpec::new(Id::Frames, None, "frames")
+    OptionSpec::new(
+        Id::Resolution,
+        None,
+        "resolution",
+        Remote::Yes(ValueKind::Percent),
+    )
+    .value("PERCENT")
+    .apply(resolution)
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "distance of the bounds at which a search ends (default 0.5)",
+    ),
+    OptionSpec::new(Id::Frames, None, "frames", Remote::Yes(ValueKind::Text))
         .value("LIST|rfc2544")
         .apply(frames)
         .methods_only(ONLY)
         .help(Group::Method, "sizes of Ethernet frames; a search for each")
         .details("-l takes sizes of payloads instead, also several: -l 100,1472."),
-    OptionSpec::new(Id::Rfc2544, None, "rfc2544")
+    OptionSpec::new(Id::Rfc2544, None, "rfc2544", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.method.find_rate.laboratory = Some(Laboratory::Rfc2544))
         .methods_only(ONLY)
         .help(
@@ -47,20 +52,25 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "trials of 60 s, no loss, the frames of RFC 2544",
         )
         .details("For laboratories: towards public addresses it needs -b (RFC 6815)."),
-    OptionSpec::new(Id::Tst009, None, "tst009")
+    OptionSpec::new(Id::Tst009, None, "tst009", Remote::Yes(ValueKind::Switch))
         .sets(|settings| settings.method.find_rate.laboratory = Some(Laboratory::Tst009))
         .methods_only(ONLY)
         .help(
             Group::Method,
             "trials of 60 s, a bad one may be repeated (TST009)",
         ),
-    OptionSpec::new(Id::LossCurve, None, "loss-curve")
-        .sets(|settings| settings.method.find_rate.loss_curve = true)
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "then the loss at 100, 90, ... % of a rate that loses",
-        ),
+    OptionSpec::new(
+        Id::LossCurve,
+        None,
+        "loss-curve",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.method.find_rate.loss_curve = true)
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "then the loss at 100, 90, ... % of a rate that loses",
+    ),
 ];
 
 /// `--loss`.

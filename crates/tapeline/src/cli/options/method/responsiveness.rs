@@ -6,21 +6,26 @@ use super::common::within;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 
 use crate::cli::settings::Settings;
-use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::{nearest_of, refuse};
 
-pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(Id::Draft, None, "draft")
-    .value("NAME=VALUE")
-    .apply(draft)
-    .methods_only(Methods::Only(&["responsiveness"]))
-    .help(
-        Group::Method,
-        "responsiveness: set a constant of the draft by its name (mad, id, ...)",
-    )
-    .details(
-        "Names: mad, id (seconds), tmp, sdt, ptc (percent), inp, inc, mnp (connections), mps (per \
+pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    Id::Draft,
+    None,
+    "draft",
+    Remote::Yes(ValueKind::Text),
+)
+.value("NAME=VALUE")
+.apply(draft)
+.methods_only(Methods::Only(&["responsiveness"]))
+.help(
+    Group::Method,
+    "responsiveness: set a constant of the draft by its name (mad, id, ...)",
+)
+.details(
+    "Names: mad, id (seconds), tmp, sdt, ptc (percent), inp, inc, mnp (connections), mps (per \
          second). \"--draft id=5\" is the draft's own interval.",
-    )];
+)];
 
 /// `--draft`: the last value of a name counts.
 fn draft(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> Result<(), Exit> {

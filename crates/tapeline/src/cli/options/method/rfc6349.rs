@@ -6,7 +6,7 @@ use tapeline_method::{Common, GivenBottleneck, MethodPlan, Rfc6349Plan, WindowSh
 use super::common::within;
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::Settings;
-use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec};
+use crate::cli::spec::{Given, Group, Methods, OptionId as Id, OptionSpec, Remote, ValueKind};
 use crate::cli::values::{refuse_number, refuse_value};
 
 const ONLY: Methods = Methods::Only(&["rfc6349"]);
@@ -18,7 +18,7 @@ const MOST_WINDOWS: usize = 16;
 const RUN: std::ops::RangeInclusive<f64> = 1.0..=3600.0;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(Id::Cir, None, "cir")
+    OptionSpec::new(Id::Cir, None, "cir", Remote::Yes(ValueKind::Text))
         .value("RATE[,RATE]")
         .apply(cir)
         .methods_only(ONLY)
@@ -26,15 +26,20 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Method,
             "contracted rate at the IP layer, up and down, instead of a measurement",
         ),
-    OptionSpec::new(Id::LineRate, None, "line-rate")
-        .value("RATE")
-        .apply(line_rate)
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "rate of the Ethernet line at the bottleneck, instead of a measurement",
-        ),
-    OptionSpec::new(Id::Windows, None, "windows")
+    OptionSpec::new(
+        Id::LineRate,
+        None,
+        "line-rate",
+        Remote::Yes(ValueKind::Rate),
+    )
+    .value("RATE")
+    .apply(line_rate)
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "rate of the Ethernet line at the bottleneck, instead of a measurement",
+    ),
+    OptionSpec::new(Id::Windows, None, "windows", Remote::Yes(ValueKind::Text))
         .value("LIST")
         .apply(windows)
         .methods_only(ONLY)
@@ -43,13 +48,18 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "windows of the sweep: percent of the bandwidth-delay product, or bytes",
         )
         .details("Default: 25%,50%,75%,100%. 64K is 64 KiB; none leaves the sweep out."),
-    OptionSpec::new(Id::NoSimultaneous, None, "no-simultaneous")
-        .sets(|settings| settings.method.rfc6349.no_simultaneous = true)
-        .methods_only(ONLY)
-        .help(
-            Group::Method,
-            "leave out the run with both directions at once",
-        ),
+    OptionSpec::new(
+        Id::NoSimultaneous,
+        None,
+        "no-simultaneous",
+        Remote::Yes(ValueKind::Switch),
+    )
+    .sets(|settings| settings.method.rfc6349.no_simultaneous = true)
+    .methods_only(ONLY)
+    .help(
+        Group::Method,
+        "leave out the run with both directions at once",
+    ),
 ];
 
 fn rate(text: &str, given: &Given, log: &mut Diagnostics) -> Result<f64, Exit> {

@@ -1,0 +1,395 @@
+//! Carries out orders.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{BufRead, Read, Write};
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value;
+
+use crate::order::{GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION};
+use crate::places::admit;
+use crate::reply::{Body, Hello, Listening, Reply};
+use crate::running::{Outputs, Running};
+
+/// What a list of options is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Job<'a> {
+    /// A client's test.
+    Client,
+    /// A server on a free port, for these networks.
+    Server {
+        /// Nobody else may use it.
+        allow: &'a [String],
+    },
+}
+
+/// The program in which orders are carried out.
+pub trait Host: Sync {
+    /// The arguments of a process that does the job.
+    ///
+    /// # Errors
+    /// An option that is not known, that nobody elsewhere may give, or whose value does not fit; in words.
+    fn arguments(&self, job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsString>, String>;
+
+    /// Who is there.
+    fn hello(&self) -> Hello;
+}
+
+/// Why a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The input has ended.
+    InputOver,
+    /// A line that is none, in words; it was told.
+    BrokenLine(String),
+    /// Nobody reads the replies.
+    OutputGone,
+}
+
+/// Carries out orders until the input ends, and returns when all that they started has ended.
+pub fn execute(
+    mut input: impl BufRead,
+    output: impl Write + Send,
+    program: &Path,
+    host: &impl Host,
+) -> SessionEnd {
+    let executor = Executor {
+        program,
+        host,
+        output: Mutex::new(Output {
+            to: output,
+            is_gone: false,
+        }),
+        running: Mutex::default(),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| executor.keep_time());
+        let end = executor.follow(&mut input, scope);
+        executor.close();
+        end
+    })
+}
+
+struct Output<W> {
+    to: W,
+    /// Its reader has gone.
+    is_gone: bool,
+}
+
+#[derive(Default)]
+struct Tests {
+    /// By the numbers of the orders.
+    all: BTreeMap<u64, Running>,
+    /// No more come.
+    is_closed: bool,
+}
+
+struct Executor<'a, W, H> {
+    program: &'a Path,
+    host: &'a H,
+    output: Mutex<Output<W>>,
+    running: Mutex<Tests>,
+    changed: Condvar,
+}
+
+impl<W: Write + Send, H: Host> Executor<'_, W, H> {
+    /// Reads orders.
+    fn follow<'scope, 'env>(
+        &'env self,
+        input: &mut impl BufRead,
+        scope: &'scope std::thread::Scope<'scope, 'env>,
+    ) -> SessionEnd {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let room = MAX_LINE as u64 + 1;
+            match input.take(room).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return SessionEnd::InputOver,
+                Ok(_) if line.len() > MAX_LINE => {
+                    return self.break_off(format!("a line of more than {MAX_LINE} bytes"));
+                }
+                Ok(_) if line.trim_ascii().is_empty() => continue,
+                Ok(_) => {}
+            }
+            let arrived = unix_time();
+            let value = match serde_json::from_slice::<Value>(&line) {
+                Ok(value) => value,
+                Err(error) => return self.break_off(format!("a line that is no JSON: {error}")),
+            };
+            let Some(id) = value["id"].as_u64() else {
+                return self.break_off("an order without a number".to_owned());
+            };
+            match serde_json::from_value::<OrderLine>(value) {
+                Ok(line) => self.obey(line, arrived, scope),
+                Err(error) => self.reply(&Reply::error(
+                    Some(id),
+                    "unknown-order",
+                    format!("no order that is known: {error}"),
+                )),
+            }
+            if self.output().is_gone {
+                return SessionEnd::OutputGone;
+            }
+        }
+    }
+
+    fn break_off(&self, why: String) -> SessionEnd {
+        self.reply(&Reply::error(None, "unknown-order", why.clone()));
+        SessionEnd::BrokenLine(why)
+    }
+
+    fn obey<'scope, 'env>(
+        &'env self,
+        line: OrderLine,
+        arrived: f64,
+        scope: &'scope std::thread::Scope<'scope, 'env>,
+    ) {
+        let id = line.id;
+        let said = |body| {
+            self.reply(&Reply { id: Some(id), body });
+        };
+        match line.order {
+            Order::Hello { v } if v == PROTOCOL_VERSION => said(Body::Hello {
+                hello: self.host.hello(),
+            }),
+            Order::Hello { v } => self.reply(&Reply::error(
+                Some(id),
+                "version",
+                format!("this end speaks version {PROTOCOL_VERSION}, not {v}"),
+            )),
+            Order::Clock { .. } => said(Body::Clock {
+                t2: arrived,
+                t3: unix_time(),
+            }),
+            Order::Stop { which } => {
+                let mut tests = self.tests();
+                match tests.all.get_mut(&which) {
+                    Some(running) => {
+                        running.stop();
+                        drop(tests);
+                        self.changed.notify_all();
+                        said(Body::Stopped { stopped: true });
+                    }
+                    None => {
+                        drop(tests);
+                        let text = format!("nothing runs that order {which} started");
+                        self.reply(&Reply::error(Some(id), "not-running", text));
+                    }
+                }
+            }
+            Order::Run {
+                options,
+                live,
+                class,
+            } => {
+                let begun = self.start(id, Job::Client, &options, class, None);
+                if let Some(outputs) = begun {
+                    scope.spawn(move || self.report(id, outputs, live, false));
+                }
+            }
+            Order::Serve {
+                options,
+                allow,
+                seconds,
+                class,
+            } => {
+                let time = Duration::try_from_secs_f64(seconds).ok();
+                let Some(time) = time.filter(|_| !allow.is_empty()) else {
+                    let text = "serve needs networks to allow, and a time";
+                    return self.reply(&Reply::error(Some(id), "usage", text));
+                };
+                let job = Job::Server { allow: &allow };
+                if let Some(outputs) = self.start(id, job, &options, class, Some(time)) {
+                    scope.spawn(move || self.report(id, outputs, true, true));
+                }
+            }
+        }
+    }
+
+    /// Starts a process; what stands in its way is told.
+    fn start(
+        &self,
+        id: u64,
+        job: Job<'_>,
+        options: &[GivenOption],
+        class: crate::order::Class,
+        time: Option<Duration>,
+    ) -> Option<Outputs> {
+        let refuse = |id: u64, name: &str, why: String| {
+            self.reply(&Reply::error(Some(id), name, why));
+        };
+        let arguments = match self.host.arguments(job, options) {
+            Ok(arguments) => arguments,
+            Err(why) => {
+                refuse(id, "usage", why);
+                return None;
+            }
+        };
+        let mut tests = self.tests();
+        let free = match tests.all.contains_key(&id) {
+            true => Err(format!("order {id} runs already")),
+            false => admit(class, tests.all.values().map(|running| running.class)),
+        };
+        if let Err(why) = free {
+            drop(tests);
+            refuse(id, "busy", why);
+            return None;
+        }
+        match Running::start(self.program, &arguments, class, time) {
+            Ok((running, outputs)) => {
+                tests.all.insert(id, running);
+                drop(tests);
+                self.changed.notify_all();
+                Some(outputs)
+            }
+            Err(error) => {
+                drop(tests);
+                refuse(id, "test-failed", format!("no process starts: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Passes on what a test prints, and its end. A server ends with its first test.
+    fn report(&self, id: u64, outputs: Outputs, live: bool, serves: bool) {
+        let mut document = None;
+        let said = outputs.read(|line| {
+            let Ok(mut event) = serde_json::from_slice::<Value>(line) else {
+                return;
+            };
+            match event["event"].as_str() {
+                Some("end" | "series") => {
+                    document = Some(event["data"].take());
+                    if serves {
+                        self.stop(id);
+                    }
+                }
+                Some("listening") => {
+                    let listening = listening(&event["data"]);
+                    let body = Body::Listening { listening };
+                    self.reply(&Reply { id: Some(id), body });
+                }
+                _ if live => {
+                    let body = Body::Event { event };
+                    self.reply(&Reply { id: Some(id), body });
+                }
+                _ => {}
+            }
+        });
+        let running = self.tests().all.remove(&id);
+        let status = running.map(Running::wait);
+        self.changed.notify_all();
+        let code = status.and_then(Result::ok).and_then(|status| status.code());
+        self.reply(&match document {
+            Some(end) => Reply {
+                id: Some(id),
+                body: Body::End { end, code },
+            },
+            None => Reply::error(
+                Some(id),
+                "test-failed",
+                without_document(&said, code, serves),
+            ),
+        });
+    }
+
+    fn stop(&self, id: u64) {
+        if let Some(running) = self.tests().all.get_mut(&id) {
+            running.stop();
+        }
+        self.changed.notify_all();
+    }
+
+    /// Ends what has had its time, until no more tests come and none runs.
+    fn keep_time(&self) {
+        let mut tests = self.tests();
+        loop {
+            let now = Instant::now();
+            let next = tests.all.values_mut().filter_map(|one| one.advance(now));
+            let next = next.min();
+            if tests.is_closed && tests.all.is_empty() {
+                return;
+            }
+            tests = match next {
+                Some(until) => {
+                    let time = until.saturating_duration_since(now);
+                    let waited = self.changed.wait_timeout(tests, time);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => {
+                    let waited = self.changed.wait(tests);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
+            };
+        }
+    }
+
+    /// Asks all to end.
+    fn close(&self) {
+        let mut tests = self.tests();
+        tests.is_closed = true;
+        tests.all.values_mut().for_each(Running::stop);
+        drop(tests);
+        self.changed.notify_all();
+    }
+
+    fn tests(&self) -> MutexGuard<'_, Tests> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn output(&self) -> MutexGuard<'_, Output<W>> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reply(&self, reply: &Reply) {
+        let Ok(mut line) = serde_json::to_vec(reply) else {
+            return;
+        };
+        line.push(b'\n');
+        let mut output = self.output();
+        let written = output.to.write_all(&line).and_then(|()| output.to.flush());
+        output.is_gone |= written.is_err();
+    }
+}
+
+impl<W, H> fmt::Debug for Executor<'_, W, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").finish_non_exhaustive()
+    }
+}
+
+/// Why a test left no document.
+fn without_document(said: &str, code: Option<i32>, serves: bool) -> String {
+    let first = said.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    match code {
+        _ if !first.is_empty() => first.to_owned(),
+        Some(0) if serves => "no test came".to_owned(),
+        Some(code) => format!("the test ended with code {code} and no result"),
+        None => "the test did not end in time and was killed".to_owned(),
+    }
+}
+
+/// The ports of a server: `[{"transport": "tcp", "port": 41877}, ...]`.
+fn listening(sockets: &Value) -> Listening {
+    let port = |transport: &str| {
+        let mut sockets = sockets.as_array()?.iter();
+        let socket = sockets.find(|socket| socket["transport"] == transport)?;
+        u16::try_from(socket["port"].as_u64()?).ok()
+    };
+    Listening {
+        tcp: port("tcp"),
+        udp: port("udp"),
+    }
+}
+
+/// Seconds since 1970.
+fn unix_time() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}
