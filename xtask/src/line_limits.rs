@@ -27,7 +27,7 @@ const PAGES: [(&[&str], usize); 17] = [
     (&["docs/history.md"], 150),
     (&["docs/dev/architecture.md"], 250),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3680),
+    (&["docs", "docs/dev"], 3740),
 ];
 
 /// Lists files over the soft limit.
