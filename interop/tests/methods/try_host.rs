@@ -282,14 +282,52 @@ fn a_host_that_limits_is_named() {
     let address = hosts.server_address(Family::V4).to_string();
     let shown = Invocation::new(Program::Tapeline)
         .args(["try", &address, "-p", &server.port().to_string(), "--json"])
+        .line("--fail-if-limited --pass down=1000000")
         .within(&hosts.client)
         .run()
         .expect("a client");
-    assert_eq!(shown.code(), Some(0), "{shown}");
+    // A missed limit would be 4, but of a host's numbers nothing follows.
+    assert_eq!(shown.code(), Some(3), "{shown}");
     let document = document(&shown);
     assert_eq!(document["result"]["advice_id"], "host-limited", "{shown}");
     let verdict = document["verdict"].as_str().unwrap_or_default();
     assert!(verdict.contains("server"), "{shown}");
+}
+
+/// Somebody else fills the queue from the first load on, so that it does not empty behind it.
+#[test]
+#[ignore = "half a minute"]
+fn a_queue_that_does_not_empty_is_told() {
+    let name = "a_queue_that_does_not_empty_is_told";
+    let Some(path) = queued(name, Way::P1, Way::P3) else {
+        return;
+    };
+    let server = server(&path, Program::Tapeline);
+    let hosts = path.hosts();
+    let address = hosts.server_address(Family::V4).to_string();
+    let client = |line: &str| {
+        Invocation::new(Program::Tapeline)
+            .line(line)
+            .args(["-p", &server.port().to_string()])
+            .within(&hosts.client)
+            .deadline(Duration::from_secs(90))
+            .spawn()
+            .expect("a client")
+    };
+    let tried = client(&format!("try {address} --json -Z cubic"));
+    let is_loaded = |said: &str| said.contains("load down");
+    assert!(
+        tried.wait_for_error(Duration::from_secs(60), is_loaded),
+        "{}",
+        tried.stderr()
+    );
+    let other = client(&format!("-c {address} -u -R -b 12M -t 30"));
+    let shown = tried.wait().expect("its end");
+    drop(other);
+    let document = document(&shown);
+    let warnings = document["warnings"].as_array().expect("warnings").iter();
+    let mut warnings = warnings.map(|warning| &warning["id"]);
+    assert!(warnings.any(|id| id == "path-not-idle"), "{shown}");
 }
 
 /// A server that stops each test after three seconds: rates, but no grades, and why.
