@@ -514,6 +514,8 @@ pub enum Document {
     Zsh,
     /// Completion for fish.
     Fish,
+    /// The option table as JSON.
+    Form,
 }
 
 impl Document {
@@ -524,6 +526,7 @@ impl Document {
             "bash" => Some(Self::Bash),
             "zsh" => Some(Self::Zsh),
             "fish" => Some(Self::Fish),
+            "form" => Some(Self::Form),
             _ => None,
         }
     }

@@ -257,7 +257,7 @@ fn generate(arguments: &[OsString], name: CommandName) -> Resolution {
             refusals: Vec::new(),
         },
         None => refusal(format!(
-            "{GENERATE} is followed by man, bash, zsh or fish, and nothing else"
+            "{GENERATE} is followed by man, bash, zsh, fish or form, and nothing else"
         )),
     }
 }

@@ -2,7 +2,7 @@
 
 use tapeline_dialect::Personality;
 
-use super::{bash, fish, man, man_iperf3, zsh};
+use super::{bash, fish, form, man, man_iperf3, zsh};
 use crate::plan::{CommandName, Document};
 
 /// The text of a document, without its last line end.
@@ -16,6 +16,7 @@ pub(crate) fn text(document: Document, name: CommandName) -> String {
         Document::Bash => bash::script(),
         Document::Zsh => zsh::script(),
         Document::Fish => fish::script(),
+        Document::Form => form::document(),
     };
     text.trim_end().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Manual pages and shell completions, made from the option table.
+//! Manual pages, shell completions and the form of a page, made from the option table.
 //!
 //! Pure: a text follows from the table and the name of the program alone. They are printed
 //! on demand (`tapeline --generate man`), so that no copy of them can be out of date.
@@ -8,6 +8,7 @@ mod candidates;
 pub(crate) mod document;
 mod entry;
 mod fish;
+mod form;
 mod man;
 mod man_iperf3;
 mod roff;
