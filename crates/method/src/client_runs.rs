@@ -57,6 +57,37 @@ struct State {
 /// What runs a test to its end.
 type Runner<'t> = dyn Fn(&ReporterHandle, &Interruption) -> ExitCode + Sync + 't;
 
+/// What a test came to.
+pub(crate) struct Performed {
+    /// Its document; none of a test that did not begin, or that the run did not let end.
+    pub(crate) report: Option<Report>,
+    pub(crate) ended: Result<(), RunError>,
+}
+
+impl From<Result<Report, RunError>> for Performed {
+    fn from(whole: Result<Report, RunError>) -> Self {
+        match whole {
+            Ok(report) => Self {
+                report: Some(report),
+                ended: Ok(()),
+            },
+            Err(error) => Self {
+                report: None,
+                ended: Err(error),
+            },
+        }
+    }
+}
+
+impl Performed {
+    /// The document of a test that has ended in order.
+    fn whole(self) -> Result<Report, RunError> {
+        self.ended?;
+        self.report
+            .ok_or_else(|| RunError::failed("test-failed", "the test did not begin"))
+    }
+}
+
 impl<'a> ClientRuns<'a> {
     pub(crate) fn new(
         guard: &'a PhaseGuard<'a>,
@@ -86,6 +117,15 @@ impl<'a> ClientRuns<'a> {
         plan: &ClientPlan,
         observe: &mut dyn FnMut(&Event) -> ControlFlow<()>,
     ) -> Result<Report, RunError> {
+        self.client_test_in_part(plan, observe).whole()
+    }
+
+    /// The same; of a test that failed there is what it had measured by then.
+    pub(crate) fn client_test_in_part(
+        &self,
+        plan: &ClientPlan,
+        observe: &mut dyn FnMut(&Event) -> ControlFlow<()>,
+    ) -> Performed {
         self.perform(plan.planned_test(), observe, &|reporter, interruption| {
             run_client(plan, reporter, interruption)
         })
@@ -103,6 +143,7 @@ impl<'a> ClientRuns<'a> {
         self.perform(plan.planned_test(), observe, &|reporter, interruption| {
             run_iperf3_client(plan, reporter, interruption)
         })
+        .whole()
     }
 
     /// Payload that may still be moved; `None` without a budget.
@@ -167,7 +208,23 @@ impl<'a> ClientRuns<'a> {
         planned: PlannedTest,
         observe: &mut dyn FnMut(&Event) -> ControlFlow<()>,
         run: &Runner<'_>,
-    ) -> Result<Report, RunError> {
+    ) -> Performed {
+        match self.try_to_perform(planned, observe, run) {
+            Ok((report, ended)) => Performed {
+                report: Some(report),
+                ended,
+            },
+            Err(error) => Err(error).into(),
+        }
+    }
+
+    /// The document of a test, and how it ended.
+    fn try_to_perform(
+        &self,
+        planned: PlannedTest,
+        observe: &mut dyn FnMut(&Event) -> ControlFlow<()>,
+        run: &Runner<'_>,
+    ) -> Result<(Report, Result<(), RunError>), RunError> {
         self.guard.check()?;
         if let (Some(0), Some(budget)) = (self.bytes_left(), self.budget) {
             return Err(RunError::BudgetUsed(budget));
@@ -231,15 +288,12 @@ impl<'a> ClientRuns<'a> {
         if let (true, Some(budget)) = (spent, self.budget) {
             return Err(RunError::BudgetUsed(budget));
         }
-        if code == ExitCode::Success {
-            Ok(report)
-        } else {
-            let error = failure(&report);
-            Err(match advice {
-                Some(advice) => error.hinting(advice),
-                None => error,
-            })
-        }
+        let ended = match (code, advice) {
+            (ExitCode::Success, _) => Ok(()),
+            (_, Some(advice)) => Err(failure(&report).hinting(advice)),
+            (_, None) => Err(failure(&report)),
+        };
+        Ok((report, ended))
     }
 
     fn keep(&self, report: &Report, fine: bool, counted: u64) {

@@ -11,7 +11,7 @@ use tapeline_report::method::{Direction, PhaseRecord, PhaseState, PlannedPhase, 
 use tapeline_report::{Event, Severity, Warning, digits};
 
 use crate::baseline::{self, Baseline};
-use crate::client_runs::{ClientRuns, GO_ON};
+use crate::client_runs::{ClientRuns, GO_ON, Performed};
 use crate::common::Common;
 use crate::error::RunError;
 use crate::phase_guard::{PhaseGuard, Registration};
@@ -214,7 +214,21 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The same; `observe` may end it early.
+    /// The same; of a test that failed there is what it had measured by then.
+    pub(crate) fn client_test_in_part(
+        &mut self,
+        plan: &ClientPlan,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Performed {
+        let watch = &mut *self.watch;
+        self.runs.client_test_in_part(plan, &mut |event| {
+            watch.event(event);
+            observe(event);
+            GO_ON
+        })
+    }
+
+    /// A test whose `observe` may end it early.
     ///
     /// # Errors
     /// As [`client_test`](Self::client_test).

@@ -330,7 +330,8 @@ fn a_queue_that_does_not_empty_is_told() {
     assert!(warnings.any(|id| id == "path-not-idle"), "{shown}");
 }
 
-/// A server that stops each test after three seconds: rates, but no grades, and why.
+/// A server that stops each test after three seconds: rates, but no grades, and why. It sends no datagrams
+/// to strangers, and counts theirs.
 #[test]
 #[ignore = "half a minute"]
 fn a_server_that_grants_little_gives_no_grade() {
@@ -344,7 +345,10 @@ fn a_server_that_grants_little_gives_no_grade() {
             .start_within(&path.hosts().server)
             .expect("a server");
         let shown = run(&path, &server, "--json -Z cubic");
+        assert_eq!(shown.code(), Some(1), "{shown}");
         let result = &document(&shown)["result"];
+        assert_eq!(result["idle"]["up"]["lost"], 0, "{shown}");
+        assert!(result["idle"]["down"]["lost"].is_null(), "{shown}");
         for direction in ["up", "down"] {
             let way = &result[direction];
             let rate = number(&way["bits_per_second"], &shown) / 1e6;

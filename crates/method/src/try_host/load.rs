@@ -33,18 +33,18 @@ pub(crate) fn measure(
     let program = far_end.program;
     let mut meter = RateMeter::default();
     let time_of_probes = time.saturating_sub(SETTLING);
-    let (report, trips) = run.lend_session(|run, session| {
+    let (performed, trips) = run.lend_session(|run, session| {
         std::thread::scope(|scope| {
             let trips = scope
                 .spawn(|| far_end.round_trips(session, common, runs, SETTLING, time_of_probes));
-            let report = if program == FarProgram::Iperf3 {
+            let performed = if program == FarProgram::Iperf3 {
                 let mut plan = run.iperf3_plan(Transport::Tcp, direction);
                 let parameters = &mut plan.parameters;
                 parameters.segment_size = segment.or(parameters.segment_size);
                 parameters.parallel = common.parallel.unwrap_or(FLOWS) as u32;
                 parameters.omit = SETTLING.as_secs() as u32;
                 parameters.time = (time - SETTLING).as_secs().max(1) as u32;
-                run.client_test_iperf3(&plan, &mut |_| {})
+                run.client_test_iperf3(&plan, &mut |_| {}).into()
             } else {
                 let plan = run.client_plan(Transport::Tcp, direction);
                 let plan = ClientPlan {
@@ -58,7 +58,7 @@ pub(crate) fn measure(
                     probe: false,
                     ..plan
                 };
-                run.client_test(&plan, &mut |event| meter.observe(event))
+                run.client_test_in_part(&plan, &mut |event| meter.observe(event))
             };
             let trips = trips.join().unwrap_or_else(|_| {
                 Err(RunError::failed(
@@ -66,15 +66,18 @@ pub(crate) fn measure(
                     "round trips were not measured",
                 ))
             });
-            (report, trips)
+            (performed, trips)
         })
     });
-    let report = report?;
-    enter_rate(&report, direction, program, &meter, found);
-    if let Some(judged) = &report.verdict {
-        found.limited_by = judged.verdict.limited_by;
-        found.confidence = found.limited_by.map(|_| judged.verdict.confidence);
+    if let Some(report) = &performed.report {
+        enter_rate(report, direction, program, &meter, found);
+        if let Some(judged) = &report.verdict {
+            found.limited_by = judged.verdict.limited_by;
+            found.confidence = found.limited_by.map(|_| judged.verdict.confidence);
+        }
     }
+    // Round trips behind a load that ended early are none of a loaded path.
+    performed.ended?;
     let trips = trips?;
     found.source = Some(trips.delays.source.id());
     found.samples = Some(trips.delays.answered.into());

@@ -9,7 +9,7 @@ use crate::cli::parse::Arity;
 use crate::cli::spec::{OptionSpec, Remote, ValueKind};
 
 /// `{"schema": "tapeline-form/1", "version", "groups": [...], "options": [...]}`.
-pub(super) fn document() -> String {
+pub(crate) fn document() -> String {
     let mut groups: Vec<&str> = Vec::new();
     let mut options = Vec::new();
     for spec in usable(Personality::Native) {

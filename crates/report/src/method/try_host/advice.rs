@@ -7,7 +7,7 @@ use crate::method::phase::Direction;
 use crate::native::digits;
 
 /// The advice as a sentence or two.
-pub(super) fn text(result: &TryResult, advice: TryAdvice) -> String {
+pub(crate) fn text(result: &TryResult, advice: TryAdvice) -> String {
     match advice {
         TryAdvice::HostLimited(ways) => host_text(result, ways),
         TryAdvice::IdleLoss => {
@@ -115,7 +115,7 @@ fn mtu_text(result: &TryResult) -> String {
 }
 
 /// A rate to set a shaper to: 95 % of what was measured, rounded down to two digits.
-pub(super) fn shaped(bits_per_second: f64) -> String {
+pub(crate) fn shaped(bits_per_second: f64) -> String {
     let megabits = bits_per_second * 0.95 / 1e6;
     match megabits {
         low if low < 1.0 => format!("{:.0} kbit/s", low * 1e3),

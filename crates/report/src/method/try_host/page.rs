@@ -18,7 +18,7 @@ const PPPOE: u32 = 1492;
 const ETHERNET: u32 = 1500;
 
 /// The page.
-pub(super) fn lay_out(result: &TryResult, head: &MethodHead, style: &PageStyle) -> String {
+pub(crate) fn lay_out(result: &TryResult, head: &MethodHead, style: &PageStyle) -> String {
     let page = Page {
         result,
         head,

@@ -143,18 +143,18 @@ impl TryDirection {
         }
     }
 
-    pub(super) fn grade(&self) -> Option<BufferbloatGrade> {
+    pub(crate) fn grade(&self) -> Option<BufferbloatGrade> {
         let increase = self.bufferbloat_grade.and(self.increase_ms)?;
         Some(BufferbloatGrade::of_increase(increase / 1e3))
     }
 
-    pub(super) fn limit(&self) -> Option<(LimitedBy, &'static str)> {
+    pub(crate) fn limit(&self) -> Option<(LimitedBy, &'static str)> {
         let id = self.limited_by?;
         let limit = LimitedBy::ALL.into_iter().find(|limit| limit.id() == id)?;
         Some((limit, self.confidence?))
     }
 
-    pub(super) fn is_host_limited(&self) -> bool {
+    pub(crate) fn is_host_limited(&self) -> bool {
         self.limit()
             .is_some_and(|(limit, confidence)| limit.is_host() && confidence != Certainty::Low.id())
     }
@@ -240,7 +240,7 @@ impl TryResult {
         self.advice_id = judged.advice.map(TryAdvice::id);
     }
 
-    pub(super) fn judge(&self) -> PathJudgement {
+    pub(crate) fn judge(&self) -> PathJudgement {
         let idle = |datagrams: &TryDatagrams| IdleFacts {
             loss_percent: datagrams.loss_percent,
             jitter_ms: datagrams.jitter_ms,
@@ -262,7 +262,7 @@ impl TryResult {
         })
     }
 
-    pub(super) fn worse(&self, of: impl Fn(&TryDirection) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn worse(&self, of: impl Fn(&TryDirection) -> Option<f64>) -> Option<f64> {
         let both = [&self.up, &self.down].into_iter().flatten();
         let values: Option<Vec<f64>> = both.map(of).collect();
         values?.into_iter().reduce(f64::max)
