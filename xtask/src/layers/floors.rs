@@ -90,7 +90,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["plan"],
             &["rfc6349"],
             &["capacity", "find_rate", "mtu", "try_host", "responsiveness"],
-            &["procedure", "far_end"],
+            &["procedure", "method_peer"],
             &["run"],
             &["baseline", "session_slot"],
             &["client_runs", "watch"],

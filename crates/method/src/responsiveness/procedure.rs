@@ -13,7 +13,7 @@ use super::fresh_probe::{LENGTH, ProbeTarget};
 use super::loaded::Load;
 use crate::common::{Common, PeerKind};
 use crate::error::{MethodError, RunError};
-use crate::far_end::{FarEnd, FarProgram};
+use crate::method_peer::{MethodPeer, MethodPeerProgram};
 use crate::procedure::Procedure;
 use crate::run::Run;
 
@@ -70,7 +70,7 @@ impl ResponsivenessPlan {
         let interruption = Interruption::new()
             .map_err(|error| RunError::failed("out-of-resources", reason(&error)))?;
         let _ending = run.ends(&interruption);
-        let far_end = FarEnd::find(run, &interruption)?;
+        let peer = MethodPeer::find(run, &interruption)?;
         self.deviate(run);
         let server = self.common.address()?;
         let target = ProbeTarget {
@@ -93,7 +93,7 @@ impl ResponsivenessPlan {
             let way = way(directions);
             let mut found = LoadedResponsiveness::default();
             // What the server's connections see, it alone can tell.
-            let is_told = far_end.program == FarProgram::Tapeline && run.session().is_some()
+            let is_told = peer.program == MethodPeerProgram::Tapeline && run.session().is_some()
                 || !directions.contains(&Direction::Down);
             if place > 0 && is_told {
                 run.begin(PAUSE, None, PAUSE_TIME);
@@ -124,7 +124,7 @@ impl ResponsivenessPlan {
                 other => other?,
             }
         }
-        if far_end.program == FarProgram::Iperf2 {
+        if peer.program == MethodPeerProgram::Iperf2 {
             run.deviate("the server is iperf 2: only the upload is measured");
         }
         Ok(())

@@ -11,7 +11,7 @@ use tapeline_wire::iperf3 as wire;
 
 use crate::common::DirectionChoice;
 use crate::error::RunError;
-use crate::far_end::{FarEnd, FarProgram};
+use crate::method_peer::{MethodPeer, MethodPeerProgram};
 use crate::run::Run;
 
 /// How long it lasts.
@@ -30,17 +30,17 @@ const IPERF3_TIME: u32 = 2;
 /// What of it failed; the rest is entered.
 pub(crate) fn measure(
     run: &mut Run<'_>,
-    far_end: &mut FarEnd,
+    peer: &mut MethodPeer,
     result: &mut TryIdle,
 ) -> Result<(), RunError> {
     let (common, runs) = (run.common(), run.runs());
-    let program = far_end.program;
+    let program = peer.program;
     let (datagrams, delays) = run.lend_session(|run, session| {
         std::thread::scope(|scope| {
             let delays =
-                scope.spawn(|| far_end.round_trips(session, common, runs, Duration::ZERO, TIME));
+                scope.spawn(|| peer.round_trips(session, common, runs, Duration::ZERO, TIME));
             let datagrams = match program {
-                FarProgram::Iperf3 => run.client_test_iperf3(&iperf3_plan(run), &mut |_| {}),
+                MethodPeerProgram::Iperf3 => run.client_test_iperf3(&iperf3_plan(run), &mut |_| {}),
                 _ => ordinary(run, program),
             };
             let delays = delays.join().unwrap_or_else(|_| {
@@ -79,7 +79,7 @@ pub(crate) fn measure(
 }
 
 /// The test with tapeline or iperf 2. A server that sends no datagrams to strangers still receives theirs.
-fn ordinary(run: &mut Run<'_>, program: FarProgram) -> Result<Report, RunError> {
+fn ordinary(run: &mut Run<'_>, program: MethodPeerProgram) -> Result<Report, RunError> {
     let choice = run.common().direction;
     let Some(wanted) = plan(run, program, choice) else {
         // Nothing is known of what this server would send.
@@ -101,10 +101,14 @@ fn ordinary(run: &mut Run<'_>, program: FarProgram) -> Result<Report, RunError> 
     }
 }
 
-fn plan(run: &Run<'_>, program: FarProgram, choice: DirectionChoice) -> Option<ClientPlan> {
+fn plan(run: &Run<'_>, program: MethodPeerProgram, choice: DirectionChoice) -> Option<ClientPlan> {
     let (arrangement, direction) = match (program, choice) {
-        (FarProgram::Tapeline, DirectionChoice::Both) => (Arrangement::FullDuplex, Direction::Up),
-        (FarProgram::Tapeline, DirectionChoice::Down) => (Arrangement::Reverse, Direction::Down),
+        (MethodPeerProgram::Tapeline, DirectionChoice::Both) => {
+            (Arrangement::FullDuplex, Direction::Up)
+        }
+        (MethodPeerProgram::Tapeline, DirectionChoice::Down) => {
+            (Arrangement::Reverse, Direction::Down)
+        }
         // What plain iperf 2 sends is not compared with what it says it sent.
         (_, DirectionChoice::Down) => return None,
         _ => (Arrangement::Forward, Direction::Up),

@@ -10,7 +10,7 @@ use tapeline_report::method::{Direction, TryDirection};
 
 use super::rate_meter::{RateMeter, SETTLING};
 use crate::error::RunError;
-use crate::far_end::{FarEnd, FarProgram};
+use crate::method_peer::{MethodPeer, MethodPeerProgram};
 use crate::run::Run;
 
 /// Flows, unless `-P` says otherwise.
@@ -23,21 +23,21 @@ const FLOWS: usize = 4;
 /// What failed of it; the rest is entered.
 pub(crate) fn measure(
     run: &mut Run<'_>,
-    far_end: &mut FarEnd,
+    peer: &mut MethodPeer,
     direction: Direction,
     time: Duration,
     segment: Option<u32>,
     found: &mut TryDirection,
 ) -> Result<(), RunError> {
     let (common, runs) = (run.common(), run.runs());
-    let program = far_end.program;
+    let program = peer.program;
     let mut meter = RateMeter::default();
     let time_of_probes = time.saturating_sub(SETTLING);
     let (performed, trips) = run.lend_session(|run, session| {
         std::thread::scope(|scope| {
-            let trips = scope
-                .spawn(|| far_end.round_trips(session, common, runs, SETTLING, time_of_probes));
-            let performed = if program == FarProgram::Iperf3 {
+            let trips =
+                scope.spawn(|| peer.round_trips(session, common, runs, SETTLING, time_of_probes));
+            let performed = if program == MethodPeerProgram::Iperf3 {
                 let mut plan = run.iperf3_plan(Transport::Tcp, direction);
                 let parameters = &mut plan.parameters;
                 parameters.segment_size = segment.or(parameters.segment_size);
@@ -90,7 +90,7 @@ pub(crate) fn measure(
 fn enter_rate(
     report: &Report,
     direction: Direction,
-    program: FarProgram,
+    program: MethodPeerProgram,
     meter: &RateMeter,
     found: &mut TryDirection,
 ) {
@@ -121,13 +121,13 @@ fn enter_rate(
     }
     let whole = bytes as f64 * 8.0 / seconds;
     let settled = match (program, direction) {
-        (FarProgram::Iperf3, _) => None,
+        (MethodPeerProgram::Iperf3, _) => None,
         (_, Direction::Down) => meter.own(),
         (_, Direction::Up) => meter.of_server(bytes, Duration::from_secs_f64(seconds)),
     };
     found.bits_per_second = Some(settled.unwrap_or(whole));
     let omitted = match program {
-        FarProgram::Iperf3 => SETTLING.as_secs_f64(),
+        MethodPeerProgram::Iperf3 => SETTLING.as_secs_f64(),
         _ => 0.0,
     };
     found.load_seconds = Some(seconds + omitted);

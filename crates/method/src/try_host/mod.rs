@@ -1,7 +1,7 @@
 //! `try HOST`: one page about a path, for everybody.
 //!
 //! ```text
-//!  procedure ─► far_end   which program answers there, and what measures round trips with it
+//!  procedure ─► peer   which program answers there, and what measures round trips with it
 //!          ├──► idle      a flow as small as a call's
 //!          ├──► packets   the largest packet
 //!          └──► load      TCP as fast as it goes, with round trips beside it ─► rate_meter

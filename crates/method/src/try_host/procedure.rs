@@ -9,7 +9,7 @@ use tapeline_sys::reason;
 use super::{idle, load, packets};
 use crate::common::Common;
 use crate::error::{MethodError, RunError};
-use crate::far_end::FarEnd;
+use crate::method_peer::MethodPeer;
 use crate::procedure::Procedure;
 use crate::run::Run;
 
@@ -54,13 +54,13 @@ impl TryPlan {
         let interruption = Interruption::new()
             .map_err(|error| RunError::failed("out-of-resources", reason(&error)))?;
         let _ending = run.ends(&interruption);
-        let mut far_end = FarEnd::find(run, &interruption)?;
-        result.connect_ms = Some(far_end.connect_time.as_secs_f64() * 1e3);
+        let mut peer = MethodPeer::find(run, &interruption)?;
+        result.connect_ms = Some(peer.connect_time.as_secs_f64() * 1e3);
         for direction in self.directions() {
             *way(result, direction) = Some(TryDirection::default());
         }
         run.begin(IDLE, None, idle::TIME);
-        let measured = idle::measure(run, &mut far_end, &mut result.idle);
+        let measured = idle::measure(run, &mut peer, &mut result.idle);
         go_on(run, measured, &mut result.idle.reason)?;
         if let Some(millis) = result.idle.p50_ms {
             run.know_round_trip(Duration::from_secs_f64(millis.max(0.0) / 1e3));
@@ -83,7 +83,7 @@ impl TryPlan {
             run.begin(LOAD, Some(direction), self.load_time());
             let mut found = TryDirection::default();
             let time = self.load_time();
-            let measured = load::measure(run, &mut far_end, direction, time, segment, &mut found);
+            let measured = load::measure(run, &mut peer, direction, time, segment, &mut found);
             let measured = go_on(run, measured, &mut found.reason);
             *way(result, direction) = Some(found);
             measured?;

@@ -28,7 +28,7 @@ const REQUEST: u32 = 100;
 
 /// Who is at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FarProgram {
+pub(crate) enum MethodPeerProgram {
     /// tapeline.
     Tapeline,
     /// iperf 2, or a tapeline that is not to show itself.
@@ -38,8 +38,8 @@ pub(crate) enum FarProgram {
 }
 
 /// The other end.
-pub(crate) struct FarEnd {
-    pub(crate) program: FarProgram,
+pub(crate) struct MethodPeer {
+    pub(crate) program: MethodPeerProgram,
     /// Time that a connection took.
     pub(crate) connect_time: Duration,
     /// It answers requests on a connection; not known before it was tried.
@@ -56,7 +56,7 @@ pub(crate) struct RoundTrips {
     pub(crate) loss_percent: Option<f64>,
 }
 
-impl FarEnd {
+impl MethodPeer {
     /// Connects, and looks who is there; `interruption` ends what waits, now and later.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl FarEnd {
         if common.peer == PeerKind::Iperf3 {
             let connect_time = connect(common)?;
             return Ok(Self {
-                program: FarProgram::Iperf3,
+                program: MethodPeerProgram::Iperf3,
                 connect_time,
                 answers_requests: false,
                 interruption: interruption.clone(),
@@ -74,7 +74,7 @@ impl FarEnd {
         }
         if let Some(session) = run.session() {
             return Ok(Self {
-                program: FarProgram::Tapeline,
+                program: MethodPeerProgram::Tapeline,
                 connect_time: session.connect_time(),
                 answers_requests: true,
                 interruption: interruption.clone(),
@@ -104,8 +104,8 @@ impl FarEnd {
         let report = run.client_test(&plan, &mut |_| {})?;
         let connected = report.streams.iter().find_map(|stream| stream.connect_ms);
         let program = match report.peer.program.as_deref() {
-            Some("tapeline") => FarProgram::Tapeline,
-            _ => FarProgram::Iperf2,
+            Some("tapeline") => MethodPeerProgram::Tapeline,
+            _ => MethodPeerProgram::Iperf2,
         };
         Ok(Self {
             program,
