@@ -48,7 +48,8 @@ fn a_result_is_kept_with_its_intervals_and_tags() {
     let (_folder, path) = place();
     let server = Server::native("");
     let file = path.display();
-    let arguments = format!("-i 0.1 --save --history {file} --tag link=uplink");
+    // At this rate it takes 0.2 s, so that there are intervals.
+    let arguments = format!("-b 4M -i 0.05 --save --history {file} --tag link=uplink");
     let ended = client(&server, &arguments, &[]);
     assert_eq!((ended.code(), ended.stderr.as_str()), (Some(0), ""));
     assert!(

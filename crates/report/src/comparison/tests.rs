@@ -204,3 +204,13 @@ fn zeros_are_compared_by_their_difference() {
     assert!(verdict(&worse, "lost_percent").starts_with("worse, "));
     assert_eq!(worse.quantities[0].compared_as, "difference");
 }
+
+#[test]
+fn a_change_of_next_to_nothing_has_no_sign() {
+    use super::words::signed;
+    assert_eq!(signed(-0.0001), "0");
+    assert_eq!(
+        [signed(-0.5), signed(0.5), signed(0.0)],
+        ["-0.500", "+0.500", "0"]
+    );
+}

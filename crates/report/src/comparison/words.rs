@@ -49,6 +49,7 @@ pub(crate) fn signed(value: f64) -> String {
     let shown = digits(value.abs());
     match shown.as_str() {
         "0" => shown,
+        _ if shown.starts_with('<') => "0".to_owned(),
         _ if value < 0.0 => format!("-{shown}"),
         _ => format!("+{shown}"),
     }
