@@ -139,14 +139,14 @@ mod tests {
         assert_eq!(long_pages(&root), Ok(Vec::new()));
         let long = |lines: usize| "A line.\n".repeat(lines);
         std::fs::write(root.join("docs/dev/testing.md"), long(170)).expect("a page");
-        std::fs::write(root.join("docs/dev/new.md"), long(3500)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(3560)).expect("a page");
         let found = long_pages(&root).expect("pages");
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(
             found,
             [
                 "CONTRIBUTING.md and docs/dev/testing.md: 171 lines, the limit is 170",
-                "docs and docs/dev: 3684 lines, the limit is 3680",
+                "docs and docs/dev: 3744 lines, the limit is 3740",
             ]
         );
     }

@@ -1,6 +1,6 @@
 //! `history`, `compare` and `gate` on results that were measured, and on ones of known numbers.
 
-#![cfg(unix)]
+#![cfg(all(unix, feature = "history"))]
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod program;

@@ -1,6 +1,6 @@
 //! Results that stay: what `--save` keeps, where, and that it never changes how a test ends.
 
-#![cfg(unix)]
+#![cfg(all(unix, feature = "history"))]
 
 #[allow(dead_code, reason = "each test file uses its part")]
 mod program;

@@ -1,20 +1,15 @@
-//! `tapeline remote`: tests that are ordered from elsewhere.
+//! Orders from standard input.
 
 use std::ffi::OsString;
 use std::io;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use tapeline_base::ExitCode;
-use tapeline_remote::{
-    END_WITH_INPUT, GivenOption, Hello, Host, Job, PROTOCOL_VERSION, SessionEnd, execute,
-};
-use tapeline_sys::{HostFacts, Interrupts, host_addresses, reason};
+use tapeline_remote::{GivenOption, Hello, Host, Job, PROTOCOL_VERSION, SessionEnd, execute};
+use tapeline_sys::{HostFacts, host_addresses, reason};
 
 use crate::cli::order;
 use crate::message::cannot;
-
-/// Time for a test to end in order once its input has ended.
-const ENDING: Duration = Duration::from_secs(5);
 
 /// Carries out orders from standard input until it ends.
 pub(crate) fn remote() -> ExitCode {
@@ -48,21 +43,4 @@ impl Host for ThisProgram {
             time: since.map_or(0.0, |since| since.as_secs_f64()),
         }
     }
-}
-
-/// Takes the end of standard input for an interrupt, and again five seconds later, where whoever
-/// started this process wants that: nothing outlives who ordered it.
-pub(crate) fn end_with_input() {
-    if std::env::var_os(END_WITH_INPUT).is_none() {
-        return;
-    }
-    // Without a thread nobody could end the test in order: its process would be killed.
-    let _ = std::thread::Builder::new().name("input".into()).spawn(|| {
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        if let Ok(interrupts) = Interrupts::install() {
-            interrupts.raise();
-            std::thread::sleep(ENDING);
-            interrupts.raise();
-        }
-    });
 }

@@ -1,0 +1,7 @@
+//! `tapeline remote`: tests that are ordered from elsewhere.
+
+mod input_end;
+mod session;
+
+pub(crate) use input_end::end_with_input;
+pub(crate) use session::remote;
