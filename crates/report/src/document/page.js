@@ -517,7 +517,7 @@ document.getElementById("page").replaceChildren(
   element("header", {}, element("div", {}, (shown.headlines.length ? shown.headlines : [{ number: "No result", words: "" }]).map(one =>
     element("h1", {}, one.number, one.words && element("small", {}, ` ${one.words}`)))), time(shown.started)),
   element("p", { class: "faint" }, shown.setup), ...shown.nodes,
-  ...(known(told.command) ? [element("h2", {}, "Command"), element("pre", { id: "command" }, told.command)] : []),
-  element("p", { class: "buttons" }, ...(known(told.command) ? [button("Copy command", copy)] : []), button("Save results as JSON", save)),
+  ...(told.command ? [element("h2", {}, "Command"), element("pre", { id: "command" }, told.command)] : []),
+  element("p", { class: "buttons" }, ...(told.command ? [button("Copy command", copy)] : []), button("Save results as JSON", save)),
   element("p", { class: "faint" }, `${told.imported ? `${told.version ?? "iperf"}, imported (${told.imported.from})` : `tapeline ${told.version}`} · ${told.schema} · “tapeline explain ID” says more about a warning`));
 })();

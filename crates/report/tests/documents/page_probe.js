@@ -64,13 +64,14 @@ function chart(figure, view) {
 
 /* What the buttons copy and save. */
 function pressed(page, view) {
-  const [copy, save] = all(page, ".buttons button"), saved = {};
-  copy.click();
+  // Without a command there is nothing to copy.
+  const [save, copy] = all(page, ".buttons button").reverse(), saved = {};
+  if (copy) copy.click();
   view.URL.createObjectURL = blob => { [saved.type, saved.size] = [blob.type, blob.size]; return "data:,"; };
   view.URL.revokeObjectURL = () => {};
   view.HTMLAnchorElement.prototype.click = function () { saved.name = this.download; };
   save.click();
-  return { ...saved, copied: view.getSelection().toString(), label: text(copy) };
+  return { ...saved, copied: view.getSelection().toString(), label: copy && text(copy) };
 }
 
 function shown(page, view) {
@@ -85,7 +86,7 @@ function shown(page, view) {
     cards: all(main, ".card").map(card => ({ label: text(card.querySelector("h2")), mood: card.classList[1], lines: all(card, "p").map(text) })),
     charts, switched: select ? chart(select.closest("figure"), view) : null, sentences: all(main, ".zero").map(text),
     rows: all(main, "tr").map(row => all(row, "th, td").map(text)), warnings: all(main, ".warnings li").map(text),
-    buttons, command: text(page.getElementById("command")), saved, details: details.map(one => text(one.querySelector("summary"))),
+    buttons, command: page.getElementById("command")?.textContent, saved, details: details.map(one => text(one.querySelector("summary"))),
     text: text(main), width: page.documentElement.scrollWidth, scripts: all(page, "script, img, iframe, link").length,
     light: colours(page, view), dark: under("dark", page, view), print: under("print", page, view) };
 }
