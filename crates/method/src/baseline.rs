@@ -162,18 +162,14 @@ fn probe(
     Ok(trips.iter().map(nanos).collect())
 }
 
-/// Requests over a TCP connection to a server of iperf 2's protocol.
-fn by_bounce_back(
-    common: &Common,
-    runs: &ClientRuns<'_>,
-    probes: u32,
-) -> Result<Baseline, RunError> {
-    let plan = ClientPlan {
+/// A test of small requests over a TCP connection to a server of iperf 2's protocol, one each `spacing`.
+pub(crate) fn small_requests(common: &Common, spacing: Duration, time: Duration) -> ClientPlan {
+    ClientPlan {
         workload: ClientWorkload::RequestResponse(RequestResponsePlan {
-            burst: Some((1, SPACING)),
+            burst: Some((1, spacing)),
             ..RequestResponsePlan::back_to_back(REQUEST)
         }),
-        limit: Limit::Time(SPACING * probes),
+        limit: Limit::Time(time),
         socket: SocketPlan {
             nodelay: true,
             tos: common.tos,
@@ -183,7 +179,16 @@ fn by_bounce_back(
         probe: false,
         interval: None,
         ..common.client_plan(Transport::Tcp, Direction::Up)
-    };
+    }
+}
+
+/// Requests over a TCP connection to a server of iperf 2's protocol.
+fn by_bounce_back(
+    common: &Common,
+    runs: &ClientRuns<'_>,
+    probes: u32,
+) -> Result<Baseline, RunError> {
+    let plan = small_requests(common, SPACING, SPACING * probes);
     let report = runs.client_test(&plan, &mut |_| GO_ON)?;
     let no_answer = || RunError::failed("no-reply", "the server answers no requests");
     let delays = report

@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use tapeline_base::{Bytes, SplitMix64, Transport};
-use tapeline_dialect::{
-    ClientPlan, ClientWorkload, Interruption, Limit, MethodSession, RequestResponsePlan,
-    SessionError, SocketPlan,
-};
+use tapeline_dialect::{ClientPlan, Interruption, Limit, MethodSession, SessionError};
 use tapeline_report::method::Direction;
 use tapeline_sys::{SocketOptions, TcpConn};
 
-use crate::baseline::{Baseline, BaselineSource};
+use crate::baseline::{Baseline, BaselineSource, small_requests};
 use crate::client_runs::{ClientRuns, GO_ON};
 use crate::common::{Common, PeerKind};
 use crate::error::RunError;
@@ -23,8 +20,6 @@ const SPACING: Duration = Duration::from_millis(20);
 const CONNECTS: Duration = Duration::from_millis(100);
 /// Most connects that are under way.
 const MAX_CONNECTS: usize = 64;
-/// Size of a request and of its response, bytes.
-const REQUEST: u32 = 100;
 
 /// Who is at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,22 +187,7 @@ fn by_requests(
     runs: &ClientRuns<'_>,
     time: Duration,
 ) -> Result<RoundTrips, RunError> {
-    let plan = ClientPlan {
-        workload: ClientWorkload::RequestResponse(RequestResponsePlan {
-            burst: Some((1, SPACING)),
-            ..RequestResponsePlan::back_to_back(REQUEST)
-        }),
-        limit: Limit::Time(time),
-        socket: SocketPlan {
-            nodelay: true,
-            tos: common.tos,
-            ..SocketPlan::default()
-        },
-        control: false,
-        probe: false,
-        interval: None,
-        ..common.client_plan(Transport::Tcp, Direction::Up)
-    };
+    let plan = small_requests(common, SPACING, time);
     let report = runs.client_test(&plan, &mut |_| GO_ON)?;
     let rtt = report
         .streams

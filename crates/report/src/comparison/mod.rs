@@ -24,4 +24,5 @@ pub use document::{
 pub use page::page;
 pub use side::Side;
 pub use text::{quantity_list, text};
-pub(crate) use words::{Shown, plain, runs_words, signed};
+pub use words::runs_words;
+pub(crate) use words::{Shown, plain, signed};

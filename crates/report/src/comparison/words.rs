@@ -56,7 +56,8 @@ pub(crate) fn signed(value: f64) -> String {
 }
 
 /// `1 run`, `8 runs`.
-pub(crate) fn runs_words(runs: usize) -> String {
+#[must_use]
+pub fn runs_words(runs: usize) -> String {
     match runs {
         1 => "1 run".to_owned(),
         runs => format!("{runs} runs"),

@@ -343,8 +343,6 @@ impl<'a> ReportBuilder<'a> {
         });
         let ends = shown.or(ends.filter(|_| !hides).cloned());
         Stream {
-            id: tag.id.0,
-            direction,
             local: ends.as_ref().map(|(local, _)| local.clone()),
             remote: ends.map(|(_, remote)| remote),
             congestion_control: line
@@ -353,12 +351,7 @@ impl<'a> ReportBuilder<'a> {
             connect_ms: line
                 .and_then(|line| line.connect_time)
                 .and_then(|span| millis(span.as_secs_f64())),
-            sender: Sender::unknown(udp),
-            receiver: Receiver::unknown(udp),
-            rtt: None,
-            one_way_delay: None,
-            one_way_delay_reverse: None,
-            requests: None,
+            ..Stream::unknown(tag.id.0, direction, udp)
         }
     }
 

@@ -37,6 +37,26 @@ pub struct Stream {
     pub requests: Option<Requests>,
 }
 
+impl Stream {
+    /// One of which nothing is known.
+    pub(crate) fn unknown(id: u32, direction: FlowDirection, udp: bool) -> Self {
+        Self {
+            id,
+            direction,
+            local: None,
+            remote: None,
+            congestion_control: None,
+            connect_ms: None,
+            sender: Sender::unknown(udp),
+            receiver: Receiver::unknown(udp),
+            rtt: None,
+            one_way_delay: None,
+            one_way_delay_reverse: None,
+            requests: None,
+        }
+    }
+}
+
 /// Bytes over a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -400,7 +400,7 @@ impl Iperf3Test {
             local: ends.map(|(local, _)| local.clone()),
             remote: ends.map(|(_, remote)| remote.clone()),
             congestion_control: self.report.test.congestion_control.clone(),
-            ..report::stream(id, direction, self.is_udp())
+            ..Stream::unknown(id, direction, self.is_udp())
         }
     }
 

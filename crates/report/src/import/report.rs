@@ -1,8 +1,7 @@
 //! The report of another program's result.
 
 use super::kind::Kind;
-use crate::document::{Imported, Peer, Receiver, Report, SCHEMA, Sender, Stream, Sum, Test};
-use crate::model::FlowDirection;
+use crate::document::{Imported, Peer, Report, SCHEMA, Sum, Test};
 
 /// Streams that a run can have.
 pub(crate) const MAX_STREAMS: usize = 4096;
@@ -48,23 +47,5 @@ pub(crate) fn unknown(kind: Kind) -> Report {
         trust: None,
         warnings: Vec::new(),
         error: None,
-    }
-}
-
-/// A stream of which nothing is known.
-pub(crate) fn stream(id: u32, direction: FlowDirection, udp: bool) -> Stream {
-    Stream {
-        id,
-        direction,
-        local: None,
-        remote: None,
-        congestion_control: None,
-        connect_ms: None,
-        sender: Sender::unknown(udp),
-        receiver: Receiver::unknown(udp),
-        rtt: None,
-        one_way_delay: None,
-        one_way_delay_reverse: None,
-        requests: None,
     }
 }

@@ -306,7 +306,7 @@ impl Table {
             local: ends.map(|(local, _)| local.clone()),
             remote: ends.map(|(_, remote)| remote.clone()),
             congestion_control: self.report.test.congestion_control.clone(),
-            ..report::stream(id, direction, udp)
+            ..Stream::unknown(id, direction, udp)
         };
         if let Some(told) = of(true) {
             stream.sender = told.sender(udp);

@@ -7,6 +7,7 @@ use tapeline_archive::{
     StoredRun, Unsaved, Upkeep, Uuid, save,
 };
 use tapeline_base::ExitCode;
+use tapeline_report::comparison::runs_words;
 use tapeline_report::document::WholeDocument;
 use tapeline_report::import;
 use tapeline_report::stored::{
@@ -105,10 +106,13 @@ fn perform(job: &HistoryJob, place: &Place) -> Result<ExitCode, Fault> {
             let said = if *intervals {
                 format!(
                     "removed  the intervals of {}",
-                    runs(upkeep.prune_intervals(before)?)
+                    runs_words(upkeep.prune_intervals(before)? as usize)
                 )
             } else {
-                format!("removed  {}", runs(upkeep.prune(before, keep)?))
+                format!(
+                    "removed  {}",
+                    runs_words(upkeep.prune(before, keep)? as usize)
+                )
             };
             print(&format!("{said}\n"))?;
         }
@@ -116,14 +120,6 @@ fn perform(job: &HistoryJob, place: &Place) -> Result<ExitCode, Fault> {
         HistoryTask::Path => print(&format!("{}\n", place.path()?.display()))?,
     }
     Ok(ExitCode::Success)
-}
-
-/// `1 run`, `5 runs`.
-fn runs(count: u64) -> String {
-    match count {
-        1 => "1 run".to_owned(),
-        _ => format!("{count} runs"),
-    }
 }
 
 /// `r4`, `r1 to r8`, `r1, r5`.
@@ -337,13 +333,13 @@ fn check(place: &Place) -> Result<ExitCode, Fault> {
     let mut text = format!(
         "{}: {} and {} series, {megabytes:.1} MiB\n",
         archive.path().display(),
-        runs(found.runs),
+        runs_words(found.runs as usize),
         found.series
     );
     if found.taken_in > 0 {
         text.push_str(&format!(
             "taken in {} that waited\n",
-            runs(found.taken_in as u64)
+            runs_words(found.taken_in)
         ));
     }
     for file in &found.unreadable {
