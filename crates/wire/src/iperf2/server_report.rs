@@ -226,12 +226,10 @@ fn is_report(flags: Flags) -> bool {
 
 /// Whether the numbers of a report at offset 12 fit each other: `80000000` there is also the flag
 /// word of a 2.0.5 client's datagrams. What comes twice is out of order, so there may be more of that
-/// than ids; each datagram has its stamp at least.
+/// than ids; each datagram has an id at least.
 fn legacy_is_plausible(datagram: &[u8]) -> bool {
     let report = ServerReport::read_front(datagram, ServerReport::LEGACY_FLAGS_AT);
-    let least = report
-        .out_of_order
-        .saturating_mul(DatagramStamp::LENGTH_12 as u64);
+    let least = report.out_of_order.saturating_mul(size_of::<u32>() as u64);
     let most = (report.datagrams.saturating_add(report.out_of_order))
         .saturating_add(1)
         .saturating_mul(u64::from(MAX_UDP_LENGTH));
