@@ -4,6 +4,8 @@
 
    charts.chart      values over time or over runs
    charts.distribution  which share of the samples is below a delay
+   charts.update     shows new values in the place of a chart
+   charts.thin       fewer points of a curve
    charts.digits, rate, size, millis, percent, unit  numbers as the text prints them */
 const charts = (() => {
 const SVG = "http://www.w3.org/2000/svg";
@@ -32,6 +34,7 @@ const UNITS = {
   ms: [[1, "ms"]],
   percent: [[1, "%"]],
   count: [[1, ""]],
+  number: [[1, ""]],
 };
 /* The unit that suits a value: its factor, its label, and numbers in it. */
 function unit(kind, value) {
@@ -71,18 +74,19 @@ function steps(low, high, step) {
     ticks.push([number * step, (number * step || 0).toFixed(places)]);
   return ticks;
 }
+const ticks = (low, high, wanted = 5) => steps(low, high, nice((high - low) / wanted, false));
 /* An axis that grows by factors; of values above 0. */
 function logarithmic(values) {
   let [low, high] = extent(values);
   [low, high] = [low * 0.95, high * 1.05];
-  if (high / low < 5) return { low, high, ticks: steps(low, high, nice((high - low) / 5, false)) };
-  const parts = high / low > 1000 ? [1] : high / low > 100 ? [1, 3] : [1, 2, 5], ticks = [];
+  if (high / low < 5) return { low, high, ticks: ticks(low, high) };
+  const parts = high / low > 1000 ? [1] : high / low > 100 ? [1, 3] : [1, 2, 5], marks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1)
     for (const part of parts) {
       const value = part * 10 ** power;
-      if (value >= low && value <= high) ticks.push([value, `${Number(value.toPrecision(1))}`]);
+      if (value >= low && value <= high) marks.push([value, `${Number(value.toPrecision(1))}`]);
     }
-  return { low, high, ticks };
+  return { low, high, ticks: marks };
 }
 
 /* A curve through fewer points says nothing of a distribution. */
@@ -97,16 +101,45 @@ function whole(rows, interval, requested) {
   return rows.filter(row => row.seconds >= least && !(row.start_seconds >= (requested ?? Infinity)));
 }
 
+/* A curve holds no more points: more than the widest screen has columns are not seen. */
+const MOST_POINTS = 2400;
+
+/* Of each group of neighbours the points with the least and the largest value, in their order; `low` and `high` are
+   where a point has them. */
+function thin(points, most = MOST_POINTS, low = 1, high = low) {
+  if (points.length <= most) return points;
+  const groups = Math.floor(most / 2), kept = [];
+  for (let group = 0; group < groups; group += 1) {
+    const [from, to] = [group, group + 1].map(one => Math.floor(one * points.length / groups));
+    let least = from, largest = from;
+    for (let at = from + 1; at < to; at += 1) {
+      if (known(points[at][low]) && !(points[least][low] <= points[at][low] && known(points[least][low]))) least = at;
+      if (known(points[at][high]) && !(points[largest][high] >= points[at][high] && known(points[largest][high]))) largest = at;
+    }
+    kept.push(...[...new Set([least, largest])].sort((a, b) => a - b).map(at => points[at]));
+  }
+  return kept;
+}
+function drawable(one) {
+  if (one.shape === "level" || one.points.length <= MOST_POINTS) return one;
+  if (one.shape === "stairs") return { ...one, shape: "line", points: thin(one.points.map(([, end, value]) => [end, value])) };
+  return { ...one, points: thin(one.points, MOST_POINTS, 1, one.shape === "band" ? 2 : 1) };
+}
+
+/* What pages set: `tables`: each chart has its values as a table to unfold. */
+const settings = { tables: false };
+
 /* A chart, or a sentence where all values are 0; null where there are none.
-   kind     the unit: rate, size, ms, percent or count
+   kind     the unit: rate, size, ms, percent, count (whole numbers) or number
    series   [{name, role, points, shape}]: the role gives the colour (charts.css), and no two lines share one;
-            shape and points: line, dots or rings [x, y]; stairs [start, end, y]; band [x, low, high];
-            level [y, y]: over the whole width, dashed, a band from one to the other where they differ
+            shape and points: line, dots or rings [x, y] (and a name of the point); stairs [start, end, y];
+            band [x, low, high]; level [y, y]: over the whole width, dashed, a band from one to the other where they
+            differ; `faint`: one of many, thinner and without a name in the key
    x        {name, whole, from, to}, `none` the sentence for a chart of zeros */
 function chart({ title, kind, series, x = { name: "seconds", from: 0 }, none }) {
   const values = one => one.points.flatMap(point => one.shape === "stairs" ? point.slice(2) :
     one.shape === "level" ? point : point.slice(1)).filter(known);
-  series = series.filter(one => values(one).length);
+  series = series.filter(one => values(one).length).map(drawable);
   if (!series.length) return null;
   const all = series.flatMap(values);
   if (all.every(value => value === 0)) return element("p", { class: "zero" }, none || `${title}: 0 throughout.`);
@@ -125,7 +158,7 @@ function chart({ title, kind, series, x = { name: "seconds", from: 0 }, none }) 
 
 /* What a chart shows, for those who do not see it. */
 function described(title, series, values, scale) {
-  const parts = series.map(one => {
+  const parts = series.filter(one => !one.faint).map(one => {
     const its = values(one), [low, high] = extent(its).map(scale.bare);
     const mean = scale.bare(its.reduce((sum, value) => sum + value, 0) / its.length);
     const range = low === high ? low : `${low} to ${high}`;
@@ -153,12 +186,8 @@ function distribution({ title, views }) {
   const shown = drawn(views[0]);
   if (views.length > 1) {
     const choice = element("select", {}, ...views.map((view, number) => element("option", { value: number }, view.name)));
-    choice.addEventListener("change", () => {
-      const next = drawn(views[choice.value]);
-      shown.querySelector("svg").replaceWith(next.querySelector("svg"));
-      shown.querySelector(".key").replaceWith(next.querySelector(".key"));
-    });
-    shown.append(element("label", { class: "switch" }, "Show ", choice));
+    choice.addEventListener("change", () => update(shown, drawn(views[choice.value])));
+    shown.querySelector(".key").after(element("label", { class: "switch" }, "Show ", choice));
   }
   return shown;
 }
@@ -168,7 +197,7 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
   const px = value => LEFT + (across.log ? Math.log(value / across.low) : value - across.low) / far * (WIDTH - LEFT - RIGHT);
   const py = value => HEIGHT - BOTTOM - (place(value) - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
   const at = (horizontal, vertical) => `${px(horizontal).toFixed(1)} ${py(vertical).toFixed(1)}`;
-  const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": described });
+  const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": described, tabindex: "0" });
   for (const [value, label] of up.ticks) {
     const y = HEIGHT - BOTTOM - (value - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
     svg.append(element("line", { class: value === 0 ? "zero-line" : "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y }),
@@ -181,7 +210,7 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
   // Bands lie behind the levels, levels behind the lines and dots.
   const depth = one => ["band", "level"].indexOf(one.shape) + 1 || 3;
   const order = [...series].sort((a, b) => depth(a) - depth(b));
-  for (const one of order) svg.append(element("g", { class: `series ${one.shape} r-${one.role}` }, ...draw[one.shape](one)));
+  for (const one of order) svg.append(element("g", { class: `series ${one.shape} r-${one.role}${one.faint ? " faint" : ""}` }, ...draw[one.shape](one)));
 
   function line({ name, points, bare }) {
     let path = "", broken = true;
@@ -210,9 +239,9 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
     return [element("path", { class: "fill", d: `M${[...upper, ...lower].join("L")}Z` })];
   }
   function dots({ name, points }, ring) {
-    return points.filter(([, vertical]) => known(vertical)).map(([horizontal, vertical]) =>
+    return points.filter(([, vertical]) => known(vertical)).map(([horizontal, vertical, label]) =>
       element("circle", { class: ring ? "ring" : "dot", cx: px(horizontal), cy: py(vertical), r: ring ? 4 : 3 },
-        element("title", {}, `${name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
+        element("title", {}, `${label ?? name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
   }
   function rings(one) { return dots(one, true); }
   function level({ points: [[low, high]] }) {
@@ -221,8 +250,101 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
       [element("path", { class: "fill", d: `M${left} ${py(low)}H${right}V${py(high)}H${left}Z` })];
   }
 
-  const key = element("figcaption", { class: "key" }, ...series.map(one => element("span", {}, swatch(one), one.name)));
-  return element("figure", { class: "chart" }, element("h2", {}, title, remark && element("small", {}, ` ${remark}`)), svg, key);
+  const key = element("figcaption", { class: "key" }, ...series.filter(one => !one.faint).map(one => element("span", {}, swatch(one), one.name)));
+  const made = element("figure", { class: "chart" }, element("h2", {}, title, remark && element("small", {}, ` ${remark}`)), svg, key,
+    element("p", { class: "said", "aria-live": "polite" }));
+  made.told = { series, title, scale, x, px, py };
+  walk(made, svg);
+  if (settings.tables) made.append(twin(made));
+  return made;
+}
+
+/* Shows `fresh` in the place of `shown`: who has the focus, walks or has unfolded the table, goes on. */
+function update(shown, fresh) {
+  if (shown.tagName !== "FIGURE" || fresh.tagName !== "FIGURE") { shown.replaceWith(fresh); return fresh; }
+  const [svg, next] = [shown, fresh].map(one => one.querySelector(":scope > svg"));
+  svg.replaceChildren(...next.childNodes);
+  svg.setAttribute("aria-label", next.getAttribute("aria-label"));
+  for (const part of ["h2", ".key"]) shown.querySelector(`:scope > ${part}`).replaceWith(fresh.querySelector(`:scope > ${part}`));
+  shown.told = fresh.told;
+  shown.dispatchEvent(new Event("renewed"));
+  return shown;
+}
+
+/* The points of a series that can be visited. */
+const places = one => ["band", "level"].includes(one.shape) ? [] : one.points
+  .map(point => one.shape === "stairs" ? [(point[0] + point[1]) / 2, point[2], null, point[1]] : [point[0], point[1], point[2], point[0]])
+  .filter(([, value]) => known(value)).map(([at, value, label, said]) => ({ at, value, label, said }));
+const plain = value => `${Number(value.toFixed(3))}`;
+
+/* Left and right walk along the points of a series, up and down go to another one; each point is said. */
+function walk(made, svg) {
+  let line = 0, at = null;
+  const visited = () => made.told.series.map(one => [one, places(one)]).filter(([, points]) => points.length);
+  const nearest = (points, wanted) => points.reduce((best, point) => Math.abs(point.at - wanted) < Math.abs(best.at - wanted) ? point : best);
+  function mark(point, one) {
+    const { px, py, scale, x } = made.told, [horizontal, vertical] = [px(point.at), py(point.value)];
+    unmark();
+    svg.append(element("g", { class: `cursor r-${one.role}` }, element("line", { x1: horizontal, x2: horizontal, y1: TOP, y2: HEIGHT - BOTTOM }),
+      element("circle", { class: "dot", cx: horizontal, cy: vertical, r: 5 })));
+    const value = `${scale.bare(point.value)} ${scale.label}`.trim();
+    made.querySelector(".said").textContent = point.label ? `${point.label}: ${value}` : `${one.name}: ${value} at ${plain(point.said)} ${x}`;
+    at = point.at;
+  }
+  function unmark() { svg.querySelector(".cursor")?.remove(); }
+  svg.addEventListener("keydown", event => {
+    const all = visited(), step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    const turn = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (event.ctrlKey || event.altKey || event.metaKey || !all.length || !step && !turn) return;
+    event.preventDefault();
+    line = ((line + (turn ?? 0)) % all.length + all.length) % all.length;
+    const [one, points] = all[line], now = at === null ? -1 : points.indexOf(nearest(points, at));
+    const next = turn ? Math.max(0, now) : now < 0 ? (step > 0 && step < 2 ? 0 : points.length - 1) : now + step;
+    mark(points[Math.max(0, Math.min(points.length - 1, next))], one);
+  });
+  svg.addEventListener("pointermove", event => {
+    const all = visited(), box = svg.getBoundingClientRect();
+    if (!all.length) return;
+    const [left, top] = [(event.clientX - box.left) * WIDTH / box.width, (event.clientY - box.top) * HEIGHT / box.height];
+    const { px, py } = made.told;
+    const found = all.map(([one, points]) => [one, points.reduce((best, point) =>
+      Math.abs(px(point.at) - left) < Math.abs(px(best.at) - left) ? point : best)]);
+    mark(...found.reduce((best, one) => Math.abs(py(one[1].value) - top) < Math.abs(py(best[1].value) - top) ? one : best).reverse());
+  });
+  for (const end of ["pointerleave", "blur"]) svg.addEventListener(end, () => {
+    unmark();
+    at = null;
+    made.querySelector(".said").textContent = "";
+  });
+  made.addEventListener("renewed", () => {
+    const all = visited(), wanted = at;
+    if (wanted === null || !all.length) return;
+    const [one, points] = all[Math.min(line, all.length - 1)];
+    mark(nearest(points, wanted), one);
+  });
+}
+
+/* The values of a chart as a table, made when it is unfolded. */
+function twin(made) {
+  const folded = element("details", { class: "twin" }, element("summary", {}, "Table"));
+  const fill = () => {
+    if (!folded.open) return;
+    const { series, scale, x } = made.told, shown = series.filter(one => one.shape !== "level"), rows = new Map();
+    shown.forEach((one, column) => one.points.forEach(point => {
+      const [at, ...values] = one.shape === "stairs" ? point.slice(1) : point, key = typeof values[1] === "string" ? values[1] : plain(at);
+      const numbers = values.filter(known).map(scale.bare);
+      if (!rows.has(key)) rows.set(key, { at, cells: shown.map(() => "-") });
+      if (numbers.length) rows.get(key).cells[column] = one.shape === "band" ? numbers.join(" to ") : numbers[0];
+    }));
+    const ordered = [...rows].sort(([, a], [, b]) => a.at - b.at);
+    const table = element("table", {}, element("thead", {}, element("tr", {}, [x, ...shown.map(one => one.name)].map(name => element("th", { scope: "col" }, name)))),
+      element("tbody", {}, ordered.map(([key, { cells }]) => element("tr", {}, element("th", { scope: "row" }, key), cells.map(cell => element("td", {}, cell))))));
+    folded.querySelector(".scroll")?.remove();
+    folded.append(element("div", { class: "scroll", tabindex: "0" }, table));
+  };
+  folded.addEventListener("toggle", fill);
+  made.addEventListener("renewed", fill);
+  return folded;
 }
 
 function swatch({ role, shape, points }) {
@@ -234,5 +356,5 @@ function swatch({ role, shape, points }) {
   return element("svg", { class: `swatch r-${role}`, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
 }
 
-return { chart, distribution, whole, element, known, digits, decimals, unit, rate, size, millis, percent, axis, logarithmic };
+return { chart, distribution, update, thin, settings, whole, element, known, digits, decimals, unit, rate, size, millis, percent, axis, ticks, logarithmic };
 })();

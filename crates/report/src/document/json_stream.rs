@@ -223,7 +223,8 @@ impl<'a, T> Line<'a, T> {
 }
 
 /// A line of an event that belongs to no test; with its end.
-pub(crate) fn event_line(event: &str, at: WallTime, data: &impl Serialize) -> String {
+#[must_use]
+pub fn event_line(event: &str, at: WallTime, data: &impl Serialize) -> String {
     let mut out = Output::default();
     write(&Line::new(event, None, Some(time(at)), data), &mut out);
     out.stdout

@@ -37,8 +37,9 @@ pub use delay::{DelayClock, DelaySummary, LatencyUnderLoad, OneWayDelay};
 pub use imported::{Imported, Resolution};
 pub use interval::{CountedBy, Interval, PeerInterval};
 pub use json_stream::DocumentStream;
-pub(crate) use json_stream::event_line;
+pub use json_stream::event_line;
 pub(crate) use page::page;
+pub use page::{CHARTS_CSS, CHARTS_JS, DOCUMENTS_JS};
 pub use report_builder::refused;
 pub use run_info::{PlannedLimit, PlannedTest, RunInfo};
 pub use schema::{

@@ -12,9 +12,10 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     let limits = LimitedBy::ALL.map(|limit| (limit.id().to_owned(), limit_words(limit).into()));
     let limits = serde_json::Value::Object(limits.into_iter().collect());
     let parts = [
-        ("@CHARTS_CSS@", include_str!("charts.css")),
+        ("@CHARTS_CSS@", CHARTS_CSS),
         ("@LIMITS@", &embedded(&limits)),
-        ("@CHARTS_JS@", include_str!("charts.js")),
+        ("@CHARTS_JS@", CHARTS_JS),
+        ("@DOCUMENTS_JS@", DOCUMENTS_JS),
         ("@PAGE_JS@", include_str!("page.js")),
     ];
     let page = include_str!("page.html").to_owned();
@@ -23,6 +24,12 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
         .fold(page, |page, (place, part)| page.replacen(place, part, 1))
 });
 const REPORT: &str = "@REPORT@";
+/// Colours and forms of charts; light, dark and on paper.
+pub const CHARTS_CSS: &str = include_str!("charts.css");
+/// Draws charts of measurements; needs nothing else.
+pub const CHARTS_JS: &str = include_str!("charts.js");
+/// What shows a document: the global `documents`, which needs `charts` and the element `limits`.
+pub const DOCUMENTS_JS: &str = include_str!("documents.js");
 
 /// A document as a page.
 pub(crate) fn page(document: &impl Serialize) -> String {
@@ -50,7 +57,13 @@ mod tests {
         ] {
             assert!(!rest.contains(way), "{way}");
         }
-        for place in ["@CHARTS_CSS@", "@LIMITS@", "@CHARTS_JS@", "@PAGE_JS@"] {
+        for place in [
+            "@CHARTS_CSS@",
+            "@LIMITS@",
+            "@CHARTS_JS@",
+            "@DOCUMENTS_JS@",
+            "@PAGE_JS@",
+        ] {
             assert!(!rest.contains(place), "{place}");
         }
         for policy in ["default-src 'none'", "script-src 'unsafe-inline'"] {
@@ -76,5 +89,12 @@ mod tests {
         let (_, rest) = PAGE.split_once("id=\"limits\">").expect("the limits");
         assert!(rest.contains(r#""requested_rate":"your -b""#));
         assert!(rest.contains(r#""sender_cpu":"sender's CPU""#));
+        let (limits, _) = rest.split_once('<').expect("their end");
+        let web = concat!(env!("CARGO_MANIFEST_DIR"), "/../web/assets/index.html");
+        assert!(
+            std::fs::read_to_string(web)
+                .expect("a page")
+                .contains(limits)
+        );
     }
 }

@@ -20,6 +20,8 @@ pub struct ImportedIntervals<'a>(Kept<'a>);
 enum Kept<'a> {
     /// Of a document of tapeline, as they stand there, and how many they are.
     Raw(&'a RawValue, usize),
+    /// Of tapeline, a line each.
+    Lines(Vec<&'a RawValue>),
     /// Of another program.
     Samples(Vec<Sample>),
 }
@@ -27,6 +29,10 @@ enum Kept<'a> {
 impl<'a> ImportedIntervals<'a> {
     pub(crate) const fn raw(array: &'a RawValue, count: usize) -> Self {
         Self(Kept::Raw(array, count))
+    }
+
+    pub(crate) const fn lines(lines: Vec<&'a RawValue>) -> Self {
+        Self(Kept::Lines(lines))
     }
 
     pub(crate) const fn samples(samples: Vec<Sample>) -> Self {
@@ -38,6 +44,7 @@ impl<'a> ImportedIntervals<'a> {
     pub fn len(&self) -> usize {
         match &self.0 {
             Kept::Raw(_, count) => *count,
+            Kept::Lines(lines) => lines.len(),
             Kept::Samples(samples) => samples.len(),
         }
     }
@@ -53,6 +60,7 @@ impl Serialize for ImportedIntervals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Kept::Raw(array, _) => array.serialize(serializer),
+            Kept::Lines(lines) => lines.serialize(serializer),
             Kept::Samples(samples) => {
                 let mut array = serializer.serialize_seq(Some(samples.len()))?;
                 for sample in samples {

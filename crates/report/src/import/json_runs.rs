@@ -10,6 +10,7 @@ use super::json::{self, Document, Documents, Parts};
 use super::kind::Kind;
 use super::run::ImportedRun;
 use super::tapeline::{self, SeriesRuns};
+use super::tapeline_stream::TapelineStream;
 use crate::document::{SCHEMA, SERIES_SCHEMA};
 
 /// The runs of a file of JSON.
@@ -20,6 +21,8 @@ pub(crate) struct JsonRuns<'a> {
     kind: Option<Kind>,
     /// The test whose lines are being read.
     stream: Option<Iperf3Test>,
+    /// The same of tapeline.
+    own: TapelineStream<'a>,
     /// The cookie of the last test of lines: its whole document may follow.
     cookie: Option<String>,
     /// The series whose runs come next, and how many came before it.
@@ -35,6 +38,7 @@ impl<'a> JsonRuns<'a> {
             documents: Documents::new(file),
             kind,
             stream: None,
+            own: TapelineStream::default(),
             cookie: None,
             series: None,
             series_before: 0,
@@ -67,6 +71,12 @@ impl<'a> JsonRuns<'a> {
                 "{} is no schema of runs: {SCHEMA} and {SERIES_SCHEMA} are",
                 other.chars().take(64).collect::<String>()
             ))),
+            (None, Some(event))
+                if is(Kind::Tapeline) && (parts.test.is_some() || parts.at.is_some()) =>
+            {
+                let event = event.get().trim_matches('"');
+                self.take_own(event, &parts).map_err(fault)
+            }
             (None, Some(event)) if is(Kind::Iperf3Json) => self
                 .take_event(event.get().trim_matches('"'), parts.data)
                 .map_err(fault),
@@ -78,10 +88,27 @@ impl<'a> JsonRuns<'a> {
         }
     }
 
-    /// Takes a line of `--json-stream`.
+    /// Takes a line of tapeline's `--json-stream`.
+    fn take_own(&mut self, event: &str, parts: &Parts<'a>) -> Result<(), String> {
+        let Some(data) = parts.data else {
+            return Ok(());
+        };
+        if event == "series" {
+            let runs = self.own.finish(Some((self.series_before, data)))?;
+            self.series_before += 1;
+            self.ready.extend(runs);
+            return Ok(());
+        }
+        let test = parts.test.and_then(|test| test.get().parse().ok());
+        test.map_or(Ok(()), |test| self.own.take(event, test, data))
+    }
+
+    /// Takes a line of iperf3's `--json-stream`.
     fn take_event(&mut self, event: &str, data: Option<&'a RawValue>) -> Result<(), String> {
-        if event == "start" {
-            self.end_stream();
+        match event {
+            "start" => self.end_stream(),
+            "interval" | "error" | "end" => {}
+            _ => return Ok(()),
         }
         let test = self.stream.get_or_insert_with(Iperf3Test::default);
         match (event, data) {
@@ -153,7 +180,11 @@ impl<'a> Iterator for JsonRuns<'a> {
                     }
                 }
                 None if self.stream.is_some() => self.end_stream(),
-                None => return None,
+                None => match self.own.finish(None) {
+                    Ok(runs) if runs.is_empty() => return None,
+                    Ok(runs) => self.ready.extend(runs),
+                    Err(why) => return Some(Err(Fault::new(0, why))),
+                },
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Results of other programs, and kept ones of tapeline, as runs: the bytes of a file in, documents out.
 //!
 //! ```text
-//! bytes ─► read ─► Runs ─┬─ tapeline      reports and series, as they are
+//! bytes ─► read ─► Runs ─┬─ tapeline      reports and series, as they are; --json-stream
 //!                        ├─ iperf3_json   documents and --json-stream
 //!                        ├─ iperf2_csv    rows of -y C ─┬► Table
 //!                        └─ text          of both iperfs ─┘
@@ -26,6 +26,7 @@ mod report;
 mod run;
 mod table;
 mod tapeline;
+mod tapeline_stream;
 mod text;
 mod text_runs;
 

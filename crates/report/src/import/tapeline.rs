@@ -27,7 +27,15 @@ pub(crate) fn run<'a>(
     // A part of the text: where it begins there.
     let begin = intervals.get().as_ptr() as usize - text.as_ptr() as usize;
     let end = begin + intervals.get().len();
-    let mut document = json::bounded(&format!("{}[]{}", &text[..begin], &text[end..]))?;
+    let document = json::bounded(&format!("{}[]{}", &text[..begin], &text[end..]))?;
+    Ok(ImportedRun {
+        intervals: ImportedIntervals::raw(intervals, count),
+        ..of_document(document)?
+    })
+}
+
+/// The run of a report without its intervals.
+pub(crate) fn of_document<'a>(mut document: Value) -> Result<ImportedRun<'a>, String> {
     let shaped = document["test"].is_object()
         && document["sum"].is_object()
         && document["streams"].is_array();
@@ -42,8 +50,14 @@ pub(crate) fn run<'a>(
         series: None,
         left_out: None,
         document,
-        intervals: ImportedIntervals::raw(intervals, count),
+        intervals: ImportedIntervals::lines(Vec::new()),
     })
+}
+
+/// Why a run does not count in its series; `excluded` is what that says.
+pub(crate) fn left_out(excluded: &Value, run: u64) -> Option<String> {
+    let its = excluded.as_array()?.iter().find(|one| one["run"] == run)?;
+    json::text(&its["reason"])
 }
 
 /// The runs of a document of several.
@@ -83,12 +97,6 @@ impl<'a> SeriesRuns<'a> {
             run: 0,
         })
     }
-
-    fn left_out(&self) -> Option<String> {
-        let excluded = self.excluded.as_array()?;
-        let its = excluded.iter().find(|one| one["run"] == self.run)?;
-        json::text(&its["reason"])
-    }
 }
 
 impl<'a> Iterator for SeriesRuns<'a> {
@@ -102,7 +110,7 @@ impl<'a> Iterator for SeriesRuns<'a> {
         Some(match found {
             Ok(run) => Ok(ImportedRun {
                 series: Some(self.number),
-                left_out: self.left_out(),
+                left_out: left_out(&self.excluded, self.run),
                 ..run
             }),
             Err(why) => Err(Fault::new(self.at, format!("run {}: {why}", self.run))),

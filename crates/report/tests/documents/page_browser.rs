@@ -13,7 +13,7 @@ use super::{file, rendered, samples, series};
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// Calls of the charts' own functions, and what they return as text.
-pub(crate) const CALLS: [(&str, &str); 13] = [
+pub(crate) const CALLS: [(&str, &str); 16] = [
     (
         "[0, 0.0001, 0.0423, 0.9996, 9.414, 9.996, 94.12, 99.96, 5888.8, -4.923].map(charts.digits).join()",
         "0,<0.001,0.042,1.00,9.41,10.0,94.1,100,5889,-4.92",
@@ -56,6 +56,25 @@ pub(crate) const CALLS: [(&str, &str); 13] = [
     (
         "charts.whole([{ seconds: 1 }, { seconds: 0.5 }, { seconds: 0.49 }], 1).length",
         "2",
+    ),
+    (
+        "(() => { const few = charts.thin(Array.from({ length: 9999 }, (_, at) => [at, at % 7 + (at === 5000 ? 50 : 0)]));
+          return few.length <= 2400 && few.some(([at]) => at === 5000) && few.every(([at], one) => !one || at > few[one - 1][0]); })()",
+        "true",
+    ),
+    (
+        "(() => { const line = (name, role, points) => ({ name, role, shape: 'line', points });
+          const made = charts.chart({ title: 'x', kind: 'count', series: [line('a', '1', [[1, 5], [2, 7]]), line('b', '2', [[1, 3], [2, 4]])] });
+          return ['ArrowRight', 'ArrowRight', 'ArrowDown', 'Home'].map(key => {
+            made.querySelector('svg').dispatchEvent(new KeyboardEvent('keydown', { key }));
+            return made.querySelector('.said').textContent; }).join(); })()",
+        "a: 5 at 1 seconds,a: 7 at 2 seconds,b: 4 at 2 seconds,b: 3 at 1 seconds",
+    ),
+    (
+        "(() => { const made = points => charts.chart({ title: 'x', kind: 'count', series: [{ name: 'a', role: '1', shape: 'line', points }] });
+          const shown = made([[1, 5], [2, 7]]), svg = shown.querySelector('svg');
+          return charts.update(shown, made([[1, 5], [2, 7], [3, 9]])) === shown && shown.querySelector('svg') === svg && svg.querySelectorAll('.dot').length; })()",
+        "3",
     ),
 ];
 

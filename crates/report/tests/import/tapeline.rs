@@ -22,6 +22,44 @@ fn reports_stay_as_they_are() {
     assert!(seen > 5);
 }
 
+/// `--json-stream` of the same tests says the same.
+#[test]
+fn lines_of_events_are_the_documents() {
+    let mut seen = 0;
+    for lines in recordings("documents", ".ndjson") {
+        let bytes = fs::read(&lines).expect("bytes");
+        let whole = fs::read(lines.with_extension("json")).expect("bytes");
+        let found = runs(&bytes).unwrap_or_else(|error| panic!("{}: {error}", lines.display()));
+        let told = runs(&whole).expect("documents");
+        assert_eq!(found.len(), told.len(), "{}", lines.display());
+        for (found, told) in found.iter().zip(&told) {
+            assert_eq!(found.document, told.document, "{}", lines.display());
+            assert_eq!(found.origin, told.origin);
+            seen += found.document["intervals"]
+                .as_array()
+                .expect("intervals")
+                .len();
+        }
+    }
+    assert!(seen > 5);
+}
+
+#[test]
+fn lines_of_a_series_know_it() {
+    let end = json!({"event": "end", "test": 1, "data": report()});
+    let series = json!({"event": "series", "at": "2026-11-20T23:05:56Z",
+        "data": {"series": {"excluded": [{"run": 1, "reason": "warm_up"}]}}});
+    let saved = json!({"event": "saved", "at": "2026-11-20T23:05:56Z", "data": {"runs": ["r1"]}});
+    let listening = json!({"event": "listening", "at": "2026-11-20T23:05:56Z", "data": []});
+    let file = format!("{listening}\n{end}\n{end}\n{series}\n{saved}\n{end}\n");
+    let found = runs(file.as_bytes()).expect("runs");
+    let told = |index: usize| (found[index].series, found[index].left_out.as_deref());
+    assert_eq!(found.len(), 3);
+    assert_eq!(told(0), (Some(0), Some("warm_up")));
+    assert_eq!(told(1), (Some(0), None));
+    assert_eq!(told(2), (None, None));
+}
+
 fn report() -> Value {
     let file = &recordings("documents", "/tcp-client.json")[0];
     serde_json::from_slice(&fs::read(file).expect("bytes")).expect("JSON")
