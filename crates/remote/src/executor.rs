@@ -1,7 +1,6 @@
 //! Carries out orders.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
@@ -10,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
-use crate::order::{GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION};
+use crate::order::{GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
 use crate::places::admit;
 use crate::reply::{Body, Hello, Listening, Reply};
-use crate::running::{Outputs, Running};
+use crate::running::{CommandLine, Outputs, Running};
 
 /// What a list of options is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +24,17 @@ pub enum Job<'a> {
         /// Nobody else may use it.
         allow: &'a [String],
     },
+    /// A server as its options say.
+    AnyServer,
 }
 
 /// The program in which orders are carried out.
 pub trait Host: Sync {
-    /// The arguments of a process that does the job.
+    /// The command line of a process that does the job.
     ///
     /// # Errors
     /// An option that is not known, that nobody elsewhere may give, or whose value does not fit; in words.
-    fn arguments(&self, job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsString>, String>;
+    fn command(&self, job: Job<'_>, options: &[GivenOption]) -> Result<CommandLine, String>;
 
     /// Who is there.
     fn hello(&self) -> Hello;
@@ -189,11 +190,22 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
             } => {
                 let begun = self.start(id, Job::Client, &options, class, None);
                 if let Some(outputs) = begun {
-                    scope.spawn(move || self.report(id, outputs, live, false));
+                    scope.spawn(move || self.report(id, outputs, live, None));
                 }
             }
             Order::Serve {
                 options,
+                tests: ServedTests::Any,
+                class,
+                ..
+            } => {
+                if let Some(outputs) = self.start(id, Job::AnyServer, &options, class, None) {
+                    scope.spawn(move || self.report(id, outputs, true, Some(ServedTests::Any)));
+                }
+            }
+            Order::Serve {
+                options,
+                tests: ServedTests::One,
                 allow,
                 seconds,
                 class,
@@ -205,7 +217,7 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                 };
                 let job = Job::Server { allow: &allow };
                 if let Some(outputs) = self.start(id, job, &options, class, Some(time)) {
-                    scope.spawn(move || self.report(id, outputs, true, true));
+                    scope.spawn(move || self.report(id, outputs, true, Some(ServedTests::One)));
                 }
             }
         }
@@ -223,8 +235,8 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
         let refuse = |id: u64, name: &str, why: String| {
             self.reply(&Reply::error(Some(id), name, why));
         };
-        let arguments = match self.host.arguments(job, options) {
-            Ok(arguments) => arguments,
+        let command = match self.host.command(job, options) {
+            Ok(command) => command,
             Err(why) => {
                 refuse(id, "usage", why);
                 return None;
@@ -240,7 +252,7 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
             refuse(id, "busy", why);
             return None;
         }
-        match Running::start(self.program, &arguments, class, time) {
+        match Running::start(self.program, &command, class, time) {
             Ok((running, outputs)) => {
                 tests.all.insert(id, running);
                 drop(tests);
@@ -255,21 +267,33 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
         }
     }
 
-    /// Passes on what a test prints, and its end. A server ends with its first test.
-    fn report(&self, id: u64, outputs: Outputs, live: bool, serves: bool) {
-        let mut document = None;
+    /// Passes on what a test or a server prints, and its end. A server of one test ends with it.
+    fn report(&self, id: u64, outputs: Outputs, live: bool, serves: Option<ServedTests>) {
+        let serves_any = serves == Some(ServedTests::Any);
+        let (mut document, mut fault) = (None, String::new());
         let said = outputs.read(|line| {
             let Ok(mut event) = serde_json::from_slice::<Value>(line) else {
                 return;
             };
+            if let Some(text) = fault_of(&event) {
+                text.clone_into(&mut fault);
+            }
             match event["event"].as_str() {
-                Some("end" | "series") => {
+                Some("end" | "series") if !serves_any => {
+                    if live {
+                        let body = Body::Event {
+                            event: event.clone(),
+                        };
+                        self.reply(&Reply { id: Some(id), body });
+                    }
                     document = Some(event["data"].take());
-                    if serves {
+                    if serves.is_some() {
                         self.stop(id);
                     }
                 }
                 Some("listening") => {
+                    // Its tests have documents; it has none.
+                    document = serves_any.then_some(Value::Null);
                     let listening = listening(&event["data"]);
                     let body = Body::Listening { listening };
                     self.reply(&Reply { id: Some(id), body });
@@ -293,7 +317,7 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
             None => Reply::error(
                 Some(id),
                 "test-failed",
-                without_document(&said, code, serves),
+                without_document(&[&said, &fault], code, serves),
             ),
         });
     }
@@ -363,13 +387,20 @@ impl<W, H> fmt::Debug for Executor<'_, W, H> {
     }
 }
 
-/// Why a test left no document.
-fn without_document(said: &str, code: Option<i32>, serves: bool) -> String {
-    let first = said.lines().next().unwrap_or_default();
+/// What an event says went wrong.
+fn fault_of(event: &Value) -> Option<&str> {
+    let is_fault = event["event"] == "warning" && event["data"]["severity"] == "error";
+    event["data"]["text"].as_str().filter(|_| is_fault)
+}
+
+/// Why a test left no document; `said` is what it said, on standard error first.
+fn without_document(said: &[&str], code: Option<i32>, serves: Option<ServedTests>) -> String {
+    let first = said.iter().find_map(|text| text.lines().next());
+    let first = first.unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
     match code {
         _ if !first.is_empty() => first.to_owned(),
-        Some(0) if serves => "no test came".to_owned(),
+        Some(0) if serves.is_some() => "no test came".to_owned(),
         Some(code) => format!("the test ended with code {code} and no result"),
         None => "the test did not end in time and was killed".to_owned(),
     }

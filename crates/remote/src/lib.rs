@@ -15,6 +15,6 @@ mod reply;
 mod running;
 
 pub use executor::{Host, Job, SessionEnd, execute};
-pub use order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION};
+pub use order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
 pub use reply::{Body, Hello, Listening, Reply, ReplyError};
-pub use running::END_WITH_INPUT;
+pub use running::{CommandLine, END_WITH_INPUT};

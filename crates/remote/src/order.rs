@@ -28,14 +28,18 @@ pub enum Order {
         /// The version that is spoken.
         v: u32,
     },
-    /// Serve one test on a free port.
+    /// Serve.
     Serve {
         /// Options of the server.
         #[serde(default)]
         options: Vec<GivenOption>,
-        /// Networks that may use it; nobody else may.
+        /// How many tests.
+        #[serde(default)]
+        tests: ServedTests,
+        /// Networks that may use it; nobody else may. Of a server of any tests its options say that.
+        #[serde(default)]
         allow: Vec<String>,
-        /// How long it waits for the test, and takes, seconds.
+        /// How long it waits for one test, and takes, seconds.
         #[serde(default = "serving")]
         seconds: f64,
         /// Beside which others.
@@ -67,6 +71,17 @@ pub enum Order {
 
 fn serving() -> f64 {
     SERVING
+}
+
+/// Which tests a server that is ordered serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServedTests {
+    /// One, on a free port; then it ends.
+    #[default]
+    One,
+    /// Any, on the ports that its options say, until it is stopped.
+    Any,
 }
 
 /// Which tests may run at the same time.
@@ -158,9 +173,20 @@ mod tests {
             read(json!({"id": 2, "do": "serve", "allow": ["192.0.2.9"], "class": "background"})),
             Order::Serve {
                 options: Vec::new(),
+                tests: ServedTests::One,
                 allow: vec!["192.0.2.9".to_owned()],
                 seconds: SERVING,
                 class: Class::Background,
+            }
+        );
+        assert_eq!(
+            read(json!({"id": 2, "do": "serve", "tests": "any", "options": [["port", "5002"]]})),
+            Order::Serve {
+                options: vec![GivenOption::new("port", "5002")],
+                tests: ServedTests::Any,
+                allow: Vec::new(),
+                seconds: SERVING,
+                class: Class::Exclusive,
             }
         );
         assert_eq!(
@@ -181,7 +207,7 @@ mod tests {
             json!({"id": -1, "do": "hello", "v": 1}),
             json!({"id": 1, "do": "run", "options": [[]]}),
             json!({"id": 1, "do": "run", "options": [["a", "b", "c"]]}),
-            json!({"id": 1, "do": "serve"}),
+            json!({"id": 1, "do": "serve", "tests": "two"}),
         ] {
             assert!(
                 serde_json::from_value::<OrderLine>(line.clone()).is_err(),

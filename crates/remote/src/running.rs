@@ -15,6 +15,15 @@ const ENDING: Duration = Duration::from_secs(5);
 /// Of what a test says on standard error, so much is kept, bytes.
 const SAID: u64 = 4096;
 
+/// What a process of this program is started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The words behind the program's name, which everybody on the host can read.
+    pub words: Vec<OsString>,
+    /// Environment variables, for what nobody else may read.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
 /// A test that runs.
 pub(crate) struct Running {
     pub(crate) class: Class,
@@ -38,13 +47,14 @@ impl Running {
     /// The system starts no process.
     pub(crate) fn start(
         program: &Path,
-        arguments: &[OsString],
+        command: &CommandLine,
         class: Class,
         time: Option<Duration>,
     ) -> io::Result<(Self, Outputs)> {
         let mut child = Command::new(program)
-            .args(arguments)
+            .args(&command.words)
             .arg("--json-stream")
+            .envs(command.variables.iter().map(|(name, value)| (name, value)))
             .env(END_WITH_INPUT, "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

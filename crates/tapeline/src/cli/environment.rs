@@ -9,7 +9,10 @@ use super::parse::Arity;
 use super::spec::{Given, OptionId, OptionSpec, Origin};
 
 /// The value of `--permit-key`, which others can see on a command line.
-const KEY: &str = "TAPELINE_PERMIT_KEY";
+pub(crate) const KEY: &str = "TAPELINE_PERMIT_KEY";
+
+/// Whether results are kept, as with `--save` (`1`) or `--no-save` (`0`).
+pub(crate) const SAVE: &str = "TAPELINE_SAVE";
 
 /// Names optimisations that are left out, with commas between them.
 const WITHOUT: &str = "TAPELINE_WITHOUT";
@@ -93,15 +96,23 @@ pub(crate) fn read(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Given> {
 
 /// The options set by variables that only tapeline has.
 pub(crate) fn read_own(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Given> {
-    let spec = all().find(|spec| spec.id == OptionId::PermitKey);
-    let given = spec.zip(variable(KEY)).map(|(spec, key)| Given {
-        spec,
-        spelled: KEY.to_owned(),
-        value: Some(key),
-        origin: Origin::Environment(KEY),
-        letter_with_equals: false,
+    let given = |id: OptionId, name: &'static str, value: Option<OsString>| {
+        let spec = all().find(|spec| spec.id == id)?;
+        Some(Given {
+            spec,
+            spelled: name.to_owned(),
+            value,
+            origin: Origin::Environment(name),
+            letter_with_equals: false,
+        })
+    };
+    let key = variable(KEY).and_then(|key| given(OptionId::PermitKey, KEY, Some(key)));
+    let save = variable(SAVE).and_then(|value| match value.to_str() {
+        Some("1") => given(OptionId::Save, SAVE, None),
+        Some("0") => given(OptionId::NoSave, SAVE, None),
+        _ => None,
     });
-    given.into_iter().collect()
+    key.into_iter().chain(save).collect()
 }
 
 /// Every variable and its option, in the order of reading.

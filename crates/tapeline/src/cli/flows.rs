@@ -140,23 +140,36 @@ fn is_flow(id: Id) -> bool {
 /// Reads `NAME: OPTIONS` or `OPTIONS`.
 fn read(text: &str, number: usize, log: &mut Diagnostics) -> Result<Asked, Exit> {
     let label = format!("--flow {number}");
-    let (name, options) = match text.split_once(':') {
-        Some((name, options)) if !name.trim_start().starts_with('-') => {
-            (Some(name.trim()).filter(|name| !name.is_empty()), options)
-        }
-        _ => (None, text),
-    };
-    let Some(words) = words(options) else {
+    let (name, options) = name_and_options(text);
+    let Some(items) = items(options) else {
         return Err(log.fatal("", format!("{label}: a quotation mark is not closed")));
     };
-    let words = words.into_iter().map(OsString::from);
-    let items = parse::cut(words, &KnownTo(Personality::Native));
     Ok(Asked {
         name: name.map(str::to_owned),
         options: options.trim().to_owned(),
         items,
         label,
     })
+}
+
+fn name_and_options(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(':') {
+        Some((name, options)) if !name.trim_start().starts_with('-') => {
+            (Some(name.trim()).filter(|name| !name.is_empty()), options)
+        }
+        _ => (None, text),
+    }
+}
+
+/// The options of `--flow`'s value; nothing where a quotation mark is not closed.
+pub(crate) fn options_of(value: &str) -> Option<Vec<Given>> {
+    let items = items(name_and_options(value).1)?;
+    Some(options(&items).cloned().collect())
+}
+
+fn items(options: &str) -> Option<Vec<RawItem>> {
+    let words = words(options)?.into_iter().map(OsString::from);
+    Some(parse::cut(words, &KnownTo(Personality::Native)))
 }
 
 fn of_file(flow: FileFlow, number: usize) -> Asked {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use tapeline_dialect::Personality;
 use tapeline_remote::{GivenOption, Job};
 
+use super::flows;
 use super::options::table::usable;
 use super::parse::Arity;
 use super::spec::{OptionId, OptionSpec, Remote, ValueKind};
@@ -12,7 +13,7 @@ use super::spec::{OptionId, OptionSpec, Remote, ValueKind};
 /// Longest value, bytes.
 const MAX_VALUE: usize = 1024;
 /// Most options of an order.
-const MAX_OPTIONS: usize = 200;
+pub(crate) const MAX_OPTIONS: usize = 200;
 
 /// The words of a command line that does the job.
 ///
@@ -30,7 +31,8 @@ pub(crate) fn arguments(job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsS
         match (spec.id, job) {
             (OptionId::Server, _) => return Err("the order says who serves".to_owned()),
             (OptionId::Client, Job::Client) => hosts += 1,
-            (OptionId::Client | OptionId::Port | OptionId::Allow, Job::Server { .. }) => {
+            (OptionId::Client | OptionId::Port | OptionId::Allow, Job::Server { .. })
+            | (OptionId::Client, Job::AnyServer) => {
                 return Err(format!("--{}: the order itself says that", given.name));
             }
             _ => {}
@@ -40,6 +42,7 @@ pub(crate) fn arguments(job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsS
     match job {
         Job::Client if hosts != 1 => return Err("a client needs one host: client".to_owned()),
         Job::Client => {}
+        Job::AnyServer => words.push("--server".into()),
         Job::Server { allow } => {
             words.extend(["--server".into(), "--port=0".into()]);
             for networks in allow {
@@ -51,20 +54,29 @@ pub(crate) fn arguments(job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsS
     Ok(words)
 }
 
-/// The option of an identifier: its long name, or its letter where it has none.
-fn find(name: &str) -> Result<&'static OptionSpec, String> {
-    let is = |spec: &&OptionSpec| match (spec.long_name(), spec.short) {
-        (Some(long), _) => long == name,
-        (None, letter) => letter.is_some_and(|letter| name == letter.to_string()),
-    };
+/// The option of an identifier.
+///
+/// # Errors
+/// No option is called so.
+pub(crate) fn find(name: &str) -> Result<&'static OptionSpec, String> {
     let mut known = usable(Personality::Native);
     known
-        .find(is)
+        .find(|spec| identifier(spec) == name)
         .ok_or_else(|| format!("no option is called {:?}", shortened(name)))
 }
 
+/// What identifies an option: its long name, or its letter where it has none.
+pub(crate) fn identifier(spec: &OptionSpec) -> String {
+    let letter = || spec.short.map(String::from);
+    let name = spec.long_name().map(str::to_owned);
+    name.or_else(letter).unwrap_or_default()
+}
+
 /// One word, as the command line has it.
-fn word(spec: &OptionSpec, given: &GivenOption) -> Result<String, String> {
+///
+/// # Errors
+/// Nobody elsewhere may give the option, or its value cannot be one of its kind.
+pub(crate) fn word(spec: &OptionSpec, given: &GivenOption) -> Result<String, String> {
     let name = &given.name;
     let kind = match spec.remote {
         Remote::Yes(kind) => kind,
@@ -75,6 +87,9 @@ fn word(spec: &OptionSpec, given: &GivenOption) -> Result<String, String> {
     } else {
         "-"
     };
+    if let (OptionId::Flow, Some(value)) = (spec.id, &given.value) {
+        check_flow(value)?;
+    }
     match (&given.value, spec.arity) {
         (None, Arity::Switch | Arity::Optional) => Ok(format!("{dashes}{name}")),
         (None, Arity::Required) => Err(format!("--{name} needs a value")),
@@ -84,6 +99,17 @@ fn word(spec: &OptionSpec, given: &GivenOption) -> Result<String, String> {
             Ok(format!("--{name}={value}"))
         }
     }
+}
+
+/// A flow's options are options as well.
+fn check_flow(value: &str) -> Result<(), String> {
+    // What cannot be read is for the command line to say.
+    for given in flows::options_of(value).unwrap_or_default() {
+        let value = given.value.as_ref().map(|_| given.text());
+        let name = identifier(given.spec);
+        word(given.spec, &GivenOption { name, value }).map_err(|why| format!("--flow: {why}"))?;
+    }
+    Ok(())
 }
 
 /// Whether a value can be one of its kind; what it means is for the command line to say.
@@ -179,6 +205,18 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_any_tests_listens_where_its_options_say() {
+        assert_eq!(
+            order(Job::AnyServer, &[("port", Some("5002")), ("udp", None)]),
+            Ok(["--port=5002", "--udp", "--server"]
+                .map(str::to_owned)
+                .to_vec())
+        );
+        assert!(order(Job::AnyServer, &[("client", Some("h"))]).is_err());
+        assert!(order(Job::AnyServer, &[("daemon", None)]).is_err());
+    }
+
+    #[test]
     fn what_nobody_elsewhere_may_give_is_refused_with_its_reason() {
         let host = ("client", Some("h"));
         for (option, why) in [
@@ -199,6 +237,9 @@ mod tests {
             (("pacing", Some("fast")), "no word of the list"),
             (("port", Some("5001\n")), "one short line"),
             (("bind", Some("192.0.2.1%eth0")), "no host"),
+            (("flow", Some("-F /etc/passwd")), "names a file"),
+            (("flow", Some("up: -uF/etc/passwd -t 1")), "names a file"),
+            (("flow", Some("-t 1 --flow '-F x'")), "names a file"),
         ] {
             let said = client(&[host, option]).expect_err(option.0);
             assert!(said.contains(why), "{option:?}: {said}");
@@ -218,9 +259,8 @@ mod tests {
     #[test]
     fn every_option_is_found_by_its_identifier() {
         for spec in usable(Personality::Native) {
-            let letter = spec.short.map(|letter| letter.to_string());
-            let name = spec.long_name().map(str::to_owned).or(letter);
-            let name = name.expect("a name");
+            let name = identifier(spec);
+            assert!(!name.is_empty(), "{:?}", spec.id);
             assert_eq!(find(&name).expect("an option").id, spec.id, "{name}");
             let is_switch = spec.remote == Remote::Yes(ValueKind::Switch);
             let refused = matches!(spec.remote, Remote::No(_));

@@ -3,15 +3,16 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use tapeline_archive::{
     ArchiveError, Bound, NewRun, NewSeries, Patience, RunId, Saved, SeriesKind, Unsaved, Uuid, save,
 };
 use tapeline_base::{Clock, Role};
-use tapeline_report::document::{Report, ReportTracker, RunInfo, Step};
+use tapeline_report::document::{Report, ReportTracker, RunInfo, Step, event_line};
 use tapeline_report::{Amount, Event, ExclusionReason, Output, Renderer, Series};
 use tapeline_sys::SystemClock;
 
-use crate::presentation::{Presentation, SavePlan, TextStyle};
+use crate::presentation::{DocumentForm, Presentation, SavePlan, TextStyle};
 
 /// A server has more tests to watch: what cannot be entered soon waits beside the file.
 const SERVERS_PATIENCE: Patience = Patience {
@@ -25,24 +26,52 @@ pub(crate) fn output(
     run_info: &RunInfo,
 ) -> Option<Box<dyn Renderer + Send>> {
     let plan = presentation.save.clone()?;
-    let text = presentation.style == TextStyle::Native
-        && presentation.output_file.is_none()
-        && presentation.amount != Amount::Brief;
+    let says = match presentation.style {
+        _ if presentation.output_file.is_some() => Says::Note,
+        TextStyle::Native if presentation.amount != Amount::Brief => Says::Line,
+        TextStyle::Document(DocumentForm::Stream) => Says::Event,
+        _ => Says::Note,
+    };
     Some(Box::new(Saver {
         plan,
         role: run_info.role,
-        says_on_stdout: text,
+        says,
         tracker: ReportTracker::new(run_info.clone()),
         reports: Vec::new(),
         series: None,
     }))
 }
 
+/// How it is said what was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    /// As a line of the text.
+    Line,
+    /// As an event of `--json-stream`.
+    Event,
+    /// As a note on standard error.
+    Note,
+}
+
+/// What the event `saved` says.
+#[derive(Serialize)]
+struct SavedEvent {
+    runs: Vec<String>,
+    series: Option<String>,
+}
+
+/// What the event `unsaved` says.
+#[derive(Serialize)]
+struct UnsavedEvent {
+    why: String,
+    /// The file in which the result waits for the next one that is saved.
+    waits_in: Option<String>,
+}
+
 struct Saver {
     plan: SavePlan,
     role: Role,
-    /// What was kept belongs to the report; else it is a note.
-    says_on_stdout: bool,
+    says: Says,
     tracker: ReportTracker,
     /// A client's runs that have ended.
     reports: Vec<Report>,
@@ -74,8 +103,10 @@ impl Saver {
                 (Step::End { report, .. }, Role::Client) => self.reports.push(*report),
                 (Step::End { report, .. }, Role::Server) => {
                     let run = self.run(&report, now());
-                    if let Err(unsaved) = self.keep(run, SERVERS_PATIENCE) {
-                        say_unsaved(&unsaved, out);
+                    match self.keep(run, SERVERS_PATIENCE) {
+                        Ok(Some(saved)) if self.says == Says::Event => self.say(&[saved], out),
+                        Ok(_) => {}
+                        Err(unsaved) => self.say_unsaved(&unsaved, out),
                     }
                 }
                 (Step::Series(series), _) => self.series = Some(series.series),
@@ -110,7 +141,7 @@ impl Saver {
                     kept.push(saved);
                 }
                 Ok(None) => {}
-                Err(unsaved) => say_unsaved(&unsaved, out),
+                Err(unsaved) => self.say_unsaved(&unsaved, out),
             }
         }
         if let Some(kind) = network {
@@ -120,13 +151,41 @@ impl Saver {
                  locks are as good as that file system's [history-on-network]\n"
             ));
         }
-        if let Some(names) = names(&kept) {
-            if self.says_on_stdout {
-                out.stdout.push_str(&format!("saved    {names}\n"));
-            } else {
-                out.stderr.push_str(&format!("note: saved {names}\n"));
+        self.say(&kept, out);
+    }
+
+    fn say(&self, kept: &[Saved], out: &mut Output) {
+        let Some(names) = names(kept) else {
+            return;
+        };
+        match self.says {
+            Says::Line => out.stdout.push_str(&format!("saved    {names}\n")),
+            Says::Note => out.stderr.push_str(&format!("note: saved {names}\n")),
+            Says::Event => {
+                let event = SavedEvent {
+                    runs: kept.iter().map(|saved| saved.run.to_string()).collect(),
+                    series: kept[0].series.map(|series| series.to_string()),
+                };
+                let line = event_line("saved", SystemClock.wall(), &event);
+                out.stdout.push_str(&line);
             }
         }
+    }
+
+    fn say_unsaved(&self, unsaved: &Unsaved, out: &mut Output) {
+        let (why, path) = match unsaved {
+            Unsaved::Waits { path, why } => (why, Some(path.display().to_string())),
+            Unsaved::Lost { why, .. } => (why, None),
+        };
+        if self.says == Says::Event {
+            let event = UnsavedEvent {
+                why: why.to_string(),
+                waits_in: path,
+            };
+            let line = event_line("unsaved", SystemClock.wall(), &event);
+            out.stdout.push_str(&line);
+        }
+        say_unsaved(unsaved, out);
     }
 
     fn left_out(&self, number: u32) -> Option<String> {

@@ -5,9 +5,12 @@ use std::io;
 use std::time::SystemTime;
 
 use tapeline_base::ExitCode;
-use tapeline_remote::{GivenOption, Hello, Host, Job, PROTOCOL_VERSION, SessionEnd, execute};
+use tapeline_remote::{
+    CommandLine, GivenOption, Hello, Host, Job, PROTOCOL_VERSION, SessionEnd, execute,
+};
 use tapeline_sys::{HostFacts, host_addresses, reason};
 
+use crate::cli::environment::KEY;
 use crate::cli::order;
 use crate::message::cannot;
 
@@ -27,8 +30,19 @@ pub(crate) fn remote() -> ExitCode {
 struct ThisProgram;
 
 impl Host for ThisProgram {
-    fn arguments(&self, job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsString>, String> {
-        order::arguments(job, options)
+    fn command(&self, job: Job<'_>, options: &[GivenOption]) -> Result<CommandLine, String> {
+        let mut command = CommandLine::default();
+        for word in order::arguments(job, options)? {
+            // Everybody on this host can read the words of a process.
+            let key = word
+                .to_str()
+                .and_then(|word| word.strip_prefix("--permit-key="));
+            match key {
+                Some(key) => command.variables.push((KEY, OsString::from(key))),
+                None => command.words.push(word),
+            }
+        }
+        Ok(command)
     }
 
     fn hello(&self) -> Hello {
