@@ -68,7 +68,8 @@ fn is_private(name: &str) -> bool {
     name.len() >= SHORTEST && PRIVATE.iter().any(|known| known.starts_with(name))
 }
 
-fn quoted(word: &str) -> Cow<'_, str> {
+/// The word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         Cow::Borrowed(word)

@@ -70,13 +70,18 @@ impl Fault {
             Id::JsonStream => Some(Iperf3Form::Stream { full: false }),
             _ => None,
         })?;
+        let mut document = iperf3_renderer::refusal(form, self.complaint());
+        document.truncate(document.trim_end().len());
+        Some(CliMessage::out(document))
+    }
+
+    /// The complaint alone.
+    pub(crate) fn complaint(&self) -> &str {
         let (Self::Parameter(text)
         | Self::Plain(text)
         | Self::Syntax {
             complaint: text, ..
         }) = self;
-        let mut document = iperf3_renderer::refusal(form, text);
-        document.truncate(document.trim_end().len());
-        Some(CliMessage::out(document))
+        text
     }
 }

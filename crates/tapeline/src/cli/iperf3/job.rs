@@ -23,7 +23,7 @@ use crate::plan::{Iperf3Job, Iperf3Task, Life, Plan};
 use crate::presentation::{Iperf3Form, Presentation, TextStyle};
 
 /// Rate of a UDP stream without `-b`, bits per second.
-const UDP_RATE: u64 = 1 << 20;
+pub(crate) const UDP_RATE: u64 = 1 << 20;
 /// The clocks of a login may differ by so much.
 const DEFAULT_SKEW: Duration = Duration::from_secs(10);
 

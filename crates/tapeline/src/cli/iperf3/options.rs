@@ -145,6 +145,13 @@ pub(crate) fn listed() -> impl Iterator<Item = &'static Spec> {
     TABLE.iter().filter(|spec| !spec.help.is_empty())
 }
 
+/// The row of an option.
+#[cfg(any(feature = "web", test))]
+pub(crate) fn row_of(id: Id) -> &'static Spec {
+    // Rows stand in the order of their identities.
+    &TABLE[id as usize]
+}
+
 /// The option with this letter.
 pub(crate) fn by_letter(letter: char) -> Option<&'static Spec> {
     TABLE.iter().find(|spec| spec.letter == Some(letter))
@@ -288,6 +295,14 @@ mod tests {
         assert_eq!(pieces("--cntl-ka 5 --cntl-ka=5"), ["cntl-ka", "cntl-ka=5"]);
         assert_eq!(pieces("-d1 --debug=2"), ["debug", "one-off", "debug=2"]);
         assert_eq!(pieces("--linux cubic"), ["congestion=cubic"]);
+    }
+
+    #[test]
+    fn rows_are_found_by_identity() {
+        assert_eq!(TABLE.len(), Id::Help as usize + 1);
+        for spec in TABLE {
+            assert_eq!(row_of(spec.id).id, spec.id);
+        }
     }
 
     #[test]
