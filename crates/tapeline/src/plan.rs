@@ -75,6 +75,9 @@ pub enum Plan {
     /// `tapeline gate`.
     #[cfg(feature = "history")]
     Gate(Box<GateJob>),
+    /// `tapeline web`.
+    #[cfg(feature = "web")]
+    Web(Box<WebJob>),
     /// Show help.
     Help(HelpPage),
     /// Show the version.
@@ -112,6 +115,8 @@ impl Plan {
             // Their tests are processes of their own.
             #[cfg(feature = "history")]
             Self::History(_) | Self::Compare(_) | Self::Gate(_) => {}
+            #[cfg(feature = "web")]
+            Self::Web(_) => {}
             Self::Help(_)
             | Self::Version
             | Self::Iperf3Version
@@ -258,7 +263,7 @@ pub enum HelpPage {
     Full,
     /// That of the method of that word.
     Method(&'static str),
-    /// That of `history`, `compare` or `gate`.
+    /// That of `history`, `compare`, `gate` or `web`.
     #[cfg(feature = "history")]
     Command(&'static str),
 }
@@ -476,6 +481,40 @@ pub enum Undecided {
     Passes,
     /// They fail.
     Fails,
+}
+
+/// `tapeline web`
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebJob {
+    /// The history; `None` without a home.
+    pub file: Option<PathBuf>,
+    /// Where the page is; the first free port of a few on this host alone without.
+    pub listen: Option<std::net::SocketAddr>,
+    /// The key is in this file; else it is made up.
+    pub key_file: Option<PathBuf>,
+    /// Names that a proxy has for the page.
+    pub names: Vec<String>,
+    /// Hosts that may be tested; any without.
+    pub targets: Option<Vec<Target>>,
+    /// Tests that run at a time.
+    pub tests: usize,
+    /// Nothing starts or changes.
+    pub read_only: bool,
+    /// Results are kept.
+    pub saves: bool,
+    /// A browser is opened.
+    pub opens: bool,
+}
+
+/// Hosts that may be tested: a network, or a name.
+#[cfg(feature = "web")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// As it was typed.
+    pub text: String,
+    /// The network, unless it is a name.
+    pub network: Option<tapeline_dialect::Network>,
 }
 
 /// A name under which the program has a command line.

@@ -7,7 +7,7 @@ use tapeline_base::ExitCode;
 use tapeline_dialect::Personality;
 
 #[cfg(feature = "history")]
-use super::history;
+use super::commands;
 use super::options::table::KnownTo;
 use super::resolve::{native_mode, resolve};
 use super::settings::Mode;
@@ -193,12 +193,12 @@ fn explains(arguments: &[OsString]) -> bool {
 /// Whether it is about results that stay: the first word says so.
 fn is_about_results(arguments: &[OsString]) -> bool {
     let first = arguments.first().and_then(|word| word.to_str());
-    first.is_some_and(|word| matches!(word, "history" | "compare" | "gate"))
+    first.is_some_and(|word| matches!(word, "history" | "compare" | "gate" | "web"))
 }
 
 #[cfg(feature = "history")]
 fn about_results(arguments: &[OsString]) -> Resolution {
-    history::resolve::resolve(arguments)
+    commands::resolve::resolve(arguments)
 }
 
 #[cfg(not(feature = "history"))]

@@ -7,20 +7,23 @@
 //!
 //! options/<group>   rows, effects, rules, and what the plan needs of them
 //! settings          the data of all options
-//! history/          the command lines of history, compare and gate: a table of their own
+//! commands/         the command lines of history, compare, gate and web: a table of their own
+//! form/             command lines as options of a form, and back: the page's
 //! iperf3/           the command line under the name iperf3: a table and rules of its own
 //! ```
 
 pub(crate) mod apply;
 pub(crate) mod build;
+#[cfg(feature = "history")]
+pub(crate) mod commands;
 pub(crate) mod config_file;
 pub(crate) mod configuration;
 pub(crate) mod diagnostics;
 pub(crate) mod endpoint;
 pub(crate) mod environment;
 pub(crate) mod flows;
-#[cfg(feature = "history")]
-pub(crate) mod history;
+#[cfg(feature = "web")]
+pub(crate) mod form;
 pub(crate) mod invocation;
 pub(crate) mod iperf3;
 pub(crate) mod options;

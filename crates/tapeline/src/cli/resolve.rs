@@ -287,20 +287,24 @@ fn report(fault: &SyntaxFault, program: &str, log: &mut Diagnostics) -> Result<(
         log.say(CliMessage::err(format!("{program}: {sentence}")));
         return Ok(());
     }
-    let mut hint = None;
-    let sentence = match fault {
-        SyntaxFault::UnknownLetter(letter) => {
-            hint = iperf3_letter(*letter);
-            format!("unknown option -{letter}")
-        }
+    let hint = match fault {
+        SyntaxFault::UnknownLetter(letter) => iperf3_letter(*letter),
+        _ => None,
+    };
+    Err(log.fatal_with_hint(&complaint(fault), hint))
+}
+
+/// What tapeline says of a piece that is no correct option.
+pub(crate) fn complaint(fault: &SyntaxFault) -> String {
+    match fault {
+        SyntaxFault::UnknownLetter(letter) => format!("unknown option -{letter}"),
         SyntaxFault::UnknownName(word) => unknown_name(word),
         SyntaxFault::Ambiguous { word, candidates } => {
             format!("--{word} could be --{}", candidates.join(", --"))
         }
         SyntaxFault::MissingValue(spelled) => format!("{spelled} needs a value"),
         SyntaxFault::UnexpectedValue(name) => format!("--{name} takes no value"),
-    };
-    Err(log.fatal_with_hint(&sentence, hint))
+    }
 }
 
 fn unknown_name(word: &str) -> String {

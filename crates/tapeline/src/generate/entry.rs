@@ -63,8 +63,8 @@ pub(crate) fn result_commands() -> Vec<ResultCommand> {
 /// The commands about results that stay.
 #[cfg(feature = "history")]
 pub(crate) fn result_commands() -> Vec<ResultCommand> {
-    use crate::cli::history::options::{Spec, TABLE};
-    use crate::cli::history::resolve::{ACTIONS, COMMANDS};
+    use crate::cli::commands::options::{Spec, TABLE};
+    use crate::cli::commands::resolve::{ACTIONS, COMMANDS};
 
     let command = |(word, about): (&'static str, &'static str)| {
         let actions: &[_] = if word == "history" { &ACTIONS } else { &[] };
@@ -81,7 +81,7 @@ pub(crate) fn result_commands() -> Vec<ResultCommand> {
                 .collect(),
         }
     };
-    COMMANDS.map(command).to_vec()
+    COMMANDS.iter().copied().map(command).collect()
 }
 
 /// The options that can be used under a name, in the order of the help.

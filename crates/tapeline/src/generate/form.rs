@@ -5,6 +5,7 @@ use tapeline_dialect::Personality;
 
 use super::entry::methods;
 use crate::cli::options::table::usable;
+use crate::cli::order::identifier;
 use crate::cli::parse::Arity;
 use crate::cli::spec::{OptionSpec, Remote, ValueKind};
 
@@ -36,7 +37,7 @@ fn option(spec: &OptionSpec) -> Value {
         Remote::No(why) => (name_of_arity(spec.arity), None, Some(why)),
     };
     json!({
-        "id": spec.long_name().map(str::to_owned).or_else(|| letter.clone()),
+        "id": identifier(spec),
         "letter": letter,
         "group": spec.group.title(),
         "kind": kind,

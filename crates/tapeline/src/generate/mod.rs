@@ -15,3 +15,6 @@ mod roff;
 #[cfg(all(test, unix))]
 mod tests;
 mod zsh;
+
+#[cfg(feature = "web")]
+pub(crate) use form::document as form;

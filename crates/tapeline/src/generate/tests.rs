@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use tapeline_dialect::Personality;
 
 use super::document::text;
-use super::entry::{entries, methods};
+use super::entry::{entries, methods, result_commands};
 use crate::cli::options::table::{find_long, nearest, usable};
 use crate::cli::parse::NameMatch;
 use crate::cli::spec::OptionSpec;
@@ -176,7 +176,7 @@ fn bash_offers_options_values_and_jobs() {
         return;
     };
     let offered = |line: &str| bash(line).expect("bash is there");
-    let results = ["history", "compare", "gate"];
+    let results = result_commands().into_iter().map(|command| command.word);
     let jobs = ["try", "explain", "exporter"].into_iter();
     let jobs = jobs.chain(results).chain(methods());
     assert_eq!(first, jobs.collect::<Vec<_>>());
@@ -281,9 +281,11 @@ fn zsh_hears_of_every_option_and_its_values() {
         };
         assert!(shown.contains(values), "{shown}");
         let methods: String = methods().map(|word| format!(" {word}")).collect();
-        let jobs = shown.contains(&format!(
-            "1::job:(try explain exporter history compare gate{methods})"
-        ));
+        let results: String = result_commands()
+            .iter()
+            .map(|command| format!(" {}", command.word))
+            .collect();
+        let jobs = shown.contains(&format!("1::job:(try explain exporter{results}{methods})"));
         assert_eq!(jobs, name == CommandName::Tapeline, "{shown}");
     }
 }

@@ -1,8 +1,8 @@
-//! The help of `history`, `compare` and `gate`.
+//! The help of `history`, `compare`, `gate` and `web`.
 
 use super::native::in_two_columns;
-use crate::cli::history::options::{Spec, TABLE};
-use crate::cli::history::resolve::{ACTIONS, COMMANDS};
+use crate::cli::commands::options::{Spec, TABLE};
+use crate::cli::commands::resolve::{ACTIONS, COMMANDS};
 use crate::cli::parse::Arity;
 use crate::explain::wrap;
 
@@ -20,6 +20,7 @@ pub(crate) fn page(command: &str, width: usize) -> String {
             "tapeline compare RUNS RUNS [OPTIONS]",
             "tapeline compare --interleave N -- 'TEST' -- 'TEST'",
         ],
+        "web" => &["tapeline web [OPTIONS]"],
         _ => &[
             "tapeline gate FILE RUNS [OPTIONS]",
             "tapeline gate FILE [OPTIONS] -- TEST",
@@ -28,7 +29,9 @@ pub(crate) fn page(command: &str, width: usize) -> String {
     let mut lines: Vec<String> = usage.iter().map(|line| (*line).to_owned()).collect();
     lines.push(String::new());
     lines.extend(wrap(&format!("{about}."), 0, width));
-    lines.extend(wrap(RUNS, 0, width));
+    if command != "web" {
+        lines.extend(wrap(RUNS, 0, width));
+    }
     let is_history = command == "history";
     if is_history {
         lines.push(String::new());

@@ -41,6 +41,8 @@ mod view;
 #[cfg(not(feature = "tui"))]
 #[path = "no_view.rs"]
 mod view;
+#[cfg(feature = "web")]
+mod web;
 
 pub(crate) use client::client;
 #[cfg(feature = "prometheus")]
@@ -54,3 +56,5 @@ pub(crate) use remote::{end_with_input, remote};
 pub(crate) use server::server;
 pub(crate) use supervisor::Supervisor;
 pub(crate) use trial::trial;
+#[cfg(feature = "web")]
+pub(crate) use web::web;

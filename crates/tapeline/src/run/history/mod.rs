@@ -10,4 +10,10 @@ mod tasks;
 
 pub(crate) use compare::compare;
 pub(crate) use gate::gate;
+#[cfg(feature = "web")]
+pub(crate) use place::{Found, Place, documents, selection, side};
+#[cfg(feature = "web")]
+pub(crate) use say::{Fault, note};
 pub(crate) use tasks::history;
+#[cfg(feature = "web")]
+pub(crate) use tasks::{export, import_content};

@@ -231,7 +231,8 @@ fn documents(found: &[Found]) -> String {
     }
 }
 
-fn export(found: &[Found], form: Export) -> Result<String, Fault> {
+/// Runs in a form.
+pub(crate) fn export(found: &[Found], form: Export) -> Result<String, Fault> {
     let table = |rows| {
         let table = StoredCsv::new(rows);
         let rows = found
@@ -285,11 +286,18 @@ fn import_files(place: &Place, task: &ImportTask) -> Result<ExitCode, Fault> {
 }
 
 fn import_file(path: &Path, file: &Path, task: &ImportTask) -> Result<Vec<Saved>, Fault> {
-    let content = bytes(file)?;
-    let name = file.display().to_string();
+    import_content(path, &file.display().to_string(), &bytes(file)?, task)
+}
+
+/// Takes in the content of a file.
+pub(crate) fn import_content(
+    path: &Path,
+    name: &str,
+    content: &[u8],
+    task: &ImportTask,
+) -> Result<Vec<Saved>, Fault> {
     let failed = |why: String| Fault::Failure(why);
-    let runs =
-        import::read(&name, &content, task.kind).map_err(|error| failed(error.to_string()))?;
+    let runs = import::read(name, content, task.kind).map_err(|error| failed(error.to_string()))?;
     // A file is taken in whole, or not at all.
     let mut new = Vec::new();
     for run in runs {
@@ -301,12 +309,12 @@ fn import_file(path: &Path, file: &Path, task: &ImportTask) -> Result<Vec<Saved>
         let document = document.map_err(|error| failed(format!("{name}: {error}")))?;
         let mut kept =
             NewRun::new(document, now()).map_err(|error| failed(format!("{name}: {error}")))?;
-        kept.uuid = Uuid::of_content(&content, run.position as u64);
+        kept.uuid = Uuid::of_content(content, run.position as u64);
         kept.origin = run.origin.to_string();
         kept.left_out.clone_from(&run.left_out);
         kept.tags = task.tags.iter().cloned().collect();
         kept.series = run.series.map(|series| NewSeries {
-            uuid: Uuid::of_content(&content, u64::MAX - series as u64),
+            uuid: Uuid::of_content(content, u64::MAX - series as u64),
             started: now(),
             kind: SeriesKind::Repeat,
             plan: None,

@@ -148,6 +148,9 @@ fn every_option_has_its_effect() {
         MaxRuns,
     ]);
     tested.extend([Notice, Pause, Quantities, Seed, Strict, Utc, Id::Undecided]);
+    // Their effects are in the tests of `web`.
+    tested.extend([Id::Open, Id::Listen, Id::KeyFile, Id::Name]);
+    tested.extend([Id::Targets, Id::MaxTests, Id::ReadOnly, Id::NoSave]);
     for spec in TABLE {
         assert!(tested.contains(&spec.id), "{:?} has no test", spec.id);
     }

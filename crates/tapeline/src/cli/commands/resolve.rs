@@ -1,4 +1,4 @@
-//! From words to a job of `history`, `compare` or `gate`.
+//! From words to a job of `history`, `compare`, `gate` or `web`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,18 +10,22 @@ use tapeline_report::import::Kind;
 
 use super::options::{Given, Id, Known, TABLE};
 use super::values::{age, pause, share};
+#[cfg(feature = "web")]
+use super::web::{MAX_TESTS, WebWords, job};
 use crate::cli::flows;
 use crate::cli::options::history::default_file;
 use crate::cli::parse::{Piece, SyntaxFault, cut};
 use crate::cli::values::nearest_of;
 use crate::message::CliMessage;
+#[cfg(feature = "web")]
+use crate::plan::WebJob;
 use crate::plan::{
     CompareJob, ComparedRuns, Destination, Export, GateJob, GateRuns, HelpPage, HistoryJob,
     HistoryTask, ImportTask, Plan, Resolution, Undecided,
 };
 
 /// The commands that this is about, with what they do.
-pub(crate) const COMMANDS: [(&str, &str); 3] = [
+pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("history", "results that were saved"),
     (
         "compare",
@@ -30,6 +34,11 @@ pub(crate) const COMMANDS: [(&str, &str); 3] = [
     (
         "gate",
         "whether runs keep rules, for scripts and pull requests",
+    ),
+    #[cfg(feature = "web")]
+    (
+        "web",
+        "a page of this host: tests, servers, results, comparisons",
     ),
 ];
 
@@ -106,7 +115,10 @@ impl Line {
         let command = own.first().and_then(|word| word.to_str());
         let known = COMMANDS.iter().find(|(its, _)| Some(*its) == command);
         let Some((command, _)) = known else {
-            return Err("no command".to_owned());
+            return Err(
+                "this build has no web GUI; build it with --features web, or take a package"
+                    .to_owned(),
+            );
         };
         let mut line = Self {
             command,
@@ -165,6 +177,8 @@ impl Line {
         match action {
             "compare" => self.compare(),
             "gate" => self.gate(),
+            #[cfg(feature = "web")]
+            "web" => self.web(),
             _ => self.history(action),
         }
     }
@@ -356,6 +370,31 @@ impl Line {
         })))
     }
 
+    #[cfg(feature = "web")]
+    fn web(&self) -> Result<Plan, String> {
+        if let Some(word) = self.words.first() {
+            let word = word.to_string_lossy();
+            return Err(format!("web takes options only, not \"{word}\""));
+        }
+        let listen = self.option(Id::Listen).map(Given::text);
+        let job = job(WebWords {
+            listen,
+            targets: self.all(Id::Targets).collect(),
+            job: WebJob {
+                file: self.file(),
+                listen: None,
+                key_file: self.path(Id::KeyFile),
+                names: self.all(Id::Name).collect(),
+                targets: None,
+                tests: self.number(Id::MaxTests, MAX_TESTS)?.unwrap_or(1) as usize,
+                read_only: self.has(Id::ReadOnly),
+                saves: !self.has(Id::NoSave) && !self.has(Id::ReadOnly),
+                opens: self.has(Id::Open),
+            },
+        })?;
+        Ok(Plan::Web(Box::new(job)))
+    }
+
     fn option(&self, id: Id) -> Option<&Given> {
         self.options.iter().rfind(|given| given.spec.id == id)
     }
@@ -386,6 +425,13 @@ impl Line {
 
     fn file(&self) -> Option<PathBuf> {
         self.path(Id::History).or_else(default_file)
+    }
+
+    /// The values of an option that may be repeated.
+    #[cfg(feature = "web")]
+    fn all(&self, id: Id) -> impl Iterator<Item = String> {
+        let given = self.options.iter().filter(move |given| given.spec.id == id);
+        given.map(Given::text)
     }
 
     fn texts(&self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The options of `history`, `compare` and `gate`.
+//! The options of `history`, `compare`, `gate` and `web`.
 
 use std::ffi::OsString;
 
@@ -11,6 +11,7 @@ use Arity::{Optional, Required, Switch};
 pub(crate) enum Id {
     Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Csv, Html, Output, Quantities, Notice,
     Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
+    Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
 }
 
@@ -75,7 +76,15 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::Junit, None, "junit", Required, "FILE", &["gate"], "JUnit's XML"),
     row(Id::Json, None, "json", Optional, "FILE", &["list", "show", "export", "compare", "gate"], "the result as JSON"),
     row(Id::Output, Some('o'), "output", Required, "FILE", &["export"], "write to this file"),
-    row(Id::Utc, None, "utc", Switch, "", &[], "times in universal time"),
+    row(Id::Open, None, "open", Switch, "", &["web"], "open a browser"),
+    row(Id::Listen, None, "listen", Required, "ADDRESS:PORT", &["web"], "where the page is (default 127.0.0.1:8470, or the next free port)"),
+    row(Id::KeyFile, None, "key-file", Required, "FILE", &["web"], "the key of the page is in this file; needed where others can reach it"),
+    row(Id::Name, None, "name", Required, "HOST", &["web"], "a proxy has the page under this name; may be repeated"),
+    row(Id::Targets, None, "targets", Required, "HOSTS", &["web"], "networks and names that may be tested"),
+    row(Id::MaxTests, None, "max-tests", Required, "NUMBER", &["web"], "tests at a time (default 1, at most 3)"),
+    row(Id::ReadOnly, None, "read-only", Switch, "", &["web"], "results only: nothing starts or changes"),
+    row(Id::NoSave, None, "no-save", Switch, "", &["web"], "do not keep the results of tests"),
+    row(Id::Utc, None, "utc", Switch, "", &["list", "show", "tag", "note", "baseline", "import", "export", "prune", "check", "path", "compare", "gate"], "times in universal time"),
     row(Id::History, None, "history", Required, "FILE", &[], "the file that results are kept in"),
     row(Id::Help, Some('h'), "help", Switch, "", &[], "show this help"),
 ];

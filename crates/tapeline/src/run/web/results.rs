@@ -1,0 +1,332 @@
+//! The history, and what is read from documents, for the page.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tapeline_archive::{Edit, Entry, Query, RunId, StoredRun};
+use tapeline_report::comparison::{self, CompareOptions, Comparison};
+use tapeline_report::document::WholeDocument;
+use tapeline_report::stored::show;
+use tapeline_report::{Better, QUANTITIES, RunFacts};
+use tapeline_web::{CompareRequest, Form, Refusal};
+
+use crate::plan::{Export, ImportTask};
+use crate::run::history::{
+    Fault, Found, Place, documents, export, import_content, selection, side,
+};
+
+/// Changes up to this share are of no interest, unless the page says otherwise.
+const NOTICE: f64 = 0.02;
+
+/// The results that the page shows.
+#[derive(Debug)]
+pub(crate) struct Results {
+    place: Place,
+}
+
+impl Results {
+    pub(crate) fn new(file: Option<PathBuf>) -> Self {
+        Self {
+            place: Place::new(file),
+        }
+    }
+
+    /// A result from the lines of `--json-stream`.
+    pub(crate) fn of_stream(stream: &[u8], form: Form) -> Result<String, Refusal> {
+        let found = documents("the test", stream).map_err(refusal)?;
+        if found.is_empty() {
+            return Err(Refusal::Missing("the test has no result".to_owned()));
+        }
+        shown(&found, form)
+    }
+
+    /// Runs of the history, the latest first.
+    pub(crate) fn list(
+        &self,
+        runs: Option<&str>,
+        most: usize,
+        without: &[String],
+    ) -> Result<Value, Refusal> {
+        let path = self.place.path().map_err(refusal)?;
+        let none = || json!({ "file": path, "total": 0, "runs": [], "quantities": quantities() });
+        if !path.exists() {
+            return Ok(none());
+        }
+        let archive = self.place.read().map_err(refusal)?;
+        let query = Query::new(&archive);
+        let (total, _) = query.counts().map_err(|error| failed(&error))?;
+        let mut found = match runs {
+            Some(words) => {
+                let selection = selection(words).map_err(refusal)?;
+                query
+                    .runs(&selection)
+                    .map_err(|error| Refusal::Wrong(error.to_string()))?
+            }
+            None => {
+                let entries = query.latest(most).map_err(|error| failed(&error))?;
+                let runs = entries.into_iter().flat_map(|entry| match entry {
+                    Entry::Run(run) => vec![*run],
+                    Entry::Series(_, runs) => runs,
+                });
+                runs.collect()
+            }
+        };
+        found.sort_by_key(|run| std::cmp::Reverse((run.started, run.id.0)));
+        found.retain(|run| !without.contains(&run.id.to_string()));
+        found.truncate(most);
+        let rows: Vec<Value> = found.iter().map(row).collect();
+        Ok(json!({ "file": path, "total": total, "runs": rows, "quantities": quantities() }))
+    }
+
+    /// One run in a form.
+    pub(crate) fn run(&self, name: &str, form: Form) -> Result<String, Refusal> {
+        let found = self.find(name)?;
+        shown(&found, form)
+    }
+
+    /// The latest run of the history.
+    pub(crate) fn latest(&self) -> Option<RunFactsAndCommand> {
+        let archive = self.place.read().ok()?;
+        let entries = Query::new(&archive).latest(1).ok()?;
+        let run = match entries.into_iter().next()? {
+            Entry::Run(run) => *run,
+            Entry::Series(_, runs) => runs.into_iter().last()?,
+        };
+        Some(RunFactsAndCommand {
+            role: run.document["test"]["role"].as_str()?.to_owned(),
+            command: run.document["command"].as_str()?.to_owned(),
+            is_own: run.origin.starts_with("tapeline "),
+        })
+    }
+
+    /// The names of runs.
+    pub(crate) fn names(&self, runs: &str) -> Result<Vec<String>, Refusal> {
+        let archive = self.place.read().map_err(refusal)?;
+        let ids = Query::new(&archive).ids(&kept(runs)?);
+        let ids = ids.map_err(|error| Refusal::Wrong(error.to_string()))?;
+        Ok(ids.iter().map(RunId::to_string).collect())
+    }
+
+    /// Writes a note.
+    pub(crate) fn note(&self, runs: &str, text: &str) -> Result<Vec<String>, Refusal> {
+        self.edit(runs, |edit, ids| edit.note(ids, text))
+    }
+
+    /// Gives or takes a tag.
+    pub(crate) fn tag(
+        &self,
+        runs: &str,
+        key: &str,
+        value: Option<&str>,
+    ) -> Result<Vec<String>, Refusal> {
+        if key.is_empty() || key.contains('=') {
+            return Err(Refusal::Wrong("a tag needs a name without =".to_owned()));
+        }
+        self.edit(runs, |edit, ids| edit.tag(ids, key, value))
+    }
+
+    /// Removes runs.
+    pub(crate) fn remove(&self, runs: &[String]) -> Result<(), Refusal> {
+        // Somebody else may have removed some of them.
+        let there: Vec<String> = runs
+            .iter()
+            .filter(|run| self.names(run).is_ok())
+            .cloned()
+            .collect();
+        if there.is_empty() {
+            return Ok(());
+        }
+        self.edit(&there.join("+"), |edit, ids| edit.remove(ids))
+            .map(drop)
+    }
+
+    fn edit(
+        &self,
+        runs: &str,
+        change: impl FnOnce(&Edit<'_>, &[RunId]) -> Result<(), tapeline_archive::ArchiveError>,
+    ) -> Result<Vec<String>, Refusal> {
+        let archive = self.place.change().map_err(refusal)?;
+        let ids = Query::new(&archive).ids(&kept(runs)?);
+        let ids = ids.map_err(|error| Refusal::Wrong(error.to_string()))?;
+        change(&Edit::new(&archive), &ids).map_err(|error| failed(&error))?;
+        Ok(ids.iter().map(RunId::to_string).collect())
+    }
+
+    /// Takes in a file.
+    pub(crate) fn import(&self, name: &str, content: &[u8]) -> Result<Vec<String>, Refusal> {
+        let task = ImportTask {
+            files: Vec::new(),
+            kind: None,
+            tags: Vec::new(),
+        };
+        let path = self.place.path().map_err(refusal)?;
+        let saved = import_content(path, name, content, &task);
+        let saved = saved.map_err(|fault| match fault {
+            Fault::Usage(why) | Fault::Failure(why) => Refusal::Wrong(why),
+            Fault::Said(_) => Refusal::Wrong("it was not taken in".to_owned()),
+        })?;
+        Ok(saved.iter().map(|saved| saved.run.to_string()).collect())
+    }
+
+    /// A comparison, and its text.
+    pub(crate) fn compare(&self, request: &CompareRequest) -> Result<Value, Refusal> {
+        let comparison = self.comparison(request)?;
+        let text = comparison::text(&comparison, false);
+        Ok(json!({ "comparison": comparison, "text": text }))
+    }
+
+    /// A comparison as a page.
+    pub(crate) fn comparison_page(&self, request: &CompareRequest) -> Result<String, Refusal> {
+        Ok(comparison::page(&self.comparison(request)?, false))
+    }
+
+    fn comparison(&self, request: &CompareRequest) -> Result<Comparison, Refusal> {
+        let notice = match request.notice {
+            None => NOTICE,
+            Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
+            Some(_) => return Err(Refusal::Wrong("the notice is no percentage".to_owned())),
+        };
+        let options = CompareOptions {
+            notice,
+            quantities: Vec::new(),
+        };
+        let of = |words: &str| Ok(side(words, &self.find(words)?));
+        Ok(comparison::compare(
+            &of(&request.a)?,
+            &of(&request.b)?,
+            &options,
+        ))
+    }
+
+    /// Runs of the history; files are not looked into for whoever asks from elsewhere.
+    fn find(&self, words: &str) -> Result<Vec<Found>, Refusal> {
+        kept(words)?;
+        self.place
+            .find(words)
+            .map_err(|fault| match refusal(fault) {
+                Refusal::Failed(why) => Refusal::Wrong(why),
+                other => other,
+            })
+    }
+}
+
+/// What is known of the latest run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFactsAndCommand {
+    pub(crate) role: String,
+    pub(crate) command: String,
+    /// This program measured it.
+    pub(crate) is_own: bool,
+}
+
+/// Words that name runs of the history, and no file.
+fn kept(words: &str) -> Result<tapeline_archive::Selection, Refusal> {
+    let selection = tapeline_archive::Selection::parse(words)
+        .map_err(|error| Refusal::Wrong(error.to_string()))?;
+    let is_file =
+        |part: &tapeline_archive::Selector| matches!(part, tapeline_archive::Selector::File(_));
+    if selection.parts().iter().any(is_file) {
+        let why = format!(
+            "\"{words}\" names no runs of the history: r42, r42..r57, s14, last:10, tag:KEY=VALUE, baseline:NAME"
+        );
+        return Err(Refusal::Wrong(why));
+    }
+    Ok(selection)
+}
+
+/// Results in a form.
+fn shown(found: &[Found], form: Form) -> Result<String, Refusal> {
+    match (form, found) {
+        (Form::Json, [one]) => Ok(one.whole_document().to_string()),
+        (Form::Json, _) => export(found, Export::Json).map_err(refusal),
+        (Form::Csv, _) => export(found, Export::Numbers).map_err(refusal),
+        (Form::Page, [.., last]) => Ok(WholeDocument::html_of(&last.whole_document())),
+        (Form::Page, []) => Err(Refusal::Missing("there is no run".to_owned())),
+        (Form::Text, _) => {
+            let texts = found
+                .iter()
+                .map(|run| show(&run.name(), &run.whole_document(), false));
+            Ok(texts.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// A run as a row of the list.
+fn row(run: &StoredRun) -> Value {
+    let facts = run.facts();
+    let document = &run.document;
+    let mut numbers = serde_json::Map::new();
+    for measurement in &facts.measurements {
+        let name = match measurement.direction {
+            "" | "forward" => measurement.quantity.to_owned(),
+            direction => format!("{}:{direction}", measurement.quantity),
+        };
+        numbers.insert(name, json!(measurement.value));
+    }
+    let RunFacts {
+        host,
+        address,
+        role,
+        transport,
+        direction,
+        workload,
+        streams,
+        seconds,
+        limited_by,
+        confidence,
+        error,
+        complete,
+        ..
+    } = facts;
+    json!({
+        "run": run.id.to_string(),
+        "series": run.series.map(|series| series.to_string()),
+        "time": document["test"]["started"],
+        "command": document["command"],
+        "host": host.or(address),
+        "program": document["peer"]["program"],
+        "from_host": run.from_host,
+        "role": role,
+        "transport": transport,
+        "direction": direction,
+        "workload": workload,
+        "streams": streams,
+        "seconds": seconds,
+        "left_out": run.left_out,
+        "complete": complete,
+        "error": error,
+        "limited_by": limited_by,
+        "confidence": confidence,
+        "tags": run.tags,
+        "note": run.note,
+        "origin": run.origin,
+        "quantities": numbers,
+    })
+}
+
+/// What the numbers are.
+fn quantities() -> Vec<Value> {
+    let quantities = QUANTITIES.iter().map(|info| {
+        json!({
+            "name": info.name,
+            "unit": info.dimension.unit(),
+            "better": match info.better {
+                Better::Higher => "higher",
+                Better::Lower => "lower",
+            },
+        })
+    });
+    quantities.collect()
+}
+
+fn refusal(fault: Fault) -> Refusal {
+    match fault {
+        Fault::Usage(why) => Refusal::Wrong(why),
+        Fault::Failure(why) => Refusal::Failed(why),
+        Fault::Said(_) => Refusal::Failed("it cannot be done".to_owned()),
+    }
+}
+
+fn failed(error: &tapeline_archive::ArchiveError) -> Refusal {
+    Refusal::Failed(error.to_string())
+}

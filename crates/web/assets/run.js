@@ -1,0 +1,35 @@
+/* One run of the history: what it found, its note and tags, its files. */
+import * as api from "./api.js";
+import { button, element, labelled, link, toast } from "./dom.js";
+import { files, result, terminal } from "./result.js";
+import { words } from "./words.js";
+
+/* `row` is the run in the list; `changed` is called when its note or a tag is new. */
+export async function run(row, { readOnly, remove, changed }) {
+  const base = `/api/history/${row.run}`, report = await api.get(`${base}/json`);
+  const post = async (path, body) => {
+    try {
+      await api.post(path, { runs: row.run, ...body });
+      changed();
+    } catch (refusal) { toast(refusal.message, { bad: true }); }
+  };
+  const note = element("textarea", { rows: "2", name: "note" });
+  note.value = row.note ?? "";
+  const tag = element("input", { type: "text", name: "tag", placeholder: words.tagExample, autocomplete: "off", spellcheck: "false" });
+  const add = () => {
+    const [key, ...value] = tag.value.trim().split("=");
+    if (key) post("/api/history/tag", { key, value: value.join("=") });
+  };
+  tag.addEventListener("keydown", event => { if (event.key === "Enter") { event.preventDefault(); add(); } });
+  const tags = Object.entries(row.tags ?? {}).map(([key, value]) => element("li", {}, value ? `${key}=${value}` : key,
+    readOnly ? null : button("×", () => post("/api/history/tag", { key, value: null }), { class: "quiet", "aria-label": words.removeTag(key) })));
+  const marks = element("section", { class: "marks" }, element("h2", {}, words.marksTitle), tags.length ? element("ul", { class: "tags" }, tags) : null,
+    readOnly ? element("p", {}, row.note ?? "") : [element("div", { class: "inline" }, labelled(words.newTag, tag), button(words.addTag, add)),
+      element("div", { class: "inline" }, labelled(words.note, note), button(words.saveNote, () => post("/api/history/note", { text: note.value.trim() })))]);
+  return element("article", { class: "run" },
+    element("p", {}, link("/history", words.backToHistory)),
+    element("h1", {}, words.runTitle(row.run), " ", element("small", {}, documents.time(row.time) ?? "")),
+    row.command ? element("pre", { class: "wide" }, row.command) : null, row.left_out ? element("p", { class: "fault" }, words.leftOut(row.left_out)) : null,
+    ...result(report, row.run), files(base, row.run), terminal(`${base}/text`), marks,
+    readOnly ? null : element("div", { class: "buttons" }, button(words.deleteRun(row.run), remove, { class: "danger" })));
+}

@@ -1,0 +1,182 @@
+/* The view of tests from this host: the order above, its form, and what the test shows. */
+import * as api from "./api.js";
+import { announce, button, element, failure, link, toast } from "./dom.js";
+import { Board, Course } from "./live.js";
+import { Order } from "./order.js";
+import { files, result, terminal } from "./result.js";
+import { tests } from "./tests.js";
+import { words } from "./words.js";
+
+const REDRAW = 250;
+/* So many points in a curve, and a drawing takes so long that it is done less often. */
+const MANY = 600;
+
+/* One test, from its queueing to its result. */
+class Shown {
+  node = element("section", { class: "shown", "aria-label": words.resultOf });
+  #board = new Board();
+  #course = new Course();
+  #timer = null;
+  #drawn = 0;
+  constructor(row) {
+    this.test = row.test;
+    this.head = element("div", { class: "now" });
+    this.notes = element("div", {});
+    this.rows = element("details", { class: "rows" }, element("summary", {}, words.rows));
+    this.rows.addEventListener("toggle", () => this.#later());
+    this.node.append(this.head, this.notes, this.#board.node, this.rows);
+    this.update(row);
+    if (row.state !== "ended") tests.follow(row.test, event => this.#take(event));
+  }
+  close() { tests.unfollow(this.test); clearTimeout(this.#timer); }
+
+  update(row) {
+    const before = this.row?.state;
+    this.row = row;
+    if (row.state !== "ended") this.#later();
+    else if (before !== "ended") this.#ended();
+  }
+  #take(event) {
+    if (event === null) { this.#course = new Course(); this.#board.clear(); return; }
+    this.#course.take(event);
+    this.#later();
+  }
+  #later() {
+    if (this.#timer || this.row.state === "ended") return;
+    const slow = this.#course.rows.length > MANY ? 4 : 1;
+    this.#timer = setTimeout(() => { this.#timer = null; this.#draw(); }, Math.max(0, this.#drawn + REDRAW * slow - performance.now()));
+  }
+  #draw() {
+    this.#drawn = performance.now();
+    if (this.row.state === "ended" || document.hidden) { if (document.hidden) this.#later(); return; }
+    const course = this.#course, wanted = course.start?.test.requested_seconds;
+    const lines = course.now.map(({ way, rate }) => element("p", { class: "headline" }, charts.rate(rate), element("small", {}, ` ${words.now(words.ways[way])}`)));
+    const progress = wanted ? element("progress", { max: `${wanted}`, value: `${Math.min(wanted, course.seconds)}`, "aria-label": words.progress }) : null;
+    const state = this.row.state === "queued" ? words.queued : lines.length ? words.running(course.seconds, wanted) : words.connecting;
+    this.head.replaceChildren(...lines, ...(progress ? [progress] : []), element("p", { class: "faint" }, state));
+    if (course.warnings.length) this.notes.replaceChildren(documents.notes(course.warnings));
+    this.#board.show(course.charts());
+    this.rows.hidden = !course.rows.length;
+    if (this.rows.open) {
+      const scroll = this.rows.querySelector(".scroll"), at = scroll?.scrollTop ?? 0, fresh = course.table();
+      if (scroll) scroll.replaceChildren(...fresh.childNodes); else this.rows.append(fresh);
+      if (scroll) scroll.scrollTop = at;
+    }
+  }
+  async #ended() {
+    const { row } = this, base = `/api/tests/${row.test}`;
+    clearTimeout(this.#timer);
+    let report = null;
+    if (row.has_document) report = await api.get(`${base}/json`).catch(() => null);
+    const error = row.error ?? report?.error?.text;
+    const failed = error ? failure(words.failed, error, words.hintOf(error)) : null;
+    const kept = row.run ? element("p", { class: "kept" }, words.savedAs, link(`/history?run=${row.run}`, row.run), ".") :
+      row.unsaved ? element("p", { class: "kept faint" }, words.notSaved(row.unsaved)) : null;
+    const name = row.run ?? `test-${row.test}`;
+    this.node.replaceChildren(...[failed, ...(report ? result(report, name, error) : error ? [] : [element("p", {}, words.noResult)]), kept,
+      row.has_document ? files(base, name) : null, report?.intervals?.length ? this.#intervals(report) : null, row.has_document || row.code !== null ? terminal(`${base}/text`) : null].filter(Boolean));
+    announce(error ?? words.ended(this.node.querySelector(".headline")?.textContent ?? ""));
+    tests.unfollow(row.test);
+  }
+  #intervals(report) {
+    const folded = element("details", { class: "rows" }, element("summary", {}, words.rows));
+    folded.addEventListener("toggle", () => {
+      if (!folded.open || folded.querySelector("table")) return;
+      const course = new Course();
+      course.rows = [...report.intervals].reverse();
+      folded.append(course.table(2400));
+    });
+    return folded;
+  }
+}
+
+export class TestView {
+  title = words.views.test;
+  #shown = null;
+  constructor({ form, session, go }) {
+    this.session = session;
+    const kept = session.form?.job === "client" ? session.form.options : null;
+    this.order = new Order(form, "client", kept ?? [["interval", "0.25"]]);
+    this.order.addEventListener("other", event => go("/server", event.detail));
+    this.order.addEventListener("plan", () => this.#buttons());
+    this.start = button(words.start, () => this.toggle(), { class: "primary", title: words.keyOf("s") });
+    this.reset = button(words.reset, () => { this.order.set([["interval", "0.25"]]); this.order.form.focus("client"); }, { class: "quiet" });
+    this.place = element("div", { class: "place" });
+    this.list = element("details", { class: "earlier", hidden: "" });
+    const targets = session.targets ? element("p", { class: "faint" }, words.targets(session.targets)) : null;
+    this.node = this.order.page(words.testTitle, [targets, element("div", { class: "actions" }, this.start, this.reset)], [this.place, this.list], () => this.toggle());
+    tests.addEventListener("row", ({ detail }) => { if (detail.job === "client") this.#row(detail); });
+    this.place.append(this.#welcome());
+    const rows = tests.newest("client"), first = rows.find(row => row.state === "running") ?? rows[0];
+    if (first) this.#show(first);
+    this.#buttons();
+    this.start.hidden = session.read_only;
+  }
+  enter() {
+    if (!this.#shown && !matchMedia("(max-width: 560px)").matches || !this.order.form.get().some(([id]) => id === "client")) this.order.form.focus("client");
+  }
+  search() { this.order.form.search.focus(); }
+  copy() { this.order.command.copy(); }
+  /* Another view gives options, as if they had been typed. */
+  take({ options }) { this.order.set(options); }
+
+  async toggle() {
+    const running = this.#active();
+    if (running) {
+      await api.post(`/api/tests/${running.test}/stop`).catch(refusal => toast(refusal.message, { bad: true }));
+      return;
+    }
+    if (this.session.read_only) { toast(words.readOnly, { bad: true }); return; }
+    this.start.disabled = true;
+    try {
+      const options = await this.order.ready();
+      if (!options) return;
+      const { test } = await api.post("/api/tests", { job: "client", options });
+      this.#show(tests.rows.get(test) ?? { test, job: "client", state: "queued", line: "", options });
+      announce(words.started);
+      if (matchMedia("(max-width: 900px)").matches) this.place.scrollIntoView({ block: "start" });
+    } catch (refusal) {
+      if (refusal.answer?.faults) this.order.refused(refusal.answer); else toast(refusal.message, { bad: true });
+    } finally {
+      this.start.disabled = false;
+      this.#buttons();
+    }
+  }
+
+  #welcome() {
+    return element("div", { class: "welcome" }, element("p", {}, words.welcome), element("ol", {}, words.steps.map(step => element("li", {}, step))),
+      element("p", { class: "faint" }, words.orHere, link("/server", words.views.server), "."));
+  }
+  /* The test that the button stops: the one that is shown, else any that is not over. */
+  #active() {
+    const open = tests.newest("client").filter(row => row.state !== "ended");
+    return open.find(row => row.test === this.#shown?.test) ?? open.at(-1);
+  }
+  #buttons() {
+    const active = this.#active();
+    this.start.textContent = !active ? words.start : active.state === "queued" ? words.withdraw : words.stop;
+    this.start.classList.toggle("stop", Boolean(active));
+  }
+  #show(row) {
+    if (this.#shown?.test === row.test) { this.#shown.update(row); return; }
+    this.#shown?.close();
+    this.#shown = new Shown(row);
+    this.place.replaceChildren(this.#shown.node);
+    this.#lists();
+    this.#buttons();
+  }
+  #row(row) {
+    if (this.#shown?.test === row.test) this.#shown.update(row);
+    else if (!this.#shown || row.state === "running" && tests.rows.get(this.#shown.test)?.state !== "running" && this.#shown.row.state !== "queued") this.#show(row);
+    this.#lists();
+    this.#buttons();
+  }
+  #lists() {
+    const rows = tests.newest("client");
+    this.list.hidden = rows.length < 2;
+    const open = rows.filter(row => row.state !== "ended").length;
+    const entry = row => element("li", { class: row.test === this.#shown?.test ? "chosen" : "" }, button(row.line || `${row.test}`, () => this.#show(row), { class: "quiet" }),
+      element("span", { class: "faint" }, ` ${row.state === "ended" ? row.error ?? row.run ?? (row.code ? words.failedShort : words.states.ended) : words.states[row.state]}`));
+    this.list.replaceChildren(element("summary", {}, words.testsHere(rows.length, open)), element("ul", {}, rows.map(entry)));
+  }
+}

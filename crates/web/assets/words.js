@@ -1,0 +1,135 @@
+/* All words of the page. Short, plain, and errors say what to do. */
+const { known, digits, rate, size } = charts;
+const PROGRAMS = { iperf2: "iperf 2", iperf3: "iperf3" };
+const listed = names => names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const plain = value => `${Number(value.toFixed(1))}`;
+const signed = (value, unit) => value === 0 ? `0 ${unit}` : `${value > 0 ? "+" : "−"}${digits(Math.abs(value))} ${unit}`;
+const unitOf = one => one.compared_as === "ratio" ? "%" : one.unit;
+const end = sum => known(sum.receiver.bytes) ? sum.receiver : sum.sender;
+const NAMES = { rate: "Throughput", sent_rate: "Sent", trips_per_second: "Round trips per second", connects_per_second: "Connections per second", rtt: "Round trip", rtt_p95: "Round trip, 95 % below",
+  rtt_p99: "Round trip, 99 % below", loaded_rtt: "Round trip under load", latency_increase: "Latency increase", one_way_delay: "One-way delay", jitter: "Jitter", lost_percent: "Loss",
+  lost_network_percent: "Loss in the network", reordered_percent: "Reordered", retransmits_per_gigabyte: "Retransmissions per GB", longest_outage: "Longest outage", connect_time: "Time to connect",
+  sender_cpu_per_gigabyte: "Sender's CPU per GB", receiver_cpu_per_gigabyte: "Receiver's CPU per GB" };
+const WAYS = { forward: "to server", reverse: "from server", round_trip: "requests" };
+const WAYS_OF = { forward: "to server", reverse: "from server", round_trip: "of requests" };
+
+export const words = {
+  views: { test: "Test", server: "Server", history: "History", compare: "Compare" },
+  ways: WAYS,
+  directionsShort: { forward: "from client", reverse: "to client", bidirectional: "both ways", round_trip: "requests" },
+  loading: "Loading…",
+  unreachable: "No answer from tapeline web. Is it still running?",
+  refused: status => `The server refused this (${status}).`,
+  lostLink: "The connection to tapeline web is lost. This page tries again; tests go on without it.",
+  failedToLoad: "This page could not be loaded:",
+  again: "Try again",
+  version: ({ version, host }) => `tapeline ${version} on ${host}`,
+  readOnly: "This page only shows results; it starts no tests.",
+  theme: "Colours", themes: { system: "as the system", light: "light", dark: "dark" },
+  keys: [["/", "search"], ["s", "start or stop"], ["c", "copy the command"], ["← → ↑ ↓", "walk a chart"]],
+  keysTitle: "Keys", keyOf: key => `Key: ${key}`,
+  skip: "To the content",
+
+  keyTitle: "This page needs its key",
+  keyHelp: "Open the address that tapeline web printed in its terminal, or paste the key here: it follows #k= in that address.",
+  key: "Key", enter: "Open", wrongKey: "This is not the key. Copy it again from the terminal where tapeline web runs.", tooOften: "Too many wrong keys. Wait a second, then try again.",
+
+  testTitle: "Test the network to another host",
+  command: "Command", sameTestAs: "The same test as", copy: "Copy", copied: "Copied", copyFailed: "Copy failed", copyOf: line => `Copy ${line}`,
+  start: "Start test", stop: "Stop", withdraw: "Withdraw", reset: "Reset the form",
+  allOptions: "All other options", searchOptions: "Search options", defaultChoice: "default", bareChoice: "given", lineEach: "one a line",
+  above: name => `“${name}” is above`, notOffered: why => `is not offered here: ${why}.`, noOption: text => `No option has “${text}” in its name or help.`,
+  usual: { client: "Host", port: "Port", udp: "Transport", bandwidth: "Rate", time: "Time", parallel: "Streams", direction: "Direction", bind: "Own address", allow: "Serve only these networks" },
+  udpOnly: "UDP only",
+  examples: { client: "name or address", port: "5001", bandwidth: "500M, 1G", time: "10 s", parallel: "1", bind: "any", allow: "any" },
+  directions: { forward: "this host sends", reverse: "the server sends", "full-duplex": "both at once", dualtest: "both at once, server connects back", tradeoff: "one after the other" },
+  noHost: "Which host? Enter its name or address.",
+  targets: networks => `This page tests only hosts in ${networks.join(", ") || "no network"}.`,
+  welcome: "See how fast the network to another host is, and what limits it.",
+  steps: ["On the other host, run tapeline -s or iperf -s. If iperf3 -s runs there, type iperf3 -c HOST as the command above.", "Enter its name or address under “Host”.", "Press “Start test”."],
+  orHere: "To let another host test towards this one, start a server: ",
+  resultOf: "Result", rows: "Intervals", progress: "Progress",
+  now: way => `${way} now`,
+  queued: "Waiting: another test is running. This one starts when that ends.",
+  connecting: "Connecting…",
+  running: (seconds, wanted) => wanted ? `${seconds.toFixed(1)} of ${wanted} s` : `${seconds.toFixed(1)} s`,
+  started: "The test was started.", ended: text => `The test ended. ${text}`,
+  failed: "The test failed",
+  hintOf(error) {
+    if (error.includes("refused")) return "No server listens there. Start one at the other host (tapeline -s or iperf -s), or check the port. For a server of iperf3, type iperf3 -c HOST as the command above.";
+    if (error.includes("unknown host")) return "Check the spelling, or enter the address.";
+    if (/connect|time/.test(error)) return "Check that the host is up and that no firewall is in the way.";
+    return "";
+  },
+  noResult: "No result",
+  notDrawable: "This result has no charts here. Open it as a page.",
+  savedAs: "Saved as ", notSaved: why => `Not saved: ${why}`,
+  saveAs: "Save as", asText: "Text", asPage: "HTML page", openPage: "Open as page", saveImage: "Save image", saveImageOf: title => `Save image of ${title}`,
+  asInTerminal: "As in the terminal",
+  testsHere: (all, open) => `${counted(all, "test")} since tapeline web started${open ? `, ${open} not over` : ""}`,
+  states: { queued: "waiting", running: "running", ended: "ended", interrupted: "stopped" },
+
+  titles: { rate: "Throughput", loss: "Loss", retransmits: "Retransmissions", trip: "Round trip", delay: "One-way delay", jitter: "Jitter" },
+  seconds: "seconds", all: "all streams", mean: "mean", probes: "probes", smoothed: "TCP, smoothed",
+  noLoss: "Loss: no datagram was lost.", noRetransmits: "Retransmissions: none.",
+  counted: by => ({ sender: "sent", receiver: "received" })[by] ?? "all",
+  stream: (id, way) => ["stream " + id, way].filter(Boolean).join(" "),
+  streamColumn: "stream", retransmitsColumn: "retrans", lossColumn: "loss %", jitterColumn: "jitter ms", delayColumn: "delay ms", tripColumn: "round trip ms", probeColumn: "probes ms",
+
+  serverTitle: "Let other hosts test towards this one",
+  serverWelcome: "A server waits for tests of tapeline, iperf and iperf3, on one port.",
+  serverHint: "Press “Start server”. The commands to type at the other end appear here, and each test as it runs.",
+  startServer: "Start server", stopServer: "Stop server", starting: "Starting…", serverStarted: "The server was started.",
+  serverFailed: "The server did not start or ended", serverEnded: "The server has ended",
+  listening: "Listening", onPorts: ports => `on ${ports}`, typeThere: "At the other end, type one of these:",
+  clients: "Tests of clients", test: "test", client: "client", program: "program", what: "test", rateNow: "rate", course: "course", total: "total", state: "state",
+  noClientsYet: "No client has tested yet. Each test appears here while it runs.", noClients: "No client has tested.",
+  sparkOf: top => `Rate over time, at most ${top}`,
+  programOf: report => !report ? "-" : report.peer.program ? [report.peer.program, report.peer.version, report.peer.program === "tapeline" && report.test.protocol === "iperf3" ? "(protocol of iperf3)" : ""].filter(Boolean).join(" ") : PROGRAMS[report.test.protocol] ?? "-",
+  sumOf: report => report.sum.directions.map(one => end(one).bits_per_second).filter(known).map(rate).join(", ") || "-",
+  bytesOf: report => report.sum.directions.map(one => end(one).bytes).filter(known).map(size).join(", ") || "-",
+
+  historyTitle: "Results that were kept",
+  noHistory: "No history is kept: tapeline web was started without one.",
+  emptyHistory: "Each test that you start here is kept, and appears in this list with its rate, round trip and what limited it. Two sets of runs can then be compared.",
+  firstTest: "Start a test", orImport: "Or drop files here: results of tapeline, iperf3 (JSON) and iperf 2.",
+  search: "Search", searchRuns: "command, host, note, tag", filters: { host: "Host", tag: "Tag", transport: "Transport", time: "Time" },
+  anyHost: "any", anyTag: "any", anyTransport: "any", anyTime: "any time", spans: { day: "last day", week: "last 7 days", month: "last 30 days", year: "last year" },
+  importFiles: "Import files", imported: (name, runs) => runs.length ? `${name}: taken in as ${listed(runs)}.` : `${name}: was there already.`,
+  trendOf: "Show over time", runNumber: "run", quantity: (key, quantity) => {
+    const [name, way] = key.split(":");
+    return `${NAMES[name] ?? quantity?.title ?? name}${way ? ` ${WAYS_OF[way] ?? way}` : ""}`;
+  },
+  allZero: title => `${title}: 0 in each run.`,
+  groups: { network: "limited by the network", asked: "as requested", host: "limited by a host", unknown: "limit unknown", left_out: "does not count" },
+  compareColumn: "compare", run: "run", when: "when", rate: "rate", trip: "round trip", loss: "loss", limitedBy: "limited by", host: "host", marks: "tags and note", delete: "Delete", deleteColumn: "Delete",
+  shortTime: text => { const at = new Date(text ?? NaN); return Number.isNaN(at.getTime()) ? "-" : new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" }).format(at); },
+  testOf: run => [(run.transport ?? "").toUpperCase(), run.workload && run.workload !== "stream" ? run.workload.replaceAll("_", " ") : (run.role !== "server" && WAYS[run.direction] || words.directionsShort[run.direction]),
+    run.streams > 1 ? counted(run.streams, "stream") : "", known(run.seconds) ? `${plain(run.seconds)} s` : ""].filter(Boolean).join(" "),
+  leftOut: why => `Does not count in comparisons: ${why}`, leftOutShort: "does not count", failedShort: "failed",
+  takeAs: (run, side) => `Take ${run} as ${side}`, tickHint: "To compare, mark runs as A and others as B.", otherSide: side => `Now mark the runs of ${side}.`, nothing: "none", clear: "Clear",
+  noneMatches: "No run matches. Change the filters above.", shownOf: (some, all) => `${some} of ${counted(all, "run")}`, showMore: "Show more",
+  deleteRun: run => `Delete ${run}`, deleted: runs => `${listed(runs)} deleted.`, undo: "Undo", undone: runs => `${listed(runs)} is back.`,
+  noRun: name => `There is no ${name} in the history. It may have been deleted.`,
+  backToHistory: "← All results", runTitle: run => `Run ${run}`,
+  marksTitle: "Tags and note", newTag: "New tag", tagExample: "name=value", addTag: "Add", removeTag: key => `Remove tag ${key}`, note: "Note", saveNote: "Save note",
+
+  compareTitle: "Do two sets of runs differ?",
+  compareWelcome: "Name the runs of both sides, for example r1+r3 and r2+r4, or mark them in the history. Four runs a side or more give a sure answer.",
+  sideA: "A", sideB: "B", exampleA: "r1+r3 or tag:link=old", exampleB: "last:5", notice: "Of no interest, %", compare: "Compare", bothSides: "Name the runs of both sides.",
+  selections: "How runs are named", selectionList: [["r12", "one run"], ["r3..r8", "a range"], ["r1+r5", "several"], ["s2", "the runs of a series"], ["last:10", "the latest"], ["tag:link=old", "those with a tag"], ["baseline:main", "a named baseline"]],
+  comparisonColumns: ["", "A", "B", "change", "95 % confidence", "chance that B is better", "verdict"],
+  sideOf: one => [one.name, `${counted(one.runs, "run")}${one.left_out ? `, ${one.left_out} left out` : ""}`, ...one.test].join(" · "),
+  differs: one => `${one.what} differs: ${one.a.join(", ") || "none"} (A), ${one.b.join(", ") || "none"} (B)`,
+  changed: one => known(one.change) ? signed(one.change, unitOf(one)) : "-",
+  between: one => known(one.change_lower) && known(one.change_upper) ? `${signed(one.change_lower, unitOf(one))} to ${signed(one.change_upper, unitOf(one))}` : "-",
+  chance: one => known(one.better_pairs) && one.pairs ? `${plain(one.better_pairs)} of ${one.pairs}` : "-",
+  changeOf: one => `Change ${signed(one.change, unitOf(one))}${known(one.change_lower) && known(one.change_upper) ? `, between ${signed(one.change_lower, unitOf(one))} and ${signed(one.change_upper, unitOf(one))}` : ""}`,
+  verdictOf(one, { confidence_percent: confidence }) {
+    const name = words.quantity(one.quantity, null), interval = known(one.change_lower) && known(one.change_upper) ? ` (${confidence} % confidence: ${words.between(one)})` : "";
+    return `${name} of B: ${one.verdict}.${known(one.change) ? ` ${one.change === 0 ? "No change" : `${digits(Math.abs(one.change))} ${unitOf(one)} ${one.change > 0 ? "higher" : "lower"} than A`}${interval}.` : ""}`;
+  },
+  nothingToCompare: "The runs have no quantity in common.", bothCourses: "Over time", eachRun: "Each run",
+  oneRun: side => `a run of ${side}`, meanOf: (side, runs) => runs > 1 ? `${side}, mean of ${runs} runs` : side,
+};

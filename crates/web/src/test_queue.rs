@@ -1,0 +1,361 @@
+//! The tests that were ordered from the page: their order, their states, their events.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use tapeline_base::MutexExt;
+use tapeline_remote::{Body, Class, GivenOption, Order, ServedTests};
+
+use crate::event_log::EventLog;
+use crate::executor::Executor;
+use crate::ordered_test::{Lines, State, Test};
+use crate::program::{Form, Job, PlanAnswer, Program};
+use crate::refusal::Refusal;
+
+/// Tests that wait at most.
+const MAX_QUEUED: usize = 16;
+/// Tests that are remembered.
+const MAX_TESTS: usize = 50;
+/// Bytes of their lines together.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The tests of the page.
+pub(crate) struct TestQueue {
+    program: Arc<dyn Program>,
+    /// Clients' tests that run at a time.
+    most: usize,
+    pub(crate) events: EventLog,
+    state: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// In the order in which they came.
+    tests: VecDeque<Test>,
+    last: u64,
+    executor: Option<Executor>,
+    is_closed: bool,
+}
+
+impl Known {
+    fn find(&mut self, number: u64) -> Option<&mut Test> {
+        self.tests.iter_mut().find(|test| test.test == number)
+    }
+
+    fn running(&self, job: Job) -> usize {
+        self.tests.iter().filter(|test| test.runs(job)).count()
+    }
+
+    /// Forgets the oldest that have ended, and lines of those that take much room.
+    fn tidy(&mut self) {
+        let mut excess = self.tests.len().saturating_sub(MAX_TESTS);
+        self.tests.retain(|test| {
+            let goes = excess > 0 && test.state == State::Ended;
+            excess -= usize::from(goes);
+            !goes
+        });
+        let mut bytes: usize = self.tests.iter().map(|test| test.lines.bytes()).sum();
+        for test in &mut self.tests {
+            if bytes > MAX_BYTES && test.state == State::Ended {
+                bytes -= test.lines.bytes();
+                test.lines.clear();
+            }
+        }
+    }
+}
+
+impl TestQueue {
+    pub(crate) fn new(program: Arc<dyn Program>, most: usize) -> Self {
+        Self {
+            program,
+            most,
+            events: EventLog::new(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Queues a test that `who` wants; its number.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        plan: PlanAnswer,
+        line: String,
+        who: &str,
+    ) -> Result<u64, Refusal> {
+        let order = plan.options.unwrap_or_default();
+        let mut known = self.known();
+        if known.is_closed {
+            return Err(Refusal::Busy("the page is being closed".to_owned()));
+        }
+        let is_active = |test: &Test| test.job == Job::Server && test.state != State::Ended;
+        if plan.job == Job::Server && known.tests.iter().any(is_active) {
+            return Err(Refusal::Busy(
+                "a server runs already: stop it first".to_owned(),
+            ));
+        }
+        let queued = known
+            .tests
+            .iter()
+            .filter(|test| test.state == State::Queued);
+        if queued.count() >= MAX_QUEUED {
+            return Err(Refusal::Busy(format!("{MAX_QUEUED} tests wait already")));
+        }
+        known.last += 1;
+        let number = known.last;
+        self.program.log(&format!("test {number} of {who}: {line}"));
+        let test = Test {
+            test: number,
+            job: plan.job,
+            line,
+            options: order
+                .iter()
+                .filter(|given| given.name != "permit-key")
+                .cloned()
+                .collect(),
+            state: State::Queued,
+            at: unix_time(),
+            listening: None,
+            code: None,
+            run: None,
+            error: None,
+            unsaved: None,
+            has_document: false,
+            order,
+            lines: Lines::default(),
+        };
+        known.tests.push_back(test);
+        known.tidy();
+        self.tell(&mut known, number);
+        self.advance(&mut known);
+        Ok(number)
+    }
+
+    /// Asks a test to end.
+    pub(crate) fn stop(self: &Arc<Self>, number: u64) -> Result<(), Refusal> {
+        let mut known = self.known();
+        let missing = || Refusal::Missing(format!("there is no test {number}"));
+        match known.find(number).ok_or_else(missing)?.state {
+            State::Ended => {}
+            State::Queued => {
+                self.end(
+                    &mut known,
+                    number,
+                    None,
+                    Some("stopped before it began".to_owned()),
+                );
+            }
+            State::Running => {
+                let gone = known
+                    .executor
+                    .as_mut()
+                    .map(|executor| executor.stop(number));
+                if !matches!(gone, Some(Ok(()))) {
+                    return Err(Refusal::Failed("the test's process has gone".to_owned()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All that are known.
+    pub(crate) fn list(&self) -> Value {
+        json!({ "tests": self.known().tests })
+    }
+
+    /// The lines of a test.
+    pub(crate) fn lines(&self, number: u64) -> Result<String, Refusal> {
+        let mut known = self.known();
+        let test = known.find(number);
+        let test = test.ok_or_else(|| Refusal::Missing(format!("there is no test {number}")))?;
+        Ok(test.lines.json())
+    }
+
+    /// The result of a test: as it is in the history, or from its lines.
+    pub(crate) fn export(&self, number: u64, form: Form) -> Result<String, Refusal> {
+        let (run, stream) = {
+            let mut known = self.known();
+            let test = known.find(number);
+            let test =
+                test.ok_or_else(|| Refusal::Missing(format!("there is no test {number}")))?;
+            if test.state != State::Ended && test.job == Job::Client {
+                return Err(Refusal::Missing(format!("test {number} has not ended")));
+            }
+            let is_whole = !test.lines.is_empty() && !test.lines.are_thinned();
+            let run = test.run.clone().filter(|_| !is_whole);
+            (run, test.lines.stream())
+        };
+        match run {
+            Some(run) => self.program.run(&run, form),
+            None => self.program.export(&stream, form),
+        }
+    }
+
+    /// Ends all tests, and waits for it.
+    pub(crate) fn close(&self) {
+        let executor = {
+            let mut known = self.known();
+            known.is_closed = true;
+            known.executor.take()
+        };
+        if let Some(executor) = executor {
+            executor.end();
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.state.lock_unpoisoned()
+    }
+
+    /// Tells everybody how a test is.
+    fn tell(&self, known: &mut Known, number: u64) {
+        if let Some(test) = known.find(number) {
+            self.events.push(&json!(test));
+        }
+    }
+
+    /// Orders what may run.
+    fn advance(self: &Arc<Self>, known: &mut Known) {
+        loop {
+            let clients = known.running(Job::Client);
+            let next = known.tests.iter().find(|test| {
+                test.state == State::Queued && (test.job == Job::Server || clients < self.most)
+            });
+            let Some(number) = next.map(|test| test.test) else {
+                return;
+            };
+            if let Err(why) = self.order(known, number) {
+                self.end(known, number, None, Some(why));
+            }
+        }
+    }
+
+    fn order(self: &Arc<Self>, known: &mut Known, number: u64) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("no process for tests starts: {error}");
+        if known.executor.is_none() {
+            let command = self.program.executor().map_err(failed)?;
+            let tests = Arc::downgrade(self);
+            let executor = Executor::start(command, move |reply| {
+                if let Some(tests) = tests.upgrade() {
+                    tests.hear(reply);
+                }
+            });
+            known.executor = Some(executor.map_err(failed)?);
+        }
+        let Some(test) = known.find(number) else {
+            return Ok(());
+        };
+        test.state = State::Running;
+        test.at = unix_time();
+        let order = order(test.job, std::mem::take(&mut test.order));
+        self.tell(known, number);
+        match known.executor.as_mut() {
+            Some(executor) => executor.order(number, order).map_err(failed),
+            None => Ok(()),
+        }
+    }
+
+    fn end(
+        self: &Arc<Self>,
+        known: &mut Known,
+        number: u64,
+        code: Option<i32>,
+        error: Option<String>,
+    ) {
+        if let Some(test) = known.find(number) {
+            test.state = State::Ended;
+            test.code = code;
+            test.error = error;
+            test.order.clear();
+            self.tell(known, number);
+        }
+    }
+
+    /// What the executor says of a test; `None` when it has gone.
+    fn hear(self: &Arc<Self>, reply: Option<(u64, Body)>) {
+        let mut known = self.known();
+        let Some((number, body)) = reply else {
+            known.executor = None;
+            let running = known
+                .tests
+                .iter()
+                .filter(|test| test.state == State::Running);
+            let running: Vec<u64> = running.map(|test| test.test).collect();
+            for number in running {
+                let why = "the process for tests has gone".to_owned();
+                self.end(&mut known, number, None, Some(why));
+            }
+            if !known.is_closed {
+                self.advance(&mut known);
+            }
+            return;
+        };
+        let Some(test) = known.find(number) else {
+            return;
+        };
+        match body {
+            Body::Listening { listening } => {
+                test.listening = Some(listening);
+                self.events
+                    .push(&json!({ "test": number, "listening": listening }));
+            }
+            Body::Event { event } => self.take_event(test, &event),
+            Body::End { end, code } => {
+                test.has_document = !end.is_null();
+                self.end(&mut known, number, code, None);
+                self.advance(&mut known);
+            }
+            Body::Error { error } => {
+                self.end(&mut known, number, None, Some(error.text));
+                self.advance(&mut known);
+            }
+            Body::Hello { .. } | Body::Stopped { .. } | Body::Clock { .. } => {}
+        }
+    }
+
+    fn take_event(&self, test: &mut Test, event: &Value) {
+        match event["event"].as_str() {
+            Some("saved") => {
+                let data = &event["data"];
+                let name = [&data["series"], &data["runs"][0]];
+                let name = name.into_iter().find_map(Value::as_str);
+                test.run = name.map(str::to_owned);
+                self.events.push(&json!({ "history": true }));
+            }
+            Some("unsaved") => {
+                test.unsaved = event["data"]["why"].as_str().map(str::to_owned);
+            }
+            _ => {
+                test.lines.push(event);
+                let number = test.test;
+                self.events.push(&json!({ "test": number, "event": event }));
+            }
+        }
+    }
+}
+
+/// The order of a test.
+fn order(job: Job, options: Vec<GivenOption>) -> Order {
+    // How many run at a time is decided here.
+    let class = Class::Background;
+    match job {
+        Job::Client => Order::Run {
+            options,
+            live: true,
+            class,
+        },
+        Job::Server => Order::Serve {
+            options,
+            tests: ServedTests::Any,
+            allow: Vec::new(),
+            seconds: 0.0,
+            class,
+        },
+    }
+}
+
+/// Seconds since 1970.
+fn unix_time() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}
