@@ -10,6 +10,8 @@
 //!                              TestPath ── the paths of the methods, exact at the IP layer
 //! ```
 //!
+//! A [`Page`] is a running `tapeline web`, asked by a [`Request`] or a [`Browser`].
+//!
 //! A [`Program`] is something that speaks iperf 2 or iperf3: tapeline under a name, or one of the peers.
 //! Every process has a deadline and dies with its handle, every namespace is deleted with its
 //! handle, and a test that cannot run says so through [`skip`], which the test command counts.
@@ -28,6 +30,7 @@ mod program;
 mod quiet;
 mod server;
 mod skip;
+mod web;
 
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
@@ -50,3 +53,4 @@ pub use quiet::{in_a_quiet_moment, withheld_seconds};
 pub use server::{Server, ServerSpec};
 pub use skip::{SKIP_LOG, skip};
 pub use tapeline_sys::raise_descriptor_limit;
+pub use web::{Answer, Browser, Element, Page, PageOptions, Request};

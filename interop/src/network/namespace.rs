@@ -1,13 +1,16 @@
 //! Two hosts on one machine: network namespaces joined by a virtual cable.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use relay::{Relay, TunDevice};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::Family;
 
@@ -79,6 +82,25 @@ impl Namespace {
         let path = format!("/proc/sys/{}", parameter.replace('.', "/"));
         feed("ip", &["netns", "exec", &self.name, "tee", &path], value)?;
         Ok(())
+    }
+
+    /// Runs `work` inside: what it connects to, and the processes that it starts.
+    ///
+    /// # Errors
+    /// The network cannot be entered.
+    ///
+    /// # Panics
+    /// `work` does.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let namespace = File::open(format!("/run/netns/{}", self.name))?;
+        let entered = std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
+                io::Result::Ok(work())
+            });
+            inside.join()
+        });
+        entered.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     fn tool(&self, name: &str, line: &str) -> io::Result<String> {
