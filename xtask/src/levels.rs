@@ -44,6 +44,7 @@ const LEVELS: [Level; 7] = [
                 "tapeline-stats",
                 "tapeline-report",
                 "tapeline-archive",
+                "tapeline-remote",
                 "tapeline-screen",
                 "relay",
             ],
@@ -64,6 +65,7 @@ const LEVELS: [Level; 7] = [
                 "tapeline-engine",
                 "tapeline-dialect",
                 "tapeline-method",
+                "tapeline-web",
                 "tapeline",
                 "xtask",
             ],
@@ -132,6 +134,15 @@ const LEVELS: [Level; 7] = [
                 programs: &["matrix"],
                 only: None,
                 threads: Some(4),
+                ignored: false,
+            },
+            // Each test has a browser of its own.
+            Run {
+                packages: &["interop"],
+                features: &[],
+                programs: &["web"],
+                only: None,
+                threads: Some(2),
                 ignored: false,
             },
             // These bring their own number of threads.

@@ -10,7 +10,7 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 17] = [
+const PAGES: [(&[&str], usize); 18] = [
     (&["README.md"], 110),
     (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
     (&["docs/cli.md"], 135),
@@ -25,9 +25,10 @@ const PAGES: [(&[&str], usize); 17] = [
     (&["docs/methods.md"], 450),
     (&["docs/flows.md"], 130),
     (&["docs/history.md"], 150),
-    (&["docs/dev/architecture.md"], 250),
+    (&["docs/web.md"], 150),
+    (&["docs/dev/architecture.md"], 260),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3740),
+    (&["docs", "docs/dev"], 3850),
 ];
 
 /// Lists files over the soft limit.
@@ -139,14 +140,14 @@ mod tests {
         assert_eq!(long_pages(&root), Ok(Vec::new()));
         let long = |lines: usize| "A line.\n".repeat(lines);
         std::fs::write(root.join("docs/dev/testing.md"), long(170)).expect("a page");
-        std::fs::write(root.join("docs/dev/new.md"), long(3560)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(3669)).expect("a page");
         let found = long_pages(&root).expect("pages");
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(
             found,
             [
                 "CONTRIBUTING.md and docs/dev/testing.md: 171 lines, the limit is 170",
-                "docs and docs/dev: 3744 lines, the limit is 3740",
+                "docs and docs/dev: 3854 lines, the limit is 3850",
             ]
         );
     }

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use interop::{Bottleneck, Family, Namespace, NamespacePair};
+use interop::{
+    Bottleneck, Browser, Family, Namespace, NamespacePair, Page, PageOptions, use_tapeline,
+};
+use serde_json::json;
 
 use crate::shell::{self, Result, cargo};
 use crate::terminal::Terminal;
@@ -144,7 +147,70 @@ fn all(program: &Path, browser: &str, work: &Path) -> Result<()> {
     let _shaped = shaped.transpose().map_err(|error| error.to_string())?;
     scene.client("-t 10 -i 0.25 -P 2 -Z cubic --html stream.html")?;
     scene.live_view("-t 20 -P 2 -Z cubic")?;
-    picture(browser, work, "page", "stream.html", (1200, 1800))
+    picture(browser, work, "page", "stream.html", (1200, 1800))?;
+    use_tapeline(program.to_owned());
+    let address = scene.server_address();
+    match &scene.hosts {
+        Some(pair) => pair
+            .client
+            .within(|| views(work, &address))
+            .map_err(|error| error.to_string())?,
+        None => views(work, &address),
+    }
+}
+
+/// Pictures of the views of `tapeline web`.
+fn views(work: &Path, server: &str) -> Result<()> {
+    let failed = |error: std::io::Error| error.to_string();
+    let history = work.join("history.db");
+    let options = PageOptions {
+        history: &history,
+        line: "",
+    };
+    let page = Page::start(&options).map_err(failed)?;
+    let browser = Browser::start().map_err(failed)?;
+    let take = |name: &str| {
+        let place = Path::new(FOLDER).join(format!("{name}.png"));
+        browser.picture(&place);
+        println!("{}", place.display());
+    };
+    let test = |seconds: &str, streams: &str| {
+        let options = json!([
+            ["client", server],
+            ["port", PORT],
+            ["time", seconds],
+            ["interval", "0.25"],
+            ["parallel", streams],
+            ["tcp-congestion", "cubic"],
+        ]);
+        let test = page.order("client", &options);
+        page.await_test(test, |test| test["state"] == "ended");
+    };
+    for streams in ["1", "1", "1", "4", "4", "4"] {
+        test("2", streams);
+    }
+    browser.look(1200, 860, false);
+    browser.open(&page.address());
+    browser.click("a[href=\"/history\"]");
+    browser.await_that("return document.querySelectorAll('tbody tr').length >= 6");
+    take("web-history");
+    browser.open(&format!("http://{}/compare?a=r1..r3&b=r4..r6", page.at()));
+    browser.await_that("return document.querySelector('main figure')");
+    take("web-compare");
+    browser.open(&format!("http://{}/test", page.at()));
+    browser.fill("input[name=client]", server);
+    browser.fill("input[name=port]", PORT);
+    browser.fill("input[name=parallel]", "2");
+    browser.fill("input[name=time]", "10");
+    browser
+        .await_that("return document.querySelector('.command textarea').value.includes('-t 10')");
+    browser.click("button.primary");
+    browser.await_that("return document.querySelector('progress')?.value > 6");
+    take("web-test");
+    match browser.complaints() {
+        complaints if complaints.is_empty() => Ok(()),
+        complaints => Err(complaints.join("\n")),
+    }
 }
 
 /// A picture of a page; one that complains is an error.

@@ -7,7 +7,7 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that tests and benchmarks call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 15] = [
+const TOOLS: [(&str, &str); 16] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -23,6 +23,7 @@ const TOOLS: [(&str, &str); 15] = [
     ("qperf", "qperf"),
     ("perf", "linux-perf"),
     ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
 ];
 
 /// Installs what is missing where that is possible; says what is not.
