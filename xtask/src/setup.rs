@@ -7,7 +7,7 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that tests and benchmarks call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 16] = [
+const TOOLS: [(&str, &str); 18] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -22,6 +22,8 @@ const TOOLS: [(&str, &str); 16] = [
     ("sockperf", "sockperf"),
     ("qperf", "qperf"),
     ("perf", "linux-perf"),
+    ("xmllint", "libxml2-utils"),
+    ("cmark-gfm", "cmark-gfm"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
 ];

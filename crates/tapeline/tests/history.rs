@@ -7,6 +7,7 @@ mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use program::{Ended, Program, Server, command};
 use serde_json::{Value, json};
@@ -367,6 +368,18 @@ fn gates_pass_fail_and_stay_undecided() {
     );
 }
 
+/// What another program says of a file, which it must be able to read; nothing where it is missing.
+fn read_by(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
+    let mut command = Command::new(program);
+    let Ok(output) = command.args(arguments).arg(file).output() else {
+        interop::skip("gates_speak_to_other_programs", &format!("no {program}"));
+        return None;
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {errors}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 #[test]
 fn gates_speak_to_other_programs() {
     let kept = Kept::new();
@@ -386,9 +399,22 @@ fn gates_speak_to_other_programs() {
     assert!(read("m.md").contains("| fail | rate no worse than baseline:none by 3 % |"));
     let xml = read("j.xml");
     assert!(
-        xml.contains("<testsuites tests=\"2\" failures=\"1\" errors=\"0\">"),
+        xml.contains(" tests=\"2\" failures=\"1\" errors=\"0\" "),
         "{xml}"
     );
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/junit.xsd");
+    if let Some(said) = read_by(
+        "xmllint",
+        &["--noout", "--schema", schema],
+        &kept.path("j.xml"),
+    ) {
+        assert_eq!(said, "");
+    }
+    if let Some(page) = read_by("cmark-gfm", &["--extension", "table"], &kept.path("m.md")) {
+        assert_eq!(page.matches("<table>").count(), 1, "{page}");
+        assert_eq!(page.matches("<tr>").count(), 3, "{page}");
+        assert_eq!(page.matches("<td>").count(), 6, "{page}");
+    }
     let document: Value = serde_json::from_str(&read("g.json")).expect("JSON");
     assert_eq!(
         (&document["schema"], &document["outcome"]),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+
 use super::document::{GateReport, Outcome};
 
 /// The text, with a line end behind each line.
@@ -59,9 +61,10 @@ pub fn markdown(report: &GateReport) -> String {
     out
 }
 
-/// JUnit's XML: a case for each rule. One that is undecided is skipped, or fails with `strict`.
+/// JUnit's XML: a case for each rule. One that is undecided is skipped, or fails with `strict`. `at` is
+/// when they were judged, milliseconds since 1970. It is valid by the schemas of Ant and of Jenkins.
 #[must_use]
-pub fn junit(report: &GateReport, strict: bool) -> String {
+pub fn junit(report: &GateReport, strict: bool, at: i64) -> String {
     let is_failure = |outcome| match outcome {
         Outcome::Fail => true,
         Outcome::Undecided => strict,
@@ -78,11 +81,15 @@ pub fn junit(report: &GateReport, strict: bool) -> String {
     let (name, all) = (escaped(&report.name), report.rules.len());
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let counts = format!("tests=\"{all}\" failures=\"{failures}\" errors=\"0\"");
-    let _ = writeln!(out, "<testsuites {counts}>");
+    let at = Timestamp::from_millisecond(at).unwrap_or_default();
+    let at = at.strftime("%Y-%m-%dT%H:%M:%S");
+    out.push_str("<testsuites>\n");
     let _ = writeln!(
         out,
-        "  <testsuite name=\"tapeline gate {name}\" {counts} skipped=\"{skipped}\" time=\"0\">"
+        "  <testsuite id=\"0\" package=\"tapeline\" name=\"gate {name}\" hostname=\"localhost\" \
+         timestamp=\"{at}\" {counts} skipped=\"{skipped}\" time=\"0\">\n    <properties/>"
     );
+    let mut said_of_all = String::new();
     for rule in &report.rules {
         let (said, why) = (escaped(&rule.rule), escaped(&rule.why));
         let _ = writeln!(
@@ -97,12 +104,15 @@ pub fn junit(report: &GateReport, strict: bool) -> String {
             (false, Outcome::Undecided) => {
                 let _ = writeln!(out, "      <skipped message=\"{why}\"/>");
             }
-            (false, _) => {
-                let _ = writeln!(out, "      <system-out>{why}</system-out>");
-            }
+            (false, _) => {}
         }
+        let _ = writeln!(said_of_all, "{}: {said}: {why}", rule.outcome.word());
         out.push_str("    </testcase>\n");
     }
+    let _ = writeln!(
+        out,
+        "    <system-out>{said_of_all}</system-out>\n    <system-err/>"
+    );
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
 }

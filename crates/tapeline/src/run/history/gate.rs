@@ -13,6 +13,7 @@ use super::measure::{measure, progress, shown};
 use super::place::{Place, side};
 use super::say::{Fault, deliver, json, print, write};
 use crate::plan::{Destination, GateJob, GateRuns, Undecided};
+use crate::run::saving::now;
 
 /// Judges, and says what came of it: passed 0, failed 4, undecided 5.
 pub(crate) fn gate(job: &GateJob) -> ExitCode {
@@ -86,7 +87,10 @@ fn write_forms(job: &GateJob, report: &GateReport) -> Result<(), Fault> {
         write(path, &markdown(report))?;
     }
     if let Some(path) = &job.junit {
-        write(path, &junit(report, job.undecided == Undecided::Fails))?;
+        write(
+            path,
+            &junit(report, job.undecided == Undecided::Fails, now()),
+        )?;
     }
     if let Some(destination) = &job.json {
         deliver(destination, &json(report))?;
