@@ -4,6 +4,7 @@
 //! The truth is the shaper's rate. These tests measure, so they run one at a time.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -141,4 +142,48 @@ fn a_full_disk_changes_no_test() {
     fs::remove_file(disk.path.join("filling")).expect("room");
     let saved = test();
     assert!(saved.stdout.contains("\nsaved    r"), "{saved}");
+}
+
+/// As somebody who may not write there; to root no folder is closed.
+#[test]
+fn a_closed_folder_changes_no_test() {
+    let name = "a_closed_folder_changes_no_test";
+    let (nobody, is_root) = ("/usr/bin/setpriv", rustix::process::geteuid().is_root());
+    if is_root && !Path::new(nobody).is_file() {
+        return skip(name, "no setpriv");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+    };
+    mode(folder.path(), 0o755);
+    let program = folder.path().join("tapeline");
+    fs::copy(Program::Tapeline.path(), &program).expect("a copy");
+    let closed = folder.path().join("closed");
+    fs::create_dir(&closed).expect("a folder");
+    mode(&closed, 0o555);
+    let spec = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4);
+    let server = spec.start().expect("a server");
+    let invocation = if is_root {
+        let user = "--reuid=65534 --regid=65534 --clear-groups";
+        let invocation = Invocation::for_executable("tapeline as nobody", nobody).line(user);
+        invocation.args([program.display().to_string()])
+    } else {
+        Invocation::for_executable("tapeline", &program)
+    };
+    let client = invocation
+        .line(&format!("-c 127.0.0.1 -p {} -n 100K --save", server.port()))
+        .args([
+            "--history".to_owned(),
+            closed.join("h.db").display().to_string(),
+        ])
+        .run()
+        .expect("a client");
+    mode(&closed, 0o755);
+    assert_eq!(client.code(), Some(0), "{client}");
+    assert!(client.stdout.contains("\nThroughput   "), "{client}");
+    let lines: Vec<&str> = client.stderr.lines().collect();
+    assert_eq!(lines.len(), 1, "{client}");
+    assert!(lines[0].starts_with("warning: not saved: "), "{client}");
+    assert_eq!(fs::read_dir(&closed).expect("the folder").count(), 0);
 }
