@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use interop::{
-    Bottleneck, Browser, Family, Namespace, NamespacePair, Page, PageOptions, use_tapeline,
+    Bottleneck, Browser, Family, Namespace, NamespacePair, Page, PageOptions, Program, use_tapeline,
 };
 use serde_json::json;
 
@@ -207,6 +207,23 @@ fn views(work: &Path, server: &str) -> Result<()> {
     browser.click("button.primary");
     browser.await_that("return document.querySelector('progress')?.value > 6");
     take("web-test");
+    let file = work.join("compare.html");
+    let compared = Command::new(Program::Tapeline.path())
+        .args([
+            "compare",
+            "r1..r3",
+            "r4..r6",
+            "--quantities",
+            "rate,rtt,latency_increase",
+        ])
+        .arg(format!("--html={}", file.display()))
+        .arg(format!("--history={}", history.display()))
+        .output();
+    compared.map_err(failed)?;
+    browser.look(1000, 640, false);
+    browser.open(&format!("file://{}", file.display()));
+    browser.await_that("return document.querySelector('svg')");
+    take("compare");
     match browser.complaints() {
         complaints if complaints.is_empty() => Ok(()),
         complaints => Err(complaints.join("\n")),
