@@ -66,7 +66,7 @@ pub use method::{
     PathJudgement, PathUse, PlannedTrial, ProbeBudget, RateOutcome, RateSearch, RateSearchPlan,
     ResponsivenessClass, ResponsivenessConstants, ResponsivenessInterval, ResponsivenessSearch,
     SearchStage, StageConfidence, SubInterval, SubIntervals, TrialResult, TryAdvice, UseCause,
-    UseLimits, UseMoment, layer_rate, loss_interval,
+    UseLimits, UseMoment, UsedUp, layer_rate, loss_interval,
 };
 pub use method::{
     PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuProbe, PathMtuSearch,

@@ -10,6 +10,8 @@
 mod plan;
 mod procedure;
 mod trial;
+#[cfg(test)]
+mod virtual_time;
 
 pub use plan::{DatagramSizes, FindRatePlan, Laboratory};
 pub(crate) use trial::Load;

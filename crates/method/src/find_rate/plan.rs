@@ -23,7 +23,15 @@ const START: u64 = 1_000_000;
 /// The highest load in networks that one may flood, and elsewhere.
 const HIGHEST: u64 = 10_000_000_000;
 const HIGHEST_ELSEWHERE: u64 = 1_000_000_000;
-/// Most trials of a search.
+/// Round trip of a path that is not measured yet.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+/// What a trial takes to begin and to end.
+const TRIAL_ENDS: Duration = Duration::from_millis(200);
+/// More pause behind each invalid trial in a row, of which there are four at most: what disturbed it may
+/// be over then.
+const INVALID_PAUSE: Duration = Duration::from_secs(1);
+const INVALID_IN_A_ROW: u32 = 4;
+/// Most trials of a goal.
 const MOST_TRIALS: usize = 40;
 /// Ethernet frames of RFC 2544, bytes.
 const RFC2544_FRAMES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
@@ -119,6 +127,17 @@ impl FindRatePlan {
             }
     }
 
+    /// More pause behind so many invalid trials in a row.
+    pub(crate) fn invalid_pause(invalid: u32) -> Duration {
+        INVALID_PAUSE * invalid.min(INVALID_IN_A_ROW)
+    }
+
+    /// About what a trial of this length takes with the pause behind it, seconds.
+    fn trial_seconds(&self, seconds: f64) -> f64 {
+        let length = Duration::from_secs_f64(seconds);
+        (length + self.settle(length, ROUND_TRIP) + TRIAL_ENDS).as_secs_f64()
+    }
+
     /// The goals of a search.
     fn goals(&self) -> Vec<LossGoal> {
         let trial = self.trial().as_secs_f64();
@@ -183,6 +202,7 @@ impl FindRatePlan {
             start: start.max(LOWEST.min(highest)),
             highest,
             most_trials: MOST_TRIALS,
+            most_seconds: self.most_seconds(),
         }
     }
 
@@ -219,17 +239,21 @@ impl FindRatePlan {
         let highest = self.common.rate.map_or(HIGHEST_ELSEWHERE, |rate| rate.0);
         let begin = START.min(highest / 1000).max(1);
         let rise = (highest as f64 / begin as f64).log2().ceil().max(1.0) + 1.0;
-        let pause = |seconds: f64| {
-            let trial = Duration::from_secs_f64(seconds);
-            self.settle(trial, Duration::from_millis(100)).as_secs_f64() + 0.2
-        };
-        let mut of_goal = 5.0 * (full + pause(full));
+        let mut of_goal = 5.0 * self.trial_seconds(full);
         let mut length = first;
         while length < full {
-            of_goal += 3.0 * (length + pause(length));
+            of_goal += 3.0 * self.trial_seconds(length);
             length *= 2.0;
         }
-        rise * (first + pause(first)) + of_goal * self.loss_percent.len() as f64
+        rise * self.trial_seconds(first) + of_goal * self.loss_percent.len() as f64
+    }
+
+    /// Until when a search begins trials, so that the last one ends in twice the planned time: what
+    /// is certain by then is a result, while a phase beyond its limit is an error.
+    fn most_seconds(&self) -> f64 {
+        let last = self.trial_seconds(self.trial().as_secs_f64());
+        let pause = Self::invalid_pause(INVALID_IN_A_ROW).as_secs_f64();
+        2.0 * self.search_seconds() - last - pause
     }
 }
 

@@ -8,7 +8,7 @@ use tapeline_report::method::{
     RateFound, RateTrial, TrialVerdict,
 };
 use tapeline_stats::{
-    GoalResult, LossGoal, PlannedTrial, RateOutcome, RateSearch, layer_rate, loss_interval,
+    GoalResult, LossGoal, PlannedTrial, RateOutcome, RateSearch, UsedUp, layer_rate, loss_interval,
 };
 
 use super::plan::{FindRatePlan, Laboratory};
@@ -28,8 +28,6 @@ const LARGEST_PACKET: u32 = 9000;
 /// Bytes around an IP packet on Ethernet, and on the line.
 const ETHERNET: u64 = 18;
 const LINE: u64 = 38;
-/// More pause behind each invalid trial in a row: what disturbed it may be over then.
-const HOST_PAUSE: Duration = Duration::from_secs(1);
 /// Steps of the loss curve, and trials without loss that end it.
 const CURVE_STEPS: u32 = 10;
 const CURVE_END: usize = 2;
@@ -158,17 +156,17 @@ impl Searches<'_> {
         };
         let ended = self.trials(run, load, &mut standing);
         standing.ended_by = standing.ended_by.or(match &ended {
-            Ok(()) => standing.search.gave_up().map(|(trials, invalid)| {
-                format!("{trials} trials, of which {invalid} did not count")
-            }),
+            Ok(()) => None,
             Err(RunError::Interrupted) => Some("interrupted".to_owned()),
             Err(_) => Some("a trial failed".to_owned()),
         });
         let first = rates.searches.len();
         rates.searches.extend(standing.findings(load, self.plan));
         ended?;
-        if let Some(why) = &standing.ended_by {
-            run.deviate(why.clone());
+        for finding in &rates.searches[first..] {
+            if let Some(why) = &finding.ended_by {
+                run.deviate(why.clone());
+            }
         }
         self.at_rate(run, load, &mut rates.searches[first])?;
         if self.plan.loss_curve {
@@ -183,7 +181,7 @@ impl Searches<'_> {
         load: Load,
         standing: &mut Standing,
     ) -> Result<(), RunError> {
-        while let Some(trial) = standing.search.next_trial() {
+        while let Some(trial) = standing.next_trial() {
             if run
                 .bytes_left()
                 .is_some_and(|left| load.bytes(trial) > left)
@@ -222,7 +220,8 @@ impl Searches<'_> {
             }
             let length = Duration::from_secs_f64(trial.seconds);
             let pause = self.plan.settle(length, self.path.round_trip);
-            run.wait(pause + HOST_PAUSE * standing.search.invalid_in_a_row())?;
+            let invalid = standing.search.invalid_in_a_row();
+            run.wait(pause + FindRatePlan::invalid_pause(invalid))?;
         }
         Ok(())
     }
@@ -304,6 +303,10 @@ impl Searches<'_> {
 }
 
 impl Standing {
+    fn next_trial(&mut self) -> Option<PlannedTrial> {
+        self.search.next_trial(self.began.elapsed().as_secs_f64())
+    }
+
     fn end(&mut self, why: &str) {
         self.search.end();
         self.ended_by = Some(why.to_owned());
@@ -340,7 +343,7 @@ impl Standing {
                 loss_goal_percent: plan.loss_percent[number],
                 trial_seconds: plan.trial().as_secs_f64(),
                 outcome: result.outcome.map(found),
-                ended_by: self.ended_by.clone(),
+                ended_by: self.ended_by.clone().or_else(|| self.given_up(number)),
                 layer: "ip",
                 lower_bits_per_second: lower,
                 upper_bits_per_second: result.upper.map(|rate| rate as f64),
@@ -357,6 +360,19 @@ impl Standing {
             }
         });
         findings.collect()
+    }
+
+    /// Why the search gave up a goal, if it did.
+    fn given_up(&self, goal: usize) -> Option<String> {
+        let used_up = match self.search.used_up(goal)? {
+            UsedUp::Trials => "the trials for this goal are used up",
+            UsedUp::Time => "the time for this goal is used up",
+        };
+        let invalid = self.search.trials().iter();
+        Some(match invalid.filter(|one| one.invalid.is_some()).count() {
+            0 => used_up.to_owned(),
+            invalid => format!("{used_up}, {invalid} trials did not count"),
+        })
     }
 
     /// What is certain of the loss at the lower bound.

@@ -1,6 +1,6 @@
 //! The rate of the bottleneck: given, found by the capacity search or by UDP trials; and what follows from it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tapeline_report::method::Direction;
 use tapeline_report::method::rfc6349::{Bottleneck, BottleneckSource, Ideal};
@@ -101,7 +101,8 @@ impl BottleneckRate {
         let search = plan.search(address);
         let goals = search.goals.clone();
         let mut search = RateSearch::new(search);
-        while let Some(trial) = search.next_trial() {
+        let began = Instant::now();
+        while let Some(trial) = search.next_trial(began.elapsed().as_secs_f64()) {
             let report = load.run(run, trial)?;
             let facts = load.facts(&report, trial)?;
             let host = facts.host(trial.load, trial.seconds, &goals, direction, 0.0);

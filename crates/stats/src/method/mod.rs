@@ -16,7 +16,7 @@ pub use path_uses::{
 };
 pub use rate_search::{
     GoalResult, InvalidTrial, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch,
-    RateSearchPlan, TrialResult, loss_interval,
+    RateSearchPlan, TrialResult, UsedUp, loss_interval,
 };
 pub use responsiveness::{
     DelaySamples, ProbeBudget, ResponsivenessClass, ResponsivenessConstants,

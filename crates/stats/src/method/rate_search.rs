@@ -42,6 +42,9 @@ pub struct RateSearchPlan {
     /// Most trials of a goal, those of the rise among the first one's: a goal that no rate keeps leaves
     /// the others theirs.
     pub most_trials: usize,
+    /// Most seconds of the search: of n goals, the k-th begins no trial after k/n of them. What one
+    /// leaves is the next one's.
+    pub most_seconds: f64,
 }
 
 /// What to try next.
@@ -102,6 +105,15 @@ pub enum RateOutcome {
     Host,
 }
 
+/// What a goal has used up before its bounds were near enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsedUp {
+    /// Its trials.
+    Trials,
+    /// Its share of the time.
+    Time,
+}
+
 /// What full trials say of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadClass {
@@ -159,6 +171,8 @@ pub struct RateSearch {
     again: Option<PlannedTrial>,
     /// Invalid trials in a row, and those of them in which a host fell short by far.
     invalid: (u32, u32),
+    /// Seconds since the search began.
+    elapsed: f64,
     ended: bool,
 }
 
@@ -179,8 +193,10 @@ const LIMITED_TRIALS: u32 = 2;
 const INVALID_TRIALS: u32 = 5;
 /// How much wider than in the next stage the bounds may be at the end of a stage.
 const STAGE_WIDTH: f64 = 4.0;
-/// Widest bounds at the end of any stage.
+/// Widest bounds at the end of any stage, and the widest step.
 const WIDEST: f64 = 0.5;
+/// Loads of a stage that lose too much after which bounds of shorter trials are no longer believed.
+const BELIEVED: i32 = 3;
 
 impl RateSearch {
     /// A search that has tried nothing.
@@ -206,6 +222,7 @@ impl RateSearch {
             host: None,
             again: None,
             invalid: (0, 0),
+            elapsed: 0.0,
             ended: false,
             plan,
         }
@@ -223,22 +240,19 @@ impl RateSearch {
         self.invalid.0
     }
 
-    /// Trials, and the invalid ones of them, of a search in which a goal had its most trials and is not
-    /// at its end.
+    /// Why the search gave up a goal, by its number; `None` of one that is at its end, and of one that may
+    /// still be tried.
     #[must_use]
-    pub fn gave_up(&self) -> Option<(usize, usize)> {
-        let invalid = self.trials.iter().filter(|one| one.invalid.is_some());
-        let mut goals = 0..self.goals.len();
-        goals
-            .any(|goal| self.has_given_up(goal))
-            .then(|| (self.trials.len(), invalid.count()))
-    }
-
-    fn has_given_up(&self, goal: usize) -> bool {
+    pub fn used_up(&self, goal: usize) -> Option<UsedUp> {
         let GoalState {
             trials, outcome, ..
-        } = self.goals[goal];
-        outcome.is_none() && trials >= self.plan.most_trials
+        } = *self.goals.get(goal)?;
+        let share = (goal + 1) as f64 / self.goals.len() as f64;
+        match outcome {
+            Some(_) => None,
+            None if trials >= self.plan.most_trials => Some(UsedUp::Trials),
+            None => (self.elapsed > self.plan.most_seconds * share).then_some(UsedUp::Time),
+        }
     }
 
     /// Ends the search: the budget is used up, or it was interrupted.
@@ -246,12 +260,13 @@ impl RateSearch {
         self.ended = true;
     }
 
-    /// The next trial; `None` when the search is over.
-    pub fn next_trial(&mut self) -> Option<PlannedTrial> {
+    /// The next trial, so many seconds after the search began; `None` when it is over.
+    pub fn next_trial(&mut self, elapsed: f64) -> Option<PlannedTrial> {
+        self.elapsed = elapsed;
         if self.ended {
             return None;
         }
-        if !self.has_given_up(self.asked) {
+        if self.used_up(self.asked).is_none() {
             if let Some(again) = self.again {
                 return Some(again);
             }
@@ -330,7 +345,7 @@ impl RateSearch {
     fn next_of_goal(&mut self, goal: usize) -> Option<PlannedTrial> {
         loop {
             let GoalState { stage, outcome, .. } = self.goals[goal];
-            if outcome.is_some() || self.has_given_up(goal) {
+            if outcome.is_some() || self.used_up(goal).is_some() {
                 return None;
             }
             let full = stage == self.full_stage();
@@ -389,7 +404,7 @@ impl RateSearch {
         let (hint_lower, hint_upper) = shorter.next().unwrap_or_default();
         // Steps away from what longer trials did not confirm become larger and larger.
         let tried = self.loads(stage).len().min(16) as i32;
-        let step = (1.0 - target).powi(1 << tried.min(5));
+        let step = (1.0 - target).powi(1 << tried).max(1.0 - WIDEST);
         let middle = |lower: u64, upper: u64| (lower as f64 * upper as f64).sqrt();
         // A shorter trial's bound is worth a try where it is as near as this stage's bounds have to be.
         let towards = |known: u64, hint: u64, near: f64| match near > target {
@@ -406,14 +421,20 @@ impl RateSearch {
                 });
                 guesses.next().unwrap_or_else(|| middle(lower, upper))
             }
+            // Another goal has tried far lower loads.
+            (Some(lower), None) if hint_lower.is_some_and(|hint| hint > lower) => {
+                hint_lower.unwrap_or(lower) as f64
+            }
             (Some(lower), None) => match hint_upper.filter(|hint| *hint > lower) {
                 Some(hint) => towards(lower, hint, width(lower, hint)),
                 None => lower as f64 / step,
             },
-            (None, Some(upper)) => match hint_lower.filter(|hint| *hint < upper) {
-                Some(hint) => towards(upper, hint, width(hint, upper)),
-                None => upper as f64 * step,
-            },
+            (None, Some(upper)) => {
+                match hint_lower.filter(|hint| *hint < upper && tried <= BELIEVED) {
+                    Some(hint) => towards(upper, hint, width(hint, upper)),
+                    None => upper as f64 * step,
+                }
+            }
             (None, None) => hint_lower.unwrap_or(lowest) as f64,
         };
         let load = load.round() as u64;

@@ -20,6 +20,7 @@ fn plan(goals: &[f64]) -> RateSearchPlan {
         start: 1_000_000,
         highest: 10_000_000_000,
         most_trials: 40,
+        most_seconds: f64::INFINITY,
     }
 }
 
@@ -80,7 +81,7 @@ impl Step {
 fn search(plan: RateSearchPlan, path: Step, seed: u64) -> RateSearch {
     let mut random = SplitMix64::new(seed);
     let mut search = RateSearch::new(plan);
-    while let Some(trial) = search.next_trial() {
+    while let Some(trial) = search.next_trial(0.0) {
         let result = path.try_once(trial, &mut random);
         search.take(result);
     }
@@ -262,7 +263,7 @@ fn a_host_that_is_held_up_is_tried_again_and_again() {
         let mut search = RateSearch::new(plan.clone());
         let mut random = SplitMix64::new(1);
         let mut left = vain;
-        while let Some(trial) = search.next_trial() {
+        while let Some(trial) = search.next_trial(0.0) {
             let mut result = Step::at(50e6).try_once(trial, &mut random);
             if trial.load == 4_000_000 && left > 0 {
                 left -= 1;
@@ -281,13 +282,13 @@ fn a_host_that_is_held_up_is_tried_again_and_again() {
         disturbed: 1.0,
         ..disturbed
     };
-    assert_eq!(search(few, disturbed, 1).gave_up(), Some((4, 4)));
-    assert_eq!(search(plan.clone(), Step::at(50e6), 1).gave_up(), None);
+    assert_eq!(search(few, disturbed, 1).used_up(0), Some(UsedUp::Trials));
+    assert_eq!(search(plan.clone(), Step::at(50e6), 1).used_up(0), None);
     // Whoever has sent 64 Mbit/s can send 50.
     let mut search = RateSearch::new(plan);
     let mut random = SplitMix64::new(1);
     let mut left = 4;
-    while let Some(trial) = search.next_trial() {
+    while let Some(trial) = search.next_trial(0.0) {
         let mut result = Step::at(50e6).try_once(trial, &mut random);
         if search.trials().len() > 8 && left > 0 {
             left -= 1;
@@ -302,7 +303,7 @@ fn a_host_that_is_held_up_is_tried_again_and_again() {
 fn where_a_lower_load_loses_more_the_smallest_upper_bound_wins() {
     // Loses between 20 and 30 Mbit/s, and from 50 on.
     let mut search = RateSearch::new(plan(&[0.0]));
-    while let Some(trial) = search.next_trial() {
+    while let Some(trial) = search.next_trial(0.0) {
         let load = trial.load as f64;
         let lost = u64::from((20e6..30e6).contains(&load)) * 5 + u64::from(load > 50e6) * 500;
         search.take(TrialResult {
@@ -336,11 +337,11 @@ fn a_search_that_is_ended_keeps_what_is_certain() {
     let mut random = SplitMix64::new(1);
     let mut search = RateSearch::new(plan(&[0.0]));
     for _ in 0..8 {
-        let trial = search.next_trial().expect("a trial");
+        let trial = search.next_trial(0.0).expect("a trial");
         search.take(path.try_once(trial, &mut random));
     }
     search.end();
-    assert_eq!(search.next_trial(), None);
+    assert_eq!(search.next_trial(0.0), None);
     let result = search.results()[0];
     assert_eq!(
         (result.outcome, result.lower, result.upper),
@@ -373,7 +374,84 @@ fn a_goal_that_no_rate_keeps_leaves_the_others_their_trials() {
         let lower = loose.lower.expect("a bound") as f64;
         assert_eq!(loose.outcome, Some(RateOutcome::Found), "seed {seed}");
         assert!((49.7e6..50.3e6).contains(&lower), "seed {seed}: {lower}");
+        // It does not climb again from where the strict goal has come down to.
+        let trials = search
+            .trials()
+            .iter()
+            .filter(|one| one.trial.seconds >= 5.0);
+        assert_eq!(
+            trials
+                .filter(|one| (5e6..45e6).contains(&(one.trial.load as f64)))
+                .count(),
+            0
+        );
     }
+}
+
+/// Seconds from the beginning to the end of a search; each trial is followed by a pause.
+fn seconds(plan: RateSearchPlan, path: Step, seed: u64) -> (RateSearch, f64) {
+    let mut random = SplitMix64::new(seed);
+    let mut search = RateSearch::new(plan);
+    let mut elapsed = 0.0;
+    while let Some(trial) = search.next_trial(elapsed) {
+        search.take(path.try_once(trial, &mut random));
+        elapsed += trial.seconds + 2.5;
+    }
+    (search, elapsed)
+}
+
+#[test]
+fn a_search_begins_no_trial_after_its_time() {
+    let path = Step {
+        random_loss: 0.001,
+        accident: 0.3,
+        disturbed: 0.3,
+        ..Step::at(50e6)
+    };
+    let mut used_up = 0;
+    for seed in 0..1000 {
+        for goals in [&[0.0][..], &[0.0, 0.005], &[0.0, 0.001, 0.005]] {
+            let plan = RateSearchPlan {
+                most_seconds: 60.0 * goals.len() as f64,
+                ..plan(goals)
+            };
+            let most = plan.most_seconds;
+            let (search, took) = seconds(plan, path, seed);
+            assert!(took <= most + 7.5, "seed {seed}: {took} s of {most} s");
+            let used = (0..goals.len()).any(|goal| search.used_up(goal) == Some(UsedUp::Time));
+            used_up += usize::from(used);
+        }
+    }
+    assert!(used_up > 100, "{used_up}");
+    // The first goal's time is over, and the second one has as much.
+    let plan = RateSearchPlan {
+        most_seconds: 240.0,
+        ..plan(&[0.0, 0.005])
+    };
+    let path = Step {
+        accident: 0.0,
+        disturbed: 0.0,
+        ..path
+    };
+    let (search, _) = seconds(plan, path, 1);
+    assert_eq!(search.used_up(0), Some(UsedUp::Time));
+    assert_eq!(search.used_up(1), None);
+    assert_eq!(search.results()[1].outcome, Some(RateOutcome::Found));
+}
+
+/// Short trials lose nothing, full ones do down to a fiftieth of the rate: the search does not creep
+/// from one short trial's bound to the next.
+#[test]
+fn where_full_trials_lose_on_and_on_steps_become_wide() {
+    let mut search = RateSearch::new(plan(&[0.0]));
+    while let Some(trial) = search.next_trial(0.0) {
+        let limit = if trial.seconds < 5.0 { 50e6 } else { 1e6 };
+        search.take(Step::at(limit).try_once(trial, &mut SplitMix64::new(1)));
+    }
+    let result = search.results()[0];
+    assert_eq!(result.outcome, Some(RateOutcome::Found));
+    let lower = result.lower.expect("a bound") as f64;
+    assert!((0.9e6..=1.01e6).contains(&lower), "{lower}");
 }
 
 #[test]
