@@ -309,6 +309,69 @@ fn a_probe_of_iperf_2_names_it() {
 }
 
 #[test]
+fn a_module_is_a_method() {
+    if !ready("metrics: methods", &[Program::Tapeline]) {
+        return;
+    }
+    let (_server, port, _) = server("");
+    let (_process, exporter) = exporter("");
+    let probe = |more: &str, timeout| {
+        let target = format!("/probe?target=127.0.0.1&port={port}&{more}");
+        get(exporter, &target, timeout)
+    };
+    let labels = |method: &str| format!("target=\"127.0.0.1\",port=\"{port}\",method=\"{method}\"");
+    let quick = "module=find-rate&period=500ms&bitrate=400K&reverse_mode=1";
+    for (method, query, quantity, most) in [
+        (
+            "mtu",
+            "module=mtu",
+            "quantity=\"mtu.up\",unit=\"bytes\"",
+            65_535.0,
+        ),
+        (
+            "find-rate",
+            quick,
+            "quantity=\"rate.down\",unit=\"bits_per_second\"",
+            400_000.0,
+        ),
+    ] {
+        let (status, text) = probe(query, None);
+        assert_eq!(status, 200, "{text}");
+        let labels = labels(method);
+        let success = format!("tapeline_method_success{{{labels}}}");
+        assert_eq!(value(&text, &success), Some(1.0), "{text}");
+        let result = format!("tapeline_method_result{{{labels},{quantity}}}");
+        assert_eq!(value(&text, &result), Some(most), "{text}");
+        assert!(text.contains("direction=\"down\",state=\"done\""), "{text}");
+        assert!(!text.contains("iperf3_"), "{text}");
+    }
+    // Its first phase takes a moment, its second one 5 s.
+    let (status, text) = probe("module=rfc6349", Some(4.0));
+    assert_eq!(status, 200, "{text}");
+    let labels = labels("rfc6349");
+    let success = format!("tapeline_method_success{{{labels}}}");
+    assert_eq!(value(&text, &success), Some(0.0), "{text}");
+    let took = value(
+        &text,
+        &format!("tapeline_probe_duration_seconds{{{labels}}}"),
+    );
+    assert!(took.is_some_and(|took| took < 4.0), "{text}");
+    assert!(
+        text.contains("phase=\"mtu\",direction=\"up\",state=\"done\""),
+        "{text}"
+    );
+    assert!(text.contains("state=\"interrupted\""), "{text}");
+    for wrong in ["module=whatever", "module=mtu&transport=udp"] {
+        let (status, text) = probe(wrong, None);
+        assert_eq!(status, 400, "{wrong}: {text}");
+        let is_said = ["module: ", "transport: "]
+            .iter()
+            .any(|name| text.starts_with(name));
+        assert!(is_said, "{wrong}: {text}");
+    }
+}
+
+#[test]
 fn a_probe_that_fails_says_so_in_time() {
     if !ready("metrics: failing probe", &[Program::Tapeline]) {
         return;

@@ -164,6 +164,34 @@ fn q_ends_the_test_and_p_pauses_the_picture() {
 }
 
 #[test]
+fn a_method_shows_its_phases_and_its_page_afterwards() {
+    let server = Server::native("");
+    let port = server.port;
+    let mut method = Viewed::start(&format!("mtu 127.0.0.1 -p {port} --tui"));
+    method.shows(ENTER);
+    let (status, seen) = method.end("cross in both directions");
+    assert!(status.success(), "{seen}");
+    let (view, text) = seen.split_once(LEAVE).expect("an end of the view");
+    assert!(view.contains("mtu to 127.0.0.1"), "{view:?}");
+    assert!(view.contains("Ctrl-C ends the method"), "{view:?}");
+    // The title, and a line for each phase that is over.
+    assert!(view.matches("packets").count() >= 2, "{view:?}");
+    assert!(view.contains("done"), "{view:?}");
+    assert!(text.starts_with("path MTU to 127.0.0.1"), "{text:?}");
+    assert!(!text.contains("phase 1 of"), "{text:?}");
+    let line = format!("find-rate 127.0.0.1 -p {port} --direction up -b 400k -t 30 --tui");
+    let mut method = Viewed::start(&line);
+    method.shows("search up");
+    method.shows("Throughput");
+    method.types(b"q");
+    let (status, seen) = method.end("interrupted");
+    assert_eq!(status.code(), Some(1), "{seen}");
+    let (_, text) = seen.split_once(LEAVE).expect("an end of the view");
+    let said = "note: interrupted before any phase was over";
+    assert!(text.contains(said), "{text:?}");
+}
+
+#[test]
 fn a_test_that_fails_gives_the_terminal_back() {
     let refused = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = refused.local_addr().expect("an address").port();
