@@ -25,6 +25,8 @@ const GROUP: u32 = 5;
 const REQUEST: u32 = 100;
 /// Time for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
+/// Connections that fail at the beginning, after which no more are tried.
+const REFUSALS: u32 = 5;
 
 /// What went there and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -221,14 +223,21 @@ fn by_connects(common: &Common, guard: &PhaseGuard<'_>, probes: u32) -> Result<B
     };
     let mut random = SplitMix64::new(SystemClock.now().as_nanos());
     let mut round_trips = Vec::new();
-    let mut refused = None;
+    let (mut refusals, mut refused) = (0, None);
     for _ in 0..probes {
         match TcpConn::connect(server, local, &options, Some(CONNECT)) {
             Ok(connected) => {
                 let nanos = connected.connect_time.as_nanos();
                 round_trips.push(i64::try_from(nanos).unwrap_or(i64::MAX));
             }
-            Err(error) => refused = Some(error),
+            Err(error) => {
+                refusals += 1;
+                refused = Some(error);
+                // Nobody is there.
+                if round_trips.is_empty() && refusals == REFUSALS {
+                    break;
+                }
+            }
         }
         let extra = random.below(2 * SPREAD.as_nanos() as u64);
         guard.wait(SPACING - SPREAD + Duration::from_nanos(extra))?;
@@ -236,7 +245,11 @@ fn by_connects(common: &Common, guard: &PhaseGuard<'_>, probes: u32) -> Result<B
     let source = BaselineSource::TcpConnect;
     Baseline::new(source, probes, &round_trips).ok_or_else(|| {
         let why = refused.map_or_else(|| "no answer".to_owned(), |error| reason(&error.source));
-        let text = format!("no connection to {server}: {why}");
+        let (host, port) = (&common.host, server.port());
+        let text = format!(
+            "cannot connect to {host} port {port}: {}",
+            why.to_lowercase()
+        );
         let error = RunError::failed("connect-failed", text);
         match connection_hint(&why) {
             Some(advice) => error.hinting(advice),

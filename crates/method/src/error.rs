@@ -50,6 +50,12 @@ impl RunError {
             .hinting("is \"tapeline -s\" running there? Another port: -p")
     }
 
+    /// Nobody serves there any more.
+    pub(crate) fn gone(host: &str, port: u16) -> Self {
+        let text = format!("the server has gone: {host} port {port} refuses connections now");
+        Self::failed("peer-lost", text)
+    }
+
     /// Why a session with a host came to nothing.
     pub(crate) fn of_session(error: &SessionError, host: &str) -> Self {
         match error {

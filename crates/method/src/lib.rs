@@ -15,6 +15,7 @@ mod baseline;
 mod capacity;
 mod client_runs;
 mod common;
+mod departure;
 mod error;
 mod find_rate;
 mod method_peer;

@@ -45,9 +45,13 @@ pub fn perform(
         let ender = EndsGuard(&guard);
         let mut run = Run::new(common, plan.phases(), &guard, &runs, watch);
         let (result, ended) = plan.run(&mut run);
+        let gone = match ended {
+            Err(MethodError::Failed { .. }) => run.server_has_gone(),
+            _ => None,
+        };
         let traces = run.close(&ended);
         drop(ender);
-        (result, ended, traces)
+        (result, gone.map_or(ended, Err), traces)
     });
     let error = ended.err();
     let pass = judge(limits, |name| result.criterion(name));

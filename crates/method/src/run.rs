@@ -13,6 +13,7 @@ use tapeline_report::{Event, Severity, Warning, digits};
 use crate::baseline::{self, Baseline};
 use crate::client_runs::{ClientRuns, GO_ON, Performed};
 use crate::common::Common;
+use crate::departure;
 use crate::error::RunError;
 use crate::phase_guard::{PhaseGuard, Registration};
 use crate::session_slot::{NoSession, SessionSlot};
@@ -113,8 +114,23 @@ impl<'a> Run<'a> {
     }
 
     /// The running phase gave nothing, and the method goes on without it.
-    pub fn fail_phase(&mut self, why: &str) {
+    ///
+    /// # Errors
+    /// The server has gone: nothing else would give anything.
+    pub fn fail_phase(&mut self, why: &str) -> Result<(), RunError> {
         self.finish_phase(PhaseState::Failed, Some(why.to_owned()));
+        self.server_has_gone().map_or(Ok(()), Err)
+    }
+
+    /// Behind a failure: an error where a tapeline served first, and its port refuses connections now.
+    /// What fails then is a symptom, which would blame the path.
+    pub(crate) fn server_has_gone(&self) -> Option<RunError> {
+        let program = self.peer().and_then(|peer| peer.program);
+        if self.check().is_err() || program.is_none_or(|program| program != "tapeline") {
+            return None;
+        }
+        let server = self.common.address().ok()?;
+        departure::refuses(server).then(|| RunError::gone(&self.common.host, server.port()))
     }
 
     /// The running phase has ended in order.

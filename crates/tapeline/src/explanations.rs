@@ -227,7 +227,9 @@ const MEASUREMENT: &[Explanation] = &[
         "peer-lost",
         "nothing received for 10.0 s: peer lost, the test was ended",
         "The peer was silent for 10 s, or for three intervals or send gaps if these are longer. Or \
-         its host answered that the test's UDP port is closed. The total ends with the last data.",
+         its host answered that the test's UDP port is closed. The total ends with the last data. A \
+         method says that the server has gone where it served first, and its port refuses \
+         connections now.",
     ),
     of(
         "traffic-failed",

@@ -115,6 +115,38 @@ fn an_interrupt_keeps_what_was_measured() {
 }
 
 #[test]
+fn a_server_that_goes_ends_a_method_with_that_reason() {
+    for (line, moment) in [
+        ("capacity", "\"name\":\"capacity\""),
+        ("find-rate -b 400k -t 0.5", "\"event\":\"trial\""),
+        ("responsiveness", "\"name\":\"load\""),
+        ("rfc6349 -t 1 -b 2M", "\"name\":\"capacity\""),
+        ("try", "\"name\":\"mtu\""),
+    ] {
+        let server = Server::native("");
+        let port = server.port;
+        let (word, options) = line.split_once(' ').unwrap_or((line, ""));
+        let line = format!("{word} 127.0.0.1 -p {port} --direction up {options} --json-stream");
+        let mut program = Program::native(&line);
+        program.line(moment);
+        server.program.signal(Signal::KILL);
+        let ended = program.end();
+        assert_eq!(ended.code(), Some(1), "{word}: {}", ended.stderr);
+        let errors = ended.stderr.matches("error: ").count();
+        assert_eq!(errors, 1, "{word}: {}", ended.stderr);
+        let said = format!(
+            "error: the server has gone: 127.0.0.1 port {port} refuses connections now [peer-lost]"
+        );
+        assert!(ended.stderr.contains(&said), "{word}: {}", ended.stderr);
+        let last = ended.stdout.lines().last().expect("the end");
+        let last: Value = serde_json::from_str(last).expect("JSON");
+        let document = last.get("data").unwrap_or(&last);
+        assert_eq!(document["error"]["id"], "peer-lost", "{word}: {last}");
+        assert_eq!(document["complete"], false, "{word}: {last}");
+    }
+}
+
+#[test]
 fn a_server_that_is_not_there_is_one_error_with_a_hint() {
     let ended = Program::native("find-rate 127.0.0.1 -p 9 --direction up -b 1M -t 0.5").end();
     assert_eq!(ended.code(), Some(1));

@@ -96,7 +96,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["client_runs", "watch"],
             &["path"],
             &["phase_guard", "common"],
-            &["error"],
+            &["error", "departure"],
         ],
     },
     Floors {

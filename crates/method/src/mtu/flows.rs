@@ -66,10 +66,7 @@ pub(crate) fn measure(
     }
     run.begin(TCP, Some(Direction::Up), PLANNED_TCP);
     match tcp_view::measure(run, result) {
-        Err(RunError::Failed { text, .. }) => {
-            run.fail_phase(&text);
-            Ok(())
-        }
+        Err(RunError::Failed { text, .. }) => run.fail_phase(&text),
         ended => ended,
     }
 }

@@ -127,7 +127,7 @@ pub(crate) fn measure(
         } else if let Some(error) =
             shortfall.and_then(|shortfall| shortfall.error(&common.host, direction))
         {
-            run.fail_phase(&error.to_string());
+            run.fail_phase(&error.to_string())?;
             ended = Err(error);
         }
         result.conclude();

@@ -120,7 +120,7 @@ impl ResponsivenessPlan {
                     id: "no-reply",
                     text,
                     ..
-                }) => run.fail_phase(&text),
+                }) => run.fail_phase(&text)?,
                 other => other?,
             }
         }

@@ -231,7 +231,7 @@ fn bottleneck(
     if run.session().is_some() {
         match BottleneckRate::by_capacity(run, direction) {
             Ok(rate) => return Ok(Some(rate)),
-            Err(RunError::Failed { text, .. }) => run.fail_phase(&text),
+            Err(RunError::Failed { text, .. }) => run.fail_phase(&text)?,
             Err(other) => return Err(other),
         }
     }
@@ -246,7 +246,7 @@ fn bottleneck(
             Ok(Some(rate))
         }
         Err(RunError::Failed { text, .. }) => {
-            run.fail_phase(&text);
+            run.fail_phase(&text)?;
             Ok(None)
         }
         Err(other) => Err(other),
@@ -284,7 +284,7 @@ fn light(
     let (loss, light) = match light_load::measure(run, direction, rate) {
         Ok(measured) => measured,
         Err(RunError::Failed { text, .. }) => {
-            run.fail_phase(&text);
+            run.fail_phase(&text)?;
             run.deviate("loss at light load is not known");
             return Ok(());
         }

@@ -106,7 +106,8 @@ fn way(result: &mut TryResult, direction: Direction) -> &mut Option<TryDirection
     }
 }
 
-/// A part that failed has its line on the page; a signal, a time limit and the budget end all of it.
+/// A part that failed has its line on the page; a signal, a time limit, the budget and a server that has
+/// gone end all of it.
 fn go_on(
     run: &mut Run<'_>,
     measured: Result<(), RunError>,
@@ -114,9 +115,9 @@ fn go_on(
 ) -> Result<(), MethodError> {
     match measured {
         Err(RunError::Failed { text, .. }) => {
-            run.fail_phase(&text);
+            let ended = run.fail_phase(&text);
             reason.get_or_insert(text);
-            Ok(())
+            ended
         }
         other => other,
     }

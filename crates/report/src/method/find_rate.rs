@@ -188,6 +188,8 @@ impl TrialDelays {
                 Some("round_trip") => "round trip",
                 _ => "delay",
             };
+            // Two clocks may differ by more.
+            let digits = |millis: f64| digits(millis.max(0.0));
             let last = match self.delay_p99_ms {
                 Some(late) => format!(", {} p99", digits(late)),
                 None => String::new(),
@@ -278,7 +280,11 @@ impl RateFinding {
             "  {:>11} {:>8} {:>8}   {:<27}rate is IP layer",
             "rate Mbit/s", "pkt/s", "lost", "verdict"
         )];
-        for row in self.rows() {
+        let rows = self.rows();
+        if rows.is_empty() {
+            lines.clear();
+        }
+        for row in rows {
             let worst = row.iter().max_by_key(|trial| trial.lost).expect("a trial");
             let head = format!(
                 "  {:>11} {:>8} {:>8}   ",
@@ -741,6 +747,22 @@ at that rate: delay 20.4 ms median, 24.9 p99, jitter 0.030 ms
             ..finding()
         });
         assert!(ended.contains("not found. 5 trials, 42 s. Ended early: the budget is used up."));
+        assert!(ended.contains("verdict"), "{ended}");
+        let at_once = said(RateFinding {
+            outcome: None,
+            lower_bits_per_second: None,
+            trials: Vec::new(),
+            ..finding()
+        });
+        // A head without rows would be none of a table.
+        assert!(!at_once.contains("verdict"), "{at_once}");
+        let behind = TrialDelays {
+            delay_p50_ms: Some(-0.003),
+            delay_p99_ms: None,
+            ..finding().at_rate.expect("delays")
+        };
+        let words = behind.words().expect("words");
+        assert!(words.contains("delay 0 ms median"), "{words}");
         let missing = FindRateResult::default().page(&head(), &PageStyle::default());
         assert_eq!(
             missing,

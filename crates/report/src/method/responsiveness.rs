@@ -204,6 +204,13 @@ impl ResponsivenessResult {
         measured.filter_map(|(load, one)| Some((load, one.as_ref()?)))
     }
 
+    fn way(&self, direction: Direction) -> Option<&LoadedResponsiveness> {
+        match direction {
+            Direction::Up => self.up.as_ref(),
+            Direction::Down => self.down.as_ref(),
+        }
+    }
+
     /// The load under which the path is slowest.
     fn worst(&self) -> Option<(Load, &LoadedResponsiveness)> {
         let measured = self.loads().filter(|(_, one)| one.rpm.is_some());
@@ -273,6 +280,12 @@ impl MethodResult for ResponsivenessResult {
             );
             page.push_str(line.trim_end());
             page.push('\n');
+        }
+        // Those that did not begin.
+        for direction in head.directions.iter().filter(|_| head.interrupted) {
+            if self.both.is_none() && self.way(*direction).is_none() {
+                page.push_str(&format!("  {:<6}   {}\n", direction.word(), head.missing()));
+            }
         }
         let verdict = self.verdict();
         if !verdict.is_empty() {
@@ -467,6 +480,20 @@ in the modem.
         let page = page(&open);
         assert!(page.contains("up       not known with this peer"), "{page}");
         assert_eq!(open.csv().rows.len(), 2);
+    }
+
+    #[test]
+    fn what_an_interruption_left_out_has_its_row() {
+        let head = MethodHead {
+            directions: Direction::BOTH.to_vec(),
+            interrupted: true,
+            ..MethodHead::default()
+        };
+        let mut result = example();
+        result.down = None;
+        let page = result.page(&head, &PageStyle::default());
+        assert!(page.contains("\n  down     not measured\n"), "{page}");
+        assert!(!page.contains("up       not measured"), "{page}");
     }
 
     #[test]

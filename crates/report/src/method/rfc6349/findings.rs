@@ -11,7 +11,7 @@ pub(crate) fn verdict(result: &Rfc6349Result) -> String {
         .filter_map(|(direction, of)| Some((direction, of, of.finding_text.as_deref()?)))
         .collect();
     match said[..] {
-        [] => "Nothing was measured.".to_owned(),
+        [] => "No run of TCP was measured.".to_owned(),
         [(_, _, text)] => text.to_owned(),
         [(_, up, one), (_, down, other)] => {
             if one == other {
