@@ -85,6 +85,11 @@ impl TrialResult {
         self.lost as f64 / self.sent.max(1) as f64
     }
 
+    /// Whether the path loses more than this share, at 95 %: one of few datagrams does not show it.
+    fn surely_exceeds(&self, share: f64) -> bool {
+        loss_interval(self.lost, self.sent).is_some_and(|(least, _)| least > share)
+    }
+
     /// The rate that arrived, bits per second.
     #[must_use]
     pub fn forwarded(&self) -> f64 {
@@ -305,7 +310,7 @@ impl RateSearch {
         (self.invalid, self.again) = ((0, 0), None);
         if let Some(load) = self.rise {
             let loosest = self.plan.goals.iter().map(|goal| goal.loss);
-            if result.loss() > loosest.fold(0.0, f64::max) {
+            if result.surely_exceeds(loosest.fold(0.0, f64::max)) {
                 self.forwarded = Some(result.forwarded());
                 self.rise = None;
             } else if load >= self.highest {

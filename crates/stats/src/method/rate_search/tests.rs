@@ -455,6 +455,25 @@ fn where_full_trials_lose_on_and_on_steps_become_wide() {
 }
 
 #[test]
+fn a_lost_datagram_of_few_does_not_end_the_rise() {
+    let mut search = RateSearch::new(plan(&[0.0, 0.005]));
+    let mut loads = Vec::new();
+    for (lost, sent) in [(1, 83), (2, 167), (3, 333), (20, 667)] {
+        let trial = search.next_trial(0.0).expect("a trial");
+        loads.push(trial.load);
+        search.take(TrialResult {
+            trial,
+            sent,
+            lost,
+            invalid: None,
+        });
+    }
+    assert_eq!(loads, [1, 2, 4, 8].map(|load| load * 1_000_000));
+    let next = search.next_trial(0.0).expect("a trial");
+    assert!(next.load < 8_000_000, "{next:?}");
+}
+
+#[test]
 fn trials_become_longer_and_short_plans_have_one_length() {
     let search = search(plan(&[0.0]), Step::at(50e6), 1);
     let seconds: Vec<f64> = search
