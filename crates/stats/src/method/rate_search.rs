@@ -39,11 +39,11 @@ pub struct RateSearchPlan {
     pub start: u64,
     /// The highest load that is tried.
     pub highest: u64,
-    /// Most trials of a goal, those of the rise among the first one's: a goal that no rate keeps leaves
-    /// the others theirs.
+    /// Most trials of a goal, those of the rise among the loosest one's: a goal that no rate keeps
+    /// leaves the others theirs.
     pub most_trials: usize,
-    /// Most seconds of the search: of n goals, the k-th begins no trial after k/n of them. What one
-    /// leaves is the next one's.
+    /// Most seconds of the search: of n goals, the k-th begins no trial after k/n of them, the loosest
+    /// first. What one leaves is the next one's.
     pub most_seconds: f64,
 }
 
@@ -162,11 +162,16 @@ pub struct RateSearch {
     /// Lengths of trials, the full one last.
     stages: Vec<f64>,
     trials: Vec<TrialResult>,
+    /// For each trial the goal that it was for.
+    asked_by: Vec<usize>,
     /// The next load of the rise, while it goes on.
     rise: Option<u64>,
     /// What arrived of the load that ended the rise, bits per second.
     forwarded: Option<f64>,
     goals: Vec<GoalState>,
+    /// Numbers of the goals, the loosest first: where the rise has ended it is near, and few datagrams
+    /// far below say nothing of it.
+    order: Vec<usize>,
     /// The goal that the newest trial is for.
     asked: usize,
     highest: u64,
@@ -216,12 +221,17 @@ impl RateSearch {
         }
         stages.push(plan.full_seconds);
         let highest = plan.highest.max(plan.lowest);
+        let loss = |goal: &usize| plan.goals[*goal].loss;
+        let mut order: Vec<usize> = (0..plan.goals.len()).collect();
+        order.sort_by(|one, other| loss(other).total_cmp(&loss(one)));
         Self {
             rise: Some(plan.start.clamp(plan.lowest, highest)),
             goals: vec![GoalState::default(); plan.goals.len()],
-            asked: 0,
+            asked: order.first().copied().unwrap_or(0),
+            order,
             stages,
             trials: Vec::new(),
+            asked_by: Vec::new(),
             forwarded: None,
             highest,
             host: None,
@@ -252,7 +262,8 @@ impl RateSearch {
         let GoalState {
             trials, outcome, ..
         } = *self.goals.get(goal)?;
-        let share = (goal + 1) as f64 / self.goals.len() as f64;
+        let place = self.order.iter().position(|one| *one == goal)? + 1;
+        let share = place as f64 / self.goals.len() as f64;
         match outcome {
             Some(_) => None,
             None if trials >= self.plan.most_trials => Some(UsedUp::Trials),
@@ -280,16 +291,20 @@ impl RateSearch {
                 return Some(PlannedTrial { load, seconds });
             }
         }
-        (0..self.goals.len()).find_map(|goal| {
-            let trial = self.next_of_goal(goal)?;
-            self.asked = goal;
-            Some(trial)
-        })
+        for place in 0..self.order.len() {
+            let goal = self.order[place];
+            if let Some(trial) = self.next_of_goal(goal) {
+                self.asked = goal;
+                return Some(trial);
+            }
+        }
+        None
     }
 
     /// Takes what became of the trial.
     pub fn take(&mut self, result: TrialResult) {
         self.goals[self.asked].trials += 1;
+        self.asked_by.push(self.asked);
         let load = result.trial.load;
         if let Some(why) = result.invalid {
             // Hosts that have done it once can do it.
@@ -398,17 +413,20 @@ impl RateSearch {
         let within = |load: &u64| {
             lower.is_none_or(|lower| *load > lower) && upper.is_none_or(|upper| *load < upper)
         };
-        let loads = self.loads(stage).into_iter().filter(within);
-        let mut open = loads.filter(|load| self.class(goal, stage, *load) == LoadClass::Undecided);
-        if let Some(load) = open.next() {
-            return load;
-        }
         // What shorter trials showed, the longest of them.
         let shorter = (0..stage).rev().map(|shorter| self.bounds(goal, shorter));
         let mut shorter = shorter.filter(|(lower, upper)| lower.is_some() || upper.is_some());
         let (hint_lower, hint_upper) = shorter.next().unwrap_or_default();
+        // Those far above are of another goal.
+        let near = |load: &u64| lower.is_some() || hint_upper.is_none_or(|hint| *load <= hint);
+        let loads = self.loads(stage).into_iter();
+        let mut open = loads.filter(within).filter(near);
+        let is_open = |load: &u64| self.class(goal, stage, *load) == LoadClass::Undecided;
+        if let Some(load) = open.find(is_open) {
+            return load;
+        }
         // Steps away from what longer trials did not confirm become larger and larger.
-        let tried = self.loads(stage).len().min(16) as i32;
+        let tried = self.tried(goal, stage);
         let step = (1.0 - target).powi(1 << tried).max(1.0 - WIDEST);
         let middle = |lower: u64, upper: u64| (lower as f64 * upper as f64).sqrt();
         // A shorter trial's bound is worth a try where it is as near as this stage's bounds have to be.
@@ -434,6 +452,10 @@ impl RateSearch {
                 Some(hint) => towards(lower, hint, width(lower, hint)),
                 None => lower as f64 / step,
             },
+            // Another goal has tried far higher ones.
+            (None, Some(upper)) if hint_upper.is_some_and(|hint| hint < upper) => {
+                hint_lower.or(hint_upper).unwrap_or(lowest) as f64
+            }
             (None, Some(upper)) => {
                 match hint_lower.filter(|hint| *hint < upper && tried <= BELIEVED) {
                     Some(hint) => towards(upper, hint, width(hint, upper)),
@@ -457,6 +479,19 @@ impl RateSearch {
         loads
     }
 
+    /// How many loads of a stage were tried for this goal.
+    fn tried(&self, goal: usize, stage: usize) -> i32 {
+        let least = self.stages[stage] * 0.999;
+        let own = self.trials.iter().zip(&self.asked_by);
+        let own = own.filter(|(one, by)| {
+            **by == goal && one.invalid.is_none() && one.trial.seconds >= least
+        });
+        let mut loads: Vec<u64> = own.map(|(one, _)| one.trial.load).collect();
+        loads.sort_unstable();
+        loads.dedup();
+        loads.len().min(16) as i32
+    }
+
     fn of_stage(&self, stage: usize) -> impl Iterator<Item = &TrialResult> {
         let least = self.stages[stage] * 0.999;
         let valid = self.trials.iter().filter(|one| one.invalid.is_none());
@@ -468,7 +503,10 @@ impl RateSearch {
         let goal = &self.plan.goals[goal];
         let trials = self.of_stage(stage).filter(|one| one.trial.load == load);
         if stage < self.full_stage() {
-            return match trials.last().is_some_and(|one| one.loss() > goal.loss) {
+            return match trials
+                .last()
+                .is_some_and(|one| one.surely_exceeds(goal.loss))
+            {
                 true => LoadClass::Upper,
                 false => LoadClass::Lower,
             };

@@ -423,7 +423,7 @@ fn a_search_begins_no_trial_after_its_time() {
         }
     }
     assert!(used_up > 100, "{used_up}");
-    // The first goal's time is over, and the second one has as much.
+    // The goal that no rate keeps comes last, and uses up what is left.
     let plan = RateSearchPlan {
         most_seconds: 240.0,
         ..plan(&[0.0, 0.005])
