@@ -118,6 +118,7 @@ async fn empty_trash(site: Arc<Site>) {
                 if let Err(why) = site.program.remove(&runs) {
                     site.program.log(&format!("not removed: {why:?}"));
                 }
+                site.trash.gone(&runs);
                 site.tests
                     .events
                     .push(&serde_json::json!({ "history": true }));

@@ -102,20 +102,26 @@ impl Guard {
 
     /// Whether `Host` names this page: the address that was reached, this host, or a name that was given.
     fn is_this_host(&self, host: &str, local: IpAddr) -> bool {
-        let port = self.port;
-        let local = match local {
-            IpAddr::V6(address) if address.to_ipv4_mapped().is_none() => {
-                format!("[{address}]:{port}")
-            }
-            address => format!("{}:{port}", address.to_canonical()),
+        let local = match local.to_canonical() {
+            IpAddr::V6(address) => format!("[{address}]"),
+            IpAddr::V4(address) => address.to_string(),
         };
-        let this = format!("localhost:{port}");
-        host == local
-            || host.eq_ignore_ascii_case(&this)
-            || self.names.iter().any(|name| {
-                host.eq_ignore_ascii_case(name)
-                    || host.eq_ignore_ascii_case(&format!("{name}:{port}"))
-            })
+        // Browsers leave the port of HTTP out.
+        let reaches = |name: &str| {
+            let given = host.get(name.len()..);
+            let named = host.get(..name.len());
+            named.is_some_and(|named| named.eq_ignore_ascii_case(name))
+                && given.is_some_and(|port| match port.strip_prefix(':') {
+                    Some(port) => port == self.port.to_string(),
+                    None => port.is_empty() && self.port == 80,
+                })
+        };
+        reaches(&local)
+            || reaches("localhost")
+            || self
+                .names
+                .iter()
+                .any(|name| host.eq_ignore_ascii_case(name) || reaches(name))
     }
 
     fn knows(&self, headers: &HeaderMap) -> bool {
@@ -171,10 +177,14 @@ mod tests {
     use super::*;
 
     fn guard_at_8470() -> Guard {
+        guard_at(8470)
+    }
+
+    fn guard_at(port: u16) -> Guard {
         Guard::new(
             Key::chosen("0123456789abcdef").expect("a key"),
             vec!["lab.example".to_owned()],
-            8470,
+            port,
         )
     }
 
@@ -282,6 +292,20 @@ mod tests {
                 Err(Barred::NoKey),
                 "{cookie}"
             );
+        }
+    }
+
+    #[test]
+    fn the_port_of_http_may_be_left_out() {
+        let local: IpAddr = "::ffff:192.0.2.7".parse().expect("an address");
+        let six: IpAddr = "2001:db8::7".parse().expect("an address");
+        let (http, other) = (guard_at(80), guard_at_8470());
+        for (host, local) in [("192.0.2.7", local), ("[2001:db8::7]", six)] {
+            assert!(http.is_this_host(host, local), "{host}");
+            assert!(http.is_this_host(&format!("{host}:80"), local), "{host}");
+            assert!(!other.is_this_host(host, local), "{host}");
+            assert!(other.is_this_host(&format!("{host}:8470"), local), "{host}");
+            assert!(!other.is_this_host(&format!("{host}:"), local), "{host}");
         }
     }
 

@@ -62,7 +62,8 @@ impl Test {
     }
 }
 
-/// Lines of `--json-stream`: all of them, or of a long test all but some of its intervals.
+/// Lines of `--json-stream`: all of them, of a long test all but some of its intervals, of a long
+/// server the latest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     kept: Vec<Line>,
@@ -70,6 +71,8 @@ pub(crate) struct Lines {
     /// Of so many intervals one is kept.
     every: usize,
     intervals: usize,
+    /// The first ones have gone.
+    is_cut: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -92,20 +95,35 @@ impl Lines {
         let text: Box<str> = event.to_string().into();
         self.bytes += text.len();
         self.kept.push(Line { text, is_interval });
-        if self.kept.len() > MAX_LINES || self.bytes > MAX_BYTES {
+        let intervals = |kept: &[Line]| kept.iter().filter(|line| line.is_interval).count();
+        if self.is_full() && 2 * intervals(&self.kept) >= self.kept.len() {
             self.every = every * 2;
             let mut number = 0;
             self.kept.retain(|line| {
                 number += usize::from(line.is_interval);
                 !line.is_interval || number % 2 == 0
             });
-            self.bytes = self.kept.iter().map(|line| line.text.len()).sum();
+            self.weigh();
+        }
+        // It is not intervals that fill it.
+        while self.is_full() {
+            self.kept.drain(..self.kept.len().div_ceil(4));
+            self.is_cut = true;
+            self.weigh();
         }
     }
 
-    /// Whether some intervals are missing.
+    fn is_full(&self) -> bool {
+        self.kept.len() > MAX_LINES || self.bytes > MAX_BYTES
+    }
+
+    fn weigh(&mut self) {
+        self.bytes = self.kept.iter().map(|line| line.text.len()).sum();
+    }
+
+    /// Whether some are missing.
     pub(crate) fn are_thinned(&self) -> bool {
-        self.every > 1
+        self.every > 1 || self.is_cut
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -169,5 +187,23 @@ mod tests {
             &steps[..4]
         );
         assert_eq!(all["thinned"], true);
+    }
+
+    #[test]
+    fn a_server_keeps_the_lines_of_its_latest_tests() {
+        let mut lines = Lines::default();
+        let last = 5 * MAX_LINES;
+        for number in 0..=last {
+            lines.push(&json!({"event": "end", "test": number}));
+        }
+        assert!(lines.kept.len() <= MAX_LINES && lines.are_thinned());
+        let all: Value = serde_json::from_str(&lines.json()).expect("JSON");
+        let events = all["events"].as_array().expect("events");
+        assert_eq!(events[events.len() - 1]["test"], last);
+        let long = "x".repeat(MAX_BYTES / 5);
+        for _ in 0..20 {
+            lines.push(&json!({"event": "end", "data": long}));
+        }
+        assert!(lines.bytes <= MAX_BYTES && !lines.is_empty());
     }
 }

@@ -103,7 +103,7 @@ impl TestQueue {
         }
         known.last += 1;
         let number = known.last;
-        self.program.log(&format!("test {number} of {who}: {line}"));
+        let said = format!("test {number} of {who}: {line}");
         let test = Test {
             test: number,
             job: plan.job,
@@ -128,6 +128,9 @@ impl TestQueue {
         known.tidy();
         self.tell(&mut known, number);
         self.advance(&mut known);
+        drop(known);
+        // Standard error may have a slow reader.
+        self.program.log(&said);
         Ok(number)
     }
 

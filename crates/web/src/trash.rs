@@ -17,6 +17,8 @@ pub(crate) struct Trash(Mutex<Waiting>);
 struct Waiting {
     last: u64,
     sets: BTreeMap<u64, (Instant, Vec<String>)>,
+    /// Taken, and hidden until they have gone.
+    going: Vec<String>,
 }
 
 impl Trash {
@@ -37,14 +39,12 @@ impl Trash {
     /// The runs that are hidden.
     pub(crate) fn hidden(&self) -> Vec<String> {
         let waiting = self.0.lock_unpoisoned();
-        waiting
-            .sets
-            .values()
-            .flat_map(|(_, runs)| runs.clone())
-            .collect()
+        let kept = waiting.sets.values().flat_map(|(_, runs)| runs);
+        kept.chain(&waiting.going).cloned().collect()
     }
 
-    /// Takes the runs whose time is over; all of them without a time.
+    /// Takes the runs whose time is over; all of them without a time. [`Trash::gone`] says that they
+    /// need not be hidden any more.
     pub(crate) fn take(&self, now: Option<Instant>) -> Vec<String> {
         let mut waiting = self.0.lock_unpoisoned();
         let is_due = |until: &Instant| now.is_none_or(|now| *until <= now);
@@ -53,7 +53,15 @@ impl Trash {
             .partition(|(_, (until, _))| is_due(until));
         waiting.sets = rest;
         let due: BTreeMap<u64, (Instant, Vec<String>)> = due;
-        due.into_values().flat_map(|(_, runs)| runs).collect()
+        let runs: Vec<String> = due.into_values().flat_map(|(_, runs)| runs).collect();
+        waiting.going.extend_from_slice(&runs);
+        runs
+    }
+
+    /// What was taken has been removed, or cannot be.
+    pub(crate) fn gone(&self, runs: &[String]) {
+        let mut waiting = self.0.lock_unpoisoned();
+        waiting.going.retain(|run| !runs.contains(run));
     }
 }
 
@@ -69,6 +77,9 @@ mod tests {
         assert_eq!(trash.hidden(), ["r1", "r2"]);
         assert!(trash.take(Some(start + UNDO / 2)).is_empty());
         assert_eq!(trash.take(Some(start + UNDO)), ["r1"]);
+        assert_eq!(trash.hidden(), ["r2", "r1"]);
+        trash.gone(&["r1".to_owned()]);
+        assert_eq!(trash.hidden(), ["r2"]);
         assert!(trash.undo(second) && !trash.undo(first));
         assert!(trash.hidden().is_empty() && trash.take(None).is_empty());
     }

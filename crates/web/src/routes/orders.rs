@@ -54,13 +54,13 @@ pub(crate) async fn stop(
     Path(test): Path<u64>,
 ) -> Result<StatusCode, Refusal> {
     writable(&site)?;
-    site.tests.stop(test)?;
+    off(move || site.tests.stop(test)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// All tests.
-pub(crate) async fn list(State(site): State<Arc<Site>>) -> Json<Value> {
-    Json(site.tests.list())
+pub(crate) async fn list(State(site): State<Arc<Site>>) -> Result<Json<Value>, Refusal> {
+    off(move || Ok(Json(site.tests.list()))).await
 }
 
 /// The lines of a test.
@@ -69,7 +69,8 @@ pub(crate) async fn lines(
     Path(test): Path<u64>,
 ) -> Result<Response, Refusal> {
     let media_type = [(header::CONTENT_TYPE, "application/json")];
-    Ok((media_type, site.tests.lines(test)?).into_response())
+    let lines = off(move || site.tests.lines(test)).await?;
+    Ok((media_type, lines).into_response())
 }
 
 /// The result of a test.

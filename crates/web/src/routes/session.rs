@@ -33,8 +33,9 @@ pub(crate) async fn log_in(
             (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
         }
         Login::Wrong => {
-            site.program
-                .log(&format!("a wrong key from {}", ends.remote.ip()));
+            let said = format!("a wrong key from {}", ends.remote.ip());
+            // Standard error may have a slow reader, who is not waited for.
+            drop(tokio::task::spawn_blocking(move || site.program.log(&said)));
             Refusal::Forbidden("this is not the key".to_owned()).into_response()
         }
         Login::TooMany => {

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 use tapeline_web::Key;
 
+use crate::run::history::note;
+
 /// A file that leads to the page; it goes with this value.
 #[derive(Debug)]
 pub(crate) struct Way(PathBuf);
@@ -32,19 +34,29 @@ impl Way {
              <p><a href=\"{address}\">the page</a></p>"
         )?;
         let (program, before) = opener();
-        let status = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(before)
             .arg(&way.0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
+            .stderr(Stdio::null());
+        // Ctrl-C here does not close a browser that was started.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command
+            .spawn()
             .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
-        if status.success() {
-            Ok(way)
-        } else {
-            Err(io::Error::other(format!("{program} found no browser")))
-        }
+        // It may be the browser itself, which loads the page before it ends.
+        std::thread::Builder::new()
+            .name("browser".into())
+            .spawn(move || match child.wait() {
+                Ok(status) if !status.success() => {
+                    note(&format!("no browser was opened by {program}"));
+                }
+                Ok(_) | Err(_) => {}
+            })?;
+        Ok(way)
     }
 }
 
