@@ -1,4 +1,4 @@
-/* The command line of a form: to read, to copy, to type over. Three tabs give the same test under three names. */
+/* The command line of a form, under three names. */
 import { button, copier, element, later } from "./dom.js";
 import { words } from "./words.js";
 
@@ -7,6 +7,8 @@ const NAMES = ["tapeline", "iperf", "iperf3"];
 export class Command {
   /* `typed` gets a line that the user typed or pasted. */
   constructor(typed) {
+    // What the form does not have yet.
+    this.typing = "";
     this.name = NAMES[0];
     this.names = {};
     this.tabs = NAMES.map(name => {
@@ -30,20 +32,21 @@ export class Command {
       element("div", { class: "tabs", role: "tablist", "aria-label": words.sameTestAs }, this.tabs),
       element("div", { class: "line" }, element("span", { class: "prompt", "aria-hidden": "true" }, "$"), this.line, this.why, this.copied), this.said);
     const read = later(350, () => typed(this.#text()));
-    this.line.addEventListener("input", () => { this.#grow(); read(); });
+    this.line.addEventListener("input", () => { this.typing = this.#text(); this.#grow(); read(); });
     this.line.addEventListener("keydown", event => {
       if (event.key !== "Enter") return;
       event.preventDefault();
       typed(this.#text());
     });
-    // What was typed gives way to the program's own words when it is done.
-    this.line.addEventListener("blur", () => this.#draw());
+    // What was typed gives way to the program's own words once it is in the form.
+    this.line.addEventListener("blur", () => { if (!this.typing) this.#draw(); });
     addEventListener("resize", () => this.#grow());
     this.#choose(this.name);
   }
 
   show(names) {
     this.names = names ?? {};
+    this.typing = "";
     if (document.activeElement !== this.line) this.#draw();
     for (const tab of this.tabs) tab.classList.toggle("cannot", Boolean(this.names[tab.textContent]?.why));
   }

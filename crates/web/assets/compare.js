@@ -1,4 +1,4 @@
-/* The view that compares two sets of runs: the verdict in words, every run as a point, and both courses in time. */
+/* The view that compares two sets of runs. */
 import * as api from "./api.js";
 import { button, element, file, labelled, page, save } from "./dom.js";
 import { withImage } from "./result.js";
@@ -10,7 +10,7 @@ const { known } = charts;
 
 const title = one => words.quantity(one.direction && one.direction !== "forward" ? `${one.quantity}:${one.direction}` : one.quantity, null);
 
-/* The runs of both sides on one axis, a stroke at each median, and the interval of the change below. */
+/* The runs of both sides on one axis, and the interval of the change below. */
 function strip(one) {
   const all = [...one.a.values, ...one.b.values].filter(known);
   if (!all.length) return null;
@@ -47,7 +47,7 @@ function interval(one) {
       element("circle", { class: "dot", cx: at(one.change), cy: 12, r: 5 }))));
 }
 
-/* The rates of a run, all streams and directions together, interval by interval. */
+/* The rates of a run, all streams and directions together. */
 function course(report) {
   const rows = charts.whole(report.intervals.filter(row => !row.omitted), report.test.interval_seconds, report.test.requested_seconds), sums = new Map();
   const step = report.test.interval_seconds ?? rows.reduce((longest, row) => Math.max(longest, row.seconds), 0);

@@ -27,12 +27,12 @@ export function failure(title, text, hint) {
   return element("div", { class: "failure", role: "alert" }, element("h2", {}, title), element("p", {}, text), hint && element("p", { class: "faint" }, hint));
 }
 
-/* Says something to those who do not see the page. */
+/* Says something to who does not see the page. */
 export function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
-/* A line at the foot of the page for some seconds, with what can be done about it. */
+/* A line at the foot of the page for some seconds. */
 export function toast(text, { seconds = 6, label, act, bad = false } = {}) {
   const made = element("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, element("span", {}, text));
   const timer = setTimeout(() => made.remove(), seconds * 1000);

@@ -10,7 +10,7 @@ const USUAL = { client: ["client", "port", "udp", "bandwidth", "time", "parallel
 const names = option => [option.letter && `-${option.letter}`, option.id.length > 1 && `--${option.id}`].filter(Boolean).join(", ");
 const sentence = text => text.charAt(0).toUpperCase() + text.slice(1);
 
-/* An option's field: `get` gives what belongs in the list of options, `set` takes the values of all its occurrences. */
+/* An option's field: `get` gives what belongs in the list of options, `set` takes all its values. */
 class Field {
   constructor(options, node, get, set) {
     Object.assign(this, { options, node, get, set });

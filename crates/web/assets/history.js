@@ -1,4 +1,4 @@
-/* The view of results that were kept: a table with filters, the trend of one quantity, and one run by itself. */
+/* The view of results that were kept: a table, the trend of one quantity, and one run by itself. */
 import * as api from "./api.js";
 import { announce, button, element, labelled, later, link, select, toast } from "./dom.js";
 import { run as runView } from "./run.js";

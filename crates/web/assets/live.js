@@ -41,7 +41,7 @@ export class Course {
   warnings = [];
   rows = [];
   #curves = new Map();
-  /* What the receiver of a test of one direction has counted so far, and its rates. */
+  /* What the receiver has counted so far, and its rates. */
   #received = new Curve(first);
   #progress = { seconds: 0, bytes: 0 };
   #streams = new Map();
@@ -75,7 +75,7 @@ export class Course {
   }
 
   get ways() { return [...this.#curves].filter(([key, curve]) => key.startsWith("rate ") && curve.points.length).map(([key]) => key.slice(5)).sort(); }
-  /* The last whole interval of each direction, or the last one where an interval has just begun. */
+  /* The last whole interval of each direction. */
   get now() {
     const streams = way => [...this.#streams.keys()].filter(key => key.endsWith(` ${way}`)).length;
     return this.ways.map(way => {

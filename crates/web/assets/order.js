@@ -1,4 +1,4 @@
-/* What is ordered: a form and its command line, each following the other by way of the program (`POST /api/plan`). */
+/* A form and its command line, each following the other by way of the program (`POST /api/plan`). */
 import { post } from "./api.js";
 import { Command } from "./command.js";
 import { element, later } from "./dom.js";
@@ -18,7 +18,7 @@ export class Order extends EventTarget {
   #turn = 0;
   #changed = later(120, () => this.#ask({ job: this.job, options: this.form.get() }));
 
-  /* The command above, the form with what acts, and beside it what comes of it; Enter in a usual field starts. */
+  /* The command above the form, and beside it what comes of it. */
   page(title, actions, beside, start) {
     const { front, rest } = this.form, fields = element("form", { class: "form", novalidate: "" }, front, actions, element("h2", {}, words.allOptions), rest);
     fields.addEventListener("submit", event => event.preventDefault());
@@ -32,8 +32,9 @@ export class Order extends EventTarget {
     this.form.set(options);
     return this.#ask({ job: this.job, options });
   }
-  /* The options if a test can start with them; else says what is wrong, where it is. */
+  /* The options if a test can start with them; else says what is wrong. */
   async ready() {
+    if (this.command.typing && !await this.#ask({ line: this.command.typing })) { this.command.line.focus(); return null; }
     const options = this.form.get();
     await this.#ask({ job: this.job, options }, true);
     if (this.plan && !this.plan.faults.length) return options;
@@ -47,10 +48,7 @@ export class Order extends EventTarget {
     this.#say(true);
   }
 
-  async #typed(line) {
-    if (!line) return;
-    await this.#ask({ line });
-  }
+  #typed(line) { if (line) this.#ask({ line }); }
   async #ask(question, all = false) {
     const turn = this.#turn += 1;
     let plan;
@@ -63,6 +61,7 @@ export class Order extends EventTarget {
     if (turn !== this.#turn) return;
     if (question.line !== undefined) {
       if (plan.options && plan.job !== this.job) {
+        this.command.typing = "";
         this.dispatchEvent(new CustomEvent("other", { detail: plan }));
         return;
       }
@@ -76,8 +75,9 @@ export class Order extends EventTarget {
     this.command.show(plan.names);
     this.#say(all || question.line !== undefined);
     this.dispatchEvent(new Event("plan"));
+    return true;
   }
-  /* That the host is missing is said once somebody was there or tried to start. */
+  /* A missing host is said once somebody was there or tried to start. */
   #say(all) {
     const { faults = [], notes = [] } = this.plan;
     const early = one => one.option === "client" && !all && !this.#touched.has("client");

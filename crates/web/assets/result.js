@@ -1,4 +1,4 @@
-/* What a test found: its numbers in large type, verdict, charts and tables, and the ways to keep it. */
+/* What a test found, and the ways to keep it. */
 import * as api from "./api.js";
 import { button, element, file, page } from "./dom.js";
 import { savePicture } from "./picture.js";
@@ -34,7 +34,7 @@ export function files(base, name) {
     file(`${base}/text`, `${name}.txt`, words.asText), file(`${base}/page`, `${name}.html`, words.asPage), page(`${base}/page`, words.openPage));
 }
 
-/* The text as the terminal has it, fetched when it is unfolded. */
+/* The text as the terminal has it. */
 export function terminal(path) {
   const folded = element("details", { class: "terminal" }, element("summary", {}, words.asInTerminal));
   folded.addEventListener("toggle", async () => {

@@ -4,7 +4,7 @@ import { button, element, labelled, link, toast } from "./dom.js";
 import { files, result, terminal } from "./result.js";
 import { words } from "./words.js";
 
-/* `row` is the run in the list; `changed` is called when its note or a tag is new. */
+/* `row` is the run in the list; `changed` is called for a new note or tag. */
 export async function run(row, { readOnly, remove, changed }) {
   const base = `/api/history/${row.run}`, report = await api.get(`${base}/json`);
   const post = async (path, body) => {

@@ -1,4 +1,4 @@
-/* The view of a server on this host: its options, its ports, and the tests of its clients as they run. */
+/* The view of a server on this host, and the tests of its clients. */
 import * as api from "./api.js";
 import { announce, button, copier, element, failure, toast } from "./dom.js";
 import { Course } from "./live.js";

@@ -1,4 +1,4 @@
-/* The view of tests from this host: the order above, its form, and what the test shows. */
+/* The view of tests from this host. */
 import * as api from "./api.js";
 import { announce, button, element, failure, link, toast } from "./dom.js";
 import { Board, Course } from "./live.js";
@@ -8,7 +8,7 @@ import { tests } from "./tests.js";
 import { words } from "./words.js";
 
 const REDRAW = 250;
-/* So many points in a curve, and a drawing takes so long that it is done less often. */
+/* From so many rows on, drawing is done less often. */
 const MANY = 600;
 
 /* One test, from its queueing to its result. */
@@ -38,6 +38,8 @@ class Shown {
   }
   #take(event) {
     if (event === null) { this.#course = new Course(); this.#board.clear(); return; }
+    // The next run of a series.
+    if (event.event === "start" && this.#course.start) this.#take(null);
     this.#course.take(event);
     this.#later();
   }
@@ -66,17 +68,26 @@ class Shown {
   async #ended() {
     const { row } = this, base = `/api/tests/${row.test}`;
     clearTimeout(this.#timer);
-    let report = null;
-    if (row.has_document) report = await api.get(`${base}/json`).catch(() => null);
+    let reports = [];
+    // A series has a line for each run.
+    if (row.has_document) reports = await api.text(`${base}/json`).then(text => text.trim().split("\n").map(line => JSON.parse(line))).catch(() => []);
+    const report = reports.at(-1), several = reports.length > 1;
     const error = row.error ?? report?.error?.text;
     const failed = error ? failure(words.failed, error, words.hintOf(error)) : null;
-    const kept = row.run ? element("p", { class: "kept" }, words.savedAs, link(`/history?run=${row.run}`, row.run), ".") :
+    const kept = row.run ? element("p", { class: "kept" }, words.savedAs, link(several ? "/history" : `/history?run=${row.run}`, row.run), ".") :
       row.unsaved ? element("p", { class: "kept faint" }, words.notSaved(row.unsaved)) : null;
     const name = row.run ?? `test-${row.test}`;
-    this.node.replaceChildren(...[failed, ...(report ? result(report, name, error) : error ? [] : [element("p", {}, words.noResult)]), kept,
-      row.has_document ? files(base, name) : null, report?.intervals?.length ? this.#intervals(report) : null, row.has_document || row.code !== null ? terminal(`${base}/text`) : null].filter(Boolean));
+    this.node.replaceChildren(...[failed, ...(several ? this.#series(reports, name) : report ? result(report, name, error) : error ? [] : [element("p", {}, words.noResult)]), kept,
+      row.has_document ? files(base, name) : null, !several && report?.intervals?.length ? this.#intervals(report) : null, row.has_document || row.code !== null ? terminal(`${base}/text`) : null].filter(Boolean));
     announce(error ?? words.ended(this.node.querySelector(".headline")?.textContent ?? ""));
     tests.unfollow(row.test);
+  }
+  #series(reports, name) {
+    return [element("h2", { class: "headline" }, words.runs(reports.length)), ...reports.map((report, index) => {
+      const [head] = documents.shown(report).headlines, folded = element("details", { class: "rows" }, element("summary", {}, `${index + 1}: ${head ? `${head.number} ${head.words ?? ""}` : words.noResult}`));
+      folded.addEventListener("toggle", () => { if (!folded.querySelector(".result")) folded.append(...result(report, `${name}-${index + 1}`)); });
+      return folded;
+    })];
   }
   #intervals(report) {
     const folded = element("details", { class: "rows" }, element("summary", {}, words.rows));
@@ -147,7 +158,7 @@ export class TestView {
     return element("div", { class: "welcome" }, element("p", {}, words.welcome), element("ol", {}, words.steps.map(step => element("li", {}, step))),
       element("p", { class: "faint" }, words.orHere, link("/server", words.views.server), "."));
   }
-  /* The test that the button stops: the one that is shown, else any that is not over. */
+  /* The test that the button stops. */
   #active() {
     const open = tests.newest("client").filter(row => row.state !== "ended");
     return open.find(row => row.test === this.#shown?.test) ?? open.at(-1);

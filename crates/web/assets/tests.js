@@ -25,7 +25,7 @@ class Tests extends EventTarget {
     tests.forEach(row => this.#row(row));
   }
 
-  /* Hands each event of a test to `take`, from the first on; `take(null)` where they begin anew. */
+  /* Hands each event of a test to `take`; `take(null)` where they begin anew. */
   async follow(test, take) {
     const follower = { take, waiting: [], loading: true };
     this.#followers.set(test, follower);
@@ -80,7 +80,7 @@ class Tests extends EventTarget {
     this.dispatchEvent(new Event("history"));
     for (const [test, follower] of this.#followers) this.#load(test, follower);
   }
-  /* Without a stream all is asked for, again and again, until a stream may be tried. */
+  /* Without a stream all is asked for until a stream may be tried. */
   #poll(until) {
     this.#timer = setTimeout(async () => {
       try {

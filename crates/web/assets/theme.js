@@ -1,11 +1,11 @@
 "use strict";
-/* Light or dark: as the system, or as the switch says. Loaded before the page is drawn. */
+/* Light or dark, as the system or the switch says. */
 const theme = (() => {
 const NAMES = ["system", "light", "dark"];
 const kept = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
 let name = NAMES.includes(kept()) ? kept() : "system";
 
-/* The rules of style sheets for a dark screen hold always or never, unless the system decides. */
+/* Rules for a dark screen hold always or never, unless the system decides. */
 function apply() {
   const medium = { system: "(prefers-color-scheme: dark)", light: "not all", dark: "all" }[name];
   for (const sheet of document.styleSheets)

@@ -12,7 +12,7 @@ export function groupOf(run) {
   return mood === "good" ? "network" : mood === "warn" ? "host" : "asked";
 }
 
-/* Numbers of a quantity as text: kinds of `charts` where they fit, else digits and the unit. */
+/* Numbers of a quantity as text. */
 export function shown(quantity, value) {
   if (!charts.known(value)) return "–";
   const { bare, label } = charts.unit(kindOf(quantity), value);

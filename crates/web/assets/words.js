@@ -62,7 +62,7 @@ export const words = {
     if (/connect|time/.test(error)) return "Check that the host is up and that no firewall is in the way.";
     return "";
   },
-  noResult: "No result",
+  noResult: "No result", runs: number => `${number} runs`,
   notDrawable: "This result has no charts here. Open it as a page.",
   savedAs: "Saved as ", notSaved: why => `Not saved: ${why}`,
   saveAs: "Save as", asText: "Text", asPage: "HTML page", openPage: "Open as page", saveImage: "Save image", saveImageOf: title => `Save image of ${title}`,

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tapeline_archive::{Edit, Entry, Query, RunId, StoredRun};
+use tapeline_base::WallTime;
 use tapeline_report::comparison::{self, CompareOptions, Comparison};
 use tapeline_report::document::WholeDocument;
 use tapeline_report::stored::show;
-use tapeline_report::{Better, QUANTITIES, RunFacts};
+use tapeline_report::{Better, Calendar, QUANTITIES, RunFacts};
 use tapeline_web::{CompareRequest, Form, Refusal};
 
 use crate::plan::{Export, ImportTask};
@@ -281,7 +282,8 @@ fn row(run: &StoredRun) -> Value {
     json!({
         "run": run.id.to_string(),
         "series": run.series.map(|series| series.to_string()),
-        "time": document["test"]["started"],
+        // A test that failed may not have begun.
+        "time": document["test"]["started"].as_str().map_or_else(|| time(run.started), str::to_owned),
         "command": document["command"],
         "host": host.or(address),
         "program": document["peer"]["program"],
@@ -302,6 +304,11 @@ fn row(run: &StoredRun) -> Value {
         "origin": run.origin,
         "quantities": numbers,
     })
+}
+
+/// Milliseconds since 1970 as RFC 3339 has them, universal time.
+fn time(millis: i64) -> String {
+    Calendar::new(true).rfc3339(WallTime::from_nanos(millis.saturating_mul(1_000_000)))
 }
 
 /// What the numbers are.
