@@ -1,7 +1,7 @@
 /* Requests to `tapeline web`. */
 import { words } from "./words.js";
 
-/* A request that was refused: the sentence to show, its status, and the answer. */
+/* A request that was refused. */
 export class Refusal extends Error {
   constructor(text, status, answer) {
     super(text);

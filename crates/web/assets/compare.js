@@ -47,7 +47,7 @@ function interval(one) {
       element("circle", { class: "dot", cx: at(one.change), cy: 12, r: 5 }))));
 }
 
-/* The rates of a run, all streams and directions together. */
+/* The rates of a run, all streams together. */
 function course(report) {
   const rows = charts.whole(report.intervals.filter(row => !row.omitted), report.test.interval_seconds, report.test.requested_seconds), sums = new Map();
   const step = report.test.interval_seconds ?? rows.reduce((longest, row) => Math.max(longest, row.seconds), 0);

@@ -36,7 +36,7 @@ function box(option) {
     element("input", { ...attributes, type: "text" });
 }
 
-/* A folded field: its name as the command line has it, what it does, and its value. */
+/* A folded field: its name, what it does, and its value. */
 function plain(option) {
   const what = element("span", { class: "what" }, sentence(option.help), " ", element("code", {}, names(option)));
   const more = option.details ? element("small", { class: "faint" }, option.details) : null;

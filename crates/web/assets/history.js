@@ -1,4 +1,4 @@
-/* The view of results that were kept: a table, the trend of one quantity, and one run by itself. */
+/* The view of results that were kept. */
 import * as api from "./api.js";
 import { announce, button, element, labelled, later, link, select, toast } from "./dom.js";
 import { run as runView } from "./run.js";
@@ -71,7 +71,6 @@ export class HistoryView {
       this.table.replaceChildren(element("p", { class: "fault" }, refusal.message));
     }
   }
-  /* The list, or the run that the address names. */
   async #open(again = false) {
     const name = wanted("run");
     if (!this.session.history) return;

@@ -56,7 +56,6 @@ class Served {
   }
   #later() { this.#timer ??= setTimeout(() => { this.#timer = null; this.#draw(); }, REDRAW); }
 
-  /* Where it listens, and what to type at the other end. */
   #ports() {
     const { listening, state, error } = this.row, { addresses, host } = this.session;
     if (state === "ended") {
