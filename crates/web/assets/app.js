@@ -44,7 +44,7 @@ function keyForm() {
 
 function frame() {
   const { session } = given;
-  const nav = element("nav", { "aria-label": "tapeline" }, Object.keys(VIEWS).map(path => link(path, words.views[path.slice(1)])));
+  const nav = element("nav", { "aria-label": "tapeline" }, Object.keys(VIEWS).slice(session.read_only ? 2 : 0).map(path => link(path, words.views[path.slice(1)])));
   const banner = element("p", { class: "banner", role: "status", hidden: "" }, words.lostLink);
   let timer = null;
   tests.addEventListener("link", ({ detail }) => {
@@ -106,7 +106,7 @@ async function begin() {
   try {
     given = { session: await api.get("/api/session"), form: await api.get("/api/form") };
     await tests.begin();
-    if (location.pathname === "/") history.replaceState(null, "", "/test");
+    if (location.pathname === "/") history.replaceState(null, "", given.session.read_only ? "/history" : "/test");
     shown.clear();
     frame();
     show();

@@ -13,7 +13,10 @@ class Tests extends EventTarget {
   #source = null;
   #timer = null;
 
+  /* From the first visit, or from a new process with tests of its own. */
   async begin() {
+    this.rows.clear();
+    this.#followers.clear();
     await this.refresh();
     this.#open();
   }

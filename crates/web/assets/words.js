@@ -21,7 +21,7 @@ export const words = {
   loading: "Loading…",
   unreachable: "No answer from tapeline web. Is it still running?",
   refused: status => `The server refused this (${status}).`,
-  lostLink: "The connection to tapeline web is lost. This page tries again; tests go on without it.",
+  lostLink: "The connection to tapeline web is lost. This page tries again. If tapeline web has ended, so have its tests.",
   failedToLoad: "This page could not be loaded:",
   again: "Try again",
   version: ({ version, host }) => `tapeline ${version} on ${host}`,
