@@ -5,8 +5,8 @@ import { words } from "./words.js";
 const MOST = 2400, FEW_STREAMS = 8, MOST_ROWS = 200;
 const { known } = charts;
 
-/* One value for each interval, from the parts that the streams add. Twice as many points as a curve may have are
-   thinned to that. */
+/* One value for each interval, from the parts that the streams add. More points than a curve may have are
+   thinned to half of that. */
 class Curve {
   points = [];
   constructor(value) { this.value = value; }
@@ -20,7 +20,7 @@ class Curve {
       found[3].forEach((part, index) => { found[3][index] = part + parts[index]; });
       [found[1], found[2]] = [Math.max(found[1], end), this.value(found[3])];
     } else this.points.splice(at + 1, 0, [start, end, this.value(parts), [...parts]]);
-    if (this.points.length > 2 * MOST) this.points = charts.thin(this.points, MOST, 2);
+    if (this.points.length > MOST) this.points = charts.thin(this.points, MOST / 2, 2);
   }
   get stairs() { return this.points.map(([start, end, value]) => [start, end, value]); }
   get line() { return this.points.map(([, end, value]) => [end, value]); }

@@ -21,7 +21,6 @@ function spark(course) {
       element("path", { class: "stroke", d: `M${line.map(point).join("L")}` }))));
 }
 
-/* A server that runs or ran, and its clients. */
 class Served {
   clients = new Map();
   warnings = [];

@@ -134,6 +134,8 @@ fn a_test_without_a_server_says_why() {
     let said = format!("{ended}{document}");
     assert!(said.contains("refused"), "{said}");
     assert_ne!(ended["code"], 0);
+    let row = page.get("/api/history").json()["runs"][0].clone();
+    assert!(row["time"].is_string(), "{row}");
 }
 
 #[test]
