@@ -7,7 +7,7 @@ import { files, result, terminal } from "./result.js";
 import { tests } from "./tests.js";
 import { words } from "./words.js";
 
-const REDRAW = 250;
+const REDRAW = 400;
 /* From so many rows on, drawing is done less often. */
 const MANY = 600;
 

@@ -59,9 +59,12 @@ impl Page {
             .split("#k=")
             .nth(1)
             .and_then(|rest| rest.split(' ').next());
+        // Further options may name another.
+        let address = said.split("http://").nth(1);
+        let address = address.and_then(|rest| rest.split('/').next()?.parse().ok());
         let mut page = Self {
             key: key.unwrap_or_default().to_owned(),
-            at: SocketAddr::from(([127, 0, 0, 1], port)),
+            at: address.unwrap_or(SocketAddr::from(([127, 0, 0, 1], port))),
             cookie: String::new(),
             process,
         };
