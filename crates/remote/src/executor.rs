@@ -1,18 +1,17 @@
 //! Carries out orders.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::order::{GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
-use crate::places::admit;
+use crate::order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
 use crate::reply::{Body, Hello, Listening, Reply};
-use crate::running::{CommandLine, Outputs, Running};
+use crate::running::{CommandLine, Outputs, StandardError};
+use crate::test_processes::{NotStarted, TestProcesses};
 
 /// What a list of options is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +64,12 @@ pub fn execute(
             to: output,
             is_gone: false,
         }),
-        running: Mutex::default(),
-        changed: Condvar::new(),
+        tests: TestProcesses::default(),
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| executor.keep_time());
+        scope.spawn(|| executor.tests.keep_time());
         let end = executor.follow(&mut input, scope);
-        executor.close();
+        executor.tests.close();
         end
     })
 }
@@ -82,20 +80,11 @@ struct Output<W> {
     is_gone: bool,
 }
 
-#[derive(Default)]
-struct Tests {
-    /// By the numbers of the orders.
-    all: BTreeMap<u64, Running>,
-    /// No more come.
-    is_closed: bool,
-}
-
 struct Executor<'a, W, H> {
     program: &'a Path,
     host: &'a H,
     output: Mutex<Output<W>>,
-    running: Mutex<Tests>,
-    changed: Condvar,
+    tests: TestProcesses,
 }
 
 impl<W: Write + Send, H: Host> Executor<'_, W, H> {
@@ -168,19 +157,11 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                 t3: unix_time(),
             }),
             Order::Stop { which } => {
-                let mut tests = self.tests();
-                match tests.all.get_mut(&which) {
-                    Some(running) => {
-                        running.stop();
-                        drop(tests);
-                        self.changed.notify_all();
-                        said(Body::Stopped { stopped: true });
-                    }
-                    None => {
-                        drop(tests);
-                        let text = format!("nothing runs that order {which} started");
-                        self.reply(&Reply::error(Some(id), "not-running", text));
-                    }
+                if self.tests.stop(which) {
+                    said(Body::Stopped { stopped: true });
+                } else {
+                    let text = format!("nothing runs that order {which} started");
+                    self.reply(&Reply::error(Some(id), "not-running", text));
                 }
             }
             Order::Run {
@@ -229,42 +210,33 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
         id: u64,
         job: Job<'_>,
         options: &[GivenOption],
-        class: crate::order::Class,
+        class: Class,
         time: Option<Duration>,
     ) -> Option<Outputs> {
         let refuse = |id: u64, name: &str, why: String| {
             self.reply(&Reply::error(Some(id), name, why));
         };
-        let command = match self.host.command(job, options) {
+        let mut command = match self.host.command(job, options) {
             Ok(command) => command,
             Err(why) => {
                 refuse(id, "usage", why);
                 return None;
             }
         };
-        let mut tests = self.tests();
-        let free = match tests.all.contains_key(&id) {
-            true => Err(format!("order {id} runs already")),
-            false => admit(class, tests.all.values().map(|running| running.class)),
-        };
-        if let Err(why) = free {
-            drop(tests);
-            refuse(id, "busy", why);
-            return None;
-        }
-        match Running::start(self.program, &command, class, time) {
-            Ok((running, outputs)) => {
-                tests.all.insert(id, running);
-                drop(tests);
-                self.changed.notify_all();
-                Some(outputs)
-            }
-            Err(error) => {
-                drop(tests);
+        command.words.push("--json-stream".into());
+        let errors = StandardError::Kept;
+        let started = self
+            .tests
+            .start(id, class, self.program, &command, errors, time);
+        match started {
+            Ok(outputs) => return Some(outputs),
+            Err(NotStarted::Busy(why)) => refuse(id, "busy", why),
+            Err(NotStarted::Closed) => refuse(id, "busy", "the session ends".to_owned()),
+            Err(NotStarted::NoProcess(error)) => {
                 refuse(id, "test-failed", format!("no process starts: {error}"));
-                None
             }
         }
+        None
     }
 
     /// Passes on what a test or a server prints, and its end. A server of one test ends with it.
@@ -288,7 +260,7 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                     }
                     document = Some(event["data"].take());
                     if serves.is_some() {
-                        self.stop(id);
+                        self.tests.stop(id);
                     }
                 }
                 Some("listening") => {
@@ -305,10 +277,8 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                 _ => {}
             }
         });
-        let running = self.tests().all.remove(&id);
-        let status = running.map(Running::wait);
-        self.changed.notify_all();
-        let code = status.and_then(Result::ok).and_then(|status| status.code());
+        let status = self.tests.wait(id);
+        let code = status.ok().and_then(|status| status.code());
         self.reply(&match document {
             Some(end) => Reply {
                 id: Some(id),
@@ -320,50 +290,6 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                 without_document(&[&said, &fault], code, serves),
             ),
         });
-    }
-
-    fn stop(&self, id: u64) {
-        if let Some(running) = self.tests().all.get_mut(&id) {
-            running.stop();
-        }
-        self.changed.notify_all();
-    }
-
-    /// Ends what has had its time, until no more tests come and none runs.
-    fn keep_time(&self) {
-        let mut tests = self.tests();
-        loop {
-            let now = Instant::now();
-            let next = tests.all.values_mut().filter_map(|one| one.advance(now));
-            let next = next.min();
-            if tests.is_closed && tests.all.is_empty() {
-                return;
-            }
-            tests = match next {
-                Some(until) => {
-                    let time = until.saturating_duration_since(now);
-                    let waited = self.changed.wait_timeout(tests, time);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => {
-                    let waited = self.changed.wait(tests);
-                    waited.unwrap_or_else(PoisonError::into_inner)
-                }
-            };
-        }
-    }
-
-    /// Asks all to end.
-    fn close(&self) {
-        let mut tests = self.tests();
-        tests.is_closed = true;
-        tests.all.values_mut().for_each(Running::stop);
-        drop(tests);
-        self.changed.notify_all();
-    }
-
-    fn tests(&self) -> MutexGuard<'_, Tests> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn output(&self) -> MutexGuard<'_, Output<W>> {

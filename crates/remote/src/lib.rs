@@ -13,8 +13,10 @@ mod order;
 mod places;
 mod reply;
 mod running;
+mod test_processes;
 
 pub use executor::{Host, Job, SessionEnd, execute};
 pub use order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
 pub use reply::{Body, Hello, Listening, Reply, ReplyError};
-pub use running::{CommandLine, END_WITH_INPUT};
+pub use running::{CommandLine, END_WITH_INPUT, Outputs, StandardError};
+pub use test_processes::{NotStarted, TestProcesses};

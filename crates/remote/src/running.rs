@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::order::{Class, MAX_LINE};
+use crate::order::MAX_LINE;
 
 /// Environment variable of a test: it ends, as if interrupted, when its standard input does.
 pub const END_WITH_INPUT: &str = "TAPELINE_END_WITH_INPUT";
@@ -24,9 +24,18 @@ pub struct CommandLine {
     pub variables: Vec<(&'static str, OsString)>,
 }
 
+/// Where a test's standard error goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandardError {
+    /// To whoever reads its outputs.
+    Kept,
+    /// Where that of this process goes.
+    Shared,
+}
+
 /// A test that runs.
+#[derive(Debug)]
 pub(crate) struct Running {
-    pub(crate) class: Class,
     child: Child,
     /// Whoever holds it keeps the test running.
     input: Option<ChildStdin>,
@@ -35,9 +44,10 @@ pub(crate) struct Running {
 }
 
 /// What a test prints.
-pub(crate) struct Outputs {
+#[derive(Debug)]
+pub struct Outputs {
     lines: BufReader<ChildStdout>,
-    errors: ChildStderr,
+    errors: Option<ChildStderr>,
 }
 
 impl Running {
@@ -48,23 +58,26 @@ impl Running {
     pub(crate) fn start(
         program: &Path,
         command: &CommandLine,
-        class: Class,
+        errors: StandardError,
         time: Option<Duration>,
     ) -> io::Result<(Self, Outputs)> {
-        let mut child = Command::new(program)
+        let mut process = Command::new(program);
+        set_apart(&mut process);
+        let mut child = process
             .args(&command.words)
-            .arg("--json-stream")
             .envs(command.variables.iter().map(|(name, value)| (name, value)))
             .env(END_WITH_INPUT, "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(match errors {
+                StandardError::Kept => Stdio::piped(),
+                StandardError::Shared => Stdio::inherit(),
+            })
             .spawn()?;
         let lost = || io::Error::other("a process without standard streams");
         let lines = BufReader::new(child.stdout.take().ok_or_else(lost)?);
-        let errors = child.stderr.take().ok_or_else(lost)?;
+        let errors = child.stderr.take();
         let running = Self {
-            class,
             input: child.stdin.take(),
             child,
             until: time.map(|time| Instant::now() + time),
@@ -84,14 +97,17 @@ impl Running {
         if self.until.is_some_and(|until| until <= now) {
             match self.input {
                 Some(_) => self.stop(),
-                None => {
-                    // A process that is gone needs no end.
-                    let _ = self.child.kill();
-                    self.until = None;
-                }
+                None => self.kill(),
             }
         }
         self.until
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&mut self) {
+        // A process that is gone needs no end.
+        let _ = self.child.kill();
+        self.until = None;
     }
 
     /// Waits for the process, whose outputs have ended.
@@ -103,12 +119,41 @@ impl Running {
     }
 }
 
+/// Keeps the terminal's Ctrl-C from a process: it ends when whoever started it wants that.
+#[cfg(unix)]
+fn set_apart(process: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    process.process_group(0);
+}
+
+/// Keeps the terminal's Ctrl-C from a process: it ends when whoever started it wants that.
+#[cfg(windows)]
+fn set_apart(process: &mut Command) {
+    use std::os::windows::process::CommandExt;
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+    process.creation_flags(CREATE_NEW_PROCESS_GROUP);
+}
+
 impl Outputs {
+    /// All of standard output.
+    ///
+    /// # Errors
+    /// Those of `read(2)`.
+    pub fn read_whole(mut self) -> io::Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        std::thread::scope(|scope| {
+            let errors = self.errors.take();
+            scope.spawn(|| errors.map(first_bytes));
+            self.lines.read_to_end(&mut whole)
+        })?;
+        Ok(whole)
+    }
+
     /// Calls `each` with each line of the stream, and returns what was said on standard error.
     pub(crate) fn read(self, mut each: impl FnMut(&[u8])) -> String {
         let Self { mut lines, errors } = self;
         std::thread::scope(|scope| {
-            let said = scope.spawn(|| first_bytes(errors));
+            let said = scope.spawn(|| errors.map(first_bytes).unwrap_or_default());
             let mut line = Vec::new();
             loop {
                 line.clear();

@@ -1,13 +1,17 @@
 //! `tapeline compare`.
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
 
 use tapeline_base::{ExitCode, SplitMix64};
-use tapeline_report::comparison::{CompareOptions, compare as judge, page, quantity_list, text};
+use tapeline_report::comparison::{
+    CompareOptions, Side, compare as judge, page, quantity_list, runs_words, text,
+};
 
-use super::measure::{measure, progress, shown};
+use super::measure::{Measuring, progress, shown};
 use super::place::{Found, Place, side};
-use super::say::{Fault, deliver, json, print, write};
+use super::say::{Fault, deliver, json, note, print, write};
 use crate::plan::{CompareJob, ComparedRuns, Destination};
 
 /// Compares, and says what came of it.
@@ -30,18 +34,7 @@ fn perform(job: &CompareJob) -> Result<(), Fault> {
             tests,
         } => {
             let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(0));
-            let order = order(*runs, seed);
-            let mut found: [Vec<Found>; 2] = [Vec::new(), Vec::new()];
-            for (number, which) in order.iter().enumerate() {
-                if number > 0 {
-                    std::thread::sleep(*pause);
-                }
-                let letter = ["A", "B"][*which];
-                progress(&format!("run {} of {}: {letter}", number + 1, order.len()));
-                found[*which].extend(measure(&tests[*which])?);
-            }
-            let [a, b] = found;
-            (side(&shown(&tests[0]), &a), side(&shown(&tests[1]), &b))
+            measured(tests, &order(*runs, seed), *pause)?
         }
     };
     let options = CompareOptions {
@@ -71,6 +64,41 @@ fn perform(job: &CompareJob) -> Result<(), Fault> {
         print(&text(&comparison, job.utc))?;
     }
     Ok(())
+}
+
+/// Runs both tests in an order. After an interrupt, what there is by then is compared.
+fn measured(
+    tests: &[Vec<OsString>; 2],
+    order: &[usize],
+    pause: Duration,
+) -> Result<(Side, Side), Fault> {
+    let measuring = Measuring::begin(ExitCode::Failure)?;
+    let mut found: [Vec<Found>; 2] = [Vec::new(), Vec::new()];
+    for (number, which) in order.iter().enumerate() {
+        if number > 0 {
+            measuring.pause(pause);
+        }
+        if measuring.is_interrupted() {
+            break;
+        }
+        let letter = ["A", "B"][*which];
+        progress(&format!("run {} of {}: {letter}", number + 1, order.len()));
+        found[*which].extend(measuring.measure(&tests[*which])?);
+    }
+    let a = side(&shown(&tests[0]), &found[0]);
+    let b = side(&shown(&tests[1]), &found[1]);
+    if measuring.is_interrupted() {
+        let (of_a, of_b) = (a.counted().count(), b.counted().count());
+        let measured = format!(
+            "interrupted after {} of A and {of_b} of B",
+            runs_words(of_a)
+        );
+        if of_a == 0 || of_b == 0 {
+            return Err(Fault::Failure(format!("{measured}: nothing to compare")));
+        }
+        note(&format!("{measured}, which are compared"));
+    }
+    Ok((a, b))
 }
 
 /// Which of two tests is run when: blocks of one run each, in an order of chance.

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use tapeline_base::ExitCode;
-use tapeline_report::comparison::Side;
+use tapeline_report::comparison::{Side, runs_words};
 use tapeline_report::gate::{Condition, Gate, GateReport, Outcome, judge, junit, markdown, text};
 
 use super::gate_file;
-use super::measure::{measure, progress, shown};
+use super::measure::{Measuring, progress, shown};
 use super::place::{Place, side};
-use super::say::{Fault, deliver, json, print, write};
+use super::say::{Fault, deliver, json, note, print, write};
 use crate::plan::{Destination, GateJob, GateRuns, Undecided};
 use crate::run::saving::now;
 
@@ -27,14 +27,18 @@ fn perform(job: &GateJob) -> Result<ExitCode, Fault> {
     let place = Place::new(job.file.clone());
     let mut gate = gate_file::read(&job.rules).map_err(Fault::Usage)?;
     fill_baselines(&mut gate, &place, job.baseline.as_deref())?;
-    let report = match &job.runs {
-        GateRuns::Kept(words) => judge(&gate, &place.side(words)?),
+    let (report, interrupted) = match &job.runs {
+        GateRuns::Kept(words) => (judge(&gate, &place.side(words)?), false),
         GateRuns::Measured { test, most, pause } => measured(&gate, test, *most, *pause)?,
     };
     write_forms(job, &report)?;
     Ok(match (report.outcome, job.undecided) {
-        (Outcome::Pass, _) | (Outcome::Undecided, Undecided::Passes) => ExitCode::Success,
-        (Outcome::Fail, _) | (Outcome::Undecided, Undecided::Fails) => ExitCode::Missed,
+        (Outcome::Pass, _) => ExitCode::Success,
+        (Outcome::Fail, _) => ExitCode::Missed,
+        // More runs might have decided it.
+        (Outcome::Undecided, _) if interrupted => ExitCode::Undecided,
+        (Outcome::Undecided, Undecided::Passes) => ExitCode::Success,
+        (Outcome::Undecided, Undecided::Fails) => ExitCode::Missed,
         (Outcome::Undecided, Undecided::Stays) => ExitCode::Undecided,
     })
 }
@@ -53,15 +57,16 @@ fn fill_baselines(gate: &mut Gate, place: &Place, file: Option<&Path>) -> Result
     Ok(())
 }
 
-/// Measures until the rules are decided, or the runs are as many as may be.
+/// Measures until the rules are decided, or the runs are as many as may be, or it is interrupted.
 fn measured(
     gate: &Gate,
     test: &[OsString],
     most: u32,
     pause: Duration,
-) -> Result<GateReport, Fault> {
+) -> Result<(GateReport, bool), Fault> {
+    let measuring = Measuring::begin(ExitCode::Undecided)?;
     let name = shown(test);
-    let mut found = measure(test)?;
+    let mut found = measuring.measure(test)?;
     let one_more: Vec<OsString> = test
         .iter()
         .cloned()
@@ -70,15 +75,24 @@ fn measured(
     loop {
         let side: Side = side(&name, &found);
         let report = judge(gate, &side);
-        if report.outcome != Outcome::Undecided || side.runs.len() >= most as usize {
-            return Ok(report);
+        if measuring.is_interrupted() {
+            let runs = runs_words(report.runs);
+            note(&format!(
+                "interrupted after {runs}: the rules are judged by them"
+            ));
+            return Ok((report, true));
         }
-        std::thread::sleep(pause);
+        if report.outcome != Outcome::Undecided || side.runs.len() >= most as usize {
+            return Ok((report, false));
+        }
         progress(&format!(
             "undecided after {} runs: one more",
             side.runs.len()
         ));
-        found.extend(measure(&one_more)?);
+        measuring.pause(pause);
+        if !measuring.is_interrupted() {
+            found.extend(measuring.measure(&one_more)?);
+        }
     }
 }
 
