@@ -11,7 +11,7 @@ use super::document::{
     Significance,
 };
 use super::side::Side;
-use super::words::plain;
+use super::words::{MOST_RUNS, plain};
 use crate::quantity::{Better, QuantityInfo};
 use crate::run_facts::RunFacts;
 
@@ -244,7 +244,13 @@ impl Row {
             Significance::Unclear => match needed {
                 Some(runs) => {
                     let twice = plain(200.0 * self.share);
-                    format!("unclear: about {runs} runs each would show {twice} %")
+                    if runs > MOST_RUNS {
+                        format!(
+                            "unclear: the runs differ too much among themselves to show {twice} %"
+                        )
+                    } else {
+                        format!("unclear: about {runs} runs each would show {twice} %")
+                    }
                 }
                 None => "unclear".to_owned(),
             },

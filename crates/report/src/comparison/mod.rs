@@ -25,4 +25,4 @@ pub use page::page;
 pub use side::Side;
 pub use text::{quantity_list, text};
 pub use words::runs_words;
-pub(crate) use words::{Shown, plain, signed};
+pub(crate) use words::{MOST_RUNS, Shown, plain, signed};

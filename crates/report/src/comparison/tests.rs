@@ -141,7 +141,7 @@ fn the_same_and_the_unclear() {
     let a = side("a", &A, 1, "cubic");
     let same = compare(&a, &side("b", &A, 9, "cubic"), &CompareOptions::default());
     assert_eq!(verdict(&same, "rate"), "the same within 2 %");
-    let wild = [941.0, 700.0, 990.0, 640.0, 1020.0, 950.0, 850.0, 930.0];
+    let wild = [941.0, 870.0, 990.0, 860.0, 1000.0, 950.0, 910.0, 930.0];
     let unclear = compare(
         &a,
         &side("b", &wild, 9, "cubic"),
@@ -151,6 +151,19 @@ fn the_same_and_the_unclear() {
     assert!(
         said.starts_with("unclear: about ") && said.ends_with("each would show 4 %"),
         "{said}"
+    );
+    let wild: Vec<f64> = (0..8)
+        .map(|at| 941.0 / f64::from(1 + 3 * (at % 2)).exp2())
+        .collect();
+    let hopeless = compare(
+        &side("a", &wild, 1, "cubic"),
+        &side("b", &wild, 9, "cubic"),
+        &CompareOptions::default(),
+    );
+    assert!(hopeless.quantities[0].runs_needed > Some(200));
+    assert_eq!(
+        verdict(&hopeless, "rate"),
+        "unclear: the runs differ too much among themselves to show 4 %"
     );
     let little: Vec<f64> = A.iter().map(|rate| rate * 0.99).collect();
     let little = compare(

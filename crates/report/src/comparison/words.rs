@@ -5,6 +5,9 @@ use tapeline_base::FormatLetter;
 use crate::native::{Unit, digits};
 use crate::quantity::Dimension;
 
+/// More runs than these are advice for nobody.
+pub(crate) const MOST_RUNS: u64 = 200;
+
 /// The unit in which a column of numbers is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {

@@ -4,7 +4,7 @@ use tapeline_stats::{BoundsMethod, Confidence, MedianBounds, ShiftMethod, median
 
 use super::document::{GATE_SCHEMA, GateReport, Outcome, RuleResult};
 use super::rule::{Condition, Gate, Margin, Rule};
-use crate::comparison::{Change, Shown, Side, plain, runs_words, signed};
+use crate::comparison::{Change, MOST_RUNS, Shown, Side, plain, runs_words, signed};
 use crate::quantity::Better;
 
 /// One-sided questions at 95 % take the two-sided interval of 90 %.
@@ -233,6 +233,9 @@ fn tell(
         Outcome::Undecided => {
             let more = question.more(count).map(|more| match more {
                 1 => "; about 1 more run would decide".to_owned(),
+                more if more > MOST_RUNS => {
+                    "; the runs differ too much among themselves to decide".to_owned()
+                }
                 more => format!("; about {more} more runs would decide"),
             });
             let more = more.unwrap_or_default();

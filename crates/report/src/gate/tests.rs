@@ -53,7 +53,7 @@ fn thresholds_are_judged_by_the_medians_bounds() {
     let failed = judge(&gate(Condition::AtLeast(950e6)), &side(&RUNS));
     assert_eq!(failed.outcome, Outcome::Fail);
     assert!(said(&failed).ends_with("941.1, and below 941.4 with 95 % confidence, 8 runs"));
-    let between = judge(&gate(Condition::AtLeast(941e6)), &side(&RUNS));
+    let between = judge(&gate(Condition::AtLeast(940e6)), &side(&RUNS));
     assert_eq!(between.outcome, Outcome::Undecided);
     let said = said(&between);
     assert!(
@@ -61,6 +61,18 @@ fn thresholds_are_judged_by_the_medians_bounds() {
         "{said}"
     );
     assert!(text(&between).ends_with("undecided: 1 of 1 rules\n"));
+}
+
+#[test]
+fn runs_that_no_number_of_them_would_decide_are_said_to_differ() {
+    let wild = [900.0, 1100.0, 901.0, 1099.0, 902.0, 1098.0, 903.0, 1097.0];
+    let near = judge(&gate(Condition::AtLeast(1000.1e6)), &side(&wild));
+    assert_eq!(near.outcome, Outcome::Undecided);
+    let said = said(&near);
+    assert!(
+        said.ends_with("8 runs; the runs differ too much among themselves to decide"),
+        "{said}"
+    );
 }
 
 #[test]
