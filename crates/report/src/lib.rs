@@ -50,7 +50,9 @@ mod tracker;
 
 pub use calendar::Calendar;
 pub use iperf2::{Iperf2Csv, Iperf2Text};
-pub use iperf3::{Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_output};
+pub use iperf3::{
+    Iperf3Json, Iperf3Output, Iperf3Style, Iperf3Text, iperf3_document, iperf3_output,
+};
 pub use model::*;
 pub use native::{
     ClientAnswer, Column, NativeText, RequestedTest, ServerText, Table, TrialPart, TrialReport,

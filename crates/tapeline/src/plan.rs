@@ -377,6 +377,8 @@ pub enum Export {
     Intervals,
     /// A page with charts.
     Html,
+    /// iperf3's JSON, a document for each run.
+    Iperf3Json,
 }
 
 /// Where a form of a result goes.

@@ -12,6 +12,7 @@ mod json;
 mod record;
 mod renderer;
 mod row;
+mod stored;
 mod style;
 mod text;
 mod tracker;
@@ -21,5 +22,6 @@ mod words;
 mod tests;
 
 pub use renderer::{Iperf3Json, iperf3_output};
+pub use stored::iperf3_document;
 pub use style::{Iperf3Output, Iperf3Style};
 pub use text::Iperf3Text;

@@ -3,6 +3,7 @@
 mod bounds;
 mod corpus;
 mod iperf2_csv;
+mod iperf3_export;
 mod iperf3_json;
 mod tapeline;
 mod text;

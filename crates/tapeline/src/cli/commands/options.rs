@@ -9,7 +9,7 @@ use Arity::{Optional, Required, Switch};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[rustfmt::skip]
 pub(crate) enum Id {
-    Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Csv, Html, Output, Quantities, Notice,
+    Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Iperf3Json, Csv, Html, Output, Quantities, Notice,
     Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
     Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
@@ -60,6 +60,7 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::KeepTagged, None, "keep-tagged", Switch, "", &["prune"], "keep results that have a tag"),
     row(Id::Intervals, None, "intervals", Switch, "", &["prune", "export"], "the intervals alone"),
     row(Id::Remove, None, "remove", Switch, "", &["tag", "baseline"], "take the tag or the name away"),
+    row(Id::Iperf3Json, None, "iperf3-json", Switch, "", &["export"], "as iperf3's -J tells a test; what is not known is left out"),
     row(Id::Csv, None, "csv", Switch, "", &["export"], "a row for each number of a result"),
     row(Id::Html, None, "html", Optional, "FILE", &["export", "compare"], "a page; export: with charts, of one result"),
     row(Id::Quantities, None, "quantities", Required, "NAMES", &["compare"], "compare these, the main one first"),

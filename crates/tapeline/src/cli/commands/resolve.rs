@@ -506,15 +506,20 @@ impl Line {
     }
 
     fn export(&self) -> Result<Export, String> {
-        let forms = [Id::Json, Id::Csv, Id::Html, Id::Intervals];
+        let forms = [Id::Json, Id::Iperf3Json, Id::Csv, Id::Html, Id::Intervals];
         let asked: Vec<Id> = forms.into_iter().filter(|id| self.has(*id)).collect();
         Ok(match asked[..] {
             [] | [Id::Json] => Export::Json,
+            [Id::Iperf3Json] => Export::Iperf3Json,
             [Id::Csv] => Export::Numbers,
             [Id::Csv, Id::Intervals] => Export::Intervals,
             [Id::Html] => Export::Html,
             [Id::Intervals] => return Err("--intervals needs --csv".to_owned()),
-            _ => return Err("export writes one form: --json, --csv or --html".to_owned()),
+            _ => {
+                return Err(
+                    "export writes one form: --json, --iperf3-json, --csv or --html".to_owned(),
+                );
+            }
         })
     }
 }

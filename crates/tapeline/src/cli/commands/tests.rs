@@ -71,6 +71,7 @@ fn every_option_has_its_effect() {
         (&[Id::From, Id::Tag], "import a b --from iperf3-json --tag x=1", HistoryTask::Import(ImportTask {
             files: vec!["a".into(), "b".into()], kind: Some(Kind::Iperf3Json), tags: vec![(owned("x"), owned("1"))] })),
         (&[], "export", HistoryTask::Export { runs: None, form: Export::Json, file: None }),
+        (&[Id::Iperf3Json], "export r1 --iperf3-json", HistoryTask::Export { runs: Some(owned("r1")), form: Export::Iperf3Json, file: None }),
         (&[Id::Csv], "export r1 --csv", HistoryTask::Export { runs: Some(owned("r1")), form: Export::Numbers, file: None }),
         (&[Id::Intervals], "export r1 --csv --intervals", HistoryTask::Export { runs: Some(owned("r1")), form: Export::Intervals, file: None }),
         (&[Id::Html, Id::Output], "export r1 --html -o x", HistoryTask::Export { runs: Some(owned("r1")), form: Export::Html, file: Some("x".into()) }),

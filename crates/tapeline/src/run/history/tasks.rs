@@ -9,10 +9,10 @@ use tapeline_archive::{
 use tapeline_base::ExitCode;
 use tapeline_report::comparison::runs_words;
 use tapeline_report::document::WholeDocument;
-use tapeline_report::import;
 use tapeline_report::stored::{
     HistoryDocument, HistoryRun, ListEntry, StoredCsv, StoredCsvRows, list, show,
 };
+use tapeline_report::{import, iperf3_document};
 
 use super::place::{Found, Place, bytes, selection};
 use super::say::{Fault, deliver, json, note, print, write};
@@ -247,6 +247,13 @@ pub(crate) fn export(found: &[Found], form: Export) -> Result<String, Fault> {
             .collect(),
         Export::Numbers => table(StoredCsvRows::Numbers),
         Export::Intervals => table(StoredCsvRows::Intervals),
+        Export::Iperf3Json => {
+            let told = |run: &Found| {
+                iperf3_document(&run.whole_document())
+                    .map_err(|why| Fault::Usage(format!("{}: {why}", run.name())))
+            };
+            found.iter().map(told).collect::<Result<String, Fault>>()?
+        }
         Export::Html => match found {
             [one] => WholeDocument::html_of(&one.whole_document()),
             _ => {
