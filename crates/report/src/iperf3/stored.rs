@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tapeline_base::WallTime;
 
 use super::amounts::percent;
 use super::json::{Json, Object};
 use crate::calendar::Calendar;
-use crate::run_facts::RunFacts;
 
 /// The document, over many lines.
 ///
@@ -49,7 +49,9 @@ impl Stored<'_> {
         let mut start = Object::new()
             .with("connected", self.connected())
             .with("version", self.version());
-        let millis = RunFacts::from_document(report).started;
+        let started = test["started"].as_str();
+        let started = started.and_then(|text| text.parse::<Timestamp>().ok());
+        let millis = started.map(Timestamp::as_millisecond);
         if let Some(millis) = millis.filter(|millis| *millis >= 0) {
             let at = WallTime::from_nanos(millis.saturating_mul(1_000_000));
             let timestamp = Object::new()

@@ -54,7 +54,7 @@ fn every_option_has_its_effect() {
     let owned = str::to_owned;
     let file = |name: &str| Destination::File(PathBuf::from(name));
     #[rustfmt::skip]
-    let tasks: [(&[Id], &str, HistoryTask); 23] = [
+    let tasks: [(&[Id], &str, HistoryTask); 24] = [
         (&[], "", list(None, 20, None)),
         (&[], "list s3", list(Some(owned("s3")), 20, None)),
         (&[Id::Count], "list -n 5", list(None, 5, None)),
