@@ -58,7 +58,7 @@ function frame() {
     element("footer", {}, element("span", {}, words.version(session)), colours, keys));
 }
 
-/* Shows the view of the address. A view that was shown stays as it was left. */
+/* Shows the view of the address, as it was left. */
 function show(options = null) {
   const path = VIEWS[location.pathname] ? location.pathname : "/test", main = document.getElementById("view");
   if (!shown.has(path)) shown.set(path, new VIEWS[path]({ ...given, go }));

@@ -74,6 +74,8 @@ export class Course {
     this.#streams.get(own)?.add(start, end, [row.bits_per_second]);
   }
 
+  /* So long that it is drawn less often. */
+  get isLong() { return [...this.#curves.values()].some(curve => curve.points.length > MOST / 4); }
   get ways() { return [...this.#curves].filter(([key, curve]) => key.startsWith("rate ") && curve.points.length).map(([key]) => key.slice(5)).sort(); }
   /* The last whole interval of each direction. */
   get now() {

@@ -1,4 +1,4 @@
-/* A chart as a picture that stands alone: its colours and letters are in it. */
+/* A chart as a picture that stands alone. */
 import { element, save } from "./dom.js";
 
 const COPIED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin", "font-size", "font-family"];

@@ -8,7 +8,7 @@ import { words } from "./words.js";
 
 const REDRAW = 500, MOST_CLIENTS = 100, SPARK = { width: 120, height: 26 };
 
-/* The rates of a client's test as a small curve. */
+/* The rates as a small curve. */
 function spark(course) {
   const lines = course.rates.map(stairs => charts.thin(stairs.map(([start, end, rate]) => [(start + end) / 2, rate]), 120));
   const all = lines.flat();

@@ -8,8 +8,6 @@ import { tests } from "./tests.js";
 import { words } from "./words.js";
 
 const REDRAW = 400;
-/* From so many rows on, drawing is done less often. */
-const MANY = 600;
 
 /* One test, from its queueing to its result. */
 class Shown {
@@ -45,7 +43,7 @@ class Shown {
   }
   #later() {
     if (this.#timer || this.row.state === "ended") return;
-    const slow = this.#course.rows.length > MANY ? 4 : 1;
+    const slow = this.#course.isLong ? 3 : 1;
     this.#timer = setTimeout(() => { this.#timer = null; this.#draw(); }, Math.max(0, this.#drawn + REDRAW * slow - performance.now()));
   }
   #draw() {

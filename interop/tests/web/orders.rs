@@ -139,12 +139,13 @@ fn a_long_test_has_a_bound_in_the_page() {
                  most = Math.max(most, course.rates[0].length);
              }
              const [points] = course.rates;
-             window.kept = { most, last: points.at(-1)[1], peak: Math.max(...points.map(point => point[2])), rows: course.rows.length };
+             window.kept = { most, last: points.at(-1)[1], peak: Math.max(...points.map(point => point[2])), rows: course.rows.length, isLong: course.isLong };
          })",
     );
     let kept = browser.await_that("return window.kept");
     assert!(kept["most"].as_u64().expect("points") <= 2400, "{kept}");
     assert!(kept["rows"].as_u64().expect("rows") <= 400, "{kept}");
+    assert_eq!(kept["isLong"], true, "{kept}");
     assert_eq!(
         (&kept["last"], &kept["peak"]),
         (&json!(600), &json!(90_000_000))
