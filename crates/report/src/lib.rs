@@ -62,5 +62,5 @@ pub use native::{
 pub use quantity::{Better, Dimension, Measurement, QUANTITIES, QuantityInfo, Scale, measurements};
 pub use render::{Output, Renderer};
 pub use run_facts::RunFacts;
-pub use series::{Runs, StopRule};
+pub use series::{KeptRun, Runs, StopRule, kept_series_page};
 pub use style::{Amount, Build, Exclude, Style, Terminal};

@@ -147,6 +147,21 @@ fn what_was_saved_is_listed_shown_and_marked() {
     kept.said("history export r1 --html -o page.html");
     let page = fs::read_to_string(kept.path("page.html")).expect("a page");
     assert!(page.contains("tapeline-report/1") && page.ends_with("</html>\n"));
+    let page = kept.said("history export s1 --html");
+    assert!(page.contains("tapeline-series/1") && page.ends_with("</html>\n"));
+    let told = kept.said("history export s1 --iperf3-json");
+    let told: Vec<Value> = serde_json::Deserializer::from_str(&told)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .expect("a document for each run");
+    let rates = told
+        .iter()
+        .map(|run| &run["end"]["sum_received"]["bits_per_second"]);
+    assert_eq!(
+        rates.map(Value::as_f64).collect::<Vec<_>>(),
+        [Some(941e6), Some(941.3e6)]
+    );
+    assert_eq!(told[0]["start"]["connecting_to"]["host"], "db1");
     assert_eq!(
         kept.said("history path").trim(),
         kept.path("history.db").display().to_string()
@@ -160,8 +175,8 @@ fn what_was_saved_is_listed_shown_and_marked() {
         ("history show r9", "history.db: no run r9\n"),
         ("history show baseline:x", "no baseline x\n"),
         (
-            "history export r1+r2 --html",
-            "a page is of one run, not of 2\n",
+            "history export r1 --html --iperf3-json",
+            "export writes one form: --json, --iperf3-json, --csv or --html\n",
         ),
     ] {
         let ended = kept.tapeline(line);

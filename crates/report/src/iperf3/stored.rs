@@ -339,9 +339,6 @@ fn enter_micros(object: &mut Object, key: &str, millis: &Value) {
 
 /// Bytes over a time from the begin on.
 fn amount(mut object: Object, end: &Value) -> Object {
-    if end["bytes"].is_null() {
-        return object;
-    }
     if let Some(seconds) = end["seconds"].as_f64() {
         object = object
             .with("start", 0.0)

@@ -10,6 +10,7 @@
 
 mod run_set;
 mod runs;
+mod stored;
 mod values;
 
 #[cfg(test)]
@@ -18,3 +19,4 @@ mod tests;
 pub use run_set::StopRule;
 pub(crate) use run_set::{LEVEL_PERCENT, RunSet};
 pub use runs::Runs;
+pub use stored::{KeptRun, kept_series_page};

@@ -5,9 +5,7 @@ use tapeline_stats::{Certainty, LimitedBy};
 use super::run_set::{LEVEL_PERCENT, RunSet, StopRule};
 use super::values::{self, Kind};
 use crate::document::Report;
-use crate::model::{
-    ExcludedRun, ExclusionReason, RunResult, RunValue, Series, Spread, Trust, TrustReason,
-};
+use crate::model::{ExclusionReason, RunResult, RunValue, Series, Trust, TrustReason};
 
 /// The runs so far.
 #[derive(Clone, Debug)]
@@ -69,26 +67,9 @@ impl Runs {
                 .set
                 .kinds()
                 .into_iter()
-                .map(|kind| self.spread(kind, &excluded))
+                .map(|kind| kind.spread(self.set.statistics(&kind, &excluded)))
                 .collect(),
             excluded,
-        }
-    }
-
-    fn spread(&self, kind: Kind, excluded: &[ExcludedRun]) -> Spread {
-        let statistics = self.set.statistics(&kind, excluded);
-        Spread {
-            quantity: kind.quantity,
-            direction: kind.direction,
-            runs: statistics.runs,
-            mean: statistics.mean,
-            deviation: statistics.deviation,
-            min: statistics.min,
-            max: statistics.max,
-            ci_lower: statistics.ci_lower,
-            ci_upper: statistics.ci_upper,
-            ci_width_percent: statistics.ci_width_percent,
-            values: statistics.values,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The numbers of one run.
 
+use serde_json::Value;
+
+use super::run_set::Statistics;
 use crate::document::{DelaySummary, DirectionSum, Report, SenderDetails, Stream};
-use crate::model::{FlowDirection, Quantity};
+use crate::model::{FlowDirection, Quantity, Spread};
 
 /// A number, and the direction that it is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +16,23 @@ pub(crate) struct Kind {
 impl Kind {
     pub(crate) fn is_main(&self) -> bool {
         self.quantity.is_main(self.direction)
+    }
+
+    /// What the runs that count came to in it.
+    pub(crate) fn spread(self, statistics: Statistics) -> Spread {
+        Spread {
+            quantity: self.quantity,
+            direction: self.direction,
+            runs: statistics.runs,
+            mean: statistics.mean,
+            deviation: statistics.deviation,
+            min: statistics.min,
+            max: statistics.max,
+            ci_lower: statistics.ci_lower,
+            ci_upper: statistics.ci_upper,
+            ci_width_percent: statistics.ci_width_percent,
+            values: statistics.values,
+        }
     }
 }
 
@@ -49,6 +69,71 @@ pub(crate) fn from_report(report: &Report) -> Vec<(Kind, f64)> {
         Some((kind, connects.times.mean_ms?))
     }));
     values
+}
+
+/// The same of a report that was kept.
+pub(crate) fn from_document(report: &Value) -> Vec<(Kind, f64)> {
+    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+    let streams = list(&report["streams"]);
+    let mut values = Vec::new();
+    for sum in list(&report["sum"]["directions"]) {
+        let ways = [
+            FlowDirection::Forward,
+            FlowDirection::Reverse,
+            FlowDirection::RoundTrip,
+        ];
+        let named = |way: &FlowDirection| sum["direction"] == way.id();
+        let Some(direction) = ways.into_iter().find(named) else {
+            continue;
+        };
+        let number = |end: &str, name: &str| sum[end][name].as_f64();
+        let rate = number("receiver", "bits_per_second");
+        let rate = rate.or_else(|| number("sender", "bits_per_second"));
+        let jitter = number("receiver", "jitter_mean_ms");
+        let flows = || {
+            let flows = streams.iter();
+            flows.filter(|flow| flow["direction"] == sum["direction"])
+        };
+        let mean = |name: &str| weighted(flows().map(|flow| &flow[name]));
+        for (quantity, number) in [
+            (
+                Quantity::BitsPerSecond,
+                rate.filter(|_| direction != FlowDirection::RoundTrip),
+            ),
+            (Quantity::LostPercent, number("receiver", "lost_percent")),
+            (
+                Quantity::JitterMs,
+                jitter.or_else(|| number("receiver", "jitter_ms")),
+            ),
+            (Quantity::Retransmits, number("sender", "retransmits")),
+            (Quantity::RttMeanMs, mean("rtt")),
+            (Quantity::OneWayDelayMeanMs, mean("one_way_delay")),
+        ] {
+            let kind = Kind {
+                quantity,
+                direction: Some(direction),
+            };
+            values.extend(number.map(|number| (kind, number)));
+        }
+    }
+    let connects = report["connect_times"]["mean_ms"].as_f64();
+    let kind = Kind {
+        quantity: Quantity::ConnectMeanMs,
+        direction: None,
+    };
+    values.extend(connects.map(|number| (kind, number)));
+    values
+}
+
+/// The mean of all samples; unknown where one flow's is.
+fn weighted<'a>(delays: impl Iterator<Item = &'a Value>) -> Option<f64> {
+    let (mut sum, mut samples) = (0.0, 0.0);
+    for delay in delays {
+        let weight = delay["samples"].as_u64()? as f64;
+        sum += delay["mean_ms"].as_f64()? * weight;
+        samples += weight;
+    }
+    (samples > 0.0).then(|| sum / samples)
 }
 
 fn rate(sum: &DirectionSum) -> Option<f64> {

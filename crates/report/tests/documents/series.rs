@@ -4,7 +4,7 @@ use serde_json::Value;
 use tapeline_report::document::{
     DocumentCsv, DocumentStream, ReportTracker, SeriesCsv, Step, WholeDocument,
 };
-use tapeline_report::{Event, Repetition, Runs, StopRule};
+use tapeline_report::{Event, KeptRun, Repetition, Runs, StopRule, kept_series_page};
 
 use super::samples::{self, Sample};
 use super::schema::Check;
@@ -135,4 +135,33 @@ fn a_stream_has_the_number_of_the_run_and_ends_with_the_series() {
             .next()
             .is_some_and(|line| line.starts_with("bits_per_second,forward,2,"))
     );
+}
+
+#[test]
+fn runs_that_were_kept_come_to_the_same_numbers() {
+    let clients = samples::all().into_iter();
+    for sample in clients.filter(|sample| sample.name != "udp-server") {
+        let events = events(&sample);
+        let told = rendered(WholeDocument::json(sample.run_info.clone()), &events);
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        let runs = told["runs"].as_array().expect("runs").iter();
+        let kept: Vec<KeptRun> = runs
+            .map(|report| KeptRun {
+                left_out: None,
+                report: report.clone(),
+            })
+            .collect();
+        let page = kept_series_page(&kept).expect("a page");
+        let (_, rest) = page.split_once("id=\"report\">").expect("the document");
+        let (kept, _) = rest.split_once("</script>").expect("its end");
+        let kept: Value = serde_json::from_str(kept).expect("JSON");
+        for member in ["quantities", "excluded", "runs", "confidence_percent"] {
+            let name = &sample.name;
+            assert_eq!(
+                kept["series"][member], told["series"][member],
+                "{name}: {member}"
+            );
+        }
+        assert_eq!(kept["runs"], told["runs"]);
+    }
 }

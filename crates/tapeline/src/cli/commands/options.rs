@@ -62,7 +62,7 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::Remove, None, "remove", Switch, "", &["tag", "baseline"], "take the tag or the name away"),
     row(Id::Iperf3Json, None, "iperf3-json", Switch, "", &["export"], "as iperf3's -J tells a test; what is not known is left out"),
     row(Id::Csv, None, "csv", Switch, "", &["export"], "a row for each number of a result"),
-    row(Id::Html, None, "html", Optional, "FILE", &["export", "compare"], "a page; export: with charts, of one result"),
+    row(Id::Html, None, "html", Optional, "FILE", &["export", "compare"], "a page; export: with charts, of one result or of the runs of one test"),
     row(Id::Quantities, None, "quantities", Required, "NAMES", &["compare"], "compare these, the main one first"),
     row(Id::Notice, None, "notice", Required, "PERCENT", &["compare"], "changes up to this are of no interest (default 2)"),
     row(Id::Strict, None, "strict", Switch, "", &["compare"], "refuse tests that are not the same test"),

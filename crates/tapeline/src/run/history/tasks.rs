@@ -12,7 +12,7 @@ use tapeline_report::document::WholeDocument;
 use tapeline_report::stored::{
     HistoryDocument, HistoryRun, ListEntry, StoredCsv, StoredCsvRows, list, show,
 };
-use tapeline_report::{import, iperf3_document};
+use tapeline_report::{KeptRun, import, iperf3_document, kept_series_page};
 
 use super::place::{Found, Place, bytes, selection};
 use super::say::{Fault, deliver, json, note, print, write};
@@ -256,9 +256,13 @@ pub(crate) fn export(found: &[Found], form: Export) -> Result<String, Fault> {
         }
         Export::Html => match found {
             [one] => WholeDocument::html_of(&one.whole_document()),
-            _ => {
-                let sentence = format!("a page is of one run, not of {}", found.len());
-                return Err(Fault::Usage(sentence));
+            [] => return Err(Fault::Usage("a page of no run has nothing".to_owned())),
+            several => {
+                let kept = several.iter().map(|run| KeptRun {
+                    left_out: run.facts().left_out,
+                    report: run.whole_document(),
+                });
+                kept_series_page(&kept.collect::<Vec<_>>()).map_err(Fault::Usage)?
             }
         },
     })
