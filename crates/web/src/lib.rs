@@ -30,4 +30,5 @@ pub use program::{
     CompareRequest, Form, Job, NameLine, Names, PlanAnswer, PlanRequest, Program, SessionFacts,
 };
 pub use refusal::{Fault, Refusal};
+pub use routes::openapi;
 pub use site::{Site, SiteOptions};

@@ -1,11 +1,12 @@
-//! The JSON Schema of tapeline's documents, made from their types.
+//! The JSON Schema of tapeline's documents, made from their types, and the text of the page's API, made
+//! from its routes.
 
 use std::path::Path;
 
 use crate::shell::{self, Result, cargo};
 
 /// Where they are published, and what the generator calls them.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("docs/schema/tapeline-report-1.json", "report"),
     ("docs/schema/tapeline-series-1.json", "series"),
     ("docs/schema/tapeline-method-1.json", "method"),
@@ -14,10 +15,18 @@ const FILES: [(&str, &str); 8] = [
     ("docs/schema/tapeline-history-1.json", "history"),
     ("docs/schema/tapeline-comparison-1.json", "comparison"),
     ("docs/schema/tapeline-gate-1.json", "gate"),
+    ("docs/schema/tapeline-web-openapi.json", OPENAPI),
 ];
+
+/// The one that the page makes.
+const OPENAPI: &str = "openapi";
 
 fn made(name: &str) -> Result<String> {
     let mut command = cargo();
+    if name == OPENAPI {
+        let package = ["run", "--quiet", "--package", "tapeline-web"];
+        return shell::read(command.args(package).args(["--example", OPENAPI]));
+    }
     command.args(["run", "--quiet", "--package", "tapeline-report"]);
     shell::read(command.args(["--features", "schema", "--example", "schema", "--", name]))
 }
@@ -44,7 +53,7 @@ pub(crate) fn check() -> Result<()> {
             std::fs::read_to_string(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
         if published != made(name)? {
             return Err(format!(
-                "{file} is not what the types say: run cargo xtask generate"
+                "{file} is not what the program says: run cargo xtask generate"
             ));
         }
     }
