@@ -4,15 +4,13 @@ use serde_json::{Value, json};
 
 use super::run_set::{LEVEL_PERCENT, RunSet, StopRule};
 use super::values::{self, Kind};
-use crate::document::SERIES_SCHEMA;
-use crate::document::WholeDocument;
+use crate::document::{SERIES_SCHEMA, WholeDocument};
 use crate::model::{ExcludedRun, ExclusionReason, Series};
-use crate::run_facts::RunFacts;
 
-/// A run that was kept: why it does not count in its series, and its report.
+/// A run that was kept, and whether it counts in its series.
 #[derive(Clone, Debug)]
 pub struct KeptRun {
-    /// As [`RunFacts::left_out`].
+    /// Why, where it does not.
     pub left_out: Option<String>,
     /// With all intervals.
     pub report: Value,
@@ -83,7 +81,10 @@ fn fault(run: &KeptRun) -> Option<ExclusionReason> {
         Some("warm_up") => Some(ExclusionReason::WarmUp),
         _ if run.report["test"]["interrupted"] == true => Some(ExclusionReason::Interrupted),
         Some(_) => Some(ExclusionReason::Failed),
-        None => (!RunFacts::from_document(&run.report).counts()).then_some(ExclusionReason::Failed),
+        None => {
+            let counts = run.report["test"]["complete"] == true && run.report["error"].is_null();
+            (!counts).then_some(ExclusionReason::Failed)
+        }
     }
 }
 

@@ -12,19 +12,19 @@ use crate::site::Site;
 const MAX_FILE: usize = 64 << 20;
 
 /// A request and its answer.
-pub(super) struct Route {
+pub(crate) struct Route {
     /// `get` or `post`.
-    pub(super) method: &'static str,
+    pub(crate) method: &'static str,
     /// With its variable parts in braces.
-    pub(super) path: &'static str,
-    pub(super) handler: fn() -> MethodRouter<Arc<Site>>,
-    pub(super) summary: &'static str,
-    pub(super) asks: Asks,
-    pub(super) answer: Answer,
+    pub(crate) path: &'static str,
+    pub(crate) handler: fn() -> MethodRouter<Arc<Site>>,
+    pub(crate) summary: &'static str,
+    pub(crate) asks: Asks,
+    pub(crate) answer: Answer,
 }
 
 /// What a request brings.
-pub(super) enum Asks {
+pub(crate) enum Asks {
     Nothing,
     /// Words behind the path.
     Query(&'static [Member]),
@@ -35,10 +35,10 @@ pub(super) enum Asks {
 }
 
 /// A member, with its type; a type with `?` may be missing.
-pub(super) type Member = (&'static str, &'static str);
+pub(crate) type Member = (&'static str, &'static str);
 
 /// What comes back where nothing is in the way.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// No content.
     Done,
     /// JSON, in words.
@@ -85,7 +85,7 @@ use Asks::{File, Nothing, Object, Query};
 
 /// All of them.
 #[rustfmt::skip]
-pub(super) const ROUTES: &[Route] = &[
+pub(crate) const ROUTES: &[Route] = &[
     row("post", "/api/login", || post(session::log_in), "Trade the key for a cookie", Object(&[("key", "string")]), Done),
     row("get", "/api/session", || get(session::session), "What does not change, and the options of the last test", Nothing, Json("version, host, addresses, read_only, history, saves, max_tests, targets, form")),
     row("get", "/api/form", || get(session::form), "The table of options", Nothing, Json("a `tapeline-form/1` document")),
