@@ -60,7 +60,7 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::KeepTagged, None, "keep-tagged", Switch, "", &["prune"], "keep results that have a tag"),
     row(Id::Intervals, None, "intervals", Switch, "", &["prune", "export"], "the intervals alone"),
     row(Id::Remove, None, "remove", Switch, "", &["tag", "baseline"], "take the tag or the name away"),
-    row(Id::Iperf3Json, None, "iperf3-json", Switch, "", &["export"], "as iperf3's -J tells a test; what is not known is left out"),
+    row(Id::Iperf3Json, None, "iperf3-json", Switch, "", &["export"], "what iperf3 -J would write of a test, less what is not known"),
     row(Id::Csv, None, "csv", Switch, "", &["export"], "a row for each number of a result"),
     row(Id::Html, None, "html", Optional, "FILE", &["export", "compare"], "a page; export: with charts, of one result or of the runs of one test"),
     row(Id::Quantities, None, "quantities", Required, "NAMES", &["compare"], "compare these, the main one first"),
