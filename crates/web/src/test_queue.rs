@@ -44,6 +44,12 @@ impl Known {
         self.tests.iter_mut().find(|test| test.test == number)
     }
 
+    /// A test that somebody asks for.
+    fn asked(&mut self, number: u64) -> Result<&mut Test, Refusal> {
+        let missing = || Refusal::Missing(format!("there is no test {number}"));
+        self.find(number).ok_or_else(missing)
+    }
+
     fn running(&self, job: Job) -> usize {
         self.tests.iter().filter(|test| test.runs(job)).count()
     }
@@ -137,8 +143,7 @@ impl TestQueue {
     /// Asks a test to end.
     pub(crate) fn stop(self: &Arc<Self>, number: u64) -> Result<(), Refusal> {
         let mut known = self.known();
-        let missing = || Refusal::Missing(format!("there is no test {number}"));
-        match known.find(number).ok_or_else(missing)?.state {
+        match known.asked(number)?.state {
             State::Ended => {}
             State::Queued => {
                 self.end(
@@ -168,19 +173,14 @@ impl TestQueue {
 
     /// The lines of a test.
     pub(crate) fn lines(&self, number: u64) -> Result<String, Refusal> {
-        let mut known = self.known();
-        let test = known.find(number);
-        let test = test.ok_or_else(|| Refusal::Missing(format!("there is no test {number}")))?;
-        Ok(test.lines.json())
+        Ok(self.known().asked(number)?.lines.json())
     }
 
     /// The result of a test: as it is in the history, or from its lines.
     pub(crate) fn export(&self, number: u64, form: Form) -> Result<String, Refusal> {
         let (run, stream) = {
             let mut known = self.known();
-            let test = known.find(number);
-            let test =
-                test.ok_or_else(|| Refusal::Missing(format!("there is no test {number}")))?;
+            let test = known.asked(number)?;
             if test.state != State::Ended && test.job == Job::Client {
                 return Err(Refusal::Missing(format!("test {number} has not ended")));
             }

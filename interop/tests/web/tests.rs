@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use interop::{Family, Program, Server, ServerSpec, Transport, free_port};
+use interop::{Family, Page, Program, Server, ServerSpec, Transport, free_port};
 use serde_json::{Value, json};
 
 use super::page;
@@ -20,6 +20,14 @@ fn options(server: &Server, seconds: &str) -> Value {
         ["time", seconds],
         ["interval", "0.25"],
     ])
+}
+
+/// Waits until a test measures.
+fn await_rows(page: &Page, test: u64) {
+    page.await_that("rows", || {
+        let events = page.get(&format!("/api/tests/{test}/events")).text();
+        events.contains("\"interval\"").then_some(())
+    });
 }
 
 /// Processes that have these words in their command line.
@@ -84,10 +92,7 @@ fn a_test_that_is_stopped_has_totals() {
     let folder = tempfile::tempdir().expect("a folder");
     let (page, server) = (page(folder.path(), ""), server());
     let test = page.order("client", &options(&server, "60"));
-    page.await_that("rows", || {
-        let events = page.get(&format!("/api/tests/{test}/events")).text();
-        events.contains("\"interval\"").then_some(())
-    });
+    await_rows(&page, test);
     assert_eq!(
         page.post(&format!("/api/tests/{test}/stop"), &json!({}))
             .status,
@@ -159,10 +164,7 @@ fn a_permit_key_is_in_nobodys_list_of_processes() {
         .push(json!(["permit-key", planted]));
     let before = processes(planted);
     let test = page.order("client", &wanted);
-    page.await_that("rows", || {
-        let events = page.get(&format!("/api/tests/{test}/events")).text();
-        events.contains("\"interval\"").then_some(())
-    });
+    await_rows(&page, test);
     assert_eq!(processes(planted), before);
     let ended = page.await_test(test, |test| test["state"] == "ended");
     assert_eq!(ended["code"], 0, "{ended}");
@@ -204,10 +206,7 @@ fn nothing_outlives_a_page_that_is_killed() {
     let test = page.order("client", &options(&server, "77.5"));
     let own = free_port();
     page.order("server", &json!([["port", own.to_string()]]));
-    page.await_that("rows", || {
-        let events = page.get(&format!("/api/tests/{test}/events")).text();
-        events.contains("\"interval\"").then_some(())
-    });
+    await_rows(&page, test);
     let (words, listener) = ("--time=77.5".to_owned(), format!("--port={own}"));
     assert!(processes(&words) > 0);
     page.into_process().kill().expect("an end");
@@ -223,10 +222,7 @@ fn a_page_that_is_ended_keeps_what_ran() {
     let folder = tempfile::tempdir().expect("a folder");
     let (page, server) = (page(folder.path(), ""), server());
     let test = page.order("client", &options(&server, "60"));
-    page.await_that("rows", || {
-        let events = page.get(&format!("/api/tests/{test}/events")).text();
-        events.contains("\"interval\"").then_some(())
-    });
+    await_rows(&page, test);
     let process = page.into_process();
     process.interrupt();
     let ended = process.wait().expect("an end");

@@ -85,10 +85,15 @@ impl Place {
         Ok(Archive::open_to_write(path, BUSY)?)
     }
 
-    /// The runs that words name.
+    /// The runs that words name; a file of that name counts first.
     pub(crate) fn find(&self, words: &str) -> Result<Vec<Found>, Fault> {
+        self.select(&selection(words)?)
+    }
+
+    /// The runs of a selection.
+    pub(crate) fn select(&self, selection: &Selection) -> Result<Vec<Found>, Fault> {
         let mut found = Vec::new();
-        for part in selection(words)?.parts() {
+        for part in selection.parts() {
             match part {
                 Selector::File(path) => found.extend(of_file(path)?),
                 kept => {

@@ -12,9 +12,7 @@ use tapeline_report::{Better, Calendar, QUANTITIES, RunFacts};
 use tapeline_web::{CompareRequest, Form, Refusal};
 
 use crate::plan::{Export, ImportTask};
-use crate::run::history::{
-    Fault, Found, Place, documents, export, import_content, selection, side,
-};
+use crate::run::history::{Fault, Found, Place, documents, export, import_content, side};
 
 /// Changes up to this share are of no interest, unless the page says otherwise.
 const NOTICE: f64 = 0.02;
@@ -58,10 +56,8 @@ impl Results {
         let (total, _) = query.counts().map_err(|error| failed(&error))?;
         let mut found = match runs {
             Some(words) => {
-                let selection = selection(words).map_err(refusal)?;
-                query
-                    .runs(&selection)
-                    .map_err(|error| Refusal::Wrong(error.to_string()))?
+                let runs = query.runs(&kept(words)?);
+                runs.map_err(|error| Refusal::Wrong(error.to_string()))?
             }
             None => {
                 let entries = query.latest(most).map_err(|error| failed(&error))?;
@@ -201,9 +197,8 @@ impl Results {
 
     /// Runs of the history; files are not looked into for whoever asks from elsewhere.
     fn find(&self, words: &str) -> Result<Vec<Found>, Refusal> {
-        kept(words)?;
         self.place
-            .find(words)
+            .select(&kept(words)?)
             .map_err(|fault| match refusal(fault) {
                 Refusal::Failed(why) => Refusal::Wrong(why),
                 other => other,
