@@ -121,14 +121,14 @@ impl Running {
 
 /// Keeps the terminal's Ctrl-C from a process: it ends when whoever started it wants that.
 #[cfg(unix)]
-fn set_apart(process: &mut Command) {
+pub(crate) fn set_apart(process: &mut Command) {
     use std::os::unix::process::CommandExt;
     process.process_group(0);
 }
 
 /// Keeps the terminal's Ctrl-C from a process: it ends when whoever started it wants that.
 #[cfg(windows)]
-fn set_apart(process: &mut Command) {
+pub(crate) fn set_apart(process: &mut Command) {
     use std::os::windows::process::CommandExt;
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
     process.creation_flags(CREATE_NEW_PROCESS_GROUP);

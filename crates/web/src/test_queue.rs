@@ -253,7 +253,9 @@ impl TestQueue {
         let order = order(test.job, std::mem::take(&mut test.order));
         self.tell(known, number);
         match known.executor.as_mut() {
-            Some(executor) => executor.order(number, order).map_err(failed),
+            Some(executor) => executor
+                .order(number, order)
+                .map_err(|gone| gone.to_string()),
             None => Ok(()),
         }
     }
