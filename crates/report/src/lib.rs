@@ -35,6 +35,7 @@ pub mod gate;
 pub mod import;
 pub mod iperf2;
 mod iperf3;
+pub mod matrix;
 pub mod method;
 mod model;
 mod native;

@@ -35,7 +35,7 @@ pub(crate) const FLOORS: &[Floors] = &[
         krate: "crates/report",
         floors: &[
             &["fuzz"],
-            &["prometheus", "gate", "import", "stored"],
+            &["prometheus", "gate", "import", "stored", "matrix"],
             &["comparison"],
             &["run_facts"],
             &["quantity"],
