@@ -100,6 +100,16 @@ pub(crate) const FLOORS: &[Floors] = &[
         ],
     },
     Floors {
+        krate: "crates/mesh",
+        floors: &[
+            &["forecast", "journal"],
+            &["schedule"],
+            &["plan"],
+            &["hosts_file", "pattern"],
+            &["host"],
+        ],
+    },
+    Floors {
         krate: "crates/tapeline",
         floors: &[
             &["main_entry", "contracts"],
