@@ -61,12 +61,12 @@ pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOf
 pub use loss::{Loss, LossRuns, SequenceCounts};
 pub use method::rfc6349;
 pub use method::{
-    CapacityMaximum, DelaySamples, Fitness, GoalResult, HostLimit, IdleFacts, InvalidTrial,
-    LoadClass, LoadFacts, LoadRules, LoadSearch, LoadStatus, LoadTable, LossGoal, PathFacts,
-    PathJudgement, PathUse, PlannedTrial, ProbeBudget, RateOutcome, RateSearch, RateSearchPlan,
-    ResponsivenessClass, ResponsivenessConstants, ResponsivenessInterval, ResponsivenessSearch,
-    SearchStage, StageConfidence, SubInterval, SubIntervals, TrialResult, TryAdvice, UseCause,
-    UseLimits, UseMoment, UsedUp, layer_rate, loss_interval,
+    CapacityMaximum, DelaySamples, FaultExtent, Fitness, GoalResult, HostFault, HostLimit,
+    IdleFacts, LoadClass, LoadFacts, LoadRules, LoadSearch, LoadStatus, LoadTable, LossGoal,
+    PathFacts, PathJudgement, PathUse, PlannedTrial, ProbeBudget, RateOutcome, RateSearch,
+    RateSearchPlan, ResponsivenessClass, ResponsivenessConstants, ResponsivenessInterval,
+    ResponsivenessSearch, SearchStage, StageConfidence, SubInterval, SubIntervals, TrialResult,
+    TryAdvice, UseCause, UseLimits, UseMoment, UsedUp, layer_rate, loss_interval,
 };
 pub use method::{
     PathMtuAction, PathMtuEnding, PathMtuLimits, PathMtuOutcome, PathMtuProbe, PathMtuSearch,

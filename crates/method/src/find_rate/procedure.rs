@@ -12,7 +12,7 @@ use tapeline_stats::{
 };
 
 use super::plan::{FindRatePlan, Laboratory};
-use super::trial::{Facts, HostFault, Load};
+use super::trial::{ExplainedFault, Facts, Load};
 use crate::common::{Common, PeerKind};
 use crate::error::{MethodError, RunError};
 use crate::path::PathFacts;
@@ -117,7 +117,7 @@ struct Standing {
     search: RateSearch,
     goals: Vec<LossGoal>,
     /// For each trial what hosts did.
-    facts: Vec<(Facts, Option<HostFault>)>,
+    facts: Vec<(Facts, Option<ExplainedFault>)>,
     ended_by: Option<String>,
     began: Instant,
 }
@@ -206,7 +206,6 @@ impl Searches<'_> {
             let host = facts.host(
                 trial.load,
                 trial.seconds,
-                &standing.goals,
                 load.direction,
                 standing.harmless_volley(),
             );
@@ -215,7 +214,7 @@ impl Searches<'_> {
             run.sample("Load, Mbit/s", trial.load as f64 / 1e6);
             let loss = facts.lost as f64 * 100.0 / facts.sent.max(1) as f64;
             run.sample("Lost, %", loss);
-            if let Some(row) = standing.rows(load, 0).last() {
+            if let Some(row) = standing.rows(load, standing.search.asked()).last() {
                 run.trial(row);
             }
             let length = Duration::from_secs_f64(trial.seconds);
@@ -289,7 +288,7 @@ impl Searches<'_> {
             }
             let ran = load.run(run, trial)?;
             let facts = load.facts(&ran, trial)?;
-            let host = facts.host(trial.load, trial.seconds, goals, load.direction, 0.0);
+            let host = facts.host(trial.load, trial.seconds, load.direction, 0.0);
             let row = row(load, goals[0], trial, &facts, host.as_ref());
             free = if row.lost == 0 { free + 1 } else { 0 };
             finding.loss_curve.get_or_insert_default().push(row);
@@ -368,8 +367,9 @@ impl Standing {
             UsedUp::Trials => "the trials for this goal are used up",
             UsedUp::Time => "the time for this goal is used up",
         };
-        let invalid = self.search.trials().iter();
-        Some(match invalid.filter(|one| one.invalid.is_some()).count() {
+        let trials = self.search.trials().iter();
+        let invalid = trials.filter(|one| !one.counts_for(&self.goals[goal]));
+        Some(match invalid.count() {
             0 => used_up.to_owned(),
             invalid => format!("{used_up}, {invalid} trials did not count"),
         })
@@ -381,7 +381,7 @@ impl Standing {
         let full = plan.trial().as_secs_f64() * 0.999;
         let trials = self.search.trials().iter();
         let there = trials.filter(|one| {
-            one.invalid.is_none() && one.trial.load == lower && one.trial.seconds >= full
+            one.counts_for(&result.goal) && one.trial.load == lower && one.trial.seconds >= full
         });
         let (sent, lost) = there.fold((0, 0), |(sent, lost), one| {
             (sent + one.sent, lost + one.lost)
@@ -410,14 +410,15 @@ fn row(
     goal: LossGoal,
     trial: PlannedTrial,
     facts: &Facts,
-    host: Option<&HostFault>,
+    host: Option<&ExplainedFault>,
 ) -> RateTrial {
     let result = facts.result(trial, host);
-    let verdict = match (host, result.loss() > goal.loss) {
-        (Some(_), _) => TrialVerdict::Host,
-        (None, true) => TrialVerdict::TooMuch,
-        (None, false) => TrialVerdict::Passes,
+    let verdict = match (result.counts_for(&goal), result.loss() > goal.loss) {
+        (false, _) => TrialVerdict::Host,
+        (true, true) => TrialVerdict::TooMuch,
+        (true, false) => TrialVerdict::Passes,
     };
+    let decided = host.filter(|_| verdict == TrialVerdict::Host);
     RateTrial {
         bits_per_second: trial.load as f64,
         packets_per_second: load.packets(trial.load as f64),
@@ -426,6 +427,6 @@ fn row(
         lost: facts.lost,
         lost_host: facts.lost_host(),
         verdict,
-        reason: host.map(|fault| fault.reason.clone()),
+        reason: decided.map(|one| one.reason.clone()),
     }
 }

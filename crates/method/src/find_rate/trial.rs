@@ -7,7 +7,7 @@ use tapeline_dialect::{ClientPlan, Iperf3Client, Limit};
 use tapeline_report::Event;
 use tapeline_report::document::{Report, SenderDetails};
 use tapeline_report::method::{Direction, TrialDelays};
-use tapeline_stats::{InvalidTrial, LossGoal, PlannedTrial, TrialResult};
+use tapeline_stats::{FaultExtent, HostFault, PlannedTrial, TrialResult};
 
 use crate::common::PeerKind;
 use crate::error::RunError;
@@ -192,91 +192,72 @@ impl Facts {
         self.sent as f64 * pause.as_secs_f64() / seconds
     }
 
-    /// How a host, not the network, decided the trial; `None` where none did. `load` is in bits per
-    /// second, and volleys up to `harmless` datagrams have passed without loss.
+    /// How a host, not the network, may have decided the trial; `None` where none did. `load` is in bits
+    /// per second, and volleys up to `harmless` datagrams have passed without loss.
     pub(crate) fn host(
         &self,
         load: u64,
         seconds: f64,
-        goals: &[LossGoal],
         direction: Direction,
         harmless: f64,
-    ) -> Option<HostFault> {
+    ) -> Option<ExplainedFault> {
         let (sender, receiver) = direction.hosts();
         if let Some(share) = self.short {
             let asked = load as f64 / 1e6;
             let reason = format!("{sender} sent {:.4} of {asked:.4} Mbit/s", asked * share);
-            return Some(HostFault::new(1.0 - share, reason));
+            return Some(ExplainedFault::new(1.0 - share, None, reason));
         }
-        let share = |count: u64| count as f64 / self.sent.max(1) as f64;
-        let strictest = goals.iter().map(|goal| goal.loss).fold(1.0, f64::min);
-        let loosest = goals.iter().map(|goal| goal.loss).fold(0.0, f64::max);
         // A volley fills a queue that the load itself does not.
         let (pause, volley) = (self.pause.unwrap_or_default(), self.volley(seconds));
         let explains = volley > harmless && self.lost as f64 <= 2.0 * volley;
         let runs = self
             .loss_runs
             .is_none_or(|runs| self.lost >= VOLLEY_RUN * runs);
-        if pause >= LONG_PAUSE && share(self.lost) > strictest && explains && runs {
+        if pause >= LONG_PAUSE && self.lost > 0 && explains && runs {
             let ms = pause.as_millis();
             let reason = format!("{sender} was held up for {ms} ms, and sent a volley");
-            return Some(HostFault::new(0.0, reason));
+            return Some(ExplainedFault::new(0.0, Some(self.lost), reason));
         }
-        let dropped = self.lost_receiver.unwrap_or(0);
-        // More than any goal allows was lost on the way already.
-        let on_the_way = share(self.lost.saturating_sub(dropped)) > loosest;
-        (dropped > 0 && share(dropped) > strictest && !on_the_way).then(|| {
-            let reason = format!("{receiver} dropped {dropped} of {} datagrams", self.sent);
-            HostFault::new(share(dropped), reason)
-        })
+        let dropped = self.lost_receiver.filter(|dropped| *dropped > 0)?;
+        let share = dropped as f64 / self.sent.max(1) as f64;
+        let reason = format!("{receiver} dropped {dropped} of {} datagrams", self.sent);
+        Some(ExplainedFault::new(share, Some(dropped), reason))
     }
 
     /// As the search takes it.
-    pub(crate) fn result(&self, trial: PlannedTrial, host: Option<&HostFault>) -> TrialResult {
+    pub(crate) fn result(&self, trial: PlannedTrial, host: Option<&ExplainedFault>) -> TrialResult {
         TrialResult {
             trial,
             sent: self.sent,
             lost: self.lost,
-            invalid: host.map(|fault| fault.kind),
+            fault: host.map(|one| one.fault),
         }
     }
 }
 
-/// What a host did to a trial.
+/// What a host did to a trial, in words too.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HostFault {
-    pub(crate) kind: InvalidTrial,
+pub(crate) struct ExplainedFault {
+    pub(crate) fault: HostFault,
     /// In words.
     pub(crate) reason: String,
 }
 
-impl HostFault {
+impl ExplainedFault {
     /// A host fell short by this share of the load.
-    fn new(share: f64, reason: String) -> Self {
-        let kind = match share > FAR_SHORT {
-            true => InvalidTrial::Limited,
-            false => InvalidTrial::Disturbed,
+    fn new(share: f64, losses: Option<u64>, reason: String) -> Self {
+        let extent = match share > FAR_SHORT {
+            true => FaultExtent::Limited,
+            false => FaultExtent::Disturbed,
         };
-        Self { kind, reason }
+        let fault = HostFault { extent, losses };
+        Self { fault, reason }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const GOALS: [LossGoal; 2] = [
-        LossGoal {
-            loss: 0.0,
-            duration_sum: 10.0,
-            exceed: 0.5,
-        },
-        LossGoal {
-            loss: 0.01,
-            duration_sum: 10.0,
-            exceed: 0.5,
-        },
-    ];
 
     fn facts(sent: u64, lost: u64, lost_receiver: Option<u64>) -> Facts {
         Facts {
@@ -308,25 +289,22 @@ mod tests {
 
     #[test]
     fn losses_of_a_host_are_no_losses_of_the_path() {
-        let fault = |facts: Facts| facts.host(64_000_000, 1.0, &GOALS, Direction::Up, 0.0);
-        let host = |facts: Facts| fault(facts).map(|fault| fault.reason);
+        let fault = |facts: Facts| facts.host(64_000_000, 1.0, Direction::Up, 0.0);
+        let host = |facts: Facts| fault(facts).map(|one| (one.fault.losses, one.reason));
         assert_eq!(host(facts(1000, 0, Some(0))), None);
         assert_eq!(host(facts(1000, 5, Some(0))), None);
         assert_eq!(host(facts(1000, 5, None)), None);
-        let dropped = host(facts(1000, 5, Some(5))).expect("the server's");
-        assert_eq!(dropped, "the server dropped 5 of 1000 datagrams");
-        // The path alone loses more than all goals allow.
-        assert_eq!(host(facts(1000, 25, Some(5))), None);
+        let dropped = host(facts(1000, 25, Some(5))).expect("the server's");
+        let reason = "the server dropped 5 of 1000 datagrams".to_owned();
+        assert_eq!(dropped, (Some(5), reason));
         // A volley of 20 ms, which are 20 datagrams, and one that is too small for so many.
         let held_up = |lost| Facts {
             pause: Some(Duration::from_millis(20)),
             ..facts(1000, lost, Some(0))
         };
-        let said = host(held_up(30)).expect("this computer's");
-        assert_eq!(
-            said,
-            "this computer was held up for 20 ms, and sent a volley"
-        );
+        let volley = host(held_up(30)).expect("this computer's");
+        let reason = "this computer was held up for 20 ms, and sent a volley".to_owned();
+        assert_eq!(volley, (Some(30), reason));
         assert_eq!([0, 41].map(|lost| host(held_up(lost))), [None, None]);
         // One here and one there, and a volley that had passed without loss before.
         let strewn = |runs| Facts {
@@ -334,27 +312,30 @@ mod tests {
             ..held_up(30)
         };
         assert_eq!(host(strewn(11)), None);
-        assert_eq!(host(strewn(10)), Some(said));
-        let passed = held_up(30).host(64_000_000, 1.0, &GOALS, Direction::Up, 20.0);
+        assert_eq!(host(strewn(10)), Some(volley));
+        let passed = held_up(30).host(64_000_000, 1.0, Direction::Up, 20.0);
         assert_eq!(passed, None);
         let slow = Facts {
             short: Some(0.5),
             ..facts(1000, 0, Some(0))
         };
-        let said = slow.host(64_000_000, 1.0, &GOALS, Direction::Down, 0.0);
-        let limited = HostFault {
-            kind: InvalidTrial::Limited,
+        let fell_short = slow.host(64_000_000, 1.0, Direction::Down, 0.0);
+        let limited = ExplainedFault {
+            fault: HostFault {
+                extent: FaultExtent::Limited,
+                losses: None,
+            },
             reason: "the server sent 32.0000 of 64.0000 Mbit/s".to_owned(),
         };
-        assert_eq!(said, Some(limited));
+        assert_eq!(fell_short, Some(limited));
         // It may only have been held up.
         let nearly = Facts {
             short: Some(0.99),
             ..facts(1000, 0, Some(0))
         };
         for facts in [nearly, facts(1000, 5, Some(5)), held_up(30)] {
-            let kind = fault(facts).map(|fault| fault.kind);
-            assert_eq!(kind, Some(InvalidTrial::Disturbed), "{facts:?}");
+            let extent = fault(facts).map(|one| one.fault.extent);
+            assert_eq!(extent, Some(FaultExtent::Disturbed), "{facts:?}");
         }
     }
 }

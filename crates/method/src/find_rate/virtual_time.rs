@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, SplitMix64};
 use tapeline_stats::{
-    GoalResult, InvalidTrial, PlannedTrial, RateOutcome, RateSearch, TrialResult,
+    FaultExtent, GoalResult, HostFault, PlannedTrial, RateOutcome, RateSearch, TrialResult,
 };
 
 use super::plan::{FindRatePlan, Laboratory};
@@ -59,9 +59,10 @@ impl Path {
             trial,
             sent: sent as u64,
             lost: lost.min(sent) as u64,
-            invalid: random
-                .chance(self.disturbed)
-                .then_some(InvalidTrial::Disturbed),
+            fault: random.chance(self.disturbed).then_some(HostFault {
+                extent: FaultExtent::Disturbed,
+                losses: None,
+            }),
         }
     }
 }

@@ -98,14 +98,12 @@ impl BottleneckRate {
             payload: format.mtu.unwrap_or(USUAL_MTU).min(9000) - headers,
             headers,
         };
-        let search = plan.search(address);
-        let goals = search.goals.clone();
-        let mut search = RateSearch::new(search);
+        let mut search = RateSearch::new(plan.search(address));
         let began = Instant::now();
         while let Some(trial) = search.next_trial(began.elapsed().as_secs_f64()) {
             let report = load.run(run, trial)?;
             let facts = load.facts(&report, trial)?;
-            let host = facts.host(trial.load, trial.seconds, &goals, direction, 0.0);
+            let host = facts.host(trial.load, trial.seconds, direction, 0.0);
             search.take(facts.result(trial, host.as_ref()));
             run.wait(plan.settle(Duration::from_secs_f64(trial.seconds), Duration::ZERO))?;
         }

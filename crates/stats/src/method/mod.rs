@@ -15,7 +15,7 @@ pub use path_uses::{
     UseLimits, UseMoment,
 };
 pub use rate_search::{
-    GoalResult, InvalidTrial, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch,
+    FaultExtent, GoalResult, HostFault, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch,
     RateSearchPlan, TrialResult, UsedUp, loss_interval,
 };
 pub use responsiveness::{

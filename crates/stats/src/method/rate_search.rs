@@ -11,16 +11,9 @@
 //! with D seconds as the goal's duration sum, x its exceed ratio, and D' = max(D, good + bad),
 //! it is a lower bound if D' - good <= x D', and an upper bound if bad > x D'.
 
-/// A loss that is acceptable.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LossGoal {
-    /// Share of the datagrams that may be lost, 0 to 1.
-    pub loss: f64,
-    /// Seconds of full trials after which no more are needed.
-    pub duration_sum: f64,
-    /// Share of these that may lose more.
-    pub exceed: f64,
-}
+pub use trial::{FaultExtent, HostFault, LossGoal, PlannedTrial, TrialResult, loss_interval};
+
+mod trial;
 
 /// What is searched, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,56 +38,6 @@ pub struct RateSearchPlan {
     /// Most seconds of the search: of n goals, the k-th begins no trial after k/n of them, the loosest
     /// first. What one leaves is the next one's.
     pub most_seconds: f64,
-}
-
-/// What to try next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlannedTrial {
-    /// Bits per second.
-    pub load: u64,
-    /// Length.
-    pub seconds: f64,
-}
-
-/// Why a trial says nothing of the path: a host, not the network, decided it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvalidTrial {
-    /// A host fell short by so little that it may only have been held up.
-    Disturbed,
-    /// A host fell short by far.
-    Limited,
-}
-
-/// What became of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrialResult {
-    /// As planned.
-    pub trial: PlannedTrial,
-    /// Datagrams sent.
-    pub sent: u64,
-    /// Datagrams lost between the hosts.
-    pub lost: u64,
-    /// Why it says nothing of the path, if it does not.
-    pub invalid: Option<InvalidTrial>,
-}
-
-impl TrialResult {
-    /// Lost share; nothing sent is nothing lost.
-    #[must_use]
-    pub fn loss(&self) -> f64 {
-        self.lost as f64 / self.sent.max(1) as f64
-    }
-
-    /// Whether the path loses more than this share, at 95 %: one of few datagrams does not show it.
-    fn surely_exceeds(&self, share: f64) -> bool {
-        loss_interval(self.lost, self.sent).is_some_and(|(least, _)| least > share)
-    }
-
-    /// The rate that arrived, bits per second.
-    #[must_use]
-    pub fn forwarded(&self) -> f64 {
-        self.trial.load as f64 * (1.0 - self.loss())
-    }
 }
 
 /// How a search ended for a goal.
@@ -177,7 +120,7 @@ pub struct RateSearch {
     highest: u64,
     /// A load that a host could not do.
     host: Option<u64>,
-    /// The last trial, if it was invalid.
+    /// The last trial, if it was invalid: it did not count for the goal that it was for.
     again: Option<PlannedTrial>,
     /// Invalid trials in a row, and those of them in which a host fell short by far.
     invalid: (u32, u32),
@@ -249,6 +192,12 @@ impl RateSearch {
         &self.trials
     }
 
+    /// The goal that the newest trial was for, by its number.
+    #[must_use]
+    pub fn asked(&self) -> usize {
+        self.asked
+    }
+
     /// Invalid trials since the last valid one.
     #[must_use]
     pub fn invalid_in_a_row(&self) -> u32 {
@@ -306,12 +255,13 @@ impl RateSearch {
         self.goals[self.asked].trials += 1;
         self.asked_by.push(self.asked);
         let load = result.trial.load;
-        if let Some(why) = result.invalid {
+        let goal = self.plan.goals[self.asked];
+        if let Some(fault) = result.fault.filter(|_| !result.counts_for(&goal)) {
             // Hosts that have done it once can do it.
-            let mut valid = self.trials.iter().filter(|one| one.invalid.is_none());
+            let mut valid = self.trials.iter().filter(|one| one.counts_for(&goal));
             let is_able = valid.any(|one| one.trial.load >= load);
             let (all, limited) = self.invalid;
-            let is_limited = why == InvalidTrial::Limited && !is_able;
+            let is_limited = fault.extent == FaultExtent::Limited && !is_able;
             self.invalid = (all + 1, limited + u32::from(is_limited));
             self.again = Some(result.trial);
             self.trials.push(result);
@@ -341,12 +291,9 @@ impl RateSearch {
     fn host_reached(&mut self, load: u64) {
         self.host = Some(load);
         self.rise = None;
-        let loosest = self.plan.goals.iter().map(|goal| goal.loss);
-        let loosest = loosest.fold(0.0, f64::max);
-        let good = self
-            .trials
-            .iter()
-            .filter(|one| one.invalid.is_none() && one.trial.load < load && one.loss() <= loosest);
+        let loosest = self.plan.goals[self.order[0]];
+        let below = self.trials.iter().filter(|one| one.trial.load < load);
+        let good = below.filter(|one| one.counts_for(&loosest) && one.loss() <= loosest.loss);
         match good.map(|one| one.trial.load).max() {
             Some(highest) => self.highest = highest,
             None => self.ended = true,
@@ -419,7 +366,7 @@ impl RateSearch {
         let (hint_lower, hint_upper) = shorter.next().unwrap_or_default();
         // Those far above are of another goal.
         let near = |load: &u64| lower.is_some() || hint_upper.is_none_or(|hint| *load <= hint);
-        let loads = self.loads(stage).into_iter();
+        let loads = self.loads(goal, stage).into_iter();
         let mut open = loads.filter(within).filter(near);
         let is_open = |load: &u64| self.class(goal, stage, *load) == LoadClass::Undecided;
         if let Some(load) = open.find(is_open) {
@@ -471,9 +418,11 @@ impl RateSearch {
         load.clamp(above.min(below), below)
     }
 
-    /// Loads with valid trials that are at least as long as those of a stage, each once, rising.
-    fn loads(&self, stage: usize) -> Vec<u64> {
-        let mut loads: Vec<u64> = self.of_stage(stage).map(|one| one.trial.load).collect();
+    /// Loads with trials that count for a goal and are at least as long as those of a stage, each once,
+    /// rising.
+    fn loads(&self, goal: usize, stage: usize) -> Vec<u64> {
+        let trials = self.of_stage(goal, stage);
+        let mut loads: Vec<u64> = trials.map(|one| one.trial.load).collect();
         loads.sort_unstable();
         loads.dedup();
         loads
@@ -482,26 +431,27 @@ impl RateSearch {
     /// How many loads of a stage were tried for this goal.
     fn tried(&self, goal: usize, stage: usize) -> i32 {
         let least = self.stages[stage] * 0.999;
+        let counts = |one: &TrialResult| one.counts_for(&self.plan.goals[goal]);
         let own = self.trials.iter().zip(&self.asked_by);
-        let own = own.filter(|(one, by)| {
-            **by == goal && one.invalid.is_none() && one.trial.seconds >= least
-        });
+        let own = own.filter(|(one, by)| **by == goal && counts(one) && one.trial.seconds >= least);
         let mut loads: Vec<u64> = own.map(|(one, _)| one.trial.load).collect();
         loads.sort_unstable();
         loads.dedup();
         loads.len().min(16) as i32
     }
 
-    fn of_stage(&self, stage: usize) -> impl Iterator<Item = &TrialResult> {
+    fn of_stage(&self, goal: usize, stage: usize) -> impl Iterator<Item = &TrialResult> {
         let least = self.stages[stage] * 0.999;
-        let valid = self.trials.iter().filter(|one| one.invalid.is_none());
+        let goal = self.plan.goals[goal];
+        let valid = self.trials.iter().filter(move |one| one.counts_for(&goal));
         valid.filter(move |one| one.trial.seconds >= least)
     }
 
     /// What the trials of a stage say of a load. Before the last stage the newest one decides.
     fn class(&self, goal: usize, stage: usize, load: u64) -> LoadClass {
+        let trials = self.of_stage(goal, stage);
+        let trials = trials.filter(|one| one.trial.load == load);
         let goal = &self.plan.goals[goal];
-        let trials = self.of_stage(stage).filter(|one| one.trial.load == load);
         if stage < self.full_stage() {
             return match trials
                 .last()
@@ -525,7 +475,7 @@ impl RateSearch {
     /// The bounds of a stage: the smallest upper bound, and the largest lower one below it. Where a
     /// lower load loses more than a higher one, the smallest upper bound wins.
     fn bounds(&self, goal: usize, stage: usize) -> (Option<u64>, Option<u64>) {
-        let loads = self.loads(stage);
+        let loads = self.loads(goal, stage);
         let class = |load: &u64| self.class(goal, stage, *load);
         let upper = loads
             .iter()
@@ -541,7 +491,7 @@ impl RateSearch {
     #[must_use]
     pub fn class_of(&self, goal: usize, load: u64) -> Option<LoadClass> {
         let full = self.full_stage();
-        let tried = self.of_stage(full).any(|one| one.trial.load == load);
+        let tried = self.of_stage(goal, full).any(|one| one.trial.load == load);
         tried.then(|| self.class(goal, full, load))
     }
 
@@ -563,7 +513,7 @@ impl RateSearch {
             (None, _) => None,
         });
         let conditional = lower.map(|lower| {
-            let trials = self.of_stage(self.full_stage());
+            let trials = self.of_stage(number, self.full_stage());
             let same = trials.filter(|one| one.trial.load == lower);
             let mut losses: Vec<f64> = same.map(TrialResult::loss).collect();
             losses.sort_unstable_by(f64::total_cmp);
@@ -598,26 +548,6 @@ fn classify(goal: &LossGoal, good: f64, bad: f64) -> LoadClass {
 
 fn width(lower: u64, upper: u64) -> f64 {
     upper.saturating_sub(lower) as f64 / upper.max(1) as f64
-}
-
-/// Between which shares the true loss lies at 95 %, when `lost` of `sent` were lost: below 3/N
-/// without losses (the rule of three), else Wilson's interval. Nothing when nothing was sent.
-#[must_use]
-pub fn loss_interval(lost: u64, sent: u64) -> Option<(f64, f64)> {
-    if sent == 0 {
-        return None;
-    }
-    let count = sent as f64;
-    if lost == 0 {
-        return Some((0.0, (3.0 / count).min(1.0)));
-    }
-    const Z: f64 = 1.959_964;
-    let share = lost.min(sent) as f64 / count;
-    let scale = 1.0 + Z * Z / count;
-    let middle = (share + Z * Z / (2.0 * count)) / scale;
-    let spread = share * (1.0 - share) / count + Z * Z / (4.0 * count * count);
-    let half = Z / scale * spread.sqrt();
-    Some(((middle - half).max(0.0), (middle + half).min(1.0)))
 }
 
 #[cfg(test)]
