@@ -30,6 +30,7 @@ mod program;
 mod quiet;
 mod server;
 mod skip;
+mod vitals;
 mod web;
 
 pub use arrivals::Arrivals;
@@ -53,4 +54,5 @@ pub use quiet::{in_a_quiet_moment, withheld_seconds};
 pub use server::{Server, ServerSpec};
 pub use skip::{SKIP_LOG, skip};
 pub use tapeline_sys::raise_descriptor_limit;
+pub use vitals::{Vitals, descendants};
 pub use web::{Answer, Browser, Element, Page, PageOptions, Request};

@@ -32,7 +32,7 @@ struct Run {
     ignored: bool,
 }
 
-const LEVELS: [Level; 7] = [
+const LEVELS: [Level; 8] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -235,6 +235,19 @@ const LEVELS: [Level; 7] = [
             features: &[],
             programs: &["methods"],
             only: None,
+            threads: Some(1),
+            ignored: true,
+        }],
+    },
+    Level {
+        name: "page",
+        about: "what the page costs beside a test: processor time, memory over ten minutes",
+        by_default: false,
+        runs: &[Run {
+            packages: &["interop"],
+            features: &[],
+            programs: &["web"],
+            only: Some("cost::"),
             threads: Some(1),
             ignored: true,
         }],
@@ -456,8 +469,8 @@ mod tests {
     fn a_level_has_programs_that_run_alone() {
         let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
-        assert_eq!(programs(&[]), Ok(all - 2));
-        assert_eq!(programs(&["verdicts", "methods"]), Ok(2));
+        assert_eq!(programs(&[]), Ok(all - 3));
+        assert_eq!(programs(&["verdicts", "methods", "page"]), Ok(3));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());

@@ -1,6 +1,6 @@
 /* The page: its views, their addresses, its keys. */
 import * as api from "./api.js";
-import { button, element, labelled, link, select } from "./dom.js";
+import { button, element, fault, labelled, link, select } from "./dom.js";
 import { CompareView } from "./compare.js";
 import { HistoryView } from "./history.js";
 import { ServerView } from "./server.js";
@@ -112,7 +112,7 @@ async function begin() {
     show();
   } catch (refusal) {
     if (refusal.status === 401) return;
-    app.replaceChildren(element("main", {}, element("p", { class: "fault" }, `${words.failedToLoad} ${refusal.message}`), button(words.again, begin)));
+    app.replaceChildren(element("main", {}, fault(`${words.failedToLoad} ${refusal.message}`), button(words.again, begin)));
     if (!(refusal instanceof api.Refusal)) throw refusal;
   }
 }

@@ -1,6 +1,6 @@
 /* The view that compares two sets of runs. */
 import * as api from "./api.js";
-import { button, element, file, labelled, page, save } from "./dom.js";
+import { button, element, faint, fault, file, labelled, page, save } from "./dom.js";
 import { withImage } from "./result.js";
 import { kindOf, shown } from "./trend.js";
 import { words } from "./words.js";
@@ -101,13 +101,13 @@ export class CompareView {
   #ask() {
     const [a, b] = [this.a, this.b].map(one => one.value.trim());
     const missing = !a ? this.a : !b ? this.b : null;
-    if (missing) { missing.focus(); this.place.replaceChildren(element("p", { class: "fault" }, words.bothSides)); return; }
+    if (missing) { missing.focus(); this.place.replaceChildren(fault(words.bothSides)); return; }
     this.go(`/compare?${new URLSearchParams({ a, b, ...(this.notice.value !== "2" ? { notice: this.notice.value } : {}) })}`, null, true);
     this.#compare();
   }
   async #compare() {
     const body = { a: this.a.value.trim(), b: this.b.value.trim(), notice: Number(this.notice.value) || 0 }, turn = this.#turn += 1;
-    this.place.replaceChildren(element("p", { class: "faint" }, words.loading));
+    this.place.replaceChildren(faint(words.loading));
     try {
       const { comparison, text } = await api.post("/api/compare", body);
       if (turn !== this.#turn) return;
@@ -117,7 +117,7 @@ export class CompareView {
         this.courses.replaceChildren(element("h2", {}, words.bothCourses), element("div", { class: "charts single" }, withImage(figure, "comparison")));
       }
     } catch (refusal) {
-      if (turn === this.#turn) this.place.replaceChildren(element("p", { class: "fault" }, refusal.message));
+      if (turn === this.#turn) this.place.replaceChildren(fault(refusal.message));
     }
   }
   #show(comparison, text, body) {

@@ -12,6 +12,9 @@ export const link = (href, label, attributes = {}) => element("a", { href, ...at
 export const file = (href, name, label) => link(href, label, { download: name, class: "button" });
 export const page = (href, label) => link(href, label, { target: "_blank", rel: "noopener", class: "button" });
 
+export const faint = (...text) => element("p", { class: "faint" }, ...text);
+export const fault = text => element("p", { class: "fault" }, text);
+
 /* A control under its name. */
 export function labelled(name, control, ...more) {
   return element("label", { class: "labelled" }, element("span", {}, name), control, ...more);
@@ -24,7 +27,7 @@ export function select(choices, chosen, act) {
 }
 
 export function failure(title, text, hint) {
-  return element("div", { class: "failure", role: "alert" }, element("h2", {}, title), element("p", {}, text), hint && element("p", { class: "faint" }, hint));
+  return element("div", { class: "failure", role: "alert" }, element("h2", {}, title), element("p", {}, text), hint && faint(hint));
 }
 
 /* Says something to who does not see the page. */
@@ -42,6 +45,7 @@ export function toast(text, { seconds = 6, label, act, bad = false } = {}) {
   all.append(made);
   return made;
 }
+export const complain = text => toast(text, { bad: true });
 
 /* Puts a text into the clipboard; false where the browser does not allow it. */
 async function copy(text) {

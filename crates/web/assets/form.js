@@ -1,6 +1,6 @@
 /* A form of the options of a client or a server, made from the program's own table (`GET /api/form`). The usual
    fields stand open, the others are folded by group; a search looks through all. */
-import { button, element, labelled } from "./dom.js";
+import { button, element, faint, labelled } from "./dom.js";
 import { words } from "./words.js";
 
 const DIRECTIONS = ["reverse", "full-duplex", "dualtest", "tradeoff"];
@@ -187,7 +187,7 @@ export class Form {
     const above = wanted ? this.fields.filter(field => this.front.contains(field.node) && field.options.some(hit)) : [];
     const refused = wanted ? this.refused.filter(hit) : [];
     this.none.replaceChildren(...above.map(field => button(words.above(words.usual[field.options.length > 1 ? "direction" : field.options[0].id] ?? field.options[0].help), () => field.controls[0].focus(), { class: "quiet" })),
-      ...refused.map(option => element("p", { class: "faint" }, element("code", {}, names(option)), ` ${words.notOffered(option.refused)}`)),
-      ...(wanted && !found && !above.length && !refused.length ? [element("p", { class: "faint" }, words.noOption(this.search.value))] : []));
+      ...refused.map(option => faint(element("code", {}, names(option)), ` ${words.notOffered(option.refused)}`)),
+      ...(wanted && !found && !above.length && !refused.length ? [faint(words.noOption(this.search.value))] : []));
   }
 }

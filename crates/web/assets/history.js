@@ -1,6 +1,6 @@
 /* The view of results that were kept. */
 import * as api from "./api.js";
-import { announce, button, element, labelled, later, link, select, toast } from "./dom.js";
+import { announce, button, complain, element, faint, fault, labelled, later, link, select, toast } from "./dom.js";
 import { run as runView } from "./run.js";
 import { tests } from "./tests.js";
 import { groupOf, numberOf, shown, trend } from "./trend.js";
@@ -9,6 +9,7 @@ import { words } from "./words.js";
 const PAGE = 200, MOST = 2000, DAY = 86400e3;
 const SPANS = { day: DAY, week: 7 * DAY, month: 30 * DAY, year: 365 * DAY };
 const wanted = name => new URLSearchParams(location.search).get(name);
+const tagsOf = run => Object.entries(run.tags ?? {}).map(([key, value]) => value ? `${key}=${value}` : key);
 
 export class HistoryView {
   title = words.views.history;
@@ -49,6 +50,8 @@ export class HistoryView {
     tests.addEventListener("history", later(200, () => { if (this.node.isConnected) this.#load(); else this.#answer = null; }));
   }
   async enter() {
+    const series = wanted("series");
+    if (series) this.text.value = series;
     if (!this.#answer) await this.#load();
     await this.#open();
   }
@@ -68,7 +71,7 @@ export class HistoryView {
       this.#draw();
     } catch (refusal) {
       this.node.replaceChildren(this.list);
-      this.table.replaceChildren(element("p", { class: "fault" }, refusal.message));
+      this.table.replaceChildren(fault(refusal.message));
     }
   }
   async #open(again = false) {
@@ -78,7 +81,7 @@ export class HistoryView {
       if (!this.list.isConnected) this.node.replaceChildren(this.list);
       return;
     }
-    if (!again) this.node.replaceChildren(element("p", { class: "faint" }, words.loading));
+    if (!again) this.node.replaceChildren(faint(words.loading));
     try {
       const row = this.#answer?.runs.find(one => one.run === name) ?? (await api.get(`/api/history?runs=${encodeURIComponent(name)}&most=1`)).runs[0];
       if (!row) throw new Error(words.noRun(name));
@@ -86,7 +89,7 @@ export class HistoryView {
         changed: async () => { await this.#load(); await this.#open(true); } });
       if (wanted("run") === name) this.node.replaceChildren(node);
     } catch (refusal) {
-      this.node.replaceChildren(element("p", {}, link("/history", words.backToHistory)), element("p", { class: "fault" }, refusal.message));
+      this.node.replaceChildren(element("p", {}, link("/history", words.backToHistory)), fault(refusal.message));
     }
   }
 
@@ -98,16 +101,16 @@ export class HistoryView {
       one.value = choices.includes(before) ? before : "";
     };
     fill(this.filters.host, words.anyHost, unlike(runs.map(run => run.host)));
-    fill(this.filters.tag, words.anyTag, unlike(runs.flatMap(run => Object.entries(run.tags ?? {}).map(([key, value]) => value ? `${key}=${value}` : key))));
+    fill(this.filters.tag, words.anyTag, unlike(runs.flatMap(tagsOf)));
     fill(this.filters.transport, words.anyTransport, unlike(runs.map(run => run.transport?.toUpperCase())));
   }
   #filtered() {
     const { host, tag, transport, time } = this.filters, parts = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const since = Date.now() - SPANS[time.value];
     return this.#answer.runs.filter(run => (!host.value || run.host === host.value) && (!transport.value || run.transport?.toUpperCase() === transport.value) &&
-      (!tag.value || Object.entries(run.tags ?? {}).some(([key, value]) => (value ? `${key}=${value}` : key) === tag.value)) && (!time.value || Date.parse(run.time) >= since) &&
-      parts.every(part => [run.run, run.series, run.command, run.host, run.note, run.program, run.transport, ...Object.entries(run.tags ?? {}).map(([key, value]) => `${key}=${value}`)]
-        .some(text => text?.toLowerCase().includes(part))));
+      (!tag.value || tagsOf(run).includes(tag.value)) && (!time.value || Date.parse(run.time) >= since) &&
+      parts.every(part => /^[rs]\d+$/.test(part) ? [run.run, run.series].includes(part) :
+        [run.command, run.host, run.note, run.program, run.transport, ...tagsOf(run)].some(text => text?.toLowerCase().includes(part))));
   }
 
   #draw() {
@@ -117,7 +120,7 @@ export class HistoryView {
     this.#bars();
     if (!runs.length) {
       this.chart.replaceChildren();
-      this.table.replaceChildren(element("div", { class: "welcome" }, element("p", {}, words.emptyHistory), element("p", {}, link("/test", words.firstTest, { class: "button primary" })), element("p", { class: "faint" }, words.orImport)));
+      this.table.replaceChildren(element("div", { class: "welcome" }, element("p", {}, words.emptyHistory), element("p", {}, link("/test", words.firstTest, { class: "button primary" })), faint(words.orImport)));
       this.more.replaceChildren();
       return;
     }
@@ -134,7 +137,10 @@ export class HistoryView {
     if (!this.#quantity) { this.chart.replaceChildren(); return; }
     const made = trend(runs, this.#quantity, of(this.#quantity));
     const choice = select(keys.map(key => [key, words.quantity(key, of(key))]), this.#quantity, value => { this.#quantity = value; this.#draw(); this.chart.querySelector("select")?.focus(); });
-    this.chart.replaceChildren(labelled(words.trendOf, choice), made ?? "");
+    const values = runs.map(run => run.quantities[this.#quantity]).filter(charts.known).sort((a, b) => a - b), count = values.length;
+    const middle = (values[count >> 1] + values[(count - 1) >> 1]) / 2;
+    this.chart.replaceChildren(labelled(words.trendOf, choice), made ?? "", count > 1 ? faint(
+      words.median(count, ...[middle, values[0], values[count - 1]].map(value => shown(of(this.#quantity), value)))) : "");
   }
   #rows(runs) {
     const rateOf = run => run.quantities.rate ?? run.quantities["rate:reverse"];
@@ -144,12 +150,12 @@ export class HistoryView {
         { class: `side-${name}`, "aria-pressed": `${this.#sides[name].has(run.run)}`, "aria-label": words.takeAs(run.run, name.toUpperCase()) });
       return made;
     };
-    const columns = [[words.run, run => [link(`/history?run=${run.run}`, run.run), run.series && element("span", { class: "faint" }, ` ${run.series}`)]], [words.compareColumn, run => [side(run, "a"), side(run, "b")]],
+    const columns = [[words.run, run => [link(`/history?run=${run.run}`, run.run), run.series && [" ", link(`/history?series=${run.series}`, run.series)]]], [words.compareColumn, run => [side(run, "a"), side(run, "b")]],
       [words.when, run => words.shortTime(run.time)], [words.host, run => run.host ?? "–"], [words.what, run => words.testOf(run)],
       [words.rate, run => shown(quantity("rate"), rateOf(run))], [words.trip, run => shown(quantity("rtt"), run.quantities.rtt ?? run.quantities["rtt:round_trip"])],
       [words.loss, run => shown(quantity("lost_percent"), run.quantities.lost_percent ?? run.quantities["lost_percent:reverse"])],
       [words.limitedBy, run => element("span", { class: `limit ${groupOf(run)}` }, run.error ? words.failedShort : run.left_out ? words.leftOutShort : documents.limits[run.limited_by] ?? "–")],
-      [words.marks, run => [...Object.entries(run.tags ?? {}).map(([key, value]) => element("span", { class: "tag" }, value ? `${key}=${value}` : key)), run.note ? element("span", { class: "faint" }, run.note) : null]]];
+      [words.marks, run => [...tagsOf(run).map(tag => element("span", { class: "tag" }, tag)), run.note ? element("span", { class: "faint" }, run.note) : null]]];
     if (!this.session.read_only) columns.push([element("span", { class: "unseen" }, words.deleteColumn), run => button(words.delete, () => this.#delete([run.run]), { class: "quiet", "aria-label": words.deleteRun(run.run) })]);
     return documents.grid(columns, runs);
   }
@@ -160,7 +166,7 @@ export class HistoryView {
   }
   #bars() {
     const { a, b } = this.#sides, ordered = side => [...side].sort((one, next) => numberOf({ run: one }) - numberOf({ run: next }));
-    if (!a.size && !b.size) { this.bar.replaceChildren(element("p", { class: "faint" }, words.tickHint)); return; }
+    if (!a.size && !b.size) { this.bar.replaceChildren(faint(words.tickHint)); return; }
     const address = `/compare?${new URLSearchParams({ a: api.together(ordered(a)), b: api.together(ordered(b)) })}`;
     const name = side => ordered(side).join(", ") || words.nothing;
     this.bar.replaceChildren(element("p", {}, element("b", { class: "side-a" }, "A "), name(a), " ", element("b", { class: "side-b" }, "B "), name(b)),
@@ -173,10 +179,10 @@ export class HistoryView {
       const { undo, seconds } = await api.post("/api/history/delete", { runs: api.together(runs) });
       for (const run of runs) { this.#sides.a.delete(run); this.#sides.b.delete(run); }
       toast(words.deleted(runs), { seconds, label: words.undo, act: async () => {
-        try { await api.post("/api/history/undo", { undo }); await this.#load(); announce(words.undone(runs)); } catch (refusal) { toast(refusal.message, { bad: true }); }
+        try { await api.post("/api/history/undo", { undo }); await this.#load(); announce(words.undone(runs)); } catch (refusal) { complain(refusal.message); }
       } });
       await this.#load();
-    } catch (refusal) { toast(refusal.message, { bad: true }); }
+    } catch (refusal) { complain(refusal.message); }
   }
   async #takeIn(all) {
     for (const one of all) {

@@ -1,6 +1,6 @@
 /* What a test found, and the ways to keep it. */
 import * as api from "./api.js";
-import { button, element, file, page } from "./dom.js";
+import { button, element, faint, file, page } from "./dom.js";
 import { savePicture } from "./picture.js";
 import { words } from "./words.js";
 
@@ -14,7 +14,7 @@ export function result(report, name, error = null) {
     return [element("p", {}, words.notDrawable)];
   }
   const heads = shown.headlines.map(one => element("h2", { class: "headline" }, one.number, one.words && element("small", {}, ` ${one.words}`)));
-  const nodes = [heads.length || error ? heads : element("h2", { class: "headline" }, words.noResult), element("p", { class: "faint" }, shown.setup), ...shown.nodes].flat();
+  const nodes = [heads.length || error ? heads : element("h2", { class: "headline" }, words.noResult), faint(shown.setup), ...shown.nodes].flat();
   const all = element("div", { class: "result" }, nodes);
   for (const figure of all.querySelectorAll("figure.chart"))
     withImage(figure, name);

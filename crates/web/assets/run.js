@@ -1,6 +1,6 @@
 /* One run of the history: what it found, its note and tags, its files. */
 import * as api from "./api.js";
-import { button, element, labelled, link, toast } from "./dom.js";
+import { button, complain, element, fault, labelled, link } from "./dom.js";
 import { files, result, terminal } from "./result.js";
 import { words } from "./words.js";
 
@@ -11,7 +11,7 @@ export async function run(row, { readOnly, remove, changed }) {
     try {
       await api.post(path, { runs: row.run, ...body });
       changed();
-    } catch (refusal) { toast(refusal.message, { bad: true }); }
+    } catch (refusal) { complain(refusal.message); }
   };
   const note = element("textarea", { rows: "2", name: "note" });
   note.value = row.note ?? "";
@@ -29,7 +29,7 @@ export async function run(row, { readOnly, remove, changed }) {
   return element("article", { class: "run" },
     element("p", {}, link("/history", words.backToHistory)),
     element("h1", {}, words.runTitle(row.run), " ", element("small", {}, documents.time(row.time) ?? "")),
-    row.command ? element("pre", { class: "wide" }, row.command) : null, row.left_out ? element("p", { class: "fault" }, words.leftOut(row.left_out)) : null,
+    row.command ? element("pre", { class: "wide" }, row.command) : null, row.left_out ? fault(words.leftOut(row.left_out)) : null,
     ...result(report, row.run), files(base, row.run), terminal(`${base}/text`), marks,
     readOnly ? null : element("div", { class: "buttons" }, button(words.deleteRun(row.run), remove, { class: "danger" })));
 }

@@ -1,6 +1,6 @@
 /* The view of a server on this host, and the tests of its clients. */
 import * as api from "./api.js";
-import { announce, button, copier, element, failure, toast } from "./dom.js";
+import { announce, button, complain, copier, element, failure, faint } from "./dom.js";
 import { Course } from "./live.js";
 import { Order } from "./order.js";
 import { tests } from "./tests.js";
@@ -61,7 +61,7 @@ class Served {
       this.ports.replaceChildren(error ? failure(words.serverFailed, error) : element("p", { class: "headline" }, words.serverEnded));
       return;
     }
-    if (!listening) { this.ports.replaceChildren(element("p", { class: "faint" }, words.starting)); return; }
+    if (!listening) { this.ports.replaceChildren(faint(words.starting)); return; }
     const port = listening.tcp ?? listening.udp, udp = listening.tcp ? "" : " -u";
     const line = (name, address) => {
       const text = `${name} -c ${address}${port === (name === "iperf3" ? 5201 : 5001) ? "" : ` -p ${port}`}${udp}`;
@@ -82,7 +82,7 @@ class Served {
       [words.course, ([, one]) => spark(one)],
       [words.total, ([, one]) => one.end ? words.bytesOf(one.end) : one.total.map(charts.size).join(", ") || "-"],
       [words.state, ([, one]) => one.end ? one.end.error?.text ?? (one.end.test.interrupted ? words.states.interrupted : words.states.ended) : words.states.running]], rows) :
-      element("p", { class: "faint" }, this.row.state === "ended" ? words.noClients : words.noClientsYet));
+      faint(this.row.state === "ended" ? words.noClients : words.noClientsYet));
     const warnings = [...this.warnings, ...rows.flatMap(([, one]) => one.warnings)].slice(-30);
     this.notes.replaceChildren(...(warnings.length ? [documents.notes(warnings)] : []));
   }
@@ -96,7 +96,7 @@ export class ServerView {
     this.order = new Order(form, "server", session.form?.job === "server" ? session.form.options : [["interval", "0.5"]]);
     this.order.addEventListener("other", event => go("/test", event.detail));
     this.start = button(words.startServer, () => this.toggle(), { class: "primary", title: words.keyOf("s") });
-    this.place = element("div", { class: "place" }, element("div", { class: "welcome" }, element("p", {}, words.serverWelcome), element("p", { class: "faint" }, words.serverHint)));
+    this.place = element("div", { class: "place" }, element("div", { class: "welcome" }, element("p", {}, words.serverWelcome), faint(words.serverHint)));
     this.node = this.order.page(words.serverTitle, [element("div", { class: "actions" }, this.start)], [this.place], () => this.toggle());
     tests.addEventListener("row", ({ detail }) => { if (detail.job === "server") this.#row(detail); });
     for (const row of [...tests.rows.values()]) if (row.job === "server") this.#row(row);
@@ -112,14 +112,14 @@ export class ServerView {
     const running = this.#active();
     try {
       if (running) { await api.post(`/api/tests/${running.test}/stop`); return; }
-      if (this.session.read_only) { toast(words.readOnly, { bad: true }); return; }
+      if (this.session.read_only) { complain(words.readOnly); return; }
       const options = await this.order.ready();
       if (!options) return;
       const { test } = await api.post("/api/tests", { job: "server", options });
       this.#row(tests.rows.get(test) ?? { test, job: "server", state: "queued", listening: null });
       announce(words.serverStarted);
     } catch (refusal) {
-      if (refusal.answer?.faults) this.order.refused(refusal.answer); else toast(refusal.message, { bad: true });
+      if (refusal.answer?.faults) this.order.refused(refusal.answer); else complain(refusal.message);
     }
   }
   #active() { return tests.newest("server").find(row => row.state !== "ended"); }

@@ -1,6 +1,6 @@
 /* The view of tests from this host. */
 import * as api from "./api.js";
-import { announce, button, element, failure, link, toast } from "./dom.js";
+import { announce, button, complain, element, failure, faint, link } from "./dom.js";
 import { Board, Course } from "./live.js";
 import { Order } from "./order.js";
 import { files, result, terminal } from "./result.js";
@@ -53,7 +53,7 @@ class Shown {
     const lines = course.now.map(({ way, rate }) => element("p", { class: "headline" }, charts.rate(rate), element("small", {}, ` ${words.now(words.ways[way])}`)));
     const progress = wanted ? element("progress", { max: `${wanted}`, value: `${Math.min(wanted, course.seconds)}`, "aria-label": words.progress }) : null;
     const state = this.row.state === "queued" ? words.queued : lines.length ? words.running(course.seconds, wanted) : words.connecting;
-    this.head.replaceChildren(...lines, ...(progress ? [progress] : []), element("p", { class: "faint" }, state));
+    this.head.replaceChildren(...lines, ...(progress ? [progress] : []), faint(state));
     if (course.warnings.length) this.notes.replaceChildren(documents.notes(course.warnings));
     this.#board.show(course.charts());
     this.rows.hidden = !course.rows.length;
@@ -72,7 +72,7 @@ class Shown {
     const report = reports.at(-1), several = reports.length > 1;
     const error = row.error ?? report?.error?.text;
     const failed = error ? failure(words.failed, error, words.hintOf(error)) : null;
-    const kept = row.run ? element("p", { class: "kept" }, words.savedAs, link(several ? "/history" : `/history?run=${row.run}`, row.run), ".") :
+    const kept = row.run ? element("p", { class: "kept" }, words.savedAs, link(`/history?${several ? "series" : "run"}=${row.run}`, row.run), ".") :
       row.unsaved ? element("p", { class: "kept faint" }, words.notSaved(row.unsaved)) : null;
     const name = row.run ?? `test-${row.test}`;
     this.node.replaceChildren(...[failed, ...(several ? this.#series(reports, name) : report ? result(report, name, error) : error ? [] : [element("p", {}, words.noResult)]), kept,
@@ -112,7 +112,7 @@ export class TestView {
     this.reset = button(words.reset, () => { this.order.set([["interval", "0.25"]]); this.order.form.focus("client"); }, { class: "quiet" });
     this.place = element("div", { class: "place" });
     this.list = element("details", { class: "earlier", hidden: "" });
-    const targets = session.targets ? element("p", { class: "faint" }, words.targets(session.targets)) : null;
+    const targets = session.targets ? faint(words.targets(session.targets)) : null;
     this.node = this.order.page(words.testTitle, [targets, element("div", { class: "actions" }, this.start, this.reset)], [this.place, this.list], () => this.toggle());
     tests.addEventListener("row", ({ detail }) => { if (detail.job === "client") this.#row(detail); });
     this.place.append(this.#welcome());
@@ -132,10 +132,10 @@ export class TestView {
   async toggle() {
     const running = this.#active();
     if (running) {
-      await api.post(`/api/tests/${running.test}/stop`).catch(refusal => toast(refusal.message, { bad: true }));
+      await api.post(`/api/tests/${running.test}/stop`).catch(refusal => complain(refusal.message));
       return;
     }
-    if (this.session.read_only) { toast(words.readOnly, { bad: true }); return; }
+    if (this.session.read_only) { complain(words.readOnly); return; }
     this.start.disabled = true;
     try {
       const options = await this.order.ready();
@@ -145,7 +145,7 @@ export class TestView {
       announce(words.started);
       if (matchMedia("(max-width: 900px)").matches) this.place.scrollIntoView({ block: "start" });
     } catch (refusal) {
-      if (refusal.answer?.faults) this.order.refused(refusal.answer); else toast(refusal.message, { bad: true });
+      if (refusal.answer?.faults) this.order.refused(refusal.answer); else complain(refusal.message);
     } finally {
       this.start.disabled = false;
       this.#buttons();
@@ -154,7 +154,7 @@ export class TestView {
 
   #welcome() {
     return element("div", { class: "welcome" }, element("p", {}, words.welcome), element("ol", {}, words.steps.map(step => element("li", {}, step))),
-      element("p", { class: "faint" }, words.orHere, link("/server", words.views.server), "."));
+      faint(words.orHere, link("/server", words.views.server), "."));
   }
   /* The test that the button stops. */
   #active() {

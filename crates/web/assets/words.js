@@ -64,6 +64,7 @@ export const words = {
   },
   noResult: "No result", runs: number => `${number} runs`,
   notDrawable: "This result has no charts here. Open it as a page.",
+  median: (count, middle, low, high) => `Median of ${count} runs: ${middle} (${low} to ${high}).`,
   savedAs: "Saved as ", notSaved: why => `Not saved: ${why}`,
   saveAs: "Save as", asText: "Text", asPage: "HTML page", openPage: "Open as page", saveImage: "Save image", saveImageOf: title => `Save image of ${title}`,
   asInTerminal: "As in the terminal",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::http::Request;
-use crate::{Invocation, Running, Transport, await_listening, free_port};
+use crate::{Invocation, Running, Transport, Vitals, await_listening, descendants, free_port};
 
 /// The driver, as Debian has it.
 const DRIVER: &str = "/usr/bin/chromedriver";
@@ -45,6 +45,18 @@ impl Browser {
     /// # Errors
     /// It does not start.
     pub fn start() -> io::Result<Self> {
+        Self::start_with(json!({ "browser": "ALL", "performance": "ALL" }))
+    }
+
+    /// Starts one that keeps no record of requests and their answers: its memory is the page's.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start_without_records() -> io::Result<Self> {
+        Self::start_with(json!({}))
+    }
+
+    fn start_with(records: Value) -> io::Result<Self> {
         let port = free_port();
         let driver = Invocation::for_executable("chromedriver", DRIVER)
             .args([format!("--port={port}")])
@@ -58,7 +70,7 @@ impl Browser {
         };
         let capabilities = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome",
-            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+            "goog:loggingPrefs": records,
             "goog:chromeOptions": { "args": [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                 "--disable-background-networking", "--no-first-run", "--hide-scrollbars",
@@ -251,10 +263,25 @@ impl Browser {
         fs::write(file, decoded(picture.as_str().unwrap_or_default())).expect("a picture");
     }
 
-    /// The process ids of the browser's processes.
+    /// The process that shows the page: the largest of those that show anything.
+    ///
+    /// # Panics
+    /// There is none.
     #[must_use]
-    pub fn driver(&self) -> u32 {
-        self.driver.id()
+    pub fn renderer(&self) -> u32 {
+        let shows = |pid: &u32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&command).contains("--type=renderer")
+        };
+        let all = descendants(self.driver.id()).into_iter().filter(shows);
+        let largest = all.max_by_key(|pid| Vitals::read(*pid).map(|vitals| vitals.memory));
+        largest.expect("a process that shows the page")
+    }
+
+    /// Gives back what the page no longer uses.
+    #[track_caller]
+    pub fn collect_garbage(&self) {
+        self.developer_tools("HeapProfiler.collectGarbage", &json!({}));
     }
 }
 

@@ -5,14 +5,15 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use interop::Vitals;
 use rustix::net::sockopt::set_socket_linger;
 use tapeline_wire::iperf2::TestMode;
 
 use crate::Fault;
+use crate::effort::busiest_thread;
 use crate::iperf2_tcp::{MODES, order};
 use crate::iperf3::cookie;
 use crate::subject::{AFTER_DEADLINE, SOON, Subject, are_closed, noise};
-use crate::vitals::{Vitals, busiest_thread};
 
 pub(crate) const FAULTS: &[Fault] = &[
     ("1 random first bytes", random_first_bytes),

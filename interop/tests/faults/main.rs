@@ -14,6 +14,7 @@ mod clock;
 mod connections;
 mod control;
 mod crowd;
+mod effort;
 mod endings;
 mod hostile;
 mod iperf2_tcp;
@@ -23,7 +24,6 @@ mod keys;
 mod methods;
 mod output;
 mod subject;
-mod vitals;
 
 use std::process::ExitCode;
 

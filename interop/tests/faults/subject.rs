@@ -5,12 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use interop::{
-    Family, Invocation, NamespacePair, Program, Running, Transport, await_listening, free_port,
-    skip,
+    Family, Invocation, NamespacePair, Program, Running, Transport, Vitals, await_listening,
+    free_port, skip,
 };
 
 use crate::clock::CLOCK_STEP;
-use crate::vitals::Vitals;
 
 /// Time for an honest client. The promise is 2 s on a machine that has time, but the bound is
 /// shorter than what a server waits for silent peers.

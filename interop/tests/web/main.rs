@@ -1,5 +1,6 @@
 //! `tapeline web` with real tests, real peers and a real browser.
 
+mod cost;
 mod opening;
 mod orders;
 mod requests;

@@ -53,17 +53,22 @@ fn each_run_of_a_series_is_shown() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let (page, server) = (page(folder.path(), ""), server());
+    let port = server.port();
+    let other = json!([
+        ["client", "127.0.0.1"],
+        ["port", port.to_string()],
+        ["time", "0.2"]
+    ]);
+    let number = page.order("client", &other);
+    page.await_test(number, |test| test["run"] == "r1");
     browser.open(&page.address());
     browser.find("input[name=client]");
-    let port = server.port();
     browser.run(&typed(&format!(
         "tapeline -c 127.0.0.1 -p {port} -t 0.5 --repeat 2"
     )));
-    browser.await_that("return document.querySelector('.shown .kept')");
-    assert_eq!(
-        browser.run("return document.querySelector('.shown .headline').textContent"),
-        "2 runs"
-    );
+    browser
+        .await_that("return document.querySelector('.shown .headline')?.textContent === '2 runs'");
+    browser.find(".shown .kept");
     let summaries = browser.run(
         "return [...document.querySelectorAll('.shown .rows summary')].map(one => one.textContent)",
     );
@@ -74,6 +79,15 @@ fn each_run_of_a_series_is_shown() {
     assert!(summaries.iter().all(has_rate), "{summaries:?}");
     browser.run("document.querySelector('.shown .rows summary').click()");
     browser.await_that("return document.querySelector('.shown .rows .result figure.chart')");
+    // Where they are kept, they are alone, with their median.
+    browser.click(".shown .kept a");
+    browser.await_that("return document.querySelectorAll('.runs tbody tr').length === 2");
+    let median = browser.run("return document.querySelector('.trend > p').textContent");
+    let median = median.as_str().expect("a text");
+    assert!(
+        median.starts_with("Median of 2 runs: ") && median.contains("bit/s"),
+        "{median}"
+    );
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

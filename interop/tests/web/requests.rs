@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use interop::Request;
+use interop::{Request, Vitals, descendants};
 use serde_json::json;
 
 use super::page;
@@ -14,21 +14,6 @@ fn good(method: &str, target: &str) -> Request {
     Request::new(method, target)
         .header("Content-Type", "application/json")
         .header("X-Tapeline", "1")
-}
-
-/// The number of processes below a process.
-fn children(pid: u32) -> usize {
-    let path = format!("/proc/{pid}/task/{pid}/children");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().count()
-}
-
-/// Resident memory, kilobytes.
-fn memory(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    number.expect("its memory")
 }
 
 #[test]
@@ -164,10 +149,15 @@ fn hostile_requests_are_refused_and_start_nothing() {
     assert!(refused >= 40, "{refused}");
 
     assert_eq!(page.get("/api/tests").json(), json!({ "tests": [] }));
-    assert_eq!(children(pid), 0, "{}", page.process().stderr());
+    assert_eq!(
+        descendants(pid),
+        Vec::<u32>::new(),
+        "{}",
+        page.process().stderr()
+    );
 
     // A thousand that say nothing: those without a place are closed, the others in time.
-    let before = memory(pid);
+    let before = Vitals::read(pid).expect("it runs").memory;
     let silent: Vec<TcpStream> = (0..1000)
         .filter_map(|_| TcpStream::connect(page.at()).ok())
         .collect();
@@ -176,8 +166,8 @@ fn hostile_requests_are_refused_and_start_nothing() {
         let mut nothing = Vec::new();
         let _ = connection.read_to_end(&mut nothing);
     }
-    let after = memory(pid);
-    assert!(after < before + 8192, "{before} kB, then {after} kB");
+    let after = Vitals::read(pid).expect("it runs").memory;
+    assert!(after < before + (8 << 20), "{before} bytes, then {after}");
     assert_eq!(page.get("/api/session").status, 200);
 }
 

@@ -14,14 +14,19 @@ const COMMAND: &str = "return document.querySelector('.command textarea').value"
 
 /// A browser, or a skip.
 pub(crate) fn browser(test: &str) -> Option<Browser> {
-    if let Some(reason) = Browser::unavailable() {
-        skip(test, &reason);
-        return None;
-    }
-    Some(Browser::start().expect("a browser"))
+    has_browser(test).then(|| Browser::start().expect("a browser"))
 }
 
-fn server(transport: Transport) -> Server {
+/// Whether there is a browser; else the test is skipped.
+pub(crate) fn has_browser(test: &str) -> bool {
+    let unavailable = Browser::unavailable();
+    if let Some(reason) = &unavailable {
+        skip(test, reason);
+    }
+    unavailable.is_none()
+}
+
+pub(crate) fn server(transport: Transport) -> Server {
     let spec = ServerSpec::new(Program::Tapeline, transport, Family::V4);
     spec.start().expect("a server")
 }

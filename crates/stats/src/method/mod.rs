@@ -3,6 +3,7 @@
 mod capacity;
 mod path_uses;
 mod rate_search;
+mod rate_trial;
 mod responsiveness;
 pub mod rfc6349;
 
@@ -14,10 +15,8 @@ pub use path_uses::{
     Fitness, IdleFacts, LoadFacts, PathFacts, PathJudgement, PathUse, TryAdvice, UseCause,
     UseLimits, UseMoment,
 };
-pub use rate_search::{
-    FaultExtent, GoalResult, HostFault, LoadClass, LossGoal, PlannedTrial, RateOutcome, RateSearch,
-    RateSearchPlan, TrialResult, UsedUp, loss_interval,
-};
+pub use rate_search::{GoalResult, LoadClass, RateOutcome, RateSearch, RateSearchPlan, UsedUp};
+pub use rate_trial::{FaultExtent, HostFault, LossGoal, PlannedTrial, TrialResult, loss_interval};
 pub use responsiveness::{
     DelaySamples, ProbeBudget, ResponsivenessClass, ResponsivenessConstants,
     ResponsivenessInterval, ResponsivenessSearch, SearchStage, StageConfidence,

@@ -11,9 +11,7 @@
 //! with D seconds as the goal's duration sum, x its exceed ratio, and D' = max(D, good + bad),
 //! it is a lower bound if D' - good <= x D', and an upper bound if bad > x D'.
 
-pub use trial::{FaultExtent, HostFault, LossGoal, PlannedTrial, TrialResult, loss_interval};
-
-mod trial;
+use super::rate_trial::{FaultExtent, LossGoal, PlannedTrial, TrialResult};
 
 /// What is searched, and how.
 #[derive(Clone, Debug, PartialEq)]

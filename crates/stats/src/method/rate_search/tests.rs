@@ -1,6 +1,7 @@
 use tapeline_base::SplitMix64;
 
 use super::*;
+use crate::method::rate_trial::{HostFault, loss_interval};
 
 fn goal(loss: f64) -> LossGoal {
     LossGoal {
