@@ -10,10 +10,11 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 18] = [
+const PAGES: [(&[&str], usize); 19] = [
     (&["README.md"], 110),
     (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
-    (&["docs/cli.md"], 135),
+    (&["docs/cli.md"], 136),
+    (&["docs/third-party.md"], 80),
     (&["docs/results.md"], 220),
     (&["docs/json.md"], 200),
     (&["docs/latency.md"], 130),
@@ -28,7 +29,7 @@ const PAGES: [(&[&str], usize); 18] = [
     (&["docs/web.md"], 150),
     (&["docs/dev/architecture.md"], 260),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3850),
+    (&["docs", "docs/dev"], 3930),
 ];
 
 /// Lists files over the soft limit.

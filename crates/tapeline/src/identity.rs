@@ -44,9 +44,11 @@ const REPLACED: &str = "***";
 /// Shortest spelling that is taken for one of these options.
 const SHORTEST: usize = "--p".len();
 
-/// A command line that a shell reads back as it was, but for keys and user names.
+/// A command line that a shell reads back as it was, but for keys and user names, and without what only
+/// says where results are shown.
 pub(crate) fn command(words: impl Iterator<Item = String>) -> String {
     let mut value_follows = false;
+    let words = words.filter(|word| !word.starts_with("--rendered="));
     let shown = words.map(|word| {
         if std::mem::take(&mut value_follows) && !word.starts_with('-') {
             return REPLACED.to_owned();

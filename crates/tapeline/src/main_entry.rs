@@ -72,6 +72,7 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Client(plan, presentation, repeat) => {
             run::client(plan, presentation, repeat.as_ref())
         }
+        Plan::ThirdParty(job) => run::third_party(job),
         Plan::Flows(plan, presentation) => run::flows(plan, presentation),
         Plan::Server(plan, presentation, life, supervision) => {
             let supervisor = run::Supervisor::new(*supervision, limits_now);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tapeline_base::{ExitCode, Family, Role};
 use tapeline_dialect::{ClientPlan, Iperf3Client, ServerPlan, StartTime, Techniques};
 use tapeline_method::MethodPlan;
+use tapeline_remote::{GivenOption, Transport};
 use tapeline_report::method::PassLimit;
 
 use crate::message::CliMessage;
@@ -56,6 +57,8 @@ pub enum Plan {
     Client(Box<ClientPlan>, Presentation, Option<RepeatPlan>),
     /// Test towards a server with different flows.
     Flows(Box<FlowsPlan>, Presentation),
+    /// Test between other hosts.
+    ThirdParty(Box<ThirdParty>),
     /// Serve tests.
     Server(Box<ServerPlan>, Presentation, Life, Supervision),
     /// What was asked for under the name iperf3.
@@ -113,6 +116,7 @@ impl Plan {
             Self::Exporter(plan) => plan.techniques = techniques,
             Self::Method(job) => job.plan.common_mut().techniques = techniques,
             // Their tests are processes of their own.
+            Self::ThirdParty(_) => {}
             #[cfg(feature = "history")]
             Self::History(_) | Self::Compare(_) | Self::Gate(_) => {}
             #[cfg(feature = "web")]
@@ -126,6 +130,30 @@ impl Plan {
             | Self::Generate(..) => {}
         }
     }
+}
+
+/// A client's test that is ordered from here, and has its client or its server on other hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThirdParty {
+    /// Where the client runs, if not here.
+    pub from: Option<Far>,
+    /// Where the server is started, if it is to be.
+    pub serve_on: Option<Transport>,
+    /// The host of `-c`, without a port.
+    pub host: String,
+    /// The client's options.
+    pub options: Vec<GivenOption>,
+    /// How results are shown, here.
+    pub presentation: Presentation,
+}
+
+/// A host that takes orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Far {
+    /// How it is reached.
+    pub transport: Transport,
+    /// What results call it.
+    pub name: String,
 }
 
 /// Different flows in one test (`--flow`, `--flows`).

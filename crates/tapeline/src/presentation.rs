@@ -1,9 +1,10 @@
 //! How results are shown: everything about the output that the command line decides.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use tapeline_base::FormatLetter;
-use tapeline_report::{Amount, Build};
+use tapeline_report::{Amount, Build, Terminal};
 
 /// Which renderer writes the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,88 @@ pub struct SavePlan {
     pub drops_runs: bool,
 }
 
+/// Forms that events of `--json-stream` hold, for whoever ordered the test and shows them elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendering {
+    /// The forms.
+    pub forms: Vec<TextStyle>,
+    /// What shows the text.
+    pub terminal: Terminal,
+    /// What shows warnings.
+    pub errors: Terminal,
+    /// The text goes to a file there.
+    pub to_file: bool,
+}
+
+/// Forms that can be shown elsewhere, and their names in `--rendered`.
+const SHOWN_ELSEWHERE: [(&str, TextStyle); 6] = [
+    ("text", TextStyle::Native),
+    ("json", TextStyle::Document(DocumentForm::Json)),
+    ("json-stream", TextStyle::Document(DocumentForm::Stream)),
+    ("csv", TextStyle::Document(DocumentForm::Csv)),
+    ("html", TextStyle::Document(DocumentForm::Html)),
+    ("repeat-csv", TextStyle::Document(DocumentForm::SeriesCsv)),
+];
+
+impl Rendering {
+    /// What a form is called; none of a form that belongs to another program.
+    pub(crate) fn name(form: TextStyle) -> Option<&'static str> {
+        let mut known = SHOWN_ELSEWHERE.iter();
+        known
+            .find(|(_, known)| *known == form)
+            .map(|(name, _)| *name)
+    }
+
+    /// Reads `text,csv,width=80,unicode,errors-colour`: forms, and what shows them.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut rendering = Self {
+            forms: Vec::new(),
+            terminal: Terminal::default(),
+            errors: Terminal::default(),
+            to_file: false,
+        };
+        for word in text.split(',') {
+            let form = SHOWN_ELSEWHERE.iter().find(|(name, _)| *name == word);
+            if let Some((_, form)) = form {
+                rendering.forms.push(*form);
+                continue;
+            }
+            if word == "file" {
+                rendering.to_file = true;
+                continue;
+            }
+            let (device, word) = match word.strip_prefix("errors-") {
+                Some(word) => (&mut rendering.errors, word),
+                None => (&mut rendering.terminal, word),
+            };
+            match (word, word.strip_prefix("width=")) {
+                ("unicode", _) => device.unicode = true,
+                ("colour", _) => device.colour = true,
+                (_, Some(width)) => device.width = width.parse().ok()?,
+                _ => return None,
+            }
+        }
+        Some(rendering)
+    }
+}
+
+/// As [`Rendering::parse`] reads it.
+impl fmt::Display for Rendering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.forms.iter().filter_map(|form| Self::name(*form));
+        f.write_str(&names.collect::<Vec<_>>().join(","))?;
+        for (device, prefix) in [(&self.terminal, ""), (&self.errors, "errors-")] {
+            write!(f, ",{prefix}width={}", device.width)?;
+            for (has, word) in [(device.unicode, "unicode"), (device.colour, "colour")] {
+                if has {
+                    write!(f, ",{prefix}{word}")?;
+                }
+            }
+        }
+        f.write_str(if self.to_file { ",file" } else { "" })
+    }
+}
+
 /// The output that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presentation {
@@ -134,6 +217,8 @@ pub struct Presentation {
     pub output_file: Option<PathBuf>,
     /// `--json=FILE` and the like: written beside the other output.
     pub files: Vec<DocumentFile>,
+    /// `--rendered`: forms that events of `--json-stream` hold.
+    pub rendered: Option<Rendering>,
     /// `--tui`: a live view on the terminal.
     pub view: bool,
     /// `--metrics`: where a server's metrics are, as typed.
@@ -174,6 +259,7 @@ impl Presentation {
             color: Color::default(),
             output_file: None,
             files: Vec::new(),
+            rendered: None,
             view: false,
             metrics: None,
             save: None,
@@ -190,5 +276,32 @@ impl Presentation {
     /// Whether any output is for programs.
     pub(crate) fn has_documents(&self) -> bool {
         matches!(self.style, TextStyle::Document(_)) || !self.files.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_forms_elsewhere_is_read_as_it_is_written() {
+        let rendering = Rendering {
+            forms: vec![TextStyle::Native, TextStyle::Document(DocumentForm::Csv)],
+            terminal: Terminal {
+                width: 80,
+                unicode: true,
+                colour: false,
+            },
+            errors: Terminal {
+                width: usize::MAX,
+                unicode: false,
+                colour: true,
+            },
+            to_file: true,
+        };
+        assert_eq!(Rendering::parse(&rendering.to_string()), Some(rendering));
+        for text in ["", "text,", "word", "text,width=x", "errors-text"] {
+            assert_eq!(Rendering::parse(text), None, "{text}");
+        }
     }
 }

@@ -117,7 +117,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["help", "http"],
             &["cli/form"],
             &["cli/invocation"],
-            &["cli/refusal"],
+            &["cli/refusal", "cli/third_party"],
             &["cli/resolve", "cli/commands", "cli/order"],
             &["cli/flows", "cli/iperf3", "cli/environment"],
             &["cli/config_file"],

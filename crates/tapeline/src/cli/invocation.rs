@@ -12,7 +12,7 @@ use super::options::table::KnownTo;
 use super::resolve::{native_mode, resolve};
 use super::settings::Mode;
 use super::spec::{Given, OptionId, RawArgs, RawItem};
-use super::{config_file, environment, iperf3, parse, refusal};
+use super::{config_file, environment, iperf3, parse, refusal, third_party};
 use crate::explain;
 use crate::message::CliMessage;
 use crate::plan::{CommandName, Document, Invocation, Plan, Resolution};
@@ -95,6 +95,9 @@ fn resolved(invocation: &Invocation<'_>) -> (Personality, Resolution) {
                 Some(sentence) => refusal(sentence),
                 None => resolve(&raw, personality, &program, invocation.resolver),
             };
+            if personality == Personality::Native {
+                resolution = third_party::ordered(&raw, resolution);
+            }
             if personality == Personality::Native && resolution.outcome.is_err() {
                 resolution.refusals = refusal::documents(&raw, &resolution.messages, invocation);
             }

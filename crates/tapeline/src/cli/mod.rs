@@ -36,4 +36,5 @@ pub(crate) mod settings;
 pub(crate) mod spec;
 #[cfg(test)]
 mod tests;
+pub(crate) mod third_party;
 pub(crate) mod values;

@@ -16,6 +16,8 @@ pub(crate) enum OptionId {
     // what to do, addresses
     Server, Client, Udp, V4, V6, Ipv6Domain, Port, Bind, SsmHost, ListenPort, Daemon, ReadyFd,
     SingleClient, SingleUdp, Awdl, Remove,
+    // other hosts
+    From, Via, ServeOn,
     // amount, rate, timing
     Time, Num, Bandwidth, Len, Parallel, Interval, NoConnectSync, ConnectRetryTimer,
     ConnectRetryTime, ConnectTimeout, IgnoreShutdown, NoUdpFin, Ipg, TxStartTime, TxDelayTime,
@@ -49,7 +51,7 @@ pub(crate) enum OptionId {
     LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,
-    DocumentCsv, FailIfHostLimited, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
+    DocumentCsv, Rendered, FailIfHostLimited, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
     ReportStructs,
     // results that stay
     Save, NoSave, Tag, History, HistorySize, Retention,

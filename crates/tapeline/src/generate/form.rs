@@ -7,13 +7,15 @@ use super::entry::methods;
 use crate::cli::options::table::usable;
 use crate::cli::order::identifier;
 use crate::cli::parse::Arity;
-use crate::cli::spec::{OptionSpec, Remote, ValueKind};
+use crate::cli::spec::{OptionId, OptionSpec, Remote, ValueKind};
 
 /// `{"schema": "tapeline-form/1", "version", "groups": [...], "options": [...]}`.
 pub(crate) fn document() -> String {
     let mut groups: Vec<&str> = Vec::new();
     let mut options = Vec::new();
-    for spec in usable(Personality::Native) {
+    // Programs that show a test elsewhere give that one; it is not for people.
+    let asked = usable(Personality::Native).filter(|spec| spec.id != OptionId::Rendered);
+    for spec in asked {
         if !groups.contains(&spec.group.title()) {
             groups.push(spec.group.title());
         }
@@ -86,7 +88,8 @@ mod tests {
     fn the_form_has_every_option_once_and_says_what_may_be_ordered() {
         let form: Value = serde_json::from_str(&document()).expect("JSON");
         let options = form["options"].as_array().expect("options");
-        assert_eq!(options.len(), usable(Personality::Native).count());
+        // All but what programs alone give.
+        assert_eq!(options.len(), usable(Personality::Native).count() - 1);
         let mut ids: Vec<&str> = options
             .iter()
             .map(|one| one["id"].as_str().expect("a name"))

@@ -35,6 +35,7 @@ mod signals;
 mod supervisor;
 #[cfg(feature = "tui")]
 mod terminal_lease;
+mod third_party;
 mod trial;
 #[cfg(feature = "tui")]
 mod view;
@@ -55,6 +56,7 @@ pub(crate) use method::method;
 pub(crate) use remote::{end_with_input, remote};
 pub(crate) use server::server;
 pub(crate) use supervisor::Supervisor;
+pub(crate) use third_party::third_party;
 pub(crate) use trial::trial;
 #[cfg(feature = "web")]
 pub(crate) use web::web;

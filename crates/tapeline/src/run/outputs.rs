@@ -16,6 +16,7 @@ use tapeline_sys::SystemClock;
 
 use super::printer::{Closer, Printer, choose_color, error_terminal, speaks_utf8, terminal};
 use super::progress::Progress;
+use super::remote::RenderedForms;
 use super::view::{Behind, View};
 use crate::files::output_file;
 use crate::message;
@@ -207,8 +208,31 @@ impl Renderer for AtTheEnd {
     }
 }
 
-/// The renderer of a form.
+/// The renderer of a form, with forms for elsewhere in its events where that is wanted.
 fn renderer(
+    form: TextStyle,
+    presentation: &Presentation,
+    interval: bool,
+    run_info: &RunInfo,
+) -> Box<dyn Renderer + Send> {
+    let own = renderer_of(form, presentation, interval, run_info);
+    match (&presentation.rendered, form) {
+        (Some(rendering), TextStyle::Document(DocumentForm::Stream)) => {
+            let forms = rendering.forms.iter().map(|form| {
+                let shown = Presentation {
+                    style: *form,
+                    ..presentation.clone()
+                };
+                (*form, renderer_of(*form, &shown, interval, run_info))
+            });
+            Box::new(RenderedForms::new(own, forms.collect()))
+        }
+        _ => own,
+    }
+}
+
+/// The renderer of a form alone.
+fn renderer_of(
     form: TextStyle,
     presentation: &Presentation,
     interval: bool,
@@ -282,9 +306,18 @@ fn native(
     presentation: &Presentation,
     run_info: &RunInfo,
 ) -> Box<dyn Renderer + Send> {
-    let to_file = presentation.output_file.is_some();
-    let terminal = terminal(!to_file);
-    let errors = error_terminal();
+    let (to_file, terminal, errors, unicode) = match &presentation.rendered {
+        Some(shown) => (
+            shown.to_file,
+            shown.terminal,
+            shown.errors,
+            shown.terminal.unicode,
+        ),
+        None => {
+            let to_file = presentation.output_file.is_some();
+            (to_file, terminal(!to_file), error_terminal(), speaks_utf8())
+        }
+    };
     let text: Box<dyn Renderer + Send> = match run_info.role {
         Role::Client => {
             let text = NativeText::new(style, terminal).with_errors(errors, to_file);
@@ -302,11 +335,7 @@ fn native(
             })
         }
     };
-    if speaks_utf8() {
-        text
-    } else {
-        Box::new(Ascii(text))
-    }
+    if unicode { text } else { Box::new(Ascii(text)) }
 }
 
 /// What every form needs to know in addition to the events.

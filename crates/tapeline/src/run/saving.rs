@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::Value;
 use tapeline_archive::{
     ArchiveError, Bound, NewRun, NewSeries, Patience, RunId, Saved, SeriesKind, Unsaved, Uuid, save,
 };
@@ -25,17 +26,9 @@ pub(crate) fn output(
     presentation: &Presentation,
     run_info: &RunInfo,
 ) -> Option<Box<dyn Renderer + Send>> {
-    let plan = presentation.save.clone()?;
-    let says = match presentation.style {
-        _ if presentation.output_file.is_some() => Says::Note,
-        TextStyle::Native if presentation.amount != Amount::Brief => Says::Line,
-        TextStyle::Document(DocumentForm::Stream) => Says::Event,
-        _ => Says::Note,
-    };
     Some(Box::new(Saver {
-        plan,
+        keeper: Keeper::new(presentation)?,
         role: run_info.role,
-        says,
         tracker: ReportTracker::new(run_info.clone()),
         reports: Vec::new(),
         series: None,
@@ -68,10 +61,15 @@ struct UnsavedEvent {
     waits_in: Option<String>,
 }
 
-struct Saver {
+/// Keeps results and says so.
+struct Keeper {
     plan: SavePlan,
-    role: Role,
     says: Says,
+}
+
+struct Saver {
+    keeper: Keeper,
+    role: Role,
     tracker: ReportTracker,
     /// A client's runs that have ended.
     reports: Vec<Report>,
@@ -102,11 +100,15 @@ impl Saver {
             match (step, self.role) {
                 (Step::End { report, .. }, Role::Client) => self.reports.push(*report),
                 (Step::End { report, .. }, Role::Server) => {
-                    let run = self.run(&report, now());
-                    match self.keep(run, SERVERS_PATIENCE) {
-                        Ok(Some(saved)) if self.says == Says::Event => self.say(&[saved], out),
+                    let Some(run) = self.run(&report, now()) else {
+                        continue;
+                    };
+                    match self.keeper.keep(&run, SERVERS_PATIENCE) {
+                        Ok(saved) if self.keeper.says == Says::Event => {
+                            self.keeper.say(&[saved], out);
+                        }
                         Ok(_) => {}
-                        Err(unsaved) => self.say_unsaved(&unsaved, out),
+                        Err(unsaved) => self.keeper.say_unsaved(&unsaved, out),
                     }
                 }
                 (Step::Series(series), _) => self.series = Some(series.series),
@@ -119,28 +121,71 @@ impl Saver {
     fn keep_clients(&mut self, out: &mut Output) {
         let now = now();
         let reports = std::mem::take(&mut self.reports);
-        let series = (self.series.is_some() || reports.len() > 1).then(|| NewSeries {
+        let runs = (1..).zip(&reports).filter_map(|(number, report)| {
+            let mut run = self.run(report, now)?;
+            run.left_out = self.left_out(number);
+            Some(run)
+        });
+        let runs: Vec<NewRun> = runs.collect();
+        self.keeper.keep_runs(runs, self.series.is_some(), out);
+    }
+
+    fn left_out(&self, number: u32) -> Option<String> {
+        let excluded = self.series.as_ref()?.excluded.iter();
+        let reason = excluded.clone().find(|one| one.run == number)?.reason;
+        Some(
+            match reason {
+                ExclusionReason::WarmUp => "warm_up",
+                ExclusionReason::Interrupted => "interrupted",
+                ExclusionReason::Failed => "failed",
+            }
+            .to_owned(),
+        )
+    }
+
+    fn run(&self, report: &Report, now: i64) -> Option<NewRun> {
+        self.keeper.run(serde_json::to_value(report).ok()?, now)
+    }
+}
+
+impl Keeper {
+    fn new(presentation: &Presentation) -> Option<Self> {
+        let plan = presentation.save.clone()?;
+        let says = match presentation.style {
+            _ if presentation.output_file.is_some() => Says::Note,
+            TextStyle::Native if presentation.amount != Amount::Brief => Says::Line,
+            TextStyle::Document(DocumentForm::Stream) => Says::Event,
+            _ => Says::Note,
+        };
+        Some(Self { plan, says })
+    }
+
+    fn run(&self, document: Value, now: i64) -> Option<NewRun> {
+        let mut run = NewRun::new(document, now).ok()?;
+        run.tags = self.plan.tags.iter().cloned().collect();
+        Some(run)
+    }
+
+    /// Keeps runs of one line, and says so.
+    fn keep_runs(&self, mut runs: Vec<NewRun>, is_series: bool, out: &mut Output) {
+        let now = now();
+        let series = (is_series || runs.len() > 1).then(|| NewSeries {
             uuid: Uuid::at(now),
             started: now,
             kind: SeriesKind::Repeat,
             plan: None,
         });
         let (mut kept, mut network) = (Vec::new(), None);
-        for (number, report) in (1..).zip(&reports) {
-            let mut run = self.run(report, now);
-            if let Some(run) = &mut run {
-                run.series.clone_from(&series);
-                run.left_out = self.left_out(number);
-            }
+        for run in &mut runs {
+            run.series.clone_from(&series);
             match self.keep(run, Patience::default()) {
-                Ok(Some(saved)) => {
+                Ok(saved) => {
                     network = saved.network.or(network);
                     if saved.room.is_full {
                         say_full(&self.plan, out);
                     }
                     kept.push(saved);
                 }
-                Ok(None) => {}
                 Err(unsaved) => self.say_unsaved(&unsaved, out),
             }
         }
@@ -188,34 +233,34 @@ impl Saver {
         say_unsaved(unsaved, out);
     }
 
-    fn left_out(&self, number: u32) -> Option<String> {
-        let excluded = self.series.as_ref()?.excluded.iter();
-        let reason = excluded.clone().find(|one| one.run == number)?.reason;
-        Some(
-            match reason {
-                ExclusionReason::WarmUp => "warm_up",
-                ExclusionReason::Interrupted => "interrupted",
-                ExclusionReason::Failed => "failed",
-            }
-            .to_owned(),
-        )
-    }
-
-    fn run(&self, report: &Report, now: i64) -> Option<NewRun> {
-        let document = serde_json::to_value(report).ok()?;
-        let mut run = NewRun::new(document, now).ok()?;
-        run.tags = self.plan.tags.iter().cloned().collect();
-        Some(run)
-    }
-
-    fn keep(&self, run: Option<NewRun>, patience: Patience) -> Result<Option<Saved>, Unsaved> {
+    fn keep(&self, run: &NewRun, patience: Patience) -> Result<Saved, Unsaved> {
         let bound = Bound {
             bytes: self.plan.most_bytes,
             drops_runs: self.plan.drops_runs,
         };
-        let saved = run.map(|run| save(&self.plan.file, bound, patience, &run));
-        saved.transpose()
+        save(&self.plan.file, bound, patience, run)
     }
+}
+
+/// Keeps what another host measured, and says so: documents with all intervals, each with why it does not
+/// count in its series.
+pub(crate) fn keep_from(
+    host: Option<&str>,
+    documents: Vec<(Value, Option<String>)>,
+    presentation: &Presentation,
+) -> Output {
+    let mut out = Output::default();
+    if let Some(keeper) = Keeper::new(presentation) {
+        let now = now();
+        let runs = documents.into_iter().filter_map(|(document, left_out)| {
+            let mut run = keeper.run(document, now)?;
+            run.left_out = left_out;
+            run.from_host = host.map(str::to_owned);
+            Some(run)
+        });
+        keeper.keep_runs(runs.collect(), false, &mut out);
+    }
+    out
 }
 
 /// The time, milliseconds since 1970.

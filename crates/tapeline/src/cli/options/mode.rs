@@ -32,6 +32,30 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .help(Group::Mode, "UDP instead of TCP")
         .native_details("A server without -u takes both.")
         .listed(&[(Both, "", "UDP instead of TCP")]),
+    OptionSpec::new(Id::From, None, "from", Remote::No("whoever orders a test chooses its hosts"))
+        .value("[USER@]HOST")
+        .sides(Sides::CLIENT)
+        .only(Personalities::Native)
+        .help(Group::Mode, "run the test on HOST, over ssh; results are here")
+        .details("HOST needs tapeline, and a key that ssh need not ask for."),
+    OptionSpec::new(Id::Via, None, "via", Remote::No("it is a command"))
+        .value("COMMAND")
+        .sides(Sides::CLIENT)
+        .only(Personalities::Native)
+        .help(Group::Mode, "reach that host by a command in ssh's place")
+        .details(
+            "\"tapeline remote\" follows COMMAND, as in --via 'kubectl exec -i pod/web3 --'. {host} in it \
+             is what --from names.",
+        ),
+    OptionSpec::new(Id::ServeOn, None, "serve-on", Remote::No("whoever orders a test chooses its hosts"))
+        .value("ssh[:[USER@]HOST]")
+        .sides(Sides::CLIENT)
+        .only(Personalities::Native)
+        .help(Group::Mode, "start the server, too, over ssh")
+        .details(
+            "On the host of -c, or on HOST where ssh knows it by another name. The server takes this test \
+             alone, on a free port.",
+        ),
     OptionSpec::new(Id::Daemon, Some('D'), "daemon", Remote::No("what is ordered ends with the order"))
         .sets(|settings| settings.daemon = true)
         .sides(Sides::SERVER)

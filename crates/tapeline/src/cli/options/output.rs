@@ -11,8 +11,8 @@ use crate::cli::spec::Section::{Both, Misc};
 use crate::cli::spec::{
     Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
 };
-use crate::cli::values::count;
-use crate::presentation::{Color, DocumentFile, DocumentForm, Iperf3Form, TextStyle};
+use crate::cli::values::{count, refuse};
+use crate::presentation::{Color, DocumentFile, DocumentForm, Iperf3Form, Rendering, TextStyle};
 
 /// Units of `-f`: bits and bytes a second, with prefixes.
 const FORMATS: &[&str] = &[
@@ -138,6 +138,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             Group::Output,
             "a row of comma-separated values for each stream and interval",
         ),
+    OptionSpec::new(Id::Rendered, None, "rendered", Remote::Yes(ValueKind::Text))
+        .value("FORMS")
+        .apply(rendered)
+        .sides(Sides::CLIENT)
+        .only(Personalities::Native)
+        .help(Group::Output, "events of --json-stream that hold other forms")
+        .details("What --from orders, so that its text is that of the host that measured."),
     OptionSpec::new(Id::FailIfHostLimited, None, "fail-if-host-limited", Remote::Yes(ValueKind::Switch))
         .every_method()
         .formerly(&["fail-if-limited"])
@@ -299,6 +306,17 @@ pub(crate) fn document(
     }
     files.push(DocumentFile { form, path });
     Ok(())
+}
+
+/// `--rendered`.
+fn rendered(settings: &mut Settings, given: &Given, log: &mut Diagnostics) -> Result<(), Exit> {
+    match Rendering::parse(&given.text()) {
+        Some(rendering) => {
+            settings.presentation.rendered = Some(rendering);
+            Ok(())
+        }
+        None => Err(refuse(given, "that is no list of forms", log)),
+    }
 }
 
 /// `--tui`, in builds that have it.

@@ -258,6 +258,10 @@ fn is_known(id: Id) -> bool {
             | Id::Json
             | Id::JsonStream
             | Id::DocumentCsv
+            | Id::Rendered
+            | Id::From
+            | Id::Via
+            | Id::ServeOn
             | Id::FailIfHostLimited
             | Id::Tui
             | Id::Repeat

@@ -177,8 +177,15 @@ mod tests {
             .filter(|spec| matches!(spec.effect, Effect::None))
             .map(|spec| spec.id)
             .collect();
-        // Accepted as by the reference, and looked for before all others.
-        let looked_for = [OptionId::Flow, OptionId::Flows, OptionId::FastSampling];
+        // Accepted as by the reference, and looked for before or behind all others.
+        let looked_for = [
+            OptionId::From,
+            OptionId::Via,
+            OptionId::ServeOn,
+            OptionId::Flow,
+            OptionId::Flows,
+            OptionId::FastSampling,
+        ];
         assert_eq!(idle[..1], [OptionId::Awdl]);
         assert_eq!(idle[1..], looked_for);
     }

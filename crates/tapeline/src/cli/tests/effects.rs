@@ -368,6 +368,11 @@ fn every_option_is_tested() {
             Id::RepeatCsv,
             // Known to one name only: below.
             Id::Trust,
+            // In `third_party.rs`.
+            Id::From,
+            Id::Via,
+            Id::ServeOn,
+            Id::Rendered,
             // In `flows.rs`.
             Id::Flow,
             Id::Flows,

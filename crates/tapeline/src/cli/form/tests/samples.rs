@@ -76,6 +76,7 @@ fn usual_value(id: OptionId, kind: ValueKind) -> &'static str {
         (OptionId::Limit, _) => "tests=16",
         (OptionId::Flow, _) => "up: -u -b 1m",
         (OptionId::ReportExclude, _) => "CD",
+        (OptionId::Rendered, _) => "text,csv",
         (OptionId::SsmHost, _) => "192.0.2.7",
         (OptionId::Bind, _) => "192.0.2.9",
         (OptionId::Mss, _) => "1400",

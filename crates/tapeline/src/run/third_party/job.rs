@@ -1,0 +1,87 @@
+//! The whole job.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use tapeline_base::ExitCode;
+use tapeline_remote::{BEGINNING, GivenOption, Session, Transport};
+use tapeline_sys::reason;
+
+use super::client::{self, Ending};
+use super::server::Server;
+use super::shown_forms::ShownForms;
+use crate::message::cannot;
+use crate::plan::ThirdParty;
+use crate::run::signals::on_interrupt;
+
+/// Runs a test between other hosts.
+pub(crate) fn third_party(job: &ThirdParty) -> ExitCode {
+    let mut shown = match ShownForms::open(&job.presentation) {
+        Ok(shown) => shown,
+        Err(code) => return code,
+    };
+    let ending = Arc::new(Ending::default());
+    let asked = Arc::clone(&ending);
+    let at_once = || {
+        cannot("stopped at once; no totals");
+    };
+    if let Err(error) = on_interrupt(move || asked.ask(), at_once) {
+        return cannot(&format!("signals cannot be caught: {}", reason(&error)));
+    }
+    let code = match perform(job, &mut shown, &ending) {
+        Ok(code) => code,
+        Err(why) => cannot(&why),
+    };
+    shown.finish(code)
+}
+
+fn perform(job: &ThirdParty, shown: &mut ShownForms, ending: &Ending) -> Result<ExitCode, String> {
+    let session = match &job.from {
+        Some(far) => Session::open(&far.transport, BEGINNING),
+        None => {
+            let program = std::env::current_exe()
+                .map_err(|error| format!("this program is not found: {}", reason(&error)))?;
+            Session::open(&Transport::Local(program), BEGINNING)
+        }
+    };
+    let session = session.map_err(|error| error.to_string())?;
+    let mut options = job.options.clone();
+    let rendering = shown.rendering().to_string();
+    options.push(GivenOption::new("rendered", &rendering));
+    let server = match &job.serve_on {
+        Some(transport) if !ending.is_wanted() => {
+            let server = Server::start(transport, &clients(&session, &job.host))?;
+            let host = match job.host.contains(':') {
+                true => format!("[{}]:{}", job.host, server.port),
+                false => format!("{}:{}", job.host, server.port),
+            };
+            options.retain(|given| given.name != "client");
+            options.insert(0, GivenOption::new("client", &host));
+            Some(server)
+        }
+        _ => None,
+    };
+    let keeps = job.presentation.save.is_some();
+    let outcome = client::run(session, options, shown, ending, keeps);
+    let broken = server.and_then(Server::end);
+    // What the test says comes before what is said of it.
+    for why in outcome.fault.iter().chain(&broken) {
+        cannot(why);
+    }
+    #[cfg(feature = "history")]
+    if keeps {
+        let name = job.from.as_ref().map(|far| far.name.as_str());
+        super::kept_results::keep(name, &outcome.stream, &job.presentation);
+    }
+    Ok(outcome.code)
+}
+
+/// From where the server's client may come.
+fn clients(session: &Session, host: &str) -> Vec<IpAddr> {
+    let own = session.hello().addresses.iter();
+    let mut clients: Vec<IpAddr> = own.filter_map(|text| text.parse().ok()).collect();
+    let address: Option<IpAddr> = host.parse().ok();
+    // On one host a test comes from its loopback address.
+    clients.extend(address.filter(IpAddr::is_loopback));
+    clients
+}
