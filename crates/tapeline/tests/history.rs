@@ -268,10 +268,18 @@ fn a_drop_is_seen_and_judged() {
     assert!(kept.path("c.json").exists());
     kept.said("compare s1 s2 --html=c.html");
     let page = fs::read_to_string(kept.path("c.html")).expect("a page");
-    assert!(
-        page.contains("worse, surely") && page.contains("<svg "),
-        "{page}"
+    // What is drawn is drawn by the page: the numbers, and the rates in time of each run.
+    let (_, rest) = page.split_once("id=\"report\">").expect("the document");
+    let (kept_document, _) = rest.split_once("</script>").expect("its end");
+    let drawn: Value = serde_json::from_str(kept_document).expect("JSON");
+    assert_eq!(
+        drawn["comparison"]["quantities"][0]["verdict"],
+        "worse, surely"
     );
+    for side in ["a", "b"] {
+        let runs = drawn["runs"][side].as_array().expect("runs");
+        assert_eq!(runs.len(), 8, "{side}");
+    }
     // Files stand for runs as well as names do.
     kept.said("history export s1 --json -o before.json");
     let text = kept.said("compare before.json s2");

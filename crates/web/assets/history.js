@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { announce, button, complain, element, faint, fault, labelled, later, link, select, toast } from "./dom.js";
 import { run as runView } from "./run.js";
 import { tests } from "./tests.js";
-import { groupOf, numberOf, shown, trend } from "./trend.js";
+import { groupOf, numberOf, trend } from "./trend.js";
 import { words } from "./words.js";
 
 const PAGE = 200, MOST = 2000, DAY = 86400e3;
@@ -136,11 +136,11 @@ export class HistoryView {
     if (!keys.includes(this.#quantity)) this.#quantity = keys[0] ?? null;
     if (!this.#quantity) { this.chart.replaceChildren(); return; }
     const made = trend(runs, this.#quantity, of(this.#quantity));
-    const choice = select(keys.map(key => [key, words.quantity(key, of(key))]), this.#quantity, value => { this.#quantity = value; this.#draw(); this.chart.querySelector("select")?.focus(); });
+    const choice = select(keys.map(key => [key, comparisons.quantity(key, of(key))]), this.#quantity, value => { this.#quantity = value; this.#draw(); this.chart.querySelector("select")?.focus(); });
     const values = runs.map(run => run.quantities[this.#quantity]).filter(charts.known).sort((a, b) => a - b), count = values.length;
     const middle = (values[count >> 1] + values[(count - 1) >> 1]) / 2;
     this.chart.replaceChildren(labelled(words.trendOf, choice), made ?? "", count > 1 ? faint(
-      words.median(count, ...[middle, values[0], values[count - 1]].map(value => shown(of(this.#quantity), value)))) : "");
+      words.median(count, ...[middle, values[0], values[count - 1]].map(value => comparisons.number(of(this.#quantity), value)))) : "");
   }
   #rows(runs) {
     const rateOf = run => run.quantities.rate ?? run.quantities["rate:reverse"];
@@ -152,8 +152,8 @@ export class HistoryView {
     };
     const columns = [[words.run, run => [link(`/history?run=${run.run}`, run.run), run.series && [" ", link(`/history?series=${run.series}`, run.series)]]], [words.compareColumn, run => [side(run, "a"), side(run, "b")]],
       [words.when, run => words.shortTime(run.time)], [words.host, run => run.host ?? "–"], [words.what, run => words.testOf(run)],
-      [words.rate, run => shown(quantity("rate"), rateOf(run))], [words.trip, run => shown(quantity("rtt"), run.quantities.rtt ?? run.quantities["rtt:round_trip"])],
-      [words.loss, run => shown(quantity("lost_percent"), run.quantities.lost_percent ?? run.quantities["lost_percent:reverse"])],
+      [words.rate, run => comparisons.number(quantity("rate"), rateOf(run))], [words.trip, run => comparisons.number(quantity("rtt"), run.quantities.rtt ?? run.quantities["rtt:round_trip"])],
+      [words.loss, run => comparisons.number(quantity("lost_percent"), run.quantities.lost_percent ?? run.quantities["lost_percent:reverse"])],
       [words.limitedBy, run => element("span", { class: `limit ${groupOf(run)}` }, run.error ? words.failedShort : run.left_out ? words.leftOutShort : documents.limits[run.limited_by] ?? "–")],
       [words.marks, run => [...tagsOf(run).map(tag => element("span", { class: "tag" }, tag)), run.note ? element("span", { class: "faint" }, run.note) : null]]];
     if (!this.session.read_only) columns.push([element("span", { class: "unseen" }, words.deleteColumn), run => button(words.delete, () => this.#delete([run.run]), { class: "quiet", "aria-label": words.deleteRun(run.run) })]);

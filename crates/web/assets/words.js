@@ -1,18 +1,11 @@
 /* All words of the page. Short, plain, and errors say what to do. */
-const { known, digits, rate, size } = charts;
+const { known, rate, size } = charts;
 const PROGRAMS = { iperf2: "iperf 2", iperf3: "iperf3" };
 const listed = names => names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
 const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const plain = value => `${Number(value.toFixed(1))}`;
-const signed = (value, unit) => value === 0 ? `0 ${unit}` : `${value > 0 ? "+" : "−"}${digits(Math.abs(value))} ${unit}`;
-const unitOf = one => one.compared_as === "ratio" ? "%" : one.unit;
 const end = sum => known(sum.receiver.bytes) ? sum.receiver : sum.sender;
-const NAMES = { rate: "Throughput", sent_rate: "Sent", trips_per_second: "Round trips per second", connects_per_second: "Connections per second", rtt: "Round trip", rtt_p95: "Round trip, 95 % below",
-  rtt_p99: "Round trip, 99 % below", loaded_rtt: "Round trip under load", latency_increase: "Latency increase", one_way_delay: "One-way delay", jitter: "Jitter", lost_percent: "Loss",
-  lost_network_percent: "Loss in the network", reordered_percent: "Reordered", retransmits_per_gigabyte: "Retransmissions per GB", longest_outage: "Longest outage", connect_time: "Time to connect",
-  sender_cpu_per_gigabyte: "Sender's CPU per GB", receiver_cpu_per_gigabyte: "Receiver's CPU per GB" };
 const WAYS = { forward: "to server", reverse: "from server", round_trip: "requests" };
-const WAYS_OF = { forward: "to server", reverse: "from server", round_trip: "of requests" };
 
 export const words = {
   views: { test: "Test", server: "Server", history: "History", compare: "Compare" },
@@ -98,10 +91,7 @@ export const words = {
   search: "Search", searchRuns: "command, host, note, tag", filters: { host: "Host", tag: "Tag", transport: "Transport", time: "Time" },
   anyHost: "any", anyTag: "any", anyTransport: "any", anyTime: "any time", spans: { day: "last day", week: "last 7 days", month: "last 30 days", year: "last year" },
   importFiles: "Import files", imported: (name, runs) => runs.length ? `${name}: taken in as ${listed(runs)}.` : `${name}: was there already.`,
-  trendOf: "Show over time", runNumber: "run", quantity: (key, quantity) => {
-    const [name, way] = key.split(":");
-    return `${NAMES[name] ?? quantity?.title ?? name}${way ? ` ${WAYS_OF[way] ?? way}` : ""}`;
-  },
+  trendOf: "Show over time", runNumber: "run",
   allZero: title => `${title}: 0 in each run.`,
   groups: { network: "limited by the network", asked: "as requested", host: "limited by a host", unknown: "limit unknown", left_out: "does not count" },
   compareColumn: "compare", run: "run", when: "when", rate: "rate", trip: "round trip", loss: "loss", limitedBy: "limited by", host: "host", marks: "tags and note", delete: "Delete", deleteColumn: "Delete",
@@ -116,21 +106,9 @@ export const words = {
   backToHistory: "← All results", runTitle: run => `Run ${run}`,
   marksTitle: "Tags and note", newTag: "New tag", tagExample: "name=value", addTag: "Add", removeTag: key => `Remove tag ${key}`, note: "Note", saveNote: "Save note",
 
+  bothCourses: "Over time",
   compareTitle: "Do two sets of runs differ?",
   compareWelcome: "Name the runs of both sides, for example r1+r3 and r2+r4, or mark them in the history. Four runs a side or more give a sure answer.",
   sideA: "A", sideB: "B", exampleA: "r1+r3 or tag:link=old", exampleB: "last:5", notice: "Of no interest, %", compare: "Compare", bothSides: "Name the runs of both sides.",
   selections: "How runs are named", selectionList: [["r12", "one run"], ["r3..r8", "a range"], ["r1+r5", "several"], ["s2", "the runs of a series"], ["last:10", "the latest"], ["tag:link=old", "those with a tag"], ["baseline:main", "a named baseline"]],
-  comparisonColumns: ["", "A", "B", "change", "95 % confidence", "chance that B is better", "verdict"],
-  sideOf: one => [one.name, `${counted(one.runs, "run")}${one.left_out ? `, ${one.left_out} left out` : ""}`, ...one.test].join(" · "),
-  differs: one => `${one.what} differs: ${one.a.join(", ") || "none"} (A), ${one.b.join(", ") || "none"} (B)`,
-  changed: one => known(one.change) ? signed(one.change, unitOf(one)) : "-",
-  between: one => known(one.change_lower) && known(one.change_upper) ? `${signed(one.change_lower, unitOf(one))} to ${signed(one.change_upper, unitOf(one))}` : "-",
-  chance: one => known(one.better_pairs) && one.pairs ? `${plain(one.better_pairs)} of ${one.pairs}` : "-",
-  changeOf: one => `Change ${signed(one.change, unitOf(one))}${known(one.change_lower) && known(one.change_upper) ? `, between ${signed(one.change_lower, unitOf(one))} and ${signed(one.change_upper, unitOf(one))}` : ""}`,
-  verdictOf(one, { confidence_percent: confidence }) {
-    const name = words.quantity(one.quantity, null), interval = known(one.change_lower) && known(one.change_upper) ? ` (${confidence} % confidence: ${words.between(one)})` : "";
-    return `${name} of B: ${one.verdict}.${known(one.change) ? ` ${one.change === 0 ? "No change" : `${digits(Math.abs(one.change))} ${unitOf(one)} ${one.change > 0 ? "higher" : "lower"} than A`}${interval}.` : ""}`;
-  },
-  nothingToCompare: "The runs have no quantity in common.", bothCourses: "Over time", eachRun: "Each run",
-  oneRun: side => `a run of ${side}`, meanOf: (side, runs) => runs > 1 ? `${side}, mean of ${runs} runs` : side,
 };

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use miniz_oxide::deflate::compress_to_vec;
 use sha2::{Digest, Sha256};
+use tapeline_report::comparison::COMPARISONS_JS;
 use tapeline_report::document::{CHARTS_CSS, CHARTS_JS, DOCUMENTS_JS};
 
 /// Bytes of all of them together, as they are written.
@@ -28,6 +29,7 @@ macro_rules! assets {
             Asset { name: "charts.css", content: CHARTS_CSS },
             Asset { name: "charts.js", content: CHARTS_JS },
             Asset { name: "documents.js", content: DOCUMENTS_JS },
+            Asset { name: "comparisons.js", content: COMPARISONS_JS },
             $(Asset { name: $name, content: include_str!(concat!("../assets/", $name)) }),*
         ]
     };

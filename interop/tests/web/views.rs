@@ -230,7 +230,9 @@ fn two_runs_are_compared_from_the_list() {
     browser.open(&page.address());
     browser.find("h1");
     browser.open(&format!("http://{}/compare?a=r1&b=r2", page.at()));
-    browser.await_that("return document.body.innerText.includes('rate')");
+    browser.await_that("return document.querySelectorAll('.strip').length > 1");
+    // The courses come later: they need each run's intervals.
+    browser.await_that("return document.querySelector('.compare section figure.chart')");
     let comparison = page
         .post("/api/compare", &json!({ "a": "r1", "b": "r2" }))
         .json();
@@ -240,6 +242,14 @@ fn two_runs_are_compared_from_the_list() {
             .as_str()
             .is_some_and(|text| text.contains("rate"))
     );
+    let shown = browser.run("return document.querySelectorAll('.compare figure').length");
+    let file = folder.path().join("comparison.html");
+    let kept = page.get("/api/compare/page?a=r1&b=r2");
+    std::fs::write(&file, kept.text()).expect("a file");
+    browser.open(&format!("file://{}", file.display()));
+    let kept = browser.await_that("return document.querySelectorAll('.compare figure').length");
+    assert_eq!(kept, shown, "the page that is kept has the same charts");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
     let wrong = page.post("/api/compare", &json!({ "a": "r1", "b": "r99" }));
     assert_eq!(
         (wrong.status, wrong.json()["error"] != Value::Null),

@@ -21,7 +21,7 @@ pub use document::{
     COMPARISON_SCHEMA, Comparison, Difference, QuantityComparison, SideSummary, SideValues,
     Significance,
 };
-pub use page::page;
+pub use page::{COMPARISONS_JS, Courses, page};
 pub use side::Side;
 pub use text::{quantity_list, text};
 pub use words::runs_words;

@@ -8,21 +8,23 @@ use tapeline_stats::LimitedBy;
 use crate::native::limit_words;
 
 /// What every page has; the document takes the place of [`REPORT`].
-static PAGE: LazyLock<String> = LazyLock::new(|| {
+static PAGE: LazyLock<String> =
+    LazyLock::new(|| template(&[CHARTS_JS, DOCUMENTS_JS, include_str!("page.js")]));
+
+/// A page with these scripts; [`page_of`] puts a document in.
+pub(crate) fn template(scripts: &[&str]) -> String {
     let limits = LimitedBy::ALL.map(|limit| (limit.id().to_owned(), limit_words(limit).into()));
     let limits = serde_json::Value::Object(limits.into_iter().collect());
     let parts = [
         ("@CHARTS_CSS@", CHARTS_CSS),
         ("@LIMITS@", &embedded(&limits)),
-        ("@CHARTS_JS@", CHARTS_JS),
-        ("@DOCUMENTS_JS@", DOCUMENTS_JS),
-        ("@PAGE_JS@", include_str!("page.js")),
+        ("@SCRIPTS@", &scripts.concat()),
     ];
     let page = include_str!("page.html").to_owned();
     parts
         .iter()
         .fold(page, |page, (place, part)| page.replacen(place, part, 1))
-});
+}
 const REPORT: &str = "@REPORT@";
 /// Colours and forms of charts; light, dark and on paper.
 pub const CHARTS_CSS: &str = include_str!("charts.css");
@@ -33,7 +35,12 @@ pub const DOCUMENTS_JS: &str = include_str!("documents.js");
 
 /// A document as a page.
 pub(crate) fn page(document: &impl Serialize) -> String {
-    PAGE.replacen(REPORT, &embedded(document), 1)
+    page_of(&PAGE, document)
+}
+
+/// A document in a [`template`].
+pub(crate) fn page_of(template: &str, document: &impl Serialize) -> String {
+    template.replacen(REPORT, &embedded(document), 1)
 }
 
 /// A document as JSON, of which no text can end the element that it stands in.
@@ -57,13 +64,7 @@ mod tests {
         ] {
             assert!(!rest.contains(way), "{way}");
         }
-        for place in [
-            "@CHARTS_CSS@",
-            "@LIMITS@",
-            "@CHARTS_JS@",
-            "@DOCUMENTS_JS@",
-            "@PAGE_JS@",
-        ] {
+        for place in ["@CHARTS_CSS@", "@LIMITS@", "@SCRIPTS@"] {
             assert!(!rest.contains(place), "{place}");
         }
         for policy in ["default-src 'none'", "script-src 'unsafe-inline'"] {
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn no_text_of_a_document_leaves_its_element() {
-        let hostile = "</script><script>alert(1)</script><!-- @REPORT@ @PAGE_JS@ $& ";
+        let hostile = "</script><script>alert(1)</script><!-- @REPORT@ @SCRIPTS@ $& ";
         let page = page(&hostile);
         let (_, rest) = page.split_once("id=\"report\">").expect("the document");
         let (kept, _) = rest.split_once("</script>").expect("its end");

@@ -4,7 +4,7 @@
 //! Nothing is interpreted here beyond a table's names and arities. Faults are kept at their place,
 //! because iperf 2 reports them and goes on.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use lexopt::Arg;
 
@@ -59,6 +59,12 @@ pub(crate) struct Typed {
     pub(crate) value: Option<OsString>,
     /// The value stood in the word of its letter (`-P4`, `-P=4`).
     pub(crate) in_word_of_letter: bool,
+}
+
+/// Says of a word behind an option with an optional value how it becomes that value.
+pub(crate) fn detached(spelled: &str, word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    format!("the value of {spelled} stands behind an equals sign: {spelled}={word}")
 }
 
 /// One piece of the command line.

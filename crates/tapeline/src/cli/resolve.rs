@@ -40,7 +40,7 @@ use super::diagnostics::{Diagnostics, Exit};
 use super::options::method::registry;
 use super::options::table::{all, nearest};
 use super::options::{history, peer, repeat};
-use super::parse::SyntaxFault;
+use super::parse::{Arity, SyntaxFault, detached};
 use super::settings::{Mode, Protocol, Settings};
 use super::spec::{OptionId, Personalities, RawArgs, RawItem};
 use super::{apply, build, configuration, flows, rules};
@@ -174,7 +174,7 @@ fn apply_all(
             }
             Ok(())
         }
-        Personality::Native => operands_of_job(settings, &words, log),
+        Personality::Native => operands_of_job(settings, &words, raw, log),
     }
 }
 
@@ -234,10 +234,25 @@ fn operands(raw: &RawArgs) -> impl Iterator<Item = &OsStr> {
     })
 }
 
+/// Says how a word becomes the value of the option before it, if that may have one and has none.
+fn option_before(raw: &RawArgs, word: &OsStr) -> Option<String> {
+    let pairs = raw.line.windows(2);
+    pairs
+        .filter_map(|pair| match pair {
+            [RawItem::Option(given), RawItem::Operand(its)] => Some((given, its)),
+            _ => None,
+        })
+        .find(|(given, its)| {
+            *its == word && given.spec.arity == Arity::Optional && given.value.is_none()
+        })
+        .map(|(given, _)| detached(&given.spelled, word))
+}
+
 /// `try`, `exporter [HOST]...` and methods are the only things that words may say.
 fn operands_of_job(
     settings: &mut Settings,
     words: &[&std::ffi::OsString],
+    raw: &RawArgs,
     log: &mut Diagnostics,
 ) -> Result<(), Exit> {
     if settings.mode == Mode::Exporter {
@@ -262,8 +277,11 @@ fn operands_of_job(
     match words.get(usize::from(settings.mode == Mode::Trial)) {
         None => Ok(()),
         Some(word) => {
+            let bare = option_before(raw, word);
             let word = word.to_string_lossy();
-            let hint = format!("tapeline -c {word}, or tapeline try {word} for a quick check");
+            let hint = bare.unwrap_or_else(|| {
+                format!("tapeline -c {word}, or tapeline try {word} for a quick check")
+            });
             Err(log.fatal_with_hint(&format!("unknown command \"{word}\""), Some(hint)))
         }
     }

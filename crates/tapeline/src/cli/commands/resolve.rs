@@ -14,7 +14,7 @@ use super::values::{age, pause, share};
 use super::web::{MAX_TESTS, WebWords, job};
 use crate::cli::flows;
 use crate::cli::options::history::default_file;
-use crate::cli::parse::{Piece, SyntaxFault, cut};
+use crate::cli::parse::{Arity, Piece, SyntaxFault, cut, detached};
 use crate::cli::values::nearest_of;
 use crate::message::CliMessage;
 #[cfg(feature = "web")]
@@ -85,7 +85,15 @@ const MOST_RUNS: u32 = 1000;
 
 /// Resolves a line that begins with a command.
 pub(crate) fn resolve(arguments: &[OsString]) -> Resolution {
-    let (messages, outcome) = match Line::read(arguments).and_then(|line| line.plan()) {
+    let plan = |line: Line| {
+        let detached = line.detached.clone();
+        let of_words = |sentence: &String| sentence.starts_with("usage: ");
+        line.plan().map_err(|sentence| {
+            let better = detached.filter(|_| of_words(&sentence));
+            better.unwrap_or(sentence)
+        })
+    };
+    let (messages, outcome) = match Line::read(arguments).and_then(plan) {
         Ok(plan) => (Vec::new(), Ok(plan)),
         Err(sentence) => (
             vec![CliMessage::err(format!("error: {sentence}"))],
@@ -104,6 +112,8 @@ struct Line {
     command: &'static str,
     options: Vec<Given>,
     words: Vec<OsString>,
+    /// A word behind an option whose value belongs behind an equals sign, as a sentence.
+    detached: Option<String>,
     /// What stands behind each `--`.
     tests: Vec<Vec<OsString>>,
 }
@@ -124,12 +134,22 @@ impl Line {
             command,
             options: Vec::new(),
             words: Vec::new(),
+            detached: None,
             tests: parts.map(<[OsString]>::to_vec).collect(),
         };
+        let mut bare: Option<String> = None;
         for piece in cut(own.iter().skip(1).cloned(), &Known) {
             match piece {
-                Piece::Option(given) => line.options.push(given),
-                Piece::Operand(word) => line.words.push(word),
+                Piece::Option(given) => {
+                    let optional = given.spec.arity == Arity::Optional && given.value.is_none();
+                    bare = optional.then(|| given.spelled.clone());
+                    line.options.push(given);
+                }
+                Piece::Operand(word) => {
+                    let spelled = bare.take().map(|bare| detached(&bare, &word));
+                    line.detached = line.detached.take().or(spelled);
+                    line.words.push(word);
+                }
                 Piece::Fault(fault) => return Err(said(&fault)),
             }
         }

@@ -190,6 +190,10 @@ fn what_is_wrong_is_said() {
         ("history --utc=1", "--utc takes no value"),
         ("compare a b --html", "--html needs a file"),
         ("compare a", "usage: tapeline compare RUNS RUNS"),
+        (
+            "compare a b --html c.html",
+            "the value of --html stands behind an equals sign: --html=c.html",
+        ),
         ("compare --interleave 8 a b", "usage: tapeline compare"),
         ("compare -- a -- b", "two tests need --interleave"),
         (

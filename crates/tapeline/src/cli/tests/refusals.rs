@@ -62,6 +62,10 @@ fn tapeline_stops_at_the_first_bad_word() {
             "unknown command \"h\"\nhint:  tapeline -c h, or tapeline try h for a quick check",
         ),
         (
+            "-c h --json x.json",
+            "unknown command \"x.json\"\nhint:  the value of --json stands behind an equals sign: --json=x.json",
+        ),
+        (
             "-c h extra",
             "unknown command \"extra\"\nhint:  tapeline -c extra, or tapeline try extra for a quick check",
         ),

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tapeline_base::{ExitCode, SplitMix64};
 use tapeline_report::comparison::{
-    CompareOptions, Side, compare as judge, page, quantity_list, runs_words, text,
+    CompareOptions, compare as judge, page, quantity_list, runs_words, text,
 };
 
 use super::measure::{Measuring, progress, shown};
-use super::place::{Found, Place, side};
+use super::place::{Found, FoundSide, Place, courses};
 use super::say::{Fault, deliver, json, note, print, write};
 use crate::plan::{CompareJob, ComparedRuns, Destination};
 
@@ -41,7 +41,7 @@ fn perform(job: &CompareJob) -> Result<(), Fault> {
         notice: job.notice,
         quantities: job.quantities.clone(),
     };
-    let comparison = judge(&a, &b, &options);
+    let comparison = judge(&a.side(), &b.side(), &options);
     let other: Vec<&str> = comparison
         .differs
         .iter()
@@ -55,7 +55,7 @@ fn perform(job: &CompareJob) -> Result<(), Fault> {
         )));
     }
     if let Some(path) = &job.html {
-        write(path, &page(&comparison, job.utc))?;
+        write(path, &page(&comparison, &courses(&a, &b), job.utc))?;
     }
     if let Some(destination) = &job.json {
         deliver(destination, &json(&comparison))?;
@@ -71,7 +71,7 @@ fn measured(
     tests: &[Vec<OsString>; 2],
     order: &[usize],
     pause: Duration,
-) -> Result<(Side, Side), Fault> {
+) -> Result<(FoundSide, FoundSide), Fault> {
     let measuring = Measuring::begin(ExitCode::Failure)?;
     let mut found: [Vec<Found>; 2] = [Vec::new(), Vec::new()];
     for (number, which) in order.iter().enumerate() {
@@ -85,8 +85,9 @@ fn measured(
         progress(&format!("run {} of {}: {letter}", number + 1, order.len()));
         found[*which].extend(measuring.measure(&tests[*which])?);
     }
-    let a = side(&shown(&tests[0]), &found[0]);
-    let b = side(&shown(&tests[1]), &found[1]);
+    let [a, b] = found;
+    let a = FoundSide::new(&shown(&tests[0]), a);
+    let b = FoundSide::new(&shown(&tests[1]), b);
     if measuring.is_interrupted() {
         let (of_a, of_b) = (a.counted().count(), b.counted().count());
         let measured = format!(

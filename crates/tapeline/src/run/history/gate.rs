@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use tapeline_base::ExitCode;
-use tapeline_report::comparison::{Side, runs_words};
+use tapeline_report::comparison::runs_words;
 use tapeline_report::gate::{Condition, Gate, GateReport, Outcome, judge, junit, markdown, text};
 
 use super::gate_file;
 use super::measure::{Measuring, progress, shown};
-use super::place::{Place, side};
+use super::place::{FoundSide, Place};
 use super::say::{Fault, deliver, json, note, print, write};
 use crate::plan::{Destination, GateJob, GateRuns, Undecided};
 use crate::run::saving::now;
@@ -28,7 +28,7 @@ fn perform(job: &GateJob) -> Result<ExitCode, Fault> {
     let mut gate = gate_file::read(&job.rules).map_err(Fault::Usage)?;
     fill_baselines(&mut gate, &place, job.baseline.as_deref())?;
     let (report, interrupted) = match &job.runs {
-        GateRuns::Kept(words) => (judge(&gate, &place.side(words)?), false),
+        GateRuns::Kept(words) => (judge(&gate, &place.side(words)?.side()), false),
         GateRuns::Measured { test, most, pause } => measured(&gate, test, *most, *pause)?,
     };
     write_forms(job, &report)?;
@@ -51,7 +51,7 @@ fn fill_baselines(gate: &mut Gate, place: &Place, file: Option<&Path>) -> Result
                 Some(file) => file.display().to_string(),
                 None => baseline.clone(),
             };
-            *runs = place.side(&words)?;
+            *runs = place.side(&words)?.side();
         }
     }
     Ok(())
@@ -66,14 +66,14 @@ fn measured(
 ) -> Result<(GateReport, bool), Fault> {
     let measuring = Measuring::begin(ExitCode::Undecided)?;
     let name = shown(test);
-    let mut found = measuring.measure(test)?;
+    let mut found = FoundSide::new(&name, measuring.measure(test)?);
     let one_more: Vec<OsString> = test
         .iter()
         .cloned()
         .chain(["--repeat".into(), "1".into()])
         .collect();
     loop {
-        let side: Side = side(&name, &found);
+        let side = found.side();
         let report = judge(gate, &side);
         if measuring.is_interrupted() {
             let runs = runs_words(report.runs);

@@ -11,7 +11,7 @@ mod tasks;
 pub(crate) use compare::compare;
 pub(crate) use gate::gate;
 #[cfg(feature = "web")]
-pub(crate) use place::{Found, Place, documents, side};
+pub(crate) use place::{Found, FoundSide, Place, courses, documents};
 #[cfg(feature = "web")]
 pub(crate) use say::{Fault, note};
 pub(crate) use tasks::history;

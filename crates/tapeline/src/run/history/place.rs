@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tapeline_archive::{Archive, Query, Selection, Selector, StoredRun};
-use tapeline_report::comparison::Side;
+use tapeline_report::comparison::{Courses, Side};
 use tapeline_report::{RunFacts, import};
 use tapeline_sys::reason;
 
@@ -113,18 +113,48 @@ impl Place {
     }
 
     /// The same as a side of a comparison.
-    pub(crate) fn side(&self, words: &str) -> Result<Side, Fault> {
-        let found = self.find(words)?;
-        Ok(side(words, &found))
+    pub(crate) fn side(&self, words: &str) -> Result<FoundSide, Fault> {
+        Ok(FoundSide::new(words, self.find(words)?))
     }
 }
 
-/// Runs as a side of a comparison.
-pub(crate) fn side(name: &str, found: &[Found]) -> Side {
-    Side {
-        name: name.to_owned(),
-        runs: found.iter().map(Found::facts).collect(),
+/// The runs of a side of a comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundSide {
+    name: String,
+    runs: Vec<Found>,
+}
+
+impl FoundSide {
+    pub(crate) fn new(name: &str, runs: Vec<Found>) -> Self {
+        Self {
+            name: name.to_owned(),
+            runs,
+        }
     }
+
+    pub(crate) fn extend(&mut self, runs: Vec<Found>) {
+        self.runs.extend(runs);
+    }
+
+    /// What is compared of it.
+    pub(crate) fn side(&self) -> Side {
+        Side {
+            name: self.name.clone(),
+            runs: self.runs.iter().map(Found::facts).collect(),
+        }
+    }
+
+    /// The runs that count.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &Found> {
+        self.runs.iter().filter(|run| run.facts().counts())
+    }
+}
+
+/// The courses of both sides.
+pub(crate) fn courses(a: &FoundSide, b: &FoundSide) -> Courses {
+    let [a, b] = [a, b].map(|side| side.counted().map(Found::whole_document));
+    Courses::new(a, b)
 }
 
 /// Words that name runs; a file of that name counts first.

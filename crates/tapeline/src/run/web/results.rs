@@ -12,7 +12,9 @@ use tapeline_report::{Better, Calendar, QUANTITIES, RunFacts};
 use tapeline_web::{CompareRequest, Form, Refusal};
 
 use crate::plan::{Export, ImportTask};
-use crate::run::history::{Fault, Found, Place, documents, export, import_content, side};
+use crate::run::history::{
+    Fault, Found, FoundSide, Place, courses, documents, export, import_content,
+};
 
 /// Changes up to this share are of no interest, unless the page says otherwise.
 const NOTICE: f64 = 0.02;
@@ -167,32 +169,22 @@ impl Results {
 
     /// A comparison, and its text.
     pub(crate) fn compare(&self, request: &CompareRequest) -> Result<Value, Refusal> {
-        let comparison = self.comparison(request)?;
+        let [a, b] = self.sides(request)?;
+        let comparison = compared(&a, &b, request)?;
         let text = comparison::text(&comparison, false);
         Ok(json!({ "comparison": comparison, "text": text }))
     }
 
     /// A comparison as a page.
     pub(crate) fn comparison_page(&self, request: &CompareRequest) -> Result<String, Refusal> {
-        Ok(comparison::page(&self.comparison(request)?, false))
+        let [a, b] = self.sides(request)?;
+        let comparison = compared(&a, &b, request)?;
+        Ok(comparison::page(&comparison, &courses(&a, &b), false))
     }
 
-    fn comparison(&self, request: &CompareRequest) -> Result<Comparison, Refusal> {
-        let notice = match request.notice {
-            None => NOTICE,
-            Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
-            Some(_) => return Err(Refusal::Wrong("the notice is no percentage".to_owned())),
-        };
-        let options = CompareOptions {
-            notice,
-            quantities: Vec::new(),
-        };
-        let of = |words: &str| Ok(side(words, &self.find(words)?));
-        Ok(comparison::compare(
-            &of(&request.a)?,
-            &of(&request.b)?,
-            &options,
-        ))
+    fn sides(&self, request: &CompareRequest) -> Result<[FoundSide; 2], Refusal> {
+        let of = |words: &str| Ok(FoundSide::new(words, self.find(words)?));
+        Ok([of(&request.a)?, of(&request.b)?])
     }
 
     /// Runs of the history; files are not looked into for whoever asks from elsewhere.
@@ -204,6 +196,19 @@ impl Results {
                 other => other,
             })
     }
+}
+
+fn compared(a: &FoundSide, b: &FoundSide, request: &CompareRequest) -> Result<Comparison, Refusal> {
+    let notice = match request.notice {
+        None => NOTICE,
+        Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
+        Some(_) => return Err(Refusal::Wrong("the notice is no percentage".to_owned())),
+    };
+    let options = CompareOptions {
+        notice,
+        quantities: Vec::new(),
+    };
+    Ok(comparison::compare(&a.side(), &b.side(), &options))
 }
 
 /// What is known of the latest run.
