@@ -3,6 +3,10 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::Value;
+use tapeline_base::FormatLetter;
+
+use crate::native;
 
 /// Which way the data of a phase goes, seen from this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -160,24 +164,51 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Its number and its plain members, as a view shows them: `3  window_bytes 31400  ttr 1.02`.
+    /// Its number and its plain members in words, as a view shows them: `3  window 30.7 KiB  ttr 1.02`.
     #[must_use]
     pub fn line(&self) -> String {
         let mut line = format!("{:>3}", self.number);
         for (name, value) in self.data.as_object().into_iter().flatten() {
-            let shown = match value {
-                serde_json::Value::Number(number) => match number.as_f64() {
-                    Some(float) if float.fract() != 0.0 => crate::native::digits(float),
-                    _ => number.to_string(),
-                },
-                serde_json::Value::String(text) => text.clone(),
-                serde_json::Value::Bool(truth) => truth.to_string(),
-                _ => continue,
-            };
-            line.push_str(&format!("  {name} {shown}"));
+            if let Some(shown) = member(name, value) {
+                line.push_str("  ");
+                line.push_str(&shown);
+            }
         }
         line
     }
+}
+
+/// A member of a trial in words; its unit is the end of its name. Nothing of what is not plain.
+fn member(name: &str, value: &Value) -> Option<String> {
+    let words = |name: &str| name.trim_end_matches('_').replace('_', " ");
+    let named = |name: &str, shown: String| match words(name) {
+        none if none.is_empty() => shown,
+        name => format!("{name} {shown}"),
+    };
+    let number = match value {
+        Value::Number(number) => number,
+        Value::String(text) => return Some(named(name, words(text))),
+        Value::Bool(truth) => return Some(named(name, truth.to_string())),
+        _ => return None,
+    };
+    let float = number.as_f64()?;
+    if let Some(of) = name.strip_suffix("bits_per_second") {
+        return Some(named(of, native::rate_words(float, FormatLetter::BITS)));
+    }
+    if let Some(of) = name.strip_suffix("_bytes") {
+        let bytes = number.as_u64()?;
+        return Some(named(of, native::size(bytes, FormatLetter::BITS)));
+    }
+    let units = [("_ms", " ms"), ("seconds", " s"), ("_percent", " %")];
+    let united = units.into_iter().find_map(|(end, unit)| {
+        let of = name.strip_suffix(end)?;
+        Some(named(of, format!("{}{unit}", native::digits(float))))
+    });
+    let plain = || match float.fract() {
+        0.0 => named(name, number.to_string()),
+        _ => named(name, native::digits(float)),
+    };
+    Some(united.unwrap_or_else(plain))
 }
 
 #[cfg(test)]
@@ -190,11 +221,15 @@ mod tests {
             phase: "search",
             direction: None,
             number: 3,
-            data: serde_json::json!({"rate": 64_000_000, "loss": 21.93, "verdict": "too much", "x": null}),
+            data: serde_json::json!({
+                "bits_per_second": 64e6, "loss": 21.93, "verdict": "too_much", "x": null, "sent": 5333,
+                "seconds": 1, "rtt_ms": 2.5, "window_bytes": 31_400, "lost_percent": 0.5, "is_last": true,
+            }),
         };
         assert_eq!(
             trial.line(),
-            "  3  loss 21.9  rate 64000000  verdict too much"
+            "  3  64.0 Mbit/s  is last true  loss 21.9  lost 0.500 %  rtt 2.50 ms  1.00 s  sent 5333  \
+             verdict too much  window 30.7 KiB"
         );
     }
 
