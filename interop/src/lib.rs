@@ -10,7 +10,7 @@
 //!                              TestPath ── the paths of the methods, exact at the IP layer
 //! ```
 //!
-//! A [`Page`] is a running `tapeline web`, asked by a [`Request`] or a [`Browser`].
+//! [`SshHosts`] are several hosts on a bridge, each with an sshd, and one that orders. A [`Page`] is a running `tapeline web`, asked by a [`Request`] or a [`Browser`].
 //!
 //! A [`Program`] is something that speaks iperf 2 or iperf3: tapeline under a name, or one of the peers.
 //! Every process has a deadline and dies with its handle, every namespace is deleted with its
@@ -38,8 +38,8 @@ pub use capture::{Capture, Packet};
 pub use figures::DatagramFigures;
 pub use flow_counters::{CountedAt, CountedFlow, FlowCounters};
 pub use network::{
-    Bottleneck, Cable, FairQueues, Family, Namespace, NamespacePair, RelayedPair, RoutedPair,
-    SlowLane, TestPath, Transport, Way,
+    Bottleneck, Cable, FairQueues, Family, HostProcess, Namespace, NamespacePair, RelayedPair,
+    RoutedPair, SlowLane, SshHost, SshHosts, TestPath, Transport, Way,
 };
 pub use output::{
     CountedStream, CsvRow, DatagramCounts, Delays, Histogram, Row, RowId, Transcript,

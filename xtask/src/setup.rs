@@ -7,7 +7,7 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that tests and benchmarks call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 18] = [
+const TOOLS: [(&str, &str); 19] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -26,6 +26,7 @@ const TOOLS: [(&str, &str); 18] = [
     ("cmark-gfm", "cmark-gfm"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
+    ("sshd", "openssh-server"),
 ];
 
 /// Installs what is missing where that is possible; says what is not.

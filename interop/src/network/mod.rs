@@ -4,10 +4,12 @@ mod namespace;
 mod path;
 mod routed;
 mod shaping;
+mod ssh_hosts;
 mod transport;
 
 pub use namespace::{Namespace, NamespacePair, RelayedPair};
 pub use path::{TestPath, Way};
 pub use routed::{Cable, RoutedPair};
 pub use shaping::{Bottleneck, FairQueues, SlowLane};
+pub use ssh_hosts::{HostProcess, SshHost, SshHosts};
 pub use transport::{Family, Transport};
