@@ -45,6 +45,7 @@ const LEVELS: [Level; 8] = [
                 "tapeline-report",
                 "tapeline-archive",
                 "tapeline-remote",
+                "tapeline-fleet",
                 "tapeline-screen",
                 "relay",
             ],

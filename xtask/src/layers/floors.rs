@@ -110,6 +110,17 @@ pub(crate) const FLOORS: &[Floors] = &[
         ],
     },
     Floors {
+        krate: "crates/fleet",
+        floors: &[
+            &["agent", "controller", "collector", "rights"],
+            &["schedule"],
+            &["message"],
+            &["job"],
+            &["store"],
+            &["clock", "names"],
+        ],
+    },
+    Floors {
         krate: "crates/tapeline",
         floors: &[
             &["main_entry", "contracts"],

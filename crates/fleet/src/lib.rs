@@ -1,0 +1,53 @@
+//! Tests among hosts for good (`tapeline agent`, `tapeline fleet`), without a connection to any server.
+//!
+//! ```text
+//! ScheduleSpec ─► Schedules ─► JobRecord, a key of the bucket of jobs
+//!                                 │ compare-and-set
+//! Controller ◄─ lease ───────────►│
+//!    │ AgentOrder        ▲ Answer, Beat
+//!    ▼                   │
+//!  Agent: slots, limits, spool ─► a result ─► stream ─► Collector ─► database, once
+//!    ▲                                                      │ Stored
+//!    └──────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Agent, controller and collector are machines: something happened goes in, with the machine's own clocks;
+//! what is to be done comes out. Whoever carries that out keeps its order.
+
+mod agent;
+mod clock;
+mod collector;
+mod controller;
+mod job;
+mod message;
+mod names;
+mod rights;
+mod schedule;
+mod store;
+
+pub use agent::{
+    Agent, AgentEffect, AgentInput, Identity, Kept, Limits, LimitsError, MOST_BYTES, MOST_RESULTS,
+    Spooled, Wanted,
+};
+pub use clock::{Minute, Now, UnixTime};
+pub use collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};
+pub use controller::{
+    CallId, Controller, ControllerEffect, ControllerInput, LeaseRecord, Link, Outcome, Reply,
+    STAND_BY, STOPS, TAKES, Target, WatchInput,
+};
+pub use job::{
+    ATTEMPTS, Attempt, AttemptKey, Epoch, JobEvent, JobRecord, JobSpec, KEPT, NoStep, ResultKey,
+    SPARE, ServerAt, State,
+};
+pub use message::{
+    ANSWER_SECONDS, Action, AgentOrder, Answer, Ask, Beat, How, LONGEST_ORDER, Refusal, ReplyId,
+    SpoolSize, Status, Stored,
+};
+pub use names::{
+    HostName, JobId, NameError, PREFIX, ScheduleName, SiteName, Subject, UnknownSubject,
+};
+pub use rights::{Holder, Rights};
+pub use schedule::{Enrolled, Every, HostSet, Schedule, ScheduleError, ScheduleSpec, Schedules};
+pub use store::{
+    Bucket, Entry, Expected, Read, Revision, Stream, StreamBounds, Written, job_key, lease_key,
+};
