@@ -11,6 +11,8 @@
 //!
 //! What was started ends with the input, and within five seconds.
 
+mod copy;
+mod executable;
 mod executor;
 mod executor_process;
 mod order;
@@ -23,6 +25,7 @@ mod session_error;
 mod test_processes;
 mod transport;
 
+pub use copy::copy_program;
 pub use executor::{Host, Job, SessionEnd, execute};
 pub use executor_process::{ExecutorProcess, Gone, Orders};
 pub use order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};

@@ -1,6 +1,5 @@
 //! A session with the tapeline of a host: who orders.
 
-use std::io;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +9,7 @@ use crate::executor_process::{ExecutorProcess, Gone, Orders};
 use crate::order::{Order, PROTOCOL_VERSION};
 use crate::reply::{Body, Hello, Reply};
 use crate::reply_reader::RepliesEnd;
-use crate::session_error::{SessionError, SessionFault};
+use crate::session_error::{SessionError, SessionFault, system_text};
 use crate::transport::Transport;
 
 /// Time for a session to begin: ssh's own limit for a connection, and the login.
@@ -133,13 +132,6 @@ impl Session {
         drop(self.replies);
         self.process.end(CLOSING);
     }
-}
-
-/// What the system says, without its number.
-fn system_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    let bare = text.split(" (os error").next();
-    bare.unwrap_or(&text).to_owned()
 }
 
 /// Why replies ended.

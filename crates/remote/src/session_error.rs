@@ -1,6 +1,7 @@
 //! Why no tests can be ordered on a host.
 
 use std::fmt;
+use std::io;
 
 use crate::reply_reader::RepliesEnd;
 use crate::transport::{NoDestination, Transport};
@@ -41,6 +42,8 @@ pub enum SessionFault {
         /// The last line of its standard error.
         said: String,
     },
+    /// The program was not put there, for this reason.
+    NotCopied(String),
     /// A session ended that had begun, with this last line of standard error.
     Lost(String),
 }
@@ -88,6 +91,9 @@ impl fmt::Display for SessionError {
                     _ => After(said).fmt(f),
                 }
             }
+            SessionFault::NotCopied(why) => {
+                write!(f, "tapeline is not copied to {host}{}", After(why))
+            }
             SessionFault::Lost(said) => write!(f, "lost tapeline on {host}{}", After(said)),
         }
     }
@@ -108,6 +114,18 @@ impl fmt::Display for After<'_> {
 }
 
 impl SessionFault {
+    /// The host has no tapeline where its shell looks.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused {
+                code: Some(NOT_FOUND),
+                ..
+            }
+        )
+    }
+
     /// What the end of a session that had begun comes to.
     pub(crate) fn lost(end: RepliesEnd, said: String) -> Self {
         match end {
@@ -115,4 +133,11 @@ impl SessionFault {
             RepliesEnd::NoReply(text) => Self::NotTapeline(text),
         }
     }
+}
+
+/// What the system says, without its number.
+pub(crate) fn system_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    let bare = text.split(" (os error").next();
+    bare.unwrap_or(&text).to_owned()
 }
