@@ -28,6 +28,7 @@ mod jitter;
 mod limit;
 mod linear_histogram;
 mod loss;
+mod median_polish;
 mod method;
 mod moments;
 mod outage;
@@ -59,6 +60,7 @@ pub use limit::{
 };
 pub use linear_histogram::{HistogramShape, LinearHistogram, LinearSummary, OutOfBounds};
 pub use loss::{Loss, LossRuns, SequenceCounts};
+pub use median_polish::{Effects, MedianPolish};
 pub use method::rfc6349;
 pub use method::{
     CapacityMaximum, DelaySamples, FaultExtent, Fitness, GoalResult, HostFault, HostLimit,
