@@ -1,6 +1,6 @@
 //! Prints the JSON Schema of tapeline's documents, for `cargo xtask generate`: of a report, or with
 //! an argument of several runs (`series`), of different flows (`flows`), of a method (`method`), of
-//! its runs (`method-series`), of a history (`history`), a comparison or a gate.
+//! its runs (`method-series`), of a history (`history`), a comparison, a gate or a mesh.
 #![allow(clippy::print_stdout)]
 
 use schemars::generate::SchemaSettings;
@@ -8,6 +8,7 @@ use tapeline_report::comparison::{COMPARISON_SCHEMA, Comparison};
 use tapeline_report::document::{Report, SCHEMA, SERIES_SCHEMA, SeriesReport};
 use tapeline_report::flows::{FLOWS_SCHEMA, FlowsReport};
 use tapeline_report::gate::{GATE_SCHEMA, GateReport};
+use tapeline_report::matrix::{MESH_SCHEMA, MeshDocument};
 use tapeline_report::method::{
     METHOD_SCHEMA, METHOD_SERIES_SCHEMA, MethodDocument, MethodSeriesDocument,
 };
@@ -44,6 +45,10 @@ fn main() {
         Some("gate") => {
             let schema = generator.into_root_schema_for::<GateReport>();
             (schema, GATE_SCHEMA)
+        }
+        Some("mesh") => {
+            let schema = generator.into_root_schema_for::<MeshDocument>();
+            (schema, MESH_SCHEMA)
         }
         _ => (generator.into_root_schema_for::<Report>(), SCHEMA),
     };

@@ -24,6 +24,7 @@
 //! ```text
 //! document ─► RunFacts, Measurement ─► comparison ─► gate
 //!                                   └► stored       lists, texts and tables of what is kept
+//!                                   └► matrix       tests between many hosts, and what stands out
 //! ```
 
 mod calendar;

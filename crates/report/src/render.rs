@@ -80,6 +80,14 @@ pub(crate) fn tame(text: &str) -> String {
         .collect()
 }
 
+/// A cell of comma-separated values; quoted where it has to be (RFC 4180).
+pub(crate) fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", cell.replace('"', "\"\""));
+    }
+    cell.to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::shell::{self, Result, cargo};
 
 /// Where they are published, and what the generator calls them.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("docs/schema/tapeline-report-1.json", "report"),
     ("docs/schema/tapeline-series-1.json", "series"),
     ("docs/schema/tapeline-method-1.json", "method"),
@@ -15,6 +15,7 @@ const FILES: [(&str, &str); 9] = [
     ("docs/schema/tapeline-history-1.json", "history"),
     ("docs/schema/tapeline-comparison-1.json", "comparison"),
     ("docs/schema/tapeline-gate-1.json", "gate"),
+    ("docs/schema/tapeline-mesh-1.json", "mesh"),
     ("docs/schema/tapeline-web-openapi.json", OPENAPI),
 ];
 

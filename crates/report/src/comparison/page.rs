@@ -14,7 +14,7 @@ pub const COMPARISONS_JS: &str = include_str!("comparisons.js");
 
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     let own = include_str!("page.js");
-    template(&[CHARTS_JS, DOCUMENTS_JS, COMPARISONS_JS, own])
+    template("", &[CHARTS_JS, DOCUMENTS_JS, COMPARISONS_JS, own])
 });
 
 /// Runs of a side whose course is drawn: more cannot be told apart.

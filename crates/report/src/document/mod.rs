@@ -39,7 +39,7 @@ pub use interval::{CountedBy, Interval, PeerInterval};
 pub use json_stream::DocumentStream;
 pub use json_stream::event_line;
 pub use page::{CHARTS_CSS, CHARTS_JS, DOCUMENTS_JS};
-pub(crate) use page::{page, page_of, template};
+pub(crate) use page::{PAGE_JS, page, page_of, template};
 pub use report_builder::refused;
 pub use run_info::{PlannedLimit, PlannedTest, RunInfo};
 pub use schema::{

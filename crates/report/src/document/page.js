@@ -56,7 +56,7 @@ function save() {
   URL.revokeObjectURL(link.href);
 }
 
-const shown = told.view ? method(told) : documents.shown(told);
+const shown = told.view ? method(told) : told.cells ? matrix.shown(told) : documents.shown(told);
 const title = shown.headlines.map(one => one.title).join(", ");
 document.title = title || `No result from ${shown.who}`;
 document.getElementById("page").replaceChildren(

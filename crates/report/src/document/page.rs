@@ -8,15 +8,15 @@ use tapeline_stats::LimitedBy;
 use crate::native::limit_words;
 
 /// What every page has; the document takes the place of [`REPORT`].
-static PAGE: LazyLock<String> =
-    LazyLock::new(|| template(&[CHARTS_JS, DOCUMENTS_JS, include_str!("page.js")]));
+static PAGE: LazyLock<String> = LazyLock::new(|| template("", &[CHARTS_JS, DOCUMENTS_JS, PAGE_JS]));
 
-/// A page with these scripts; [`page_of`] puts a document in.
-pub(crate) fn template(scripts: &[&str]) -> String {
+/// A page with styles of its own and these scripts; [`page_of`] puts a document in.
+pub(crate) fn template(css: &str, scripts: &[&str]) -> String {
     let limits = LimitedBy::ALL.map(|limit| (limit.id().to_owned(), limit_words(limit).into()));
     let limits = serde_json::Value::Object(limits.into_iter().collect());
     let parts = [
         ("@CHARTS_CSS@", CHARTS_CSS),
+        ("@OWN_CSS@", css),
         ("@LIMITS@", &embedded(&limits)),
         ("@SCRIPTS@", &scripts.concat()),
     ];
@@ -32,6 +32,9 @@ pub const CHARTS_CSS: &str = include_str!("charts.css");
 pub const CHARTS_JS: &str = include_str!("charts.js");
 /// What shows a document: the global `documents`, which needs `charts` and the element `limits`.
 pub const DOCUMENTS_JS: &str = include_str!("documents.js");
+
+/// The frame of a page: headlines, command and buttons.
+pub(crate) const PAGE_JS: &str = include_str!("page.js");
 
 /// A document as a page.
 pub(crate) fn page(document: &impl Serialize) -> String {
@@ -64,7 +67,7 @@ mod tests {
         ] {
             assert!(!rest.contains(way), "{way}");
         }
-        for place in ["@CHARTS_CSS@", "@LIMITS@", "@SCRIPTS@"] {
+        for place in ["@CHARTS_CSS@", "@OWN_CSS@", "@LIMITS@", "@SCRIPTS@"] {
             assert!(!rest.contains(place), "{place}");
         }
         for policy in ["default-src 'none'", "script-src 'unsafe-inline'"] {

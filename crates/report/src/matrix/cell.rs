@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::kept_report::KeptReport;
 use crate::model::FlowDirection;
 use crate::run_facts::RunFacts;
 
@@ -19,9 +20,9 @@ pub struct Cell {
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Its report (`tapeline-report/1`) without command, samples of distributions and unknown members.
+    /// Its report (`tapeline-report/1`), without its command, quantiles and what is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<Value>,
+    pub report: Option<KeptReport>,
 }
 
 /// What came of a test.
@@ -115,7 +116,7 @@ impl Cell {
             to: to.to_owned(),
             attempts,
             outcome: outcome(&document, direction),
-            report: Some(trimmed(document)),
+            report: Some(KeptReport::new(document)),
         }
     }
 
@@ -201,23 +202,6 @@ fn outcome(document: &Value, direction: FlowDirection) -> Outcome {
     Outcome::Measured(measured)
 }
 
-/// Members of a report that are much, and shown for one test only.
-const LARGE: [&str; 2] = ["command", "quantiles_ms"];
-
-/// A report without what is large or not known.
-fn trimmed(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let kept = members
-                .into_iter()
-                .filter(|(name, member)| !member.is_null() && !LARGE.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, member)| (name, trimmed(member))).collect())
-        }
-        Value::Array(members) => Value::Array(members.into_iter().map(trimmed).collect()),
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -238,7 +222,7 @@ mod tests {
         let cell = Cell::from_report("a", "b", 2, document);
         let measured = cell.measured().expect("numbers");
         assert_eq!((measured.rate, measured.rtt), (Some(5e6), Some(0.002)));
-        let report = cell.report.as_ref().expect("the report");
+        let report = cell.report.as_ref().expect("the report").document();
         assert_eq!(report["latency_under_load"]["idle"], json!({"p50_ms": 2.0}));
         assert!(report.get("command").is_none() && report.get("error").is_none());
         let line = serde_json::to_string(&cell).expect("a line");

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
-use super::finding::Finding;
+use super::finding::{Finding, MatrixQuantity};
+use super::outliers::Outliers;
 
 /// Name and version of the document's form.
 pub const MESH_SCHEMA: &str = "tapeline-mesh/1";
@@ -22,6 +23,35 @@ pub struct MeshDocument {
     pub findings: Vec<Finding>,
     /// What a reader of the numbers must know.
     pub notes: Vec<String>,
+}
+
+impl MeshDocument {
+    /// Of tests that are over; finds what stands out.
+    #[must_use]
+    pub fn new(run: MeshRun) -> Self {
+        let (mut findings, mut notes) = (Vec::new(), Vec::new());
+        for quantity in MatrixQuantity::ALL {
+            let hosts = run.hosts.iter().map(|host| host.name.as_str()).collect();
+            let outliers = Outliers::new(hosts, &run.cells, quantity);
+            findings.extend(outliers.findings);
+            notes.extend(outliers.unknown);
+        }
+        notes.dedup();
+        Self {
+            schema: MESH_SCHEMA,
+            run,
+            findings,
+            notes,
+        }
+    }
+
+    /// Whether a test is part of a finding.
+    #[must_use]
+    pub fn stands_out(&self, cell: &Cell, quantity: MatrixQuantity) -> bool {
+        let its = |one: &&Finding| one.quantity == quantity;
+        let mut findings = self.findings.iter().filter(its);
+        findings.any(|one| one.subject.covers(&cell.from, &cell.to))
+    }
 }
 
 /// The hosts and the tests between them.

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::render::quoted;
+
 /// A headline number, for series, metrics and criteria.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -80,14 +82,6 @@ impl CsvTable {
 #[must_use]
 pub fn cell<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
 }
 
 /// How the values of a series are drawn.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::render::quoted;
 use crate::run_facts::RunFacts;
 
 /// What a row is of.
@@ -100,14 +101,6 @@ impl StoredCsv {
         }
         out
     }
-}
-
-/// A cell; quoted where it has to be (RFC 4180).
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
-    }
-    text.to_owned()
 }
 
 #[cfg(test)]
