@@ -63,6 +63,9 @@ pub struct NewRun {
     pub origin: String,
     /// The host that it was measured from, where that was named.
     pub from_host: Option<String>,
+    /// The host that it was measured towards, where that has another name than the report says.
+    #[serde(default)]
+    pub to_host: Option<String>,
     /// The series that it belongs to.
     pub series: Option<NewSeries>,
     /// Why it does not count in its series.
@@ -93,6 +96,7 @@ impl NewRun {
             saved: now,
             origin: format!("tapeline {version}"),
             from_host: None,
+            to_host: None,
             series: None,
             left_out: None,
             tags: BTreeMap::new(),
@@ -136,7 +140,7 @@ impl NewRun {
                 self.saved,
                 self.origin,
                 self.from_host,
-                facts.host,
+                self.to_host.as_ref().or(facts.host.as_ref()),
                 facts.address,
                 facts.role,
                 facts.protocol,

@@ -27,6 +27,8 @@ pub struct StoredRun {
     pub origin: String,
     /// The host that it was measured from, where that was named.
     pub from_host: Option<String>,
+    /// The host that it was measured towards.
+    pub to_host: Option<String>,
     /// What somebody wrote of it.
     pub note: Option<String>,
     /// Words to find it by.
@@ -44,6 +46,7 @@ impl StoredRun {
             name: Some(self.id.to_string()),
             started: Some(self.started),
             left_out: self.left_out.clone(),
+            host: self.to_host.clone(),
             ..RunFacts::from_document(&self.document)
         }
     }
@@ -70,7 +73,7 @@ impl StoredRun {
 
     /// The columns that [`StoredRun::read`] reads.
     pub(crate) const COLUMNS: &str =
-        "id, series, left_out, started, origin, from_host, note, document, intervals";
+        "id, series, left_out, started, origin, from_host, note, document, intervals, to_host";
 
     /// Of a row, without its tags.
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -82,6 +85,7 @@ impl StoredRun {
             started: row.get(3)?,
             origin: row.get(4)?,
             from_host: row.get(5)?,
+            to_host: row.get(9)?,
             note: row.get(6)?,
             tags: BTreeMap::new(),
             document: serde_json::from_str(&document).unwrap_or_default(),

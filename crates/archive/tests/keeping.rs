@@ -48,6 +48,24 @@ fn a_run_comes_back_with_all_its_intervals() {
     assert_eq!(facts.value("rate", "forward"), Some(941.2e6));
 }
 
+#[test]
+fn a_run_between_other_hosts_has_their_names() {
+    let (_folder, path) = place();
+    let mut new = run(941.2, 0);
+    new.from_host = Some("fra1".to_owned());
+    new.to_host = Some("mad1".to_owned());
+    kept(&path, &new);
+    kept(&path, &run(941.2, 0));
+    let archive = Archive::open_to_read(&path).expect("a history");
+    let named = |id| {
+        let back = Query::new(&archive).run(RunId(id)).expect("the run");
+        (back.from_host.clone(), back.facts().host)
+    };
+    let text = |name: &str| Some(name.to_owned());
+    assert_eq!(named(1), (text("fra1"), text("mad1")));
+    assert_eq!(named(2), (None, text("db1")));
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_reads_it() {
