@@ -10,10 +10,10 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 19] = [
+const PAGES: [(&[&str], usize); 20] = [
     (&["README.md"], 110),
     (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
-    (&["docs/cli.md"], 136),
+    (&["docs/cli.md"], 140),
     (&["docs/third-party.md"], 80),
     (&["docs/results.md"], 220),
     (&["docs/json.md"], 200),
@@ -27,9 +27,10 @@ const PAGES: [(&[&str], usize); 19] = [
     (&["docs/flows.md"], 130),
     (&["docs/history.md"], 150),
     (&["docs/web.md"], 150),
+    (&["docs/mesh.md"], 150),
     (&["docs/dev/architecture.md"], 260),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 3930),
+    (&["docs", "docs/dev"], 4080),
 ];
 
 /// Lists files over the soft limit.
@@ -141,14 +142,14 @@ mod tests {
         assert_eq!(long_pages(&root), Ok(Vec::new()));
         let long = |lines: usize| "A line.\n".repeat(lines);
         std::fs::write(root.join("docs/dev/testing.md"), long(170)).expect("a page");
-        std::fs::write(root.join("docs/dev/new.md"), long(3669)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(3897)).expect("a page");
         let found = long_pages(&root).expect("pages");
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(
             found,
             [
                 "CONTRIBUTING.md and docs/dev/testing.md: 171 lines, the limit is 170",
-                "docs and docs/dev: 3854 lines, the limit is 3850",
+                "docs and docs/dev: 4084 lines, the limit is 4080",
             ]
         );
     }

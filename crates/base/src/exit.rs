@@ -17,6 +17,8 @@ pub enum ExitCode {
     Missed,
     /// A gate's runs do not decide its rules.
     Undecided,
+    /// A mesh ended, and some of its pairs have no result.
+    Incomplete,
 }
 
 impl ExitCode {
@@ -30,6 +32,7 @@ impl ExitCode {
             Self::Limited => 3,
             Self::Missed => 4,
             Self::Undecided => 5,
+            Self::Incomplete => 6,
         }
     }
 }

@@ -7,9 +7,6 @@ use crate::pattern::PatternError;
 use crate::plan::{MeshPlan, Mode};
 use crate::schedule::{Ended, Schedule};
 
-/// Time between two tests of a host: processes start, connect and end.
-const BETWEEN: Duration = Duration::from_secs(1);
-
 /// How long the tests of a plan take if each takes as long as the others and none fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
@@ -26,6 +23,9 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// Time between two tests of a host: processes start, connect and end.
+    pub const BETWEEN: Duration = Duration::from_secs(1);
+
     /// What a plan comes to whose tests last `length`.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Forecast {
             }
             slots += 1;
         }
-        let time = (length + BETWEEN) * slots;
+        let time = (length + Self::BETWEEN) * slots;
         // The first of several.
         let numbers = counts.iter().enumerate().rev();
         let (busiest, most) = numbers.max_by_key(|(_, count)| **count).unwrap_or((0, &0));

@@ -86,6 +86,8 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Compare(job) => run::compare(job),
         #[cfg(feature = "history")]
         Plan::Gate(job) => run::gate(job),
+        #[cfg(feature = "mesh")]
+        Plan::Mesh(job) => run::mesh(job),
         #[cfg(feature = "web")]
         Plan::Web(job) => run::web(job, generate::form),
         Plan::Iperf3Version => show(identity::iperf3_version()),

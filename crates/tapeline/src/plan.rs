@@ -78,6 +78,9 @@ pub enum Plan {
     /// `tapeline gate`.
     #[cfg(feature = "history")]
     Gate(Box<GateJob>),
+    /// `tapeline mesh`.
+    #[cfg(feature = "mesh")]
+    Mesh(Box<MeshJob>),
     /// `tapeline web`.
     #[cfg(feature = "web")]
     Web(Box<WebJob>),
@@ -119,6 +122,8 @@ impl Plan {
             Self::ThirdParty(_) => {}
             #[cfg(feature = "history")]
             Self::History(_) | Self::Compare(_) | Self::Gate(_) => {}
+            #[cfg(feature = "mesh")]
+            Self::Mesh(_) => {}
             #[cfg(feature = "web")]
             Self::Web(_) => {}
             Self::Help(_)
@@ -291,7 +296,7 @@ pub enum HelpPage {
     Full,
     /// That of the method of that word.
     Method(&'static str),
-    /// That of `history`, `compare`, `gate` or `web`.
+    /// That of `history`, `compare`, `gate`, `mesh` or `web`.
     #[cfg(feature = "history")]
     Command(&'static str),
 }
@@ -511,6 +516,34 @@ pub enum Undecided {
     Passes,
     /// They fail.
     Fails,
+}
+
+/// `tapeline mesh`
+#[cfg(feature = "mesh")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeshJob {
+    /// The file with the hosts; without it the journal has them.
+    pub hosts: Option<PathBuf>,
+    /// The journal of an earlier run, which goes on.
+    pub resume: Option<PathBuf>,
+    /// Who tests whom.
+    pub pattern: tapeline_mesh::Pattern,
+    /// Decides a random pattern; without it chance does.
+    pub seed: Option<u64>,
+    /// Which tests run at the same time.
+    pub mode: tapeline_mesh::Mode,
+    /// The options of one test, in the place of the file's.
+    pub test: Option<Vec<String>>,
+    /// Nothing is tested: it is said how long it would take.
+    pub only_plan: bool,
+    /// As JSON.
+    pub json: Option<Destination>,
+    /// As CSV.
+    pub csv: Option<Destination>,
+    /// A page.
+    pub html: Option<PathBuf>,
+    /// The history that results are kept in.
+    pub history: Option<PathBuf>,
 }
 
 /// `tapeline web`

@@ -196,7 +196,7 @@ fn explains(arguments: &[OsString]) -> bool {
 /// Whether it is about results that stay: the first word says so.
 fn is_about_results(arguments: &[OsString]) -> bool {
     let first = arguments.first().and_then(|word| word.to_str());
-    first.is_some_and(|word| matches!(word, "history" | "compare" | "gate" | "web"))
+    first.is_some_and(|word| matches!(word, "history" | "compare" | "gate" | "mesh" | "web"))
 }
 
 #[cfg(feature = "history")]

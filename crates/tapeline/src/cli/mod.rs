@@ -7,7 +7,7 @@
 //!
 //! options/<group>   rows, effects, rules, and what the plan needs of them
 //! settings          the data of all options
-//! commands/         the command lines of history, compare, gate and web: a table of their own
+//! commands/         the command lines of history, compare, gate, mesh and web: a table of their own
 //! form/             command lines as options of a form, and back: the page's
 //! iperf3/           the command line under the name iperf3: a table and rules of its own
 //! ```

@@ -1,4 +1,4 @@
-//! The help of `history`, `compare`, `gate` and `web`.
+//! The help of `history`, `compare`, `gate`, `mesh` and `web`.
 
 use super::native::in_two_columns;
 use crate::cli::commands::options::{Spec, TABLE};
@@ -20,6 +20,10 @@ pub(crate) fn page(command: &str, width: usize) -> String {
             "tapeline compare RUNS RUNS [OPTIONS]",
             "tapeline compare --interleave N -- 'TEST' -- 'TEST'",
         ],
+        "mesh" => &[
+            "tapeline mesh HOSTS.TOML [OPTIONS] [-- TEST]",
+            "tapeline mesh --resume FILE [OPTIONS]",
+        ],
         "web" => &["tapeline web [OPTIONS]"],
         _ => &[
             "tapeline gate FILE RUNS [OPTIONS]",
@@ -29,7 +33,7 @@ pub(crate) fn page(command: &str, width: usize) -> String {
     let mut lines: Vec<String> = usage.iter().map(|line| (*line).to_owned()).collect();
     lines.push(String::new());
     lines.extend(wrap(&format!("{about}."), 0, width));
-    if command != "web" {
+    if !matches!(command, "mesh" | "web") {
         lines.extend(wrap(RUNS, 0, width));
     }
     let is_history = command == "history";

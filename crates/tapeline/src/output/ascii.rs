@@ -31,7 +31,7 @@ fn spell_out(out: &mut Output) {
 }
 
 /// Every other character in its usual spelling.
-fn ascii(text: &str) -> String {
+pub(crate) fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

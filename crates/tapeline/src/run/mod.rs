@@ -17,6 +17,8 @@ mod flows;
 #[cfg(feature = "history")]
 mod history;
 mod iperf3;
+#[cfg(feature = "mesh")]
+mod mesh;
 mod method;
 #[cfg(feature = "prometheus")]
 mod metrics;
@@ -52,6 +54,8 @@ pub(crate) use flows::flows;
 #[cfg(feature = "history")]
 pub(crate) use history::{compare, gate, history};
 pub(crate) use iperf3::iperf3;
+#[cfg(feature = "mesh")]
+pub(crate) use mesh::mesh;
 pub(crate) use method::method;
 pub(crate) use remote::{end_with_input, remote};
 pub(crate) use server::server;

@@ -269,7 +269,7 @@ pub(crate) fn now() -> i64 {
 }
 
 /// `r118 to r125, series s14`.
-fn names(kept: &[Saved]) -> Option<String> {
+pub(crate) fn names(kept: &[Saved]) -> Option<String> {
     let (first, last) = (kept.first()?, kept.last()?);
     let numbers = kept.iter().map(|saved| saved.run);
     let in_a_row = numbers.clone().eq((first.run.0..=last.run.0).map(RunId));
@@ -299,9 +299,14 @@ fn say_full(plan: &SavePlan, out: &mut Output) {
 }
 
 fn say_unsaved(unsaved: &Unsaved, out: &mut Output) {
+    out.stderr.push_str(&unsaved_line(unsaved));
+}
+
+/// The warning that a result is not in the history, a line.
+pub(crate) fn unsaved_line(unsaved: &Unsaved) -> String {
     let line =
         |why: &ArchiveError, rest: &str| format!("warning: not saved: {why}; {rest} [not-saved]\n");
-    out.stderr.push_str(&match unsaved {
+    match unsaved {
         Unsaved::Waits { path, why } => {
             let path = path.display();
             line(
@@ -310,7 +315,7 @@ fn say_unsaved(unsaved: &Unsaved, out: &mut Output) {
             )
         }
         Unsaved::Lost { why, and } => line(why, &format!("nor beside it: {and}")),
-    });
+    }
 }
 
 #[cfg(test)]

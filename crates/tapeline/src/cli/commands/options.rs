@@ -1,4 +1,4 @@
-//! The options of `history`, `compare`, `gate` and `web`.
+//! The options of `history`, `compare`, `gate`, `mesh` and `web`.
 
 use std::ffi::OsString;
 
@@ -11,6 +11,7 @@ use Arity::{Optional, Required, Switch};
 pub(crate) enum Id {
     Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Iperf3Json, Csv, Html, Output, Quantities, Notice,
     Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
+    Pattern, Plan, Resume, FullDuplex, AllAtOnce, Save,
     Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
 }
@@ -61,22 +62,28 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::Intervals, None, "intervals", Switch, "", &["prune", "export"], "the intervals alone"),
     row(Id::Remove, None, "remove", Switch, "", &["tag", "baseline"], "take the tag or the name away"),
     row(Id::Iperf3Json, None, "iperf3-json", Switch, "", &["export"], "what iperf3 -J would write of a test, less what is not known"),
-    row(Id::Csv, None, "csv", Switch, "", &["export"], "a row for each number of a result"),
-    row(Id::Html, None, "html", Optional, "FILE", &["export", "compare"], "a page; export: with charts, of one result or of the runs of one test"),
+    row(Id::Csv, None, "csv", Optional, "FILE", &["export", "mesh"], "a row for each number of a result, or for each pair of a mesh"),
+    row(Id::Html, None, "html", Optional, "FILE", &["export", "compare", "mesh"], "a page; export: with charts, of one result or of the runs of one test; mesh: a heat map"),
     row(Id::Quantities, None, "quantities", Required, "NAMES", &["compare"], "compare these, the main one first"),
     row(Id::Notice, None, "notice", Required, "PERCENT", &["compare"], "changes up to this are of no interest (default 2)"),
     row(Id::Strict, None, "strict", Switch, "", &["compare"], "refuse tests that are not the same test"),
     row(Id::List, None, "list", Switch, "", &["compare"], "list the quantities, and compare nothing"),
     row(Id::Interleave, None, "interleave", Required, "RUNS", &["compare"], "measure two tests in turn, so often each"),
-    row(Id::Seed, None, "seed", Required, "NUMBER", &["compare"], "decide the order of --interleave"),
+    row(Id::Seed, None, "seed", Required, "NUMBER", &["compare", "mesh"], "decide what is left to chance: the order of --interleave, a sample of pairs"),
     row(Id::Undecided, None, "undecided", Required, "AS", &["gate"], "pass or fail where runs do not decide"),
     row(Id::MaxRuns, None, "max-runs", Required, "RUNS", &["gate"], "measure up to so many to decide (default 20)"),
     row(Id::BaselineFile, None, "baseline-file", Required, "FILE", &["gate"], "the baseline is in this file"),
     row(Id::Pause, None, "repeat-pause", Required, "SECONDS", &["compare", "gate"], "pause between two runs (default 1)"),
     row(Id::Markdown, None, "markdown", Required, "FILE", &["gate"], "a table for a pull request"),
     row(Id::Junit, None, "junit", Required, "FILE", &["gate"], "JUnit's XML"),
-    row(Id::Json, None, "json", Optional, "FILE", &["list", "show", "export", "compare", "gate"], "the result as JSON"),
+    row(Id::Json, None, "json", Optional, "FILE", &["list", "show", "export", "compare", "gate", "mesh"], "the result as JSON"),
     row(Id::Output, Some('o'), "output", Required, "FILE", &["export"], "write to this file"),
+    row(Id::Pattern, None, "pattern", Required, "PATTERN", &["mesh"], "who tests whom: full (default), ring, star:HOST, incast:HOST, outcast:HOST, pairs, groups, sample:NUMBER"),
+    row(Id::Plan, None, "plan", Switch, "", &["mesh"], "say how long it would take, and test nothing"),
+    row(Id::Resume, None, "resume", Required, "FILE", &["mesh"], "go on with this journal: what has a result is not repeated"),
+    row(Id::FullDuplex, None, "full-duplex", Switch, "", &["mesh"], "both directions of a pair in one test"),
+    row(Id::AllAtOnce, None, "all-at-once", Switch, "", &["mesh"], "all tests at a common time; they interfere with each other"),
+    row(Id::Save, None, "save", Switch, "", &["mesh"], "keep the results (the default)"),
     row(Id::Open, None, "open", Switch, "", &["web"], "open a browser"),
     row(Id::Listen, None, "listen", Required, "ADDRESS:PORT", &["web"], "where the page is (default 127.0.0.1:8470, or the next free port)"),
     row(Id::KeyFile, None, "key-file", Required, "FILE", &["web"], "the key of the page is in this file; needed where others can reach it"),
@@ -84,7 +91,7 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::Targets, None, "targets", Required, "HOSTS", &["web"], "networks and names that may be tested"),
     row(Id::MaxTests, None, "max-tests", Required, "NUMBER", &["web"], "tests at a time (default 1, at most 3)"),
     row(Id::ReadOnly, None, "read-only", Switch, "", &["web"], "results only: nothing starts or changes"),
-    row(Id::NoSave, None, "no-save", Switch, "", &["web"], "do not keep the results of tests"),
+    row(Id::NoSave, None, "no-save", Switch, "", &["mesh", "web"], "do not keep the results of tests"),
     row(Id::Utc, None, "utc", Switch, "", &["list", "show", "tag", "note", "baseline", "import", "export", "prune", "check", "path", "compare", "gate"], "times in universal time"),
     row(Id::History, None, "history", Required, "FILE", &[], "the file that results are kept in"),
     row(Id::Help, Some('h'), "help", Switch, "", &[], "show this help"),

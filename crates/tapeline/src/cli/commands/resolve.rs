@@ -1,4 +1,4 @@
-//! From words to a job of `history`, `compare`, `gate` or `web`.
+//! From words to a job of `history`, `compare`, `gate`, `mesh` or `web`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,6 +8,8 @@ use tapeline_base::ExitCode;
 use tapeline_report::QuantityInfo;
 use tapeline_report::import::Kind;
 
+#[cfg(feature = "mesh")]
+use super::mesh;
 use super::options::{Given, Id, Known, TABLE};
 use super::values::{age, pause, share};
 #[cfg(feature = "web")]
@@ -35,6 +37,8 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
         "gate",
         "whether runs keep rules, for scripts and pull requests",
     ),
+    #[cfg(feature = "mesh")]
+    ("mesh", "tests among many hosts, and which of them is slow"),
     #[cfg(feature = "web")]
     (
         "web",
@@ -125,10 +129,13 @@ impl Line {
         let command = own.first().and_then(|word| word.to_str());
         let known = COMMANDS.iter().find(|(its, _)| Some(*its) == command);
         let Some((command, _)) = known else {
-            return Err(
-                "this build has no web GUI; build it with --features web, or take a package"
-                    .to_owned(),
-            );
+            let (what, feature) = match command {
+                Some("mesh") => ("mesh", "mesh"),
+                _ => ("web GUI", "web"),
+            };
+            return Err(format!(
+                "this build has no {what}; build it with --features {feature}, or take a package"
+            ));
         };
         let mut line = Self {
             command,
@@ -188,7 +195,7 @@ impl Line {
                 ));
             }
         }
-        if !self.tests.is_empty() && !matches!(action, "compare" | "gate") {
+        if !self.tests.is_empty() && !matches!(action, "compare" | "gate" | "mesh") {
             return Err(format!(
                 "{} measures nothing: no -- applies",
                 self.named(action)
@@ -197,6 +204,8 @@ impl Line {
         match action {
             "compare" => self.compare(),
             "gate" => self.gate(),
+            #[cfg(feature = "mesh")]
+            "mesh" => self.mesh(),
             #[cfg(feature = "web")]
             "web" => self.web(),
             _ => self.history(action),
@@ -271,7 +280,7 @@ impl Line {
             ("export", [] | [_]) => HistoryTask::Export {
                 runs: words.first().map(|runs| owned(runs)),
                 form: self.export()?,
-                file: [Id::Output, Id::Json, Id::Html]
+                file: [Id::Output, Id::Json, Id::Html, Id::Csv]
                     .into_iter()
                     .find_map(|id| self.path(id)),
             },
@@ -301,20 +310,12 @@ impl Line {
         let words = self.texts();
         let runs = match (&words[..], &self.tests[..], interleave) {
             ([a, b], [], None) => ComparedRuns::Kept(a.clone(), b.clone()),
-            ([], [a, b], Some(runs)) => {
-                let seed = self.option(Id::Seed).map(|given| {
-                    let seed = given.text().parse::<u64>();
-                    seed.map_err(|_| {
-                        format!("--seed needs a whole number, not \"{}\"", given.text())
-                    })
-                });
-                ComparedRuns::Measured {
-                    runs,
-                    seed: seed.transpose()?,
-                    pause: self.pause()?,
-                    tests: [test(a)?, test(b)?],
-                }
-            }
+            ([], [a, b], Some(runs)) => ComparedRuns::Measured {
+                runs,
+                seed: self.seed()?,
+                pause: self.pause()?,
+                tests: [test(a)?, test(b)?],
+            },
             ([], [_, _], None) => return Err("two tests need --interleave RUNS".to_owned()),
             _ => {
                 return Err("usage: tapeline compare RUNS RUNS, or \
@@ -388,6 +389,37 @@ impl Line {
             junit: self.path(Id::Junit),
             json: self.destination(Id::Json),
         })))
+    }
+
+    #[cfg(feature = "mesh")]
+    fn mesh(&self) -> Result<Plan, String> {
+        let words = self.texts();
+        let hosts = match &words[..] {
+            [] => None,
+            [hosts] => Some(PathBuf::from(hosts)),
+            _ => return Err(mesh::USAGE.to_owned()),
+        };
+        let test = match &self.tests[..] {
+            [] => None,
+            [one] => Some(test(one)?),
+            _ => return Err("a mesh has one test behind --".to_owned()),
+        };
+        let job = mesh::job(mesh::MeshWords {
+            hosts,
+            test,
+            resume: self.path(Id::Resume),
+            pattern: self.option(Id::Pattern).map(Given::text),
+            seed: self.seed()?,
+            full_duplex: self.has(Id::FullDuplex),
+            all_at_once: self.has(Id::AllAtOnce),
+            only_plan: self.has(Id::Plan),
+            json: self.destination(Id::Json),
+            csv: self.destination(Id::Csv),
+            html: self.page()?,
+            history: self.file(),
+            saves: !self.has(Id::NoSave),
+        })?;
+        Ok(Plan::Mesh(Box::new(job)))
     }
 
     #[cfg(feature = "web")]
@@ -476,6 +508,14 @@ impl Line {
                 given.spelled
             )
         })
+    }
+
+    fn seed(&self) -> Result<Option<u64>, String> {
+        let seed = self.option(Id::Seed).map(|given| {
+            let seed = given.text().parse();
+            seed.map_err(|_| format!("--seed needs a whole number, not \"{}\"", given.text()))
+        });
+        seed.transpose()
     }
 
     fn pause(&self) -> Result<Duration, String> {

@@ -152,6 +152,9 @@ fn every_option_has_its_effect() {
     // Their effects are in the tests of `web`.
     tested.extend([Id::Open, Id::Listen, Id::KeyFile, Id::Name]);
     tested.extend([Id::Targets, Id::MaxTests, Id::ReadOnly, Id::NoSave]);
+    // And of `mesh`.
+    tested.extend([Id::Pattern, Id::Plan, Id::Resume, Id::Save]);
+    tested.extend([Id::FullDuplex, Id::AllAtOnce]);
     for spec in TABLE {
         assert!(tested.contains(&spec.id), "{:?} has no test", spec.id);
     }

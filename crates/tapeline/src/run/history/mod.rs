@@ -10,10 +10,14 @@ mod tasks;
 
 pub(crate) use compare::compare;
 pub(crate) use gate::gate;
+pub(crate) use place::{Found, documents};
 #[cfg(feature = "web")]
-pub(crate) use place::{Found, FoundSide, Place, courses, documents};
-#[cfg(feature = "web")]
-pub(crate) use say::{Fault, note};
+pub(crate) use place::{FoundSide, Place, courses};
+pub(crate) use say::Fault;
+#[cfg(any(feature = "mesh", feature = "web"))]
+pub(crate) use say::note;
+#[cfg(feature = "mesh")]
+pub(crate) use say::{deliver, json, print, write};
 pub(crate) use tasks::history;
 #[cfg(feature = "web")]
 pub(crate) use tasks::{export, import_content};

@@ -1,0 +1,19 @@
+//! `tapeline mesh`: tests among many hosts, ordered from here.
+//!
+//! ```text
+//! MeshJob ─► job: plan, journal ─► Sessions: one a host ◄─ orders ─ Runner ◄─ Schedule
+//!                                     └──── Happening ────────────►   │
+//!                                    text, JSON, CSV, page ◄─ Results ┘ journal, history
+//! ```
+
+mod addresses;
+mod clocks;
+mod job;
+mod progress;
+mod results;
+mod runner;
+mod running_test;
+mod sessions;
+mod test_line;
+
+pub(crate) use job::mesh;
