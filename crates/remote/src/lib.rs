@@ -9,12 +9,13 @@
 //!                      └ Host: what options mean, in the program
 //! ```
 //!
-//! What was started ends with the input, and within five seconds.
+//! A host without this program can get it ([`copy_program`]). What was started ends with the input, and within five seconds.
 
 mod copy;
 mod executable;
 mod executor;
 mod executor_process;
+pub mod fuzz;
 mod order;
 mod places;
 mod reply;

@@ -3,6 +3,7 @@
 
 use crate::cli::config_file;
 use crate::files::input;
+use crate::run;
 
 #[cfg(feature = "prometheus")]
 use crate::http;
@@ -14,6 +15,8 @@ pub type Contract = fn(&[u8]);
 pub const CONTRACTS: &[(&str, Contract)] = &[
     ("config_file", config_file::contract),
     ("permit_key_file", input::secret_contract),
+    ("remote_orders", run::orders_contract),
+    ("remote_replies", tapeline_remote::fuzz::replies),
     #[cfg(feature = "prometheus")]
     ("http_request", http::contract),
 ];
@@ -61,6 +64,35 @@ mod tests {
         }
         seeds::expect("permit_key_file", "line", b"open sesame\r\n");
         seeds::expect("permit_key_file", "bytes", b"\xff\0\r");
+    }
+
+    #[test]
+    fn sessions_are_seeds() {
+        let orders = r#"{"id":1,"do":"hello","v":1}
+{"id":2,"do":"serve","allow":["192.0.2.9"],"options":[["udp"]]}
+{"id":3,"do":"run","options":[["client","h:5"],["time","1"],["reverse"],["rendered","text,csv"]],"live":true}
+{"id":4,"do":"stop","which":3}
+{"id":5,"do":"clock","t1":1.5}
+"#;
+        seeds::expect("remote_orders", "session", orders.as_bytes());
+        let wrong = r#"{"id":1,"do":"hello","v":2}
+{"id":2,"do":"run","options":[["client","h"],["fileinput","/etc/passwd"]]}
+{"id":3,"do":"serve","tests":"any","options":[["port","5001"],["flow","-F x"]]}
+{"do":"stop"}
+"#;
+        seeds::expect("remote_orders", "wrong", wrong.as_bytes());
+        let replies = r#"Welcome
+{"id":1,"hello":{"version":"0.1.0","v":1,"system":"S","addresses":["::1"],"cpus":1,"time":1.5}}
+{"id":2,"listening":{"tcp":41877,"udp":41877}}
+{"id":3,"event":{"event":"rendered","data":{"form":"text","out":"a","err":""}}}
+{"id":3,"end":{"schema":"tapeline-report/1"},"code":0}
+{"id":4,"stopped":true}
+{"id":5,"t2":1.5,"t3":2.5}
+{"id":null,"error":{"id":"usage","text":"no"}}
+{"id":6,"newer":1}
+"#;
+        seeds::expect("remote_replies", "session", replies.as_bytes());
+        seeds::expect("remote_replies", "login", b"Welcome\x1b[2J\r\n");
     }
 
     #[test]

@@ -62,3 +62,55 @@ impl Host for ThisProgram {
         }
     }
 }
+
+/// What must hold for any lines of orders: each is answered by replies, and what is carried out writes no
+/// file and reads none.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn contract(lines: &[u8]) {
+    use tapeline_dialect::Payload;
+    use tapeline_remote::{Order, OrderLine, Reply};
+
+    use crate::cli::invocation::understand;
+    use crate::plan::{Invocation, Plan};
+
+    let mut replies = Vec::new();
+    // No process starts: that is said in the place of its results.
+    let nothing = std::path::Path::new("/nonexistent/tapeline");
+    let end = execute(lines, &mut replies, nothing, &ThisProgram);
+    assert_ne!(end, SessionEnd::OutputGone);
+    for reply in replies.split(|byte| *byte == b'\n') {
+        let read = serde_json::from_slice::<Reply>(reply);
+        assert!(reply.is_empty() || read.is_ok(), "{reply:?}");
+    }
+    for line in lines.split(|byte| *byte == b'\n') {
+        let Ok(OrderLine {
+            order: Order::Run { options, .. },
+            ..
+        }) = serde_json::from_slice(line)
+        else {
+            continue;
+        };
+        let Ok(words) = order::arguments(Job::Client, &options) else {
+            continue;
+        };
+        assert!(
+            words
+                .iter()
+                .all(|word| word.as_encoded_bytes().starts_with(b"-"))
+        );
+        let invocation = Invocation {
+            program: "tapeline".into(),
+            arguments: words,
+            variable: &|_| None,
+            resolver: |_| Vec::new(),
+        };
+        if let Ok(Plan::Client(plan, presentation, _)) = understand(&invocation).1.outcome {
+            assert!(!matches!(
+                plan.payload,
+                Payload::File(_) | Payload::StandardInput
+            ));
+            assert_eq!(presentation.output_file, None);
+            assert!(presentation.files.is_empty() && presentation.save.is_none());
+        }
+    }
+}
