@@ -216,7 +216,10 @@ impl Controller {
     /// The schedules from now on.
     pub fn set_schedules(&mut self, schedules: Schedules) {
         self.schedules = schedules;
-        self.timers.insert((MonoTime::ZERO, Timer::Schedules));
+        self.timers.retain(|(_, timer)| *timer != Timer::Schedules);
+        if self.epoch.is_some() {
+            self.timers.insert((MonoTime::ZERO, Timer::Schedules));
+        }
     }
 
     /// When a `Tick` is due at the latest.

@@ -1,0 +1,127 @@
+//! The server: buckets with revisions, a stream with a consumer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tapeline_base::MonoTime;
+use tapeline_fleet::{
+    Entry, Expected, JobId, JobRecord, LeaseRecord, Read, ResultKey, Revision, Stream, Written,
+};
+
+/// A bucket.
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket<K, V> {
+    pub(crate) entries: BTreeMap<K, Entry<V>>,
+    last: Revision,
+    /// Writes are compared. Without it nothing is refused.
+    compares: bool,
+}
+
+impl<K: Ord + Clone, V: Clone> Bucket<K, V> {
+    pub(crate) fn new(first: u64, compares: bool) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            last: Revision(first),
+            compares,
+        }
+    }
+
+    /// A write of a value, or a deletion.
+    pub(crate) fn write(&mut self, key: &K, value: Option<V>, expected: Expected) -> Written {
+        let found = self.entries.get(key).map(|entry| entry.revision);
+        let is_expected = match expected {
+            Expected::Absent => found.is_none(),
+            Expected::At(revision) => found == Some(revision),
+        };
+        if self.compares && !is_expected {
+            return Written::Conflict;
+        }
+        self.last.0 += 1;
+        match value {
+            Some(value) => {
+                let revision = self.last;
+                self.entries.insert(key.clone(), Entry { revision, value });
+            }
+            None => {
+                self.entries.remove(key);
+            }
+        }
+        Written::At(self.last)
+    }
+
+    pub(crate) fn read(&self, key: &K) -> Read<V> {
+        self.entries
+            .get(key)
+            .cloned()
+            .map_or(Read::Absent, Read::There)
+    }
+}
+
+/// The stream of results and its consumer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Results {
+    messages: BTreeMap<u64, ResultKey>,
+    last: u64,
+    /// Ids and when they came.
+    ids: BTreeMap<String, MonoTime>,
+    unacknowledged: BTreeSet<u64>,
+}
+
+impl Results {
+    /// A result is published: its number, unless it is a repeated one.
+    pub(crate) fn publish(&mut self, key: &ResultKey, now: MonoTime) -> Option<u64> {
+        let window: Duration = Stream::Result.bounds().duplicates;
+        let id = key.to_string();
+        if self.ids.get(&id).is_some_and(|at| now.since(*at) < window) {
+            return None;
+        }
+        self.ids.insert(id, now);
+        self.last += 1;
+        self.messages.insert(self.last, key.clone());
+        self.unacknowledged.insert(self.last);
+        Some(self.last)
+    }
+
+    /// What is to be delivered, or delivered again.
+    pub(crate) fn unacknowledged(&self) -> Vec<u64> {
+        self.unacknowledged.iter().copied().collect()
+    }
+
+    /// A message that is not acknowledged.
+    pub(crate) fn message(&self, number: u64) -> Option<ResultKey> {
+        let number = self.unacknowledged.get(&number)?;
+        self.messages.get(number).cloned()
+    }
+
+    pub(crate) fn acknowledge(&mut self, number: u64) {
+        self.unacknowledged.remove(&number);
+    }
+
+    /// The folder is wiped. Numbers go on, so that an old acknowledgement means no new message.
+    pub(crate) fn wipe(&mut self) {
+        *self = Self {
+            last: self.last,
+            ..Self::default()
+        };
+    }
+}
+
+/// All that the server keeps.
+#[derive(Clone, Debug)]
+pub(crate) struct Bus {
+    pub(crate) is_up: bool,
+    pub(crate) jobs: Bucket<JobId, JobRecord>,
+    pub(crate) lease: Bucket<(), LeaseRecord>,
+    pub(crate) results: Results,
+}
+
+impl Bus {
+    pub(crate) fn new(compares: bool) -> Self {
+        Self {
+            is_up: true,
+            jobs: Bucket::new(0, compares),
+            lease: Bucket::new(1_795_000_000_000, compares),
+            results: Results::default(),
+        }
+    }
+}

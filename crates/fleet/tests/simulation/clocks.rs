@@ -1,0 +1,48 @@
+//! The clocks of a machine: none like another's.
+
+use std::time::Duration;
+
+use tapeline_base::{MonoTime, SplitMix64};
+use tapeline_fleet::{Now, UnixTime};
+
+/// The wall clock when a simulation begins.
+const BEGIN: i64 = 1_795_000_000;
+
+/// How a machine's clocks relate to the world's time.
+#[derive(Clone, Debug)]
+pub(crate) struct Clocks {
+    /// Its monotonic clock at the beginning, nanoseconds.
+    offset: u64,
+    /// How much faster than the world's it goes.
+    drift: f64,
+    /// Wall clock minus the right time, seconds.
+    pub(crate) wall: i64,
+}
+
+impl Clocks {
+    pub(crate) fn new(random: &mut SplitMix64) -> Self {
+        Self {
+            offset: random.below(1 << 50),
+            drift: (random.fraction() - 0.5) * 0.01,
+            wall: random.below(20) as i64 - 10,
+        }
+    }
+
+    pub(crate) fn now(&self, world: MonoTime) -> Now {
+        let nanos = world.as_nanos() as f64 * (1.0 + self.drift);
+        Now {
+            mono: MonoTime::from_nanos(self.offset + nanos as u64),
+            wall: UnixTime(BEGIN + self.wall + (world.as_nanos() / 1_000_000_000) as i64),
+            utc_offset: 3600,
+        }
+    }
+
+    /// When the world's time is at least what the machine's monotonic clock is to show.
+    pub(crate) fn world(&self, mono: MonoTime, now: MonoTime) -> MonoTime {
+        if mono == MonoTime::FAR {
+            return mono;
+        }
+        let left = mono.since(self.now(now).mono);
+        now + left.div_f64(1.0 + self.drift) + Duration::from_micros(1)
+    }
+}

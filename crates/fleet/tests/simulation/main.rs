@@ -1,0 +1,205 @@
+//! Agents, controllers and the collector in virtual time, with faults; and whether the guarantees hold.
+//!
+//! `FLEET_SEEDS=1000` runs that many seeds, `FLEET_SEED=7` one of them, whose log is printed where it fails.
+
+mod bus;
+mod carrying;
+mod checker;
+mod clocks;
+mod event;
+mod faults;
+mod host;
+mod log;
+mod processes;
+mod scale;
+mod server;
+mod world;
+
+use std::time::Duration;
+
+use tapeline_base::MonoTime;
+use tapeline_fleet::Schedules;
+
+use crate::checker::{Broken, check};
+use crate::event::{Event, Node};
+use crate::log::Line;
+use crate::world::{Guard, Setting, World};
+
+/// Jobs must be final so long after the last fault.
+const FINAL: Duration = Duration::from_secs(60);
+/// Results may take so much longer: an agent publishes what is not stored each ten minutes.
+const RESULTS: Duration = Duration::from_secs(700);
+
+fn at(seconds: u64) -> MonoTime {
+    MonoTime::ZERO + Duration::from_secs(seconds)
+}
+
+fn setting(seed: u64, without: Option<Guard>) -> Setting {
+    Setting {
+        seed,
+        agents: 8,
+        controllers: 2,
+        without,
+        delay: Duration::from_millis(5),
+        is_logged: true,
+    }
+}
+
+/// A world with jobs and faults for two minutes, and what broke in it.
+fn chaos(seed: u64, without: Option<Guard>) -> (World, Vec<Broken>) {
+    let mut world = World::new(setting(seed, without), Schedules::default());
+    let last_fault = at(120);
+    world.faults_until = last_fault;
+    for number in 0..40 {
+        let wait = world.random.below(110_000);
+        world.plan(Duration::from_millis(wait), Event::Submit(number));
+    }
+    world.plan(Duration::from_secs(5), Event::Fault);
+    world.run_until(last_fault + FINAL + RESULTS);
+    let broken = check(&world.log, last_fault + FINAL);
+    (world, broken)
+}
+
+fn print((at, line): &(MonoTime, Line)) -> String {
+    let seconds = at.as_nanos() as f64 / 1e9;
+    match line {
+        Line::Fault { what } => format!("{seconds:10.3} fault: {what}\n"),
+        line => format!("{seconds:10.3} {line:?}\n"),
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn the_guarantees_hold_whatever_goes_wrong() {
+    let one = number("FLEET_SEED");
+    let seeds = one.map_or(1..=number("FLEET_SEEDS").unwrap_or(500), |seed| seed..=seed);
+    let mut jobs = 0;
+    let mut measured = 0;
+    for seed in seeds {
+        let (world, broken) = chaos(seed, None);
+        if !broken.is_empty() {
+            let lines: String = match one {
+                Some(_) => world.log.lines.iter().map(print).collect(),
+                None => String::new(),
+            };
+            panic!("{lines}seed {seed}: {broken:#?}");
+        }
+        jobs += world.bus.jobs.entries.len();
+        measured += world.counts.measured;
+    }
+    assert!(
+        measured * 4 > jobs as u64,
+        "{measured} tests of {jobs} jobs: too little happens"
+    );
+}
+
+/// Seeds until the checker finds that kind of fault without the guard.
+fn breaks(without: Guard, is_kind: impl Fn(&Broken) -> bool) {
+    let found = (1..200).find(|seed| {
+        let (_, broken) = chaos(*seed, Some(without));
+        broken.iter().any(&is_kind)
+    });
+    assert!(found.is_some(), "nothing breaks without {without:?}");
+}
+
+#[test]
+fn without_the_lock_file_tests_overlap() {
+    breaks(Guard::Lock, |broken| matches!(broken, Broken::Overlap(_)));
+}
+
+#[test]
+fn without_the_epoch_old_controllers_are_followed() {
+    breaks(Guard::Epoch, |broken| matches!(broken, Broken::OldEpoch(_)));
+}
+
+#[test]
+fn without_compare_and_set_final_states_are_overwritten() {
+    breaks(Guard::Compare, |broken| {
+        matches!(broken, Broken::Overwritten(_))
+    });
+}
+
+#[test]
+fn without_the_spool_results_are_missing() {
+    breaks(Guard::Spool, |broken| matches!(broken, Broken::Missing(_)));
+}
+
+#[test]
+fn without_the_key_results_are_there_twice() {
+    breaks(Guard::Key, |broken| matches!(broken, Broken::Twice(_)));
+}
+
+#[test]
+fn a_stand_by_takes_over_and_the_paused_controller_is_refused() {
+    let mut refused = 0;
+    for seed in 1..=20 {
+        let mut world = World::new(setting(seed, None), Schedules::default());
+        world.run_until(at(40));
+        let first = world.active();
+        assert_eq!(first.len(), 1, "seed {seed}");
+        for number in 0..30 {
+            let wait = world.random.below(5_000);
+            world.plan(Duration::from_millis(wait), Event::Submit(number));
+        }
+        world.run_until(at(41));
+        let paused = Node::Controller(first[0]);
+        world.pause_at_order(paused, Duration::from_secs(30));
+        while !world.is_paused(paused) {
+            world.run_until(world.now + Duration::from_millis(1));
+        }
+        let begun = world.now;
+        world.run_until(begun + Duration::from_secs(20));
+        assert!(
+            world.active().contains(&(1 - first[0])),
+            "seed {seed}: not active after 20 s"
+        );
+        let before = world.counts.refused + world.counts.conflicts;
+        world.run_until(begun + Duration::from_secs(40));
+        refused += world.counts.refused + world.counts.conflicts - before;
+        assert_eq!(world.active(), [1 - first[0]], "seed {seed}");
+        world.run_until(at(1000));
+        assert_eq!(check(&world.log, at(150)), [], "seed {seed}");
+    }
+    assert!(refused > 0, "no order of a paused controller came too late");
+}
+
+#[test]
+fn nothing_runs_after_the_controllers_have_vanished() {
+    for seed in 1..=10 {
+        let mut world = World::new(setting(seed, None), Schedules::default());
+        for number in 0..40 {
+            world.plan(Duration::from_secs(20), Event::Submit(number));
+        }
+        world.run_until(at(30));
+        assert!(world.processes() > 0, "seed {seed}");
+        world.kill(Node::Controller(0));
+        world.kill(Node::Controller(1));
+        world.run_until(at(75));
+        assert_eq!(world.processes(), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn results_that_the_server_lost_come_again() {
+    let mut world = World::new(setting(1, None), Schedules::default());
+    world.kill(Node::Collector);
+    for number in 0..250 {
+        let wait = world.random.below(400_000);
+        world.plan(Duration::from_millis(wait), Event::Submit(number));
+    }
+    world.run_until(at(600));
+    assert!(world.database.is_empty());
+    let spooled: usize = world.hosts.iter().map(|host| host.disk.spool.len()).sum();
+    assert!(spooled >= 300, "{spooled}");
+    world.stop_bus(Duration::from_secs(3), true);
+    world.plan(Duration::from_secs(5), Event::Restart(Node::Collector));
+    world.run_until(at(620));
+    assert_eq!(world.database.len(), spooled);
+    world.run_until(at(2000));
+    assert_eq!(check(&world.log, at(700)), []);
+    let spooled: usize = world.hosts.iter().map(|host| host.disk.spool.len()).sum();
+    assert_eq!(spooled, 0, "what is stored leaves the spools");
+}
