@@ -6,7 +6,7 @@ use tapeline_base::{MonoTime, SplitMix64};
 use tapeline_fleet::{Now, UnixTime};
 
 /// The wall clock when a simulation begins.
-const BEGIN: i64 = 1_795_000_000;
+pub(crate) const BEGIN: i64 = 1_795_000_000;
 
 /// How a machine's clocks relate to the world's time.
 #[derive(Clone, Debug)]

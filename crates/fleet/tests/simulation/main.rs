@@ -17,8 +17,12 @@ mod world;
 
 use std::time::Duration;
 
+use serde_json::json;
 use tapeline_base::MonoTime;
-use tapeline_fleet::Schedules;
+use tapeline_fleet::{
+    Expected, JobId, JobRecord, JobSpec, Limits, Read, Schedules, State, UnixTime,
+};
+use tapeline_remote::Class;
 
 use crate::checker::{Broken, check};
 use crate::event::{Event, Node};
@@ -40,6 +44,7 @@ fn setting(seed: u64, without: Option<Guard>) -> Setting {
         agents: 8,
         controllers: 2,
         without,
+        limits: Limits::default(),
         delay: Duration::from_millis(5),
         is_logged: true,
     }
@@ -202,4 +207,61 @@ fn results_that_the_server_lost_come_again() {
     assert_eq!(check(&world.log, at(700)), []);
     let spooled: usize = world.hosts.iter().map(|host| host.disk.spool.len()).sum();
     assert_eq!(spooled, 0, "what is stored leaves the spools");
+}
+
+/// A job for 10 s from the host 0 to the host 1, which expires in five minutes of the world.
+fn submit(world: &mut World) -> JobId {
+    let job: JobId = "j".parse().expect("a name");
+    let spec = JobSpec {
+        from: "h0".parse().expect("a name"),
+        to: "h1".parse().expect("a name"),
+        options: Vec::new(),
+        seconds: 10,
+        class: Class::Exclusive,
+        priority: 0,
+        earliest: None,
+        expires: UnixTime(clocks::BEGIN + 300),
+        live: false,
+    };
+    server::write_job(world, &job, JobRecord::new(spec), Expected::Absent);
+    job
+}
+
+fn record(world: &World, job: &JobId) -> JobRecord {
+    match world.bus.jobs.read(job) {
+        Read::There(entry) => entry.value,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_job_for_a_host_that_is_away_waits_and_expires() {
+    let mut world = World::new(setting(1, None), Schedules::default());
+    world.kill(Node::Agent(1));
+    let job = submit(&mut world);
+    world.run_until(at(250));
+    assert_eq!(record(&world, &job).state, State::Queued);
+    world.run_until(at(320));
+    assert_eq!(record(&world, &job).state, State::Expired);
+    let mut world = World::new(setting(1, None), Schedules::default());
+    world.kill(Node::Agent(1));
+    let job = submit(&mut world);
+    world.plan(Duration::from_secs(200), Event::Restart(Node::Agent(1)));
+    world.run_until(at(220));
+    assert_eq!(record(&world, &job).state, State::Done);
+}
+
+#[test]
+fn what_an_owner_refuses_fails_at_once_with_its_words() {
+    let mut setting = setting(1, None);
+    setting.limits = serde_json::from_value(json!({"max-time": "5"})).expect("limits");
+    let mut world = World::new(setting, Schedules::default());
+    let job = submit(&mut world);
+    world.run_until(at(30));
+    let record = record(&world, &job);
+    let reason = "h0: its owner allows tests of 5 s, not of 10 s".to_owned();
+    assert_eq!(
+        (record.state, record.attempt.0),
+        (State::Failed { reason }, 1)
+    );
 }

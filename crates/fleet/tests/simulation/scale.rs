@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tapeline_fleet::{Enrolled, Schedule, ScheduleSpec, Schedules};
+use tapeline_fleet::{Enrolled, Limits, Schedule, ScheduleSpec, Schedules};
 use tapeline_remote::GivenOption;
 
 use crate::world::{Setting, World};
@@ -35,6 +35,7 @@ fn run(agents: usize, hours: u64) {
         agents,
         controllers: 2,
         without: None,
+        limits: Limits::default(),
         delay: Duration::from_millis(5),
         is_logged: false,
     };

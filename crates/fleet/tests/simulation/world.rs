@@ -40,6 +40,8 @@ pub(crate) struct Setting {
     pub(crate) controllers: usize,
     /// This guard is missing.
     pub(crate) without: Option<Guard>,
+    /// What the owners of all hosts allow.
+    pub(crate) limits: Limits,
     /// Length of a message's way, at most.
     pub(crate) delay: Duration,
     /// Lines are kept.
@@ -206,7 +208,13 @@ impl World {
             disk.spool.clear();
         }
         let (kept, spool) = (disk.kept.clone(), disk.spool.clone());
-        Agent::new(identity, Limits::default(), kept, spool, self.random.bits())
+        Agent::new(
+            identity,
+            self.setting.limits.clone(),
+            kept,
+            spool,
+            self.random.bits(),
+        )
     }
 
     fn controller(&mut self, number: usize, generation: u64) -> Controller {
