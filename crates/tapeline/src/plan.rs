@@ -536,6 +536,8 @@ pub struct MeshJob {
     pub test: Option<Vec<String>>,
     /// Nothing is tested: it is said how long it would take.
     pub only_plan: bool,
+    /// What hosts without tapeline get.
+    pub copies: Copies,
     /// As JSON.
     pub json: Option<Destination>,
     /// As CSV.
@@ -544,6 +546,18 @@ pub struct MeshJob {
     pub html: Option<PathBuf>,
     /// The history that results are kept in.
     pub history: Option<PathBuf>,
+}
+
+/// What hosts without tapeline get.
+#[cfg(feature = "mesh")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// Nothing.
+    None,
+    /// This program.
+    Own,
+    /// This file.
+    Other(PathBuf),
 }
 
 /// `tapeline web`

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tapeline_mesh::{Mode, Pattern};
 
-use crate::plan::{Destination, MeshJob};
+use crate::plan::{Copies, Destination, MeshJob};
 
 /// How it is used.
 pub(crate) const USAGE: &str = "usage: tapeline mesh HOSTS.TOML [OPTIONS] [-- TEST], or \
@@ -23,6 +23,8 @@ pub(crate) struct MeshWords {
     pub(crate) full_duplex: bool,
     pub(crate) all_at_once: bool,
     pub(crate) only_plan: bool,
+    pub(crate) copy: bool,
+    pub(crate) binary: Option<PathBuf>,
     pub(crate) json: Option<Destination>,
     pub(crate) csv: Option<Destination>,
     pub(crate) html: Option<PathBuf>,
@@ -76,6 +78,11 @@ pub(crate) fn job(words: MeshWords) -> Result<MeshJob, String> {
         mode,
         test: words.test.map(|test| test.into_iter().map(text).collect()),
         only_plan: words.only_plan,
+        copies: match words.binary {
+            Some(file) => Copies::Other(file),
+            None if words.copy => Copies::Own,
+            None => Copies::None,
+        },
         json: words.json,
         csv: words.csv,
         html: words.html,
@@ -111,6 +118,7 @@ mod tests {
             mode: Mode::InTurn,
             test: None,
             only_plan: false,
+            copies: Copies::None,
             json: None,
             csv: None,
             html: None,
@@ -123,7 +131,7 @@ mod tests {
     #[test]
     fn every_option_has_its_effect() {
         let job = mesh(
-            "h.toml --pattern star:a --seed 7 --full-duplex --plan --json --csv=c \
+            "h.toml --pattern star:a --seed 7 --full-duplex --plan --copy --json --csv=c \
              --html=p --no-save --resume j -- -t 3",
         )
         .expect("a job");
@@ -133,12 +141,13 @@ mod tests {
         );
         assert_eq!((job.mode, job.only_plan), (Mode::FullDuplex, true));
         assert_eq!(job.test.expect("a test"), ["-t", "3"]);
-        assert_eq!(job.history, None);
+        assert_eq!((job.copies, job.history), (Copies::Own, None));
         assert_eq!(job.json, Some(Destination::Stdout));
         assert_eq!(job.csv, Some(Destination::File("c".into())));
         assert_eq!((job.html, job.resume), (Some("p".into()), Some("j".into())));
-        let job = mesh("h.toml --all-at-once").expect("a job");
+        let job = mesh("h.toml --all-at-once --binary b").expect("a job");
         assert_eq!(job.mode, Mode::AllAtOnce);
+        assert_eq!(job.copies, Copies::Other("b".into()));
         assert_eq!(mesh("--resume j").expect("a job").hosts, None);
     }
 

@@ -11,7 +11,7 @@ use Arity::{Optional, Required, Switch};
 pub(crate) enum Id {
     Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Iperf3Json, Csv, Html, Output, Quantities, Notice,
     Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
-    Pattern, Plan, Resume, FullDuplex, AllAtOnce, Save,
+    Pattern, Plan, Resume, FullDuplex, AllAtOnce, Copy, Binary, Save,
     Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
 }
@@ -83,6 +83,8 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::Resume, None, "resume", Required, "FILE", &["mesh"], "go on with this journal: what has a result is not repeated"),
     row(Id::FullDuplex, None, "full-duplex", Switch, "", &["mesh"], "both directions of a pair in one test"),
     row(Id::AllAtOnce, None, "all-at-once", Switch, "", &["mesh"], "all tests at a common time; they interfere with each other"),
+    row(Id::Copy, None, "copy", Switch, "", &["mesh"], "copy this program, a static build, to hosts of ssh that have none"),
+    row(Id::Binary, None, "binary", Required, "FILE", &["mesh"], "copy this one instead"),
     row(Id::Save, None, "save", Switch, "", &["mesh"], "keep the results (the default)"),
     row(Id::Open, None, "open", Switch, "", &["web"], "open a browser"),
     row(Id::Listen, None, "listen", Required, "ADDRESS:PORT", &["web"], "where the page is (default 127.0.0.1:8470, or the next free port)"),

@@ -413,6 +413,8 @@ impl Line {
             full_duplex: self.has(Id::FullDuplex),
             all_at_once: self.has(Id::AllAtOnce),
             only_plan: self.has(Id::Plan),
+            copy: self.has(Id::Copy),
+            binary: self.path(Id::Binary),
             json: self.destination(Id::Json),
             csv: self.destination(Id::Csv),
             html: self.page()?,

@@ -23,7 +23,7 @@ use super::test_line::TestLine;
 use crate::cli::flows;
 use crate::identity;
 use crate::output::ascii::ascii;
-use crate::plan::{Destination, MeshJob};
+use crate::plan::{Copies, Destination, MeshJob};
 use crate::run::history::{Fault, deliver, json, note, print, write};
 use crate::run::printer::speaks_utf8;
 use crate::run::signals::on_interrupt;
@@ -57,6 +57,13 @@ fn perform(job: &MeshJob) -> Result<ExitCode, Fault> {
     }
     let transports = plan.hosts.iter().map(transport);
     let transports = transports.collect::<Result<Vec<_>, Fault>>()?;
+    let copy = match &job.copies {
+        Copies::None => None,
+        Copies::Other(program) => Some(program.clone()),
+        Copies::Own => Some(std::env::current_exe().map_err(|error| {
+            Fault::Failure(format!("this program is not found: {}", reason(&error)))
+        })?),
+    };
     let (journal, earlier) = match (&job.resume, kept) {
         (Some(path), Some(kept)) => (Journal::resume(path, &kept).map_err(refused)?, kept.cells),
         _ => (new_journal(&plan)?, Vec::new()),
@@ -66,7 +73,7 @@ fn perform(job: &MeshJob) -> Result<ExitCode, Fault> {
     let mut runner = Runner::new(&plan, &line, forecast, schedule, results);
 
     let lost = |error: std::io::Error| Fault::Failure(format!("no thread: {}", reason(&error)));
-    let (mut sessions, interrupts) = Sessions::open(transports).map_err(lost)?;
+    let (mut sessions, interrupts) = Sessions::open(transports, copy).map_err(lost)?;
     let end = move || drop(interrupts.send(Happening::Interrupted));
     on_interrupt(end, || exit_now(ExitCode::Incomplete.code().into())).map_err(lost)?;
     let ran = runner.run(&mut sessions);

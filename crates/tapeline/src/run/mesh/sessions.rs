@@ -1,5 +1,6 @@
 //! A session with each host, and what they say, in one queue.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -7,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tapeline_mesh::HostId;
-use tapeline_remote::{BEGINNING, Hello, Orders, Reply, Session, Transport};
+use tapeline_remote::{
+    BEGINNING, Hello, Orders, Reply, Session, SessionError, Transport, copy_program,
+};
 
 /// Sessions that are set up at a time.
 const AT_ONCE: usize = 32;
@@ -50,21 +53,24 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Sets up a session with each host; [`Happening::Begun`] says what came of each. Interrupts go to the
+    /// Sets up a session with each host, with a copy of a program on those of ssh that have none; [`Happening::Begun`] says what came of each. Interrupts go to the
     /// sender that is returned.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub(crate) fn open(transports: Vec<Transport>) -> std::io::Result<(Self, Sender<Happening>)> {
+    pub(crate) fn open(
+        transports: Vec<Transport>,
+        copy: Option<PathBuf>,
+    ) -> std::io::Result<(Self, Sender<Happening>)> {
         let (sender, happenings) = channel();
         let is_closing = Arc::<AtomicBool>::default();
         let workers = transports.len().min(AT_ONCE);
-        let shared = Arc::new((transports, AtomicUsize::new(0)));
+        let shared = Arc::new((transports, copy, AtomicUsize::new(0)));
         for _ in 0..workers {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
             let is_closing = Arc::clone(&is_closing);
             spawn("opening", move || {
-                let (transports, next) = &*shared;
+                let (transports, copy, next) = &*shared;
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(transport) = transports.get(number) else {
@@ -73,7 +79,7 @@ impl Sessions {
                     if is_closing.load(Ordering::Relaxed) {
                         return;
                     }
-                    let begun = Session::open(transport, BEGINNING);
+                    let begun = begin(transport, copy.as_deref());
                     let begun = begun.map_err(|error| error.to_string());
                     attend(HostId(number), begun, &sender, &is_closing);
                 }
@@ -108,6 +114,18 @@ impl Sessions {
                 return;
             }
         }
+    }
+}
+
+/// Begins a session; a host of ssh that has no tapeline gets a copy.
+fn begin(transport: &Transport, copy: Option<&Path>) -> Result<Session, SessionError> {
+    match (Session::open(transport, BEGINNING), transport, copy) {
+        (Err(error), Transport::Ssh { destination, .. }, Some(program))
+            if error.fault.is_not_found() =>
+        {
+            Session::open(&copy_program(destination, program)?, BEGINNING)
+        }
+        (begun, ..) => begun,
     }
 }
 
