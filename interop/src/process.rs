@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -28,6 +29,7 @@ pub struct Invocation {
     environment: Vec<(String, String)>,
     deadline: Duration,
     input: Vec<u8>,
+    folder: Option<PathBuf>,
 }
 
 impl Invocation {
@@ -47,6 +49,7 @@ impl Invocation {
             environment: vec![("TZ".to_owned(), "UTC".to_owned())],
             deadline: DEFAULT_DEADLINE,
             input: Vec::new(),
+            folder: None,
         }
     }
 
@@ -84,6 +87,13 @@ impl Invocation {
         self
     }
 
+    /// Runs in a folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
     /// Sets the time after which the process is killed and the run counts as an error.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -118,6 +128,9 @@ impl Invocation {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(folder) = self.folder {
+            command.current_dir(folder);
+        }
         let mut child = command
             .spawn()
             .map_err(|error| io::Error::new(error.kind(), format!("{shown}: {error}")))?;

@@ -90,6 +90,7 @@ const LEVELS: [Level; 8] = [
                 "truth",
                 "limits",
                 "history",
+                "mesh",
                 "methods",
                 "verdicts",
             ],

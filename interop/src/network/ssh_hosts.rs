@@ -31,7 +31,7 @@ pub struct SshHosts {
     hosts: Vec<SshHost>,
     orderer: Namespace,
     folder: Folder,
-    _switch: Namespace,
+    switch: Namespace,
 }
 
 /// A host with an sshd. Its user's home and the folder of its programs are its own.
@@ -76,7 +76,7 @@ impl SshHosts {
             hosts,
             orderer,
             folder,
-            _switch: switch,
+            switch,
         })
     }
 
@@ -125,6 +125,31 @@ impl SshHosts {
             }
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// A host sends, and receives, at most `rate` bits per second of Ethernet frames.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn limit(&self, host: &SshHost, rate: u64) -> io::Result<()> {
+        let burst = (rate / 8 / 50).max(32 * 1024);
+        let queue = format!("root tbf rate {rate}bit burst {burst} latency 50ms");
+        let (interface, port) = (Namespace::INTERFACE, host.port());
+        let way = |device: &str| format!("qdisc replace dev {device} {queue}");
+        host.namespace.tc(&way(interface))?;
+        self.switch.tc(&way(&port))?;
+        Ok(())
+    }
+
+    /// Pulls the cable of a host out of the switch, or puts it in.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn plug(&self, host: &SshHost, is_in: bool) -> io::Result<()> {
+        let state = if is_in { "up" } else { "down" };
+        self.switch
+            .ip(&format!("link set {} {state}", host.port()))?;
+        Ok(())
     }
 
     /// Forgets the key of all hosts: ssh knows none of them any more.
@@ -186,6 +211,11 @@ impl SshHost {
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// Its port of the switch.
+    fn port(&self) -> String {
+        self.name.replace('h', "port")
     }
 
     /// The home of its user.

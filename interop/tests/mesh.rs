@@ -1,0 +1,215 @@
+//! `tapeline mesh` over ssh: which host is slow, and what remains when programs are killed or a cable is
+//! pulled.
+//!
+//! The truth is the shapers' rates. These tests measure, so they run one at a time.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use interop::{Finished, Invocation, SshHosts, skip};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What each host may send and receive, bit/s.
+const RATE: u64 = 100_000_000;
+/// Longest time of a mesh, and wait for anything.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Processes on a host have ended after this time.
+const GONE: Duration = Duration::from_secs(10);
+
+/// Hosts, and a folder from which meshes start.
+struct Mesh {
+    hosts: SshHosts,
+    folder: TempDir,
+}
+
+impl Mesh {
+    /// So many hosts, `h1` and on, each test of one second; nothing where there can be none.
+    fn new(name: &str, count: u8) -> Option<Self> {
+        if let Some(reason) = SshHosts::unavailable() {
+            skip(name, &reason);
+            return None;
+        }
+        let hosts = SshHosts::new(count).expect("hosts");
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut text = "[defaults]\ntest = \"-t 1\"\n".to_owned();
+        for host in hosts.hosts() {
+            hosts.limit(host, RATE).expect("a limit");
+            text += &format!("[hosts.{}]\n", host.name());
+        }
+        fs::write(folder.path().join("hosts.toml"), text).expect("hosts");
+        Some(Self { hosts, folder })
+    }
+
+    fn line(&self, line: &str) -> Invocation {
+        let tapeline = self.hosts.tapeline().in_folder(self.folder.path());
+        tapeline
+            .line(&format!("mesh {line} --no-save --json"))
+            .deadline(LIMIT)
+    }
+
+    /// The line that goes on with the journal.
+    fn resume(&self) -> (Value, Option<i32>) {
+        let journal = self.journal().expect("a journal");
+        let finished = self.line(&format!("--resume {}", journal.display())).run();
+        document(&finished.expect("tapeline"))
+    }
+
+    fn journal(&self) -> Option<PathBuf> {
+        let files = fs::read_dir(&self.folder).expect("the folder");
+        let mut files = files.map(|entry| entry.expect("a file").path());
+        files.find(|path| path.extension().is_some_and(|end| end == "ndjson"))
+    }
+
+    /// Waits until so many cells are in the journal.
+    #[track_caller]
+    fn await_cells(&self, cells: usize) {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let journal = self
+                .journal()
+                .and_then(|path| fs::read_to_string(path).ok());
+            let lines = journal.map_or(0, |text| text.lines().count());
+            if lines > cells {
+                return;
+            }
+            assert!(Instant::now() < until, "{lines} lines");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[track_caller]
+    fn nothing_is_left(&self) {
+        let left = self.hosts.left_after(GONE);
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+/// The document and exit code of a mesh.
+#[track_caller]
+fn document(finished: &Finished) -> (Value, Option<i32>) {
+    let document = serde_json::from_str(&finished.stdout);
+    (
+        document.unwrap_or_else(|_| panic!("{finished}")),
+        finished.code(),
+    )
+}
+
+/// Sender, receiver, outcome and rate of each cell.
+fn cells(document: &Value) -> Vec<(&str, &str, &str, f64)> {
+    let cells = document["cells"].as_array().expect("cells").iter();
+    let cells = cells.map(|cell| {
+        let text = |name: &str| cell[name].as_str().unwrap_or_default();
+        let rate = cell["bits_per_second"].as_f64().unwrap_or_default();
+        (text("from"), text("to"), text("outcome"), rate)
+    });
+    cells.collect()
+}
+
+#[track_caller]
+fn all_measured((document, code): &(Value, Option<i32>), count: usize) {
+    let cells = cells(document);
+    let measured = cells.iter().filter(|cell| cell.2 == "measured").count();
+    assert_eq!((measured, cells.len()), (count, count), "{cells:?}");
+    assert_eq!(*code, Some(0));
+}
+
+/// A host has no results in some of its pairs, and all others have theirs.
+#[track_caller]
+fn only_of((document, code): &(Value, Option<i32>), host: &str) {
+    let cells = cells(document);
+    let others = cells.iter().filter(|cell| cell.0 != host && cell.1 != host);
+    for (from, to, outcome, _) in others {
+        assert_eq!(*outcome, "measured", "{from} to {to}: {cells:?}");
+    }
+    assert_eq!(*code, Some(6), "{cells:?}");
+}
+
+#[test]
+fn the_slow_host_is_named_and_no_other() {
+    let Some(mesh) = Mesh::new("the_slow_host_is_named_and_no_other", 12) else {
+        return;
+    };
+    let slow = &mesh.hosts.hosts()[4];
+    mesh.hosts.limit(slow, 20_000_000).expect("a limit");
+    let result = document(&mesh.line("hosts.toml").run().expect("tapeline"));
+    all_measured(&result, 132);
+    let name = slow.name();
+    for (from, to, _, rate) in cells(&result.0) {
+        let limit = match from == name || to == name {
+            true => 20e6,
+            false => RATE as f64,
+        };
+        assert!(
+            (0.8 * limit..1.05 * limit).contains(&rate),
+            "{from} to {to}: {rate}"
+        );
+    }
+    let findings = result.0["findings"].as_array().expect("findings");
+    assert!(!findings.is_empty());
+    for finding in findings {
+        let text = finding.to_string();
+        assert!(text.contains(&format!("\"{name}\"")), "{text}");
+    }
+    mesh.nothing_is_left();
+}
+
+#[test]
+fn a_killed_host_costs_its_own_pairs_and_a_later_run_tests_those() {
+    let name = "a_killed_host_costs_its_own_pairs_and_a_later_run_tests_those";
+    let Some(mesh) = Mesh::new(name, 4) else {
+        return;
+    };
+    let running = mesh.line("hosts.toml").spawn().expect("tapeline");
+    mesh.await_cells(2);
+    assert!(mesh.hosts.hosts()[2].kill("tapeline remote") > 0);
+    only_of(&document(&running.wait().expect("an end")), "h3");
+    mesh.nothing_is_left();
+    all_measured(&mesh.resume(), 12);
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_mesh_and_a_later_run_goes_on() {
+    let name = "nothing_is_left_of_a_killed_mesh_and_a_later_run_goes_on";
+    let Some(mesh) = Mesh::new(name, 4) else {
+        return;
+    };
+    let running = mesh.line("hosts.toml").spawn().expect("tapeline");
+    mesh.await_cells(3);
+    running.kill().expect("it is killed");
+    mesh.nothing_is_left();
+    all_measured(&mesh.resume(), 12);
+    mesh.nothing_is_left();
+}
+
+#[test]
+fn a_pulled_cable_costs_the_pairs_of_its_host() {
+    let Some(mesh) = Mesh::new("a_pulled_cable_costs_the_pairs_of_its_host", 4) else {
+        return;
+    };
+    let pulled = &mesh.hosts.hosts()[1];
+    let running = mesh.line("hosts.toml").spawn().expect("tapeline");
+    mesh.await_cells(2);
+    mesh.hosts.plug(pulled, false).expect("a cable");
+    only_of(&document(&running.wait().expect("an end")), "h2");
+    mesh.hosts.plug(pulled, true).expect("a cable");
+    all_measured(&mesh.resume(), 12);
+}
+
+/// The program under test needs libraries, so that it is no copy for others.
+#[test]
+fn a_host_without_tapeline_is_named() {
+    let Some(mesh) = Mesh::new("a_host_without_tapeline_is_named", 3) else {
+        return;
+    };
+    mesh.hosts.hosts()[0].uninstall().expect("it was there");
+    for (line, said) in [
+        ("hosts.toml", "no tapeline is found on h1"),
+        ("hosts.toml --copy", "tapeline is not copied to h1"),
+    ] {
+        let finished = mesh.line(line).run().expect("tapeline");
+        assert!(finished.stderr.contains(said), "{finished}");
+        only_of(&document(&finished), "h1");
+    }
+}
