@@ -12,7 +12,7 @@ const HARD: usize = 1000;
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
 const PAGES: [(&[&str], usize); 20] = [
     (&["README.md"], 110),
-    (&["CONTRIBUTING.md", "docs/dev/testing.md"], 170),
+    (&["CONTRIBUTING.md", "docs/dev/testing.md"], 180),
     (&["docs/cli.md"], 140),
     (&["docs/third-party.md"], 80),
     (&["docs/results.md"], 220),
@@ -141,14 +141,14 @@ mod tests {
         }
         assert_eq!(long_pages(&root), Ok(Vec::new()));
         let long = |lines: usize| "A line.\n".repeat(lines);
-        std::fs::write(root.join("docs/dev/testing.md"), long(170)).expect("a page");
-        std::fs::write(root.join("docs/dev/new.md"), long(3897)).expect("a page");
+        std::fs::write(root.join("docs/dev/testing.md"), long(180)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(3887)).expect("a page");
         let found = long_pages(&root).expect("pages");
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(
             found,
             [
-                "CONTRIBUTING.md and docs/dev/testing.md: 171 lines, the limit is 170",
+                "CONTRIBUTING.md and docs/dev/testing.md: 181 lines, the limit is 180",
                 "docs and docs/dev: 4084 lines, the limit is 4080",
             ]
         );
