@@ -123,7 +123,8 @@ pub enum AgentInput {
     Tick,
 }
 
-/// Something that is to be done. They are carried out in their order, each before the next.
+/// Something that is to be done. All are carried out in their order, each before the next, across calls of
+/// [`Agent::handle`]: an `Unlock` that came after the next `Lock` would free a host with a test on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEffect {
     /// Answer an order.

@@ -211,12 +211,16 @@ fn results_that_the_server_lost_come_again() {
 
 /// A job for 10 s from the host 0 to the host 1, which expires in five minutes of the world.
 fn submit(world: &mut World) -> JobId {
-    let job: JobId = "j".parse().expect("a name");
+    submit_for(world, 0, 1, 10)
+}
+
+fn submit_for(world: &mut World, from: usize, to: usize, seconds: u32) -> JobId {
+    let job: JobId = format!("j-{from}-{to}").parse().expect("a name");
     let spec = JobSpec {
-        from: "h0".parse().expect("a name"),
-        to: "h1".parse().expect("a name"),
+        from: format!("h{from}").parse().expect("a name"),
+        to: format!("h{to}").parse().expect("a name"),
         options: Vec::new(),
-        seconds: 10,
+        seconds,
         class: Class::Exclusive,
         priority: 0,
         earliest: None,
@@ -264,4 +268,27 @@ fn what_an_owner_refuses_fails_at_once_with_its_words() {
         (record.state, record.attempt.0),
         (State::Failed { reason }, 1)
     );
+}
+
+#[test]
+fn a_full_mesh_takes_little_longer_than_its_tests() {
+    let mut setting = setting(1, None);
+    setting.agents = 32;
+    let mut world = World::new(setting, Schedules::default());
+    world.run_until(at(10));
+    for step in 1..32 {
+        for from in 0..32 {
+            submit_for(&mut world, from, (from + step) % 32, 1);
+        }
+    }
+    world.run_until(at(1000));
+    assert_eq!(check(&world.log, at(1000)), []);
+    assert_eq!(world.states(), [("done".to_owned(), 992)].into());
+    let ends = |(at, line): &(MonoTime, Line)| matches!(line, Line::Ended { .. }).then_some(*at);
+    let last = world.log.lines.iter().filter_map(ends).max();
+    let taken = last
+        .map(|last| last.since(at(10)).as_secs_f64())
+        .unwrap_or_default();
+    // Each host takes part in 62 tests of 1 s.
+    assert!(taken < 2.2 * 62.0, "{taken:.0} s for 62 slots");
 }

@@ -62,6 +62,7 @@ pub(crate) struct Peer {
     pub(crate) cut_from: bool,
     /// Messages of one direction do not overtake each other.
     pub(crate) last_to: MonoTime,
+    pub(crate) last_effect: MonoTime,
     pub(crate) last_from: MonoTime,
     pub(crate) tick: MonoTime,
     pub(crate) clocks: Clocks,
@@ -78,6 +79,7 @@ impl Peer {
             cut_to: false,
             cut_from: false,
             last_to: MonoTime::ZERO,
+            last_effect: MonoTime::ZERO,
             last_from: MonoTime::ZERO,
             tick: MonoTime::FAR,
             clocks: Clocks::new(random),
@@ -421,11 +423,13 @@ impl World {
             self.pause(node, time);
         }
         let generation = self.peer(node).generation;
-        let mut at = self.now;
+        // In their order, also after those of an earlier event.
+        let mut at = self.peer(node).last_effect.max(self.now);
         for effect in effects {
             at += Duration::from_micros(1 + self.random.below(200));
             self.plan_at(at, Event::Carry(node, generation, Box::new(effect)));
         }
+        self.peer_mut(node).last_effect = at;
         let wake = self.peer(node).clocks.world(wake, self.now);
         if wake < self.peer(node).tick {
             self.peer_mut(node).tick = wake;
