@@ -271,7 +271,9 @@ impl Browser {
     pub fn renderer(&self) -> u32 {
         let shows = |pid: &u32| {
             let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&command).contains("--type=renderer")
+            let command = String::from_utf8_lossy(&command);
+            // The browser's own window is drawn by one of its own.
+            command.contains("--type=renderer") && !command.contains("--top-chrome-webui")
         };
         let all = descendants(self.driver.id()).into_iter().filter(shows);
         let largest = all.max_by_key(|pid| Vitals::read(*pid).map(|vitals| vitals.memory));
