@@ -1,5 +1,6 @@
 //! What the tests need and a fresh machine does not have.
 
+use std::path::Path;
 use std::process::Command;
 
 use interop::Program;
@@ -29,6 +30,9 @@ const TOOLS: [(&str, &str); 19] = [
     ("sshd", "openssh-server"),
 ];
 
+/// Packages that start a service on a machine that systemd runs: there the owner decides.
+const SERVICES: [&str; 1] = ["openssh-server"];
+
 /// Installs what is missing where that is possible; says what is not.
 ///
 /// Nothing here is fatal: a test whose needs are not met skips itself with the reason.
@@ -49,6 +53,16 @@ fn install_tools() {
         .map(|(_, package)| *package)
         .collect();
     packages.dedup();
+    if Path::new("/run/systemd/system").exists() {
+        let services = packages.extract_if(.., |package| SERVICES.contains(package));
+        let services: Vec<&str> = services.collect();
+        if !services.is_empty() {
+            println!(
+                "setup: without {} the tests that need it are skipped (not installed: it starts a service)",
+                services.join(", ")
+            );
+        }
+    }
     if packages.is_empty() {
         return;
     }
