@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tapeline_base::MonoTime;
-use tapeline_fleet::{JobId, ResultKey, State};
+use tapeline_fleet::{AttemptKey, JobId, ResultKey, State};
 
 use crate::log::{Line, Log};
 
@@ -18,6 +18,8 @@ pub(crate) enum Broken {
     Overwritten(String),
     /// A spooled result is not in the database.
     Missing(String),
+    /// A job is done, and its client's result is not in the database.
+    Hollow(String),
     /// A result is in the database twice.
     Twice(String),
     /// An agent followed an order of an older epoch than it knew.
@@ -36,6 +38,11 @@ pub(crate) fn check(log: &Log, final_by: MonoTime) -> Vec<Broken> {
             checker
                 .broken
                 .push(Broken::Open(format!("{job} is {state:?}")));
+        }
+    }
+    for key in &checker.done {
+        if !checker.inserted.contains_key(key) {
+            checker.broken.push(Broken::Hollow(key.to_string()));
         }
     }
     for key in &checker.spooled {
@@ -57,6 +64,8 @@ struct Checker {
     accepted: BTreeSet<JobId>,
     states: BTreeMap<JobId, State>,
     finals: BTreeMap<JobId, State>,
+    /// What the jobs that are done have measured.
+    done: Vec<ResultKey>,
     spooled: BTreeSet<ResultKey>,
     inserted: BTreeMap<ResultKey, u32>,
     /// The newest epoch of each host.
@@ -97,6 +106,14 @@ impl Checker {
                     if at > final_by {
                         let what = format!("{job} is {} only at {seconds:.3}", record.state);
                         self.broken.push(Broken::Open(what));
+                    }
+                    if record.state == State::Done {
+                        let of = AttemptKey {
+                            job: job.clone(),
+                            attempt: record.attempt,
+                        };
+                        let host = record.spec.from.clone();
+                        self.done.push(ResultKey { of, host });
                     }
                     self.finals.insert(job.clone(), record.state.clone());
                 }
