@@ -91,10 +91,7 @@ pub(crate) enum Found {
 /// It is another program's, or a later version's.
 pub(crate) fn look(connection: &Connection, path: &Path) -> Result<Found, ArchiveError> {
     let failed = |cause: rusqlite::Error| ArchiveError::sqlite(path, &cause);
-    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let application = number("PRAGMA application_id").map_err(failed)?;
-    let found = number("PRAGMA user_version").map_err(failed)?;
-    let tables = number("SELECT count(*) FROM sqlite_schema").map_err(failed)?;
+    let (application, found, tables) = marks(connection).map_err(failed)?;
     match (application, found, tables) {
         (0, 0, 0) => Ok(Found::Empty),
         (APPLICATION, 1..=FORMAT, _) => Ok(Found::Format(found)),
@@ -105,6 +102,18 @@ pub(crate) fn look(connection: &Connection, path: &Path) -> Result<Found, Archiv
         }),
         _ => Err(ArchiveError::Foreign(path.to_owned())),
     }
+}
+
+/// `application_id`, `user_version`, and how many tables and indexes there are; all of one moment, as another
+/// program may be making the file.
+fn marks(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+    let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0));
+    Ok((
+        number("PRAGMA application_id")?,
+        number("PRAGMA user_version")?,
+        number("SELECT count(*) FROM sqlite_schema")?,
+    ))
 }
 
 /// Brings a file to this format; a copy of what was there is kept beside it.
@@ -175,6 +184,25 @@ mod tests {
             .expect("a number");
         assert_eq!(old, 1);
         assert!(copy.query_row("SELECT b FROM one", [], |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_being_made_is_empty_or_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..200 {
+            let path = folder.path().join(format!("{number}.db"));
+            let open = || {
+                let connection = Connection::open(&path).expect("a file");
+                let patience = std::time::Duration::from_secs(60);
+                connection.busy_timeout(patience).expect("a time");
+                connection
+            };
+            let (maker, watcher) = (open(), open());
+            std::thread::scope(|scope| {
+                scope.spawn(|| migrate(&{ maker }, &path, STEPS).expect("a new file"));
+                while look(&watcher, &path).expect("no other program's file") == Found::Empty {}
+            });
+        }
     }
 
     #[test]
