@@ -32,7 +32,7 @@ struct Run {
     ignored: bool,
 }
 
-const LEVELS: [Level; 8] = [
+const LEVELS: [Level; 9] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -45,8 +45,10 @@ const LEVELS: [Level; 8] = [
                 "tapeline-report",
                 "tapeline-archive",
                 "tapeline-remote",
+                "tapeline-mesh",
                 "tapeline-fleet",
                 "tapeline-screen",
+                "tapeline-testkit",
                 "relay",
             ],
             features: &[],
@@ -91,6 +93,7 @@ const LEVELS: [Level; 8] = [
                 "limits",
                 "history",
                 "mesh",
+                "third_party",
                 "methods",
                 "verdicts",
             ],
@@ -240,6 +243,29 @@ const LEVELS: [Level; 8] = [
             threads: Some(1),
             ignored: true,
         }],
+    },
+    Level {
+        name: "history",
+        about: "100,000 kept runs, 10,000 comparisons of what is alike; the level pure has a sample of them",
+        by_default: false,
+        runs: &[
+            Run {
+                packages: &["tapeline-archive"],
+                features: &[],
+                programs: &["large"],
+                only: None,
+                threads: Some(1),
+                ignored: true,
+            },
+            Run {
+                packages: &["tapeline-stats"],
+                features: &[],
+                programs: &["--lib"],
+                only: Some("compare::"),
+                threads: None,
+                ignored: true,
+            },
+        ],
     },
     Level {
         name: "page",
@@ -467,12 +493,38 @@ impl Run {
 mod tests {
     use super::*;
 
+    /// Names of a folder's entries, without `.rs`.
+    fn names(folder: &str) -> Vec<String> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let entries = std::fs::read_dir(root.join(folder)).expect("a folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let names = names.map(|name| name.to_string_lossy().trim_end_matches(".rs").to_owned());
+        names.collect()
+    }
+
+    #[test]
+    fn every_crate_and_every_program_of_tests_is_in_a_level() {
+        let runs = || LEVELS.iter().flat_map(|level| level.runs);
+        for krate in names("crates") {
+            let package = match krate.as_str() {
+                "tapeline" => krate.clone(),
+                _ => format!("tapeline-{krate}"),
+            };
+            let tested = runs().any(|run| run.packages.contains(&package.as_str()));
+            assert!(tested, "{package}");
+        }
+        for program in names("interop/tests") {
+            let tested = runs().any(|run| run.programs.contains(&program.as_str()));
+            assert!(tested || program == "golden", "{program}");
+        }
+    }
+
     #[test]
     fn a_level_has_programs_that_run_alone() {
         let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
-        assert_eq!(programs(&[]), Ok(all - 3));
-        assert_eq!(programs(&["verdicts", "methods", "page"]), Ok(3));
+        assert_eq!(programs(&[]), Ok(all - 5));
+        assert_eq!(programs(&["verdicts", "methods", "history", "page"]), Ok(5));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());
