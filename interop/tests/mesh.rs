@@ -141,8 +141,9 @@ fn the_slow_host_is_named_and_no_other() {
             true => 20e6,
             false => RATE as f64,
         };
+        // A second is short: its start is a part of it.
         assert!(
-            (0.8 * limit..1.05 * limit).contains(&rate),
+            (0.7 * limit..1.05 * limit).contains(&rate),
             "{from} to {to}: {rate}"
         );
     }
