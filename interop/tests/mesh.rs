@@ -133,7 +133,9 @@ fn the_slow_host_is_named_and_no_other() {
     };
     let slow = &mesh.hosts.hosts()[4];
     mesh.hosts.limit(slow, 20_000_000).expect("a limit");
-    let result = document(&mesh.line("hosts.toml").run().expect("tapeline"));
+    // The start of a test is a part of its rate: a second would be short.
+    let line = mesh.line("hosts.toml").line("-- -t 3");
+    let result = document(&line.run().expect("tapeline"));
     all_measured(&result, 132);
     let name = slow.name();
     for (from, to, _, rate) in cells(&result.0) {
@@ -141,9 +143,8 @@ fn the_slow_host_is_named_and_no_other() {
             true => 20e6,
             false => RATE as f64,
         };
-        // A second is short: its start is a part of it.
         assert!(
-            (0.7 * limit..1.05 * limit).contains(&rate),
+            (0.8 * limit..1.05 * limit).contains(&rate),
             "{from} to {to}: {rate}"
         );
     }

@@ -17,10 +17,10 @@ pub use clock::{Clock, MonoTime, WallTime, whole_nanos};
 pub use exit::ExitCode;
 pub use flow::{Direction, Family, FlowId, FlowTag, Role, Transport};
 pub use number::{
-    Amount, FormatLetter, NumberError, Pace, format_quantity, parse_amount, parse_bit_or_byte_rate,
-    parse_decimal, parse_pace, parse_rate, parse_seconds,
+    Amount, FormatLetter, NumberError, Pace, counted, format_quantity, parse_amount,
+    parse_bit_or_byte_rate, parse_decimal, parse_pace, parse_rate, parse_seconds,
 };
-pub use random::SplitMix64;
+pub use random::{SplitMix64, fnv1a};
 pub use sync::MutexExt;
 pub use tos::{Tos, TosError};
 pub use units::{BitRate, Bytes, PacketRate};

@@ -359,6 +359,13 @@ pub fn format_quantity(bytes: f64, format: FormatLetter) -> String {
     format!("{value:4.digits$} {}{unit}", LABELS[exponent])
 }
 
+/// So many of something: `1 host`, `2 hosts`.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,6 +43,14 @@ impl SplitMix64 {
     }
 }
 
+/// FNV-1a of 64 bits: the same number for the same bytes on every host and in every version.
+#[must_use]
+pub fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

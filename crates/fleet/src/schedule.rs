@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tapeline_base::SplitMix64;
+use tapeline_base::{SplitMix64, fnv1a};
 use tapeline_mesh::{Host, MeshPlan, Mode, Pattern, PatternError, Via};
 use tapeline_remote::{Class, GivenOption};
 use thiserror::Error;
@@ -292,10 +292,7 @@ fn mesh_host(host: &&Enrolled) -> Host {
 
 /// FNV-1a, then mixed: texts that differ in the last letter are far apart.
 fn hash(text: &str) -> u64 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    SplitMix64::new(hash).bits()
+    SplitMix64::new(fnv1a(text.as_bytes())).bits()
 }
 
 /// All schedules of a site, and which slot of which pair begins when.

@@ -1,6 +1,7 @@
 //! What is to be measured, in full: what a journal needs to go on.
 
 use serde::{Deserialize, Serialize};
+use tapeline_base::fnv1a;
 
 use crate::host::{Host, HostId, Pair, SharedLink};
 use crate::pattern::{Pattern, PatternError};
@@ -70,10 +71,7 @@ impl MeshPlan {
     pub fn hash(&self) -> String {
         // A plan has no map with keys that are no text.
         let text = serde_json::to_vec(self).unwrap_or_default();
-        let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        format!("{hash:016x}")
+        format!("{:016x}", fnv1a(&text))
     }
 }
 

@@ -4,12 +4,12 @@ use std::fmt;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
-use crate::reply::{Body, Hello, Listening, Reply};
+use crate::reply::{Body, Hello, Listening, Reply, unix_time};
 use crate::running::{CommandLine, Outputs, StandardError};
 use crate::test_processes::{NotStarted, TestProcesses};
 
@@ -343,10 +343,4 @@ fn listening(sockets: &Value) -> Listening {
         tcp: port("tcp"),
         udp: port("udp"),
     }
-}
-
-/// Seconds since 1970.
-fn unix_time() -> f64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
 }

@@ -30,7 +30,7 @@ pub use copy::copy_program;
 pub use executor::{Host, Job, SessionEnd, execute};
 pub use executor_process::{ExecutorProcess, Gone, Orders};
 pub use order::{Class, GivenOption, MAX_LINE, Order, OrderLine, PROTOCOL_VERSION, ServedTests};
-pub use reply::{Body, Hello, Listening, Reply, ReplyError};
+pub use reply::{Body, Hello, Listening, Reply, ReplyError, unix_time};
 pub use reply_reader::RepliesEnd;
 pub use running::{CommandLine, END_WITH_INPUT, Outputs, StandardError};
 pub use session::{BEGINNING, Session};

@@ -1,5 +1,7 @@
 //! What is answered.
 
+use std::time::SystemTime;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -108,6 +110,13 @@ impl Reply {
             body: Body::Error { error },
         }
     }
+}
+
+/// The time as replies have it: seconds since 1970; 0 where the clock is before that.
+#[must_use]
+pub fn unix_time() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
 }
 
 #[cfg(test)]

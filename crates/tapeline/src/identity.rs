@@ -1,6 +1,7 @@
 //! What this program is called and how it was called: versions, and a command line as text.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use tapeline_dialect::Personality;
 
@@ -34,6 +35,20 @@ pub(crate) fn iperf3_version() -> String {
         IPERF3,
         tapeline_sys::system_information(),
     )
+}
+
+/// The file of this program.
+///
+/// # Errors
+/// It is not found: a sentence.
+pub(crate) fn executable() -> Result<PathBuf, String> {
+    let found = std::env::current_exe();
+    found.map_err(|error| {
+        format!(
+            "this program is not found: {}",
+            tapeline_sys::reason(&error)
+        )
+    })
 }
 
 /// Options whose values are secrets or identities: with the value behind `=`, or as the next word. A

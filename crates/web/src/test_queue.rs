@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use tapeline_base::MutexExt;
-use tapeline_remote::{Body, Class, GivenOption, Order, ServedTests};
+use tapeline_remote::{Body, Class, GivenOption, Order, ServedTests, unix_time};
 
 use crate::event_log::EventLog;
 use crate::executor::Executor;
@@ -357,10 +356,4 @@ fn order(job: Job, options: Vec<GivenOption>) -> Order {
             class,
         },
     }
-}
-
-/// Seconds since 1970.
-fn unix_time() -> f64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
 }

@@ -129,7 +129,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["cli/form"],
             &["cli/invocation"],
             &["cli/refusal", "cli/third_party"],
-            &["cli/resolve", "cli/commands", "cli/order"],
+            &["cli/resolve", "cli/commands", "cli/order", "cli/via"],
             &["cli/flows", "cli/iperf3", "cli/environment"],
             &["cli/config_file"],
             &["cli/apply", "cli/rules", "cli/build", "cli/configuration"],

@@ -120,6 +120,18 @@ impl Cell {
         }
     }
 
+    /// Of a test that has no report.
+    #[must_use]
+    pub fn unmeasured(from: &str, to: &str, attempts: u32, outcome: Outcome) -> Self {
+        Self {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            attempts,
+            outcome,
+            report: None,
+        }
+    }
+
     /// Its numbers, if it has any.
     #[must_use]
     pub fn measured(&self) -> Option<&Measured> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use tapeline_base::counted;
 use tapeline_stats::{Certainty, LimitedBy, Verdict};
 
 /// How far, from the best to the worst.
@@ -298,11 +299,6 @@ fn good(facts: &TrustFacts) -> Vec<TrustReason> {
     };
     reasons.extend(hosts.map(TrustReason::new));
     reasons
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tapeline_base::counted;
 use tapeline_stats::{Certainty, LimitedBy};
 
 use super::brief::BriefLine;
@@ -454,11 +455,6 @@ fn share(value: f64) -> String {
     } else {
         percent(value / 100.0)
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// `run 1 excluded: warm-up (470 Mbit/s)`.

@@ -47,9 +47,23 @@ impl Endpoint {
     }
 }
 
+/// `HOST:PORT`, `[V6]:PORT`: as [`Endpoint::parse`] takes it apart.
+pub(crate) fn with_port(host: &str, port: u16) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_and_a_port_are_put_together() {
+        assert_eq!(with_port("::1", 5), "[::1]:5");
+        assert_eq!(with_port("192.0.2.7", 5), "192.0.2.7:5");
+    }
 
     #[test]
     fn endpoints_split_into_host_port_and_device() {

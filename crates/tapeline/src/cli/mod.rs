@@ -38,3 +38,4 @@ pub(crate) mod spec;
 mod tests;
 pub(crate) mod third_party;
 pub(crate) mod values;
+pub(crate) mod via;

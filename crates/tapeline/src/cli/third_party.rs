@@ -1,14 +1,13 @@
 //! `--from`, `--via`, `--serve-on`: a client's line becomes orders for other hosts.
 
-use std::ffi::OsString;
-
 use tapeline_base::ExitCode;
 use tapeline_remote::{GivenOption, Transport};
 
 use super::endpoint::Endpoint;
+use super::order;
 use super::order::identifier;
 use super::spec::{Given, OptionId as Id, RawArgs, RawItem, Remote};
-use super::{flows, order};
+use super::via::via;
 use crate::message::CliMessage;
 use crate::plan::{Far, Iperf3Task, Plan, Resolution, ThirdParty};
 use crate::presentation::{Presentation, Rendering};
@@ -75,15 +74,10 @@ fn job(raw: &RawArgs, asked: &Given, presentation: &Presentation) -> Result<Thir
             name: bare(&name),
         }),
         (name, Some(command)) => {
-            let command = match &name {
-                Some(name) => command.replace("{host}", name),
-                None => command,
-            };
-            let words = flows::words(&command).filter(|words| !words.is_empty());
-            let words =
-                words.ok_or("--via: that is no command, or a quotation mark is not closed")?;
+            let transport = via(&command, name.as_deref());
             Some(Far {
-                transport: Transport::Command(words.into_iter().map(OsString::from).collect()),
+                transport: transport
+                    .ok_or("--via: that is no command, or a quotation mark is not closed")?,
                 name: name.map_or(command, |name| bare(&name)),
             })
         }
@@ -171,6 +165,8 @@ fn is_about_results(id: Id) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
     use crate::cli::invocation::understand;
     use crate::cli::tests::said;

@@ -127,7 +127,7 @@ impl Saver {
             Some(run)
         });
         let runs: Vec<NewRun> = runs.collect();
-        self.keeper.keep_runs(runs, self.series.is_some(), out);
+        self.keeper.keep_runs(runs, now, self.series.is_some(), out);
     }
 
     fn left_out(&self, number: u32) -> Option<String> {
@@ -167,8 +167,7 @@ impl Keeper {
     }
 
     /// Keeps runs of one line, and says so.
-    fn keep_runs(&self, mut runs: Vec<NewRun>, is_series: bool, out: &mut Output) {
-        let now = now();
+    fn keep_runs(&self, mut runs: Vec<NewRun>, now: i64, is_series: bool, out: &mut Output) {
         let series = (is_series || runs.len() > 1).then(|| NewSeries {
             uuid: Uuid::at(now),
             started: now,
@@ -258,7 +257,7 @@ pub(crate) fn keep_from(
             run.from_host = host.map(str::to_owned);
             Some(run)
         });
-        keeper.keep_runs(runs.collect(), false, &mut out);
+        keeper.keep_runs(runs.collect(), now, false, &mut out);
     }
     out
 }

@@ -1,6 +1,6 @@
 //! What requests came to: one fact a line.
 
-use tapeline_base::{BitRate, FormatLetter, Transport};
+use tapeline_base::{BitRate, FormatLetter, Transport, counted};
 
 use super::run::RequestsRun;
 use crate::model::{ConnectTimes, RequestResponse};
@@ -83,11 +83,6 @@ fn connect(result: &ConnectTimes) -> Option<String> {
             result.errors
         )
     })
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// What `--brief` shows.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use tapeline_base::Transport;
+use tapeline_base::{Transport, counted};
 use tapeline_stats::LimitedBy;
 
 use super::amount::Amount;
@@ -244,11 +244,6 @@ pub(crate) fn done(test: &ServedTest, style: &Style, room: usize) -> String {
         }
     }
     line
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// What limited what came in over TCP; what is sent, or lost, says that by itself.

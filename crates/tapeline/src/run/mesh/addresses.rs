@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use tapeline_mesh::Host;
 use tapeline_remote::Hello;
 
+use crate::run::third_party::allowed;
+
 /// The address of a host that a partner tests towards: the one that was said, else its first that the partner
 /// can have a route to.
 pub(crate) fn target(host: &Host, its: &Hello, partner: &Hello) -> Option<String> {
@@ -33,20 +35,7 @@ pub(crate) fn sources(sender: &Host, its: &Hello, target: &str) -> Vec<String> {
         .and_then(|address| address.parse::<IpAddr>().ok());
     let named = named.map(|address| address.to_string());
     sources.extend(named.filter(|address| !sources.contains(address)));
-    match target.parse::<IpAddr>() {
-        Ok(IpAddr::V4(address)) if address.is_loopback() => sources.push("127.0.0.0/8".to_owned()),
-        Ok(IpAddr::V6(address)) if address.is_loopback() => sources.push("::1".to_owned()),
-        _ => {}
-    }
-    sources
-}
-
-/// `ADDRESS:PORT`, as a client takes it.
-pub(crate) fn endpoint(address: &str, port: u16) -> String {
-    match address.contains(':') {
-        true => format!("[{address}]:{port}"),
-        false => format!("{address}:{port}"),
-    }
+    allowed(sources, target)
 }
 
 /// The addresses that others can reach without naming a device.
@@ -119,7 +108,5 @@ mod tests {
             sources(&host(None), &its, "127.0.0.2"),
             ["192.0.2.7", "127.0.0.0/8"]
         );
-        assert_eq!(endpoint("::1", 5), "[::1]:5");
-        assert_eq!(endpoint("192.0.2.7", 5), "192.0.2.7:5");
     }
 }

@@ -1,10 +1,9 @@
 //! How far the clocks of hosts are from this one: for tests that start together.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tapeline_mesh::HostId;
-use tapeline_remote::{Body, Order, Orders, Reply};
+use tapeline_remote::{Body, Order, Orders, Reply, unix_time};
 
 /// Exchanges with each host; the one with the shortest way counts.
 const SAMPLES: u32 = 5;
@@ -90,12 +89,6 @@ impl Clocks {
         let best = self.hosts.get(&host).and_then(|clock| clock.best);
         time + best.map_or(0.0, |(ahead, _)| ahead)
     }
-}
-
-/// Seconds since 1970.
-pub(crate) fn unix_time() -> f64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
 }
 
 #[cfg(test)]

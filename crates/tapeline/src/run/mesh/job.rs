@@ -1,26 +1,25 @@
 //! From a job to its result.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use tapeline_base::{Clock, ExitCode};
+use tapeline_base::{Clock, ExitCode, counted};
 use tapeline_mesh::{
     Forecast, Host, HostId, HostsFile, Journal, JournalError, Kept, MeshPlan, Mode, Schedule, Via,
 };
-use tapeline_remote::Transport;
+use tapeline_remote::{Transport, unix_time};
 use tapeline_report::Calendar;
 use tapeline_report::matrix::{Cell, MeshDocument, MeshRun, csv, html, text};
 use tapeline_sys::{SystemClock, exit_now, reason};
 
-use super::clocks::unix_time;
 use super::results::Results;
 use super::runner::{Measured, Runner};
 use super::sessions::{Happening, Sessions};
 use super::test_line::TestLine;
 use crate::cli::flows;
+use crate::cli::via::via;
 use crate::identity;
 use crate::output::ascii::ascii;
 use crate::plan::{Copies, Destination, MeshJob};
@@ -60,9 +59,7 @@ fn perform(job: &MeshJob) -> Result<ExitCode, Fault> {
     let copy = match &job.copies {
         Copies::None => None,
         Copies::Other(program) => Some(program.clone()),
-        Copies::Own => Some(std::env::current_exe().map_err(|error| {
-            Fault::Failure(format!("this program is not found: {}", reason(&error)))
-        })?),
+        Copies::Own => Some(identity::executable().map_err(Fault::Failure)?),
     };
     let (journal, earlier) = match (&job.resume, kept) {
         (Some(path), Some(kept)) => (Journal::resume(path, &kept).map_err(refused)?, kept.cells),
@@ -159,16 +156,12 @@ fn forecast_text(plan: &MeshPlan, line: &TestLine, forecast: &Forecast) -> Strin
         true => "each host".to_owned(),
         false => format!("{}, the busiest host,", plan.host(busiest).name),
     };
-    let plural = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    };
     format!(
         "{}, {} {kind} of {} s in {}: about {}; {who} is busy {:.0} % of that time\n",
-        plural(plan.hosts.len(), "host"),
+        counted(plan.hosts.len() as u64, "host"),
         forecast.tests,
         line.expected().as_secs_f64(),
-        plural(forecast.slots as usize, "slot"),
+        counted(u64::from(forecast.slots), "slot"),
         duration(forecast.time),
         share * 100.0
     )
@@ -190,16 +183,12 @@ fn transport(host: &Host) -> Result<Transport, Fault> {
         Via::Ssh => return Ok(Transport::ssh(&host.destination)),
         Via::Command(command) => command,
     };
-    let words = flows::words(command).ok_or_else(|| {
+    via(command, Some(&host.destination)).ok_or_else(|| {
         Fault::Usage(format!(
-            "via of {}: a quotation mark is not closed",
+            "via of {}: that is no command, or a quotation mark is not closed",
             host.name
         ))
-    })?;
-    let words = words
-        .into_iter()
-        .map(|word| word.replace("{host}", &host.destination));
-    Ok(Transport::Command(words.map(OsString::from).collect()))
+    })
 }
 
 /// Makes `mesh-20261122-1410.ndjson`, or the same with a number behind it.

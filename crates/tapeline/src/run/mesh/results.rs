@@ -8,7 +8,7 @@ use serde_json::Value;
 use tapeline_archive::{Bound, NewRun, NewSeries, Patience, Saved, SeriesKind, Uuid, save};
 use tapeline_mesh::{HostId, Journal, MeshPlan, Mode, Pair};
 use tapeline_report::FlowDirection;
-use tapeline_report::matrix::Cell;
+use tapeline_report::matrix::{Cell, Outcome};
 
 use crate::message::{self, CliMessage};
 use crate::run::saving::{names, now, unsaved_line};
@@ -128,10 +128,11 @@ impl<'a> Results<'a> {
     }
 
     /// Enters what came of a test that was not tried, or is not worth a line of the journal.
-    pub(crate) fn note(&mut self, pair: Pair, cell: impl Fn(&str, &str) -> Cell) {
+    pub(crate) fn note(&mut self, pair: Pair, attempts: u32, outcome: &Outcome) {
         for way in self.ways(pair) {
             let [from, to] = [way.0, way.1].map(|host| &self.plan.host(host).name);
-            self.cells.entry(way).or_insert_with(|| cell(from, to));
+            let cell = || Cell::unmeasured(from, to, attempts, outcome.clone());
+            self.cells.entry(way).or_insert_with(cell);
         }
     }
 

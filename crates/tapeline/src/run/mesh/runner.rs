@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use tapeline_base::Transport;
 use tapeline_mesh::{Ended, Forecast, HostId, MeshPlan, Mode, Pair, Schedule, TestId};
-use tapeline_remote::{Body, Class, GivenOption, Hello, Order, Reply, ServedTests};
+use tapeline_remote::{Body, Class, GivenOption, Hello, Order, Reply, ServedTests, unix_time};
 use tapeline_report::matrix::{Cell, HostState, MeshHost, Outcome};
 
-use super::addresses::{endpoint, sources, target};
-use super::clocks::{Clocks, unix_time};
+use super::addresses::{sources, target};
+use super::clocks::Clocks;
 use super::progress::Progress;
 use super::results::Results;
 use super::running_test::{RunningTest, Side};
 use super::sessions::{Happening, Member, Sessions};
 use super::test_line::TestLine;
+use crate::cli::endpoint;
 use crate::run::history::note;
 
 /// Between two looks at the time.
@@ -291,10 +292,8 @@ impl<'a> Runner<'a> {
 
     fn order_client(&self, running: &RunningTest, port: u16, start: Option<f64>) -> Option<u64> {
         let from = running.pair.from;
-        let mut options = vec![GivenOption::new(
-            "client",
-            &endpoint(&running.address, port),
-        )];
+        let server = endpoint::with_port(&running.address, port);
+        let mut options = vec![GivenOption::new("client", &server)];
         options.extend_from_slice(&self.line.options);
         if self.plan.mode == Mode::FullDuplex {
             options.push(GivenOption {
@@ -330,12 +329,9 @@ impl<'a> Runner<'a> {
 
     /// The cells of a test without a report.
     fn cells(&self, pair: Pair, test: TestId, outcome: &Outcome) -> Vec<Cell> {
-        let cell = |(from, to): (HostId, HostId)| Cell {
-            from: self.name(from).to_owned(),
-            to: self.name(to).to_owned(),
-            attempts: self.schedule.attempts(test),
-            outcome: outcome.clone(),
-            report: None,
+        let attempts = self.schedule.attempts(test);
+        let cell = |(from, to)| {
+            Cell::unmeasured(self.name(from), self.name(to), attempts, outcome.clone())
         };
         self.results.ways(pair).into_iter().map(cell).collect()
     }
@@ -437,14 +433,7 @@ impl<'a> Runner<'a> {
     /// The tests of a host that have not begun do not take place.
     fn give_up(&mut self, host: HostId, outcome: &Outcome) {
         for test in self.schedule.give_up(host) {
-            self.results
-                .note(self.schedule.pair(test), |from, to| Cell {
-                    from: from.to_owned(),
-                    to: to.to_owned(),
-                    attempts: 0,
-                    outcome: outcome.clone(),
-                    report: None,
-                });
+            self.results.note(self.schedule.pair(test), 0, outcome);
         }
     }
 
@@ -461,25 +450,13 @@ impl<'a> Runner<'a> {
     pub(crate) fn into_results(mut self) -> Measured<'a> {
         for running in &self.running {
             let attempts = self.schedule.attempts(running.test);
-            self.results.note(running.pair, |from, to| Cell {
-                from: from.to_owned(),
-                to: to.to_owned(),
-                attempts,
-                outcome: Outcome::Stopped,
-                report: None,
-            });
+            self.results.note(running.pair, attempts, &Outcome::Stopped);
         }
         let tests: Vec<Pair> = self.schedule.tests().map(|(_, pair)| pair).collect();
+        let text = "interrupted".to_owned();
+        let skipped = Outcome::Skipped { text };
         for pair in &tests {
-            self.results.note(*pair, |from, to| Cell {
-                from: from.to_owned(),
-                to: to.to_owned(),
-                attempts: 0,
-                outcome: Outcome::Skipped {
-                    text: "interrupted".to_owned(),
-                },
-                report: None,
-            });
+            self.results.note(*pair, 0, &skipped);
         }
         let hosts = self.plan.hosts.iter().enumerate().map(|(place, host)| {
             let hello = self.hellos.get(&HostId(place));

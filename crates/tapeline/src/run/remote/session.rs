@@ -2,23 +2,23 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::time::SystemTime;
 
 use tapeline_base::ExitCode;
 use tapeline_remote::{
-    CommandLine, GivenOption, Hello, Host, Job, PROTOCOL_VERSION, SessionEnd, execute,
+    CommandLine, GivenOption, Hello, Host, Job, PROTOCOL_VERSION, SessionEnd, execute, unix_time,
 };
-use tapeline_sys::{HostFacts, host_addresses, reason};
+use tapeline_sys::{HostFacts, host_addresses};
 
 use crate::cli::environment::{KEY, SAVE};
 use crate::cli::order;
+use crate::identity;
 use crate::message::cannot;
 
 /// Carries out orders from standard input until it ends.
 pub(crate) fn remote() -> ExitCode {
-    let program = match std::env::current_exe() {
+    let program = match identity::executable() {
         Ok(program) => program,
-        Err(error) => return cannot(&format!("this program is not found: {}", reason(&error))),
+        Err(why) => return cannot(&why),
     };
     let end = execute(io::stdin().lock(), io::stdout(), &program, &ThisProgram);
     match end {
@@ -51,14 +51,13 @@ impl Host for ThisProgram {
 
     fn hello(&self) -> Hello {
         let facts = HostFacts::gather();
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Hello {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             v: PROTOCOL_VERSION,
             system: facts.system,
             addresses: host_addresses().iter().map(ToString::to_string).collect(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            time: since.map_or(0.0, |since| since.as_secs_f64()),
+            time: unix_time(),
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The whole job.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tapeline_base::ExitCode;
 use tapeline_remote::{BEGINNING, GivenOption, Session, Transport};
 use tapeline_sys::reason;
 
+use super::allowed::allowed;
 use super::client::{self, Ending};
 use super::server::Server;
 use super::shown_forms::ShownForms;
+use crate::cli::endpoint;
+use crate::identity;
 use crate::message::cannot;
 use crate::plan::ThirdParty;
 use crate::run::signals::on_interrupt;
@@ -38,11 +40,7 @@ pub(crate) fn third_party(job: &ThirdParty) -> ExitCode {
 fn perform(job: &ThirdParty, shown: &mut ShownForms, ending: &Ending) -> Result<ExitCode, String> {
     let session = match &job.from {
         Some(far) => Session::open(&far.transport, BEGINNING),
-        None => {
-            let program = std::env::current_exe()
-                .map_err(|error| format!("this program is not found: {}", reason(&error)))?;
-            Session::open(&Transport::Local(program), BEGINNING)
-        }
+        None => Session::open(&Transport::Local(identity::executable()?), BEGINNING),
     };
     let session = session.map_err(|error| error.to_string())?;
     let mut options = job.options.clone();
@@ -50,11 +48,9 @@ fn perform(job: &ThirdParty, shown: &mut ShownForms, ending: &Ending) -> Result<
     options.push(GivenOption::new("rendered", &rendering));
     let server = match &job.serve_on {
         Some(transport) if !ending.is_wanted() => {
-            let server = Server::start(transport, &clients(&session, &job.host))?;
-            let host = match job.host.contains(':') {
-                true => format!("[{}]:{}", job.host, server.port),
-                false => format!("{}:{}", job.host, server.port),
-            };
+            let own = session.hello().addresses.iter().cloned();
+            let server = Server::start(transport, allowed(own, &job.host))?;
+            let host = endpoint::with_port(&job.host, server.port);
             options.retain(|given| given.name != "client");
             options.insert(0, GivenOption::new("client", &host));
             Some(server)
@@ -78,14 +74,4 @@ fn perform(job: &ThirdParty, shown: &mut ShownForms, ending: &Ending) -> Result<
         ExitCode::Success if broken.is_some() => ExitCode::Failure,
         code => code,
     })
-}
-
-/// From where the server's client may come.
-fn clients(session: &Session, host: &str) -> Vec<IpAddr> {
-    let own = session.hello().addresses.iter();
-    let mut clients: Vec<IpAddr> = own.filter_map(|text| text.parse().ok()).collect();
-    let address: Option<IpAddr> = host.parse().ok();
-    // On one host a test comes from its loopback address.
-    clients.extend(address.filter(IpAddr::is_loopback));
-    clients
 }

@@ -5,6 +5,7 @@
 //!   (a session each)                   └─► kept_results: the history
 //! ```
 
+mod allowed;
 mod client;
 mod job;
 #[cfg(feature = "history")]
@@ -12,4 +13,6 @@ mod kept_results;
 mod server;
 mod shown_forms;
 
+#[cfg(feature = "mesh")]
+pub(crate) use allowed::allowed;
 pub(crate) use job::third_party;

@@ -1,6 +1,5 @@
 //! The server of a test, on another host.
 
-use std::net::IpAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -19,17 +18,17 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it for one test from these addresses.
+    /// Starts it for one test from these networks.
     ///
     /// # Errors
     /// Why there is none, in one sentence.
-    pub(crate) fn start(transport: &Transport, allow: &[IpAddr]) -> Result<Self, String> {
+    pub(crate) fn start(transport: &Transport, allow: Vec<String>) -> Result<Self, String> {
         let session = Session::open(transport, BEGINNING).map_err(|error| error.to_string())?;
         let orders = session.orders().clone();
         let order = session.order(Order::Serve {
             options: Vec::new(),
             tests: ServedTests::One,
-            allow: allow.iter().map(IpAddr::to_string).collect(),
+            allow,
             seconds: SERVING,
             class: Class::Exclusive,
         });
