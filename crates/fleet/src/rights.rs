@@ -58,7 +58,8 @@ impl Rights {
                 publish.push(Stream::Event.of_site(site));
                 publish.push(Bucket::Job.of_site(site));
                 publish.push(Bucket::Lease.of_site(site));
-                let streams = [Stream::Result, Stream::Event].map(|stream| stream.name().to_owned());
+                let streams =
+                    [Stream::Result, Stream::Event].map(|stream| stream.name().to_owned());
                 for stream in streams.into_iter().chain(Bucket::ALL.map(Bucket::stream)) {
                     publish.push(format!("$JS.API.STREAM.CREATE.{stream}"));
                     publish.push(format!("$JS.API.STREAM.INFO.{stream}"));
@@ -125,11 +126,12 @@ impl Rights {
     }
 }
 
-/// What reading and watching these subjects of a stream needs of the server. A consumer has a name, and the
-/// subjects as its only filter: the server compares those of the request's subject with those in it.
-fn read(stream: &str, subjects: &str) -> [String; 6] {
+/// What reading and watching these subjects of a stream needs of the server. Consumers without a name, as
+/// ordered ones are, may ask for other sites too: their subjects stand in the request alone.
+fn read(stream: &str, subjects: &str) -> [String; 7] {
     [
         format!("$JS.API.DIRECT.GET.{stream}.{subjects}"),
+        format!("$JS.API.CONSUMER.CREATE.{stream}"),
         format!("$JS.API.CONSUMER.CREATE.{stream}.*.{subjects}"),
         format!("$JS.API.CONSUMER.INFO.{stream}.*"),
         format!("$JS.API.CONSUMER.DELETE.{stream}.*"),

