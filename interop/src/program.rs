@@ -197,10 +197,20 @@ fn link(name: &str, binary: &Path) -> PathBuf {
 /// The Prometheus that scrapes tapeline, where `peers/install` puts it or on the path.
 #[must_use]
 pub fn prometheus() -> Option<PathBuf> {
+    installed("prometheus")
+}
+
+/// The server of a fleet, likewise.
+#[must_use]
+pub fn nats_server() -> Option<PathBuf> {
+    installed("nats-server")
+}
+
+fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let prefix = std::env::var_os("PEERS_PREFIX").unwrap_or_else(|| "/opt/peers".into());
     let own = PathBuf::from(prefix).join("bin");
     let folders = std::iter::once(own).chain(std::env::split_paths(&path));
-    let mut found = folders.map(|folder| folder.join("prometheus"));
+    let mut found = folders.map(|folder| folder.join(name));
     found.find(|program| program.is_file())
 }

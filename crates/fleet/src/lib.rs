@@ -23,6 +23,7 @@ mod message;
 mod names;
 mod rights;
 mod schedule;
+mod site;
 mod store;
 
 pub use agent::{
@@ -46,8 +47,13 @@ pub use message::{
 pub use names::{
     HostName, JobId, NameError, PREFIX, ScheduleName, SiteName, Subject, UnknownSubject,
 };
-pub use rights::{Holder, Rights};
+pub use rights::{COLLECTOR, Holder, Rights};
 pub use schedule::{Enrolled, Every, HostSet, Schedule, ScheduleError, ScheduleSpec, Schedules};
+pub use site::{
+    Access, AgentSettings, Change, CollectorSettings, ControllerSettings, EnrolError, Enrolment,
+    FolderError, InitError, NewSite, OperatorSettings, Server, ServerError, SettingsError,
+    check_address, check_group, default_settings,
+};
 pub use store::{
     Bucket, Entry, Expected, Read, Revision, Stream, StreamBounds, Written, job_key, lease_key,
 };

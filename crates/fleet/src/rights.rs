@@ -3,6 +3,9 @@
 use crate::names::{HostName, PREFIX, SiteName};
 use crate::store::{Bucket, Stream};
 
+/// The name of the collector's consumer of results.
+pub const COLLECTOR: &str = "collector";
+
 /// Who has a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
@@ -52,32 +55,50 @@ impl Rights {
             Holder::Controller => {
                 publish.push(format!("{PREFIX}.agent.{site}.*.do"));
                 publish.push(format!("{PREFIX}.all.{site}.ask"));
-                publish.push(format!("{PREFIX}.event.{site}.>"));
-                publish.push(written(Bucket::Job, &format!("{site}.>")));
-                publish.push(written(Bucket::Lease, &format!("controller.{site}")));
-                for bucket in Bucket::ALL {
-                    publish.extend(read(&format!("KV_{}", bucket.name())));
+                publish.push(Stream::Event.of_site(site));
+                publish.push(Bucket::Job.of_site(site));
+                publish.push(Bucket::Lease.of_site(site));
+                let streams =
+                    [Stream::Result, Stream::Event].map(|stream| stream.name().to_owned());
+                for stream in streams.into_iter().chain(Bucket::ALL.map(Bucket::stream)) {
+                    publish.push(format!("$JS.API.STREAM.CREATE.{stream}"));
+                    publish.push(format!("$JS.API.STREAM.INFO.{stream}"));
                 }
+                for bucket in Bucket::ALL {
+                    publish.extend(read(&bucket.stream(), &bucket.of_site(site)));
+                }
+                // Keys that were deleted leave marks.
+                publish.push(format!("$JS.API.STREAM.PURGE.{}", Bucket::Job.stream()));
                 subscribe.push(format!("{PREFIX}.beat.{site}.*"));
                 subscribe.push(format!("{PREFIX}.stored.{site}.*"));
             }
             Holder::Collector => {
                 publish.push(format!("{PREFIX}.stored.{site}.*"));
-                publish.extend(read(Stream::Result.name()));
-                publish.push(format!("$JS.ACK.{}.>", Stream::Result.name()));
-                // The gauges of hosts and jobs.
-                publish.extend(read(&format!("KV_{}", Bucket::Job.name())));
+                let stream = Stream::Result.name();
+                let own = format!("{stream}.{COLLECTOR}");
+                let results = Stream::Result.of_site(site);
+                publish.push(format!("$JS.API.STREAM.INFO.{stream}"));
+                publish.push(format!("$JS.API.CONSUMER.CREATE.{own}.{results}"));
+                publish.push(format!("$JS.API.CONSUMER.INFO.{own}"));
+                publish.push(format!("$JS.API.CONSUMER.MSG.NEXT.{own}"));
+                publish.push(format!("$JS.ACK.{own}.>"));
+                // The gauges of jobs.
+                publish.push(format!("$JS.API.STREAM.INFO.{}", Bucket::Job.stream()));
+                publish.extend(read(&Bucket::Job.stream(), &Bucket::Job.of_site(site)));
                 subscribe.push(format!("{PREFIX}.beat.{site}.*"));
             }
             Holder::Operator => {
                 publish.push(format!("{PREFIX}.all.{site}.ask"));
                 for bucket in [Bucket::Job, Bucket::Agent, Bucket::Schedule] {
-                    publish.push(written(bucket, &format!("{site}.>")));
+                    publish.push(bucket.of_site(site));
                 }
                 for bucket in Bucket::ALL {
-                    publish.extend(read(&format!("KV_{}", bucket.name())));
+                    publish.push(format!("$JS.API.STREAM.INFO.{}", bucket.stream()));
+                    publish.extend(read(&bucket.stream(), &bucket.of_site(site)));
                 }
-                publish.extend(read(Stream::Event.name()));
+                let event = Stream::Event.name();
+                publish.push(format!("$JS.API.STREAM.INFO.{event}"));
+                publish.extend(read(event, &Stream::Event.of_site(site)));
                 subscribe.push(format!("{PREFIX}.beat.{site}.*"));
                 subscribe.push(format!("{PREFIX}.live.>"));
             }
@@ -105,19 +126,16 @@ impl Rights {
     }
 }
 
-/// The subject of writes to a bucket.
-fn written(bucket: Bucket, keys: &str) -> String {
-    format!("$KV.{}.{keys}", bucket.name())
-}
-
-/// What reading and watching a stream needs of the server.
-fn read(stream: &str) -> [String; 6] {
+/// What reading and watching these subjects of a stream needs of the server. Consumers without a name, as
+/// ordered ones are, may ask for other sites too: their subjects stand in the request alone.
+fn read(stream: &str, subjects: &str) -> [String; 7] {
     [
-        format!("$JS.API.STREAM.INFO.{stream}"),
-        format!("$JS.API.STREAM.MSG.GET.{stream}"),
-        format!("$JS.API.DIRECT.GET.{stream}.>"),
-        format!("$JS.API.CONSUMER.*.{stream}.>"),
-        format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.>"),
+        format!("$JS.API.DIRECT.GET.{stream}.{subjects}"),
+        format!("$JS.API.CONSUMER.CREATE.{stream}"),
+        format!("$JS.API.CONSUMER.CREATE.{stream}.*.{subjects}"),
+        format!("$JS.API.CONSUMER.INFO.{stream}.*"),
+        format!("$JS.API.CONSUMER.DELETE.{stream}.*"),
+        format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.*"),
         format!("$JS.FC.{stream}.>"),
     ]
 }

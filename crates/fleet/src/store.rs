@@ -57,6 +57,15 @@ impl Stream {
         }
     }
 
+    /// Those of a site: what its holders of keys may read.
+    #[must_use]
+    pub fn of_site(self, site: &SiteName) -> String {
+        match self {
+            Self::Result => format!("{PREFIX}.result.{site}.>"),
+            Self::Event => format!("{PREFIX}.event.{site}.>"),
+        }
+    }
+
     /// Its bounds.
     #[must_use]
     pub fn bounds(self) -> StreamBounds {
@@ -107,6 +116,22 @@ impl Bucket {
             Self::Schedule => "tl_schedule",
             Self::Lease => "tl_lease",
         }
+    }
+
+    /// The name of the stream that it is.
+    #[must_use]
+    pub fn stream(self) -> String {
+        format!("KV_{}", self.name())
+    }
+
+    /// The subjects of a site's keys: what its holders of keys may read.
+    #[must_use]
+    pub fn of_site(self, site: &SiteName) -> String {
+        let keys = match self {
+            Self::Job | Self::Agent | Self::Schedule => format!("{site}.>"),
+            Self::Lease => lease_key(site),
+        };
+        format!("$KV.{}.{keys}", self.name())
     }
 }
 

@@ -112,6 +112,7 @@ pub(crate) const FLOORS: &[Floors] = &[
     Floors {
         krate: "crates/fleet",
         floors: &[
+            &["site"],
             &["agent", "controller", "collector", "rights"],
             &["schedule"],
             &["message"],

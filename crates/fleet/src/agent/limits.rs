@@ -9,6 +9,15 @@ use thiserror::Error;
 
 use crate::clock::{Minute, Now};
 
+/// What an owner can limit, as it stands in `agent.toml`.
+pub(crate) const LIMIT_KEYS: [&str; 6] = [
+    "peers",
+    "max-time",
+    "max-rate",
+    "bytes-per-day",
+    "hours",
+    "class",
+];
 /// Length of a test without the option `time`, seconds.
 const DEFAULT_TIME: f64 = 10.0;
 

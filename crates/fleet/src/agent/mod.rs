@@ -6,6 +6,7 @@ mod machine;
 mod slot;
 mod spool;
 
+pub(crate) use limits::LIMIT_KEYS;
 pub use limits::{Limits, LimitsError, Wanted};
 pub use machine::{Agent, AgentEffect, AgentInput, Identity, Kept};
 pub use spool::{MOST_BYTES, MOST_RESULTS, Spooled};
