@@ -15,6 +15,7 @@
 //! what is to be done comes out. Whoever carries that out keeps its order.
 
 mod agent;
+mod bus;
 mod clock;
 mod collector;
 mod controller;
@@ -30,6 +31,11 @@ pub use agent::{
     Agent, AgentEffect, AgentInput, Identity, Kept, Limits, LimitsError, MOST_BYTES, MOST_RESULTS,
     Spooled, Wanted,
 };
+pub use bus::{
+    AgentHost, AgentStart, BusError, Cancelled, Database, FleetCounts, MachineClock, Operator,
+    Planner, SiteBooks, Stop, StopSwitch, TestEvent, TestEvents, run_agent, run_collector,
+    run_controller,
+};
 pub use clock::{Minute, Now, UnixTime};
 pub use collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};
 pub use controller::{
@@ -41,8 +47,8 @@ pub use job::{
     SPARE, ServerAt, State,
 };
 pub use message::{
-    ANSWER_SECONDS, Action, AgentOrder, Answer, Ask, Beat, How, LONGEST_ORDER, Refusal, ReplyId,
-    SpoolSize, Status, Stored,
+    ANSWER_SECONDS, Action, AgentOrder, Answer, Ask, Beat, How, LONGEST_ORDER, NoResult, Refusal,
+    ReplyId, ResultMessage, SpoolSize, Status, Stored,
 };
 pub use names::{
     HostName, JobId, NameError, PREFIX, ScheduleName, SiteName, Subject, UnknownSubject,
