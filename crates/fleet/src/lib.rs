@@ -19,6 +19,7 @@ mod bus;
 mod clock;
 mod collector;
 mod controller;
+mod host;
 mod job;
 mod message;
 mod names;
@@ -42,6 +43,7 @@ pub use controller::{
     CallId, Controller, ControllerEffect, ControllerInput, LeaseRecord, Link, Outcome, Reply,
     STAND_BY, STOPS, TAKES, Target, WatchInput,
 };
+pub use host::{LocalHost, Opened};
 pub use job::{
     ATTEMPTS, Attempt, AttemptKey, Epoch, JobEvent, JobRecord, JobSpec, KEPT, NoStep, ResultKey,
     SPARE, ServerAt, State,

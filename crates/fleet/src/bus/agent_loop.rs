@@ -70,6 +70,8 @@ pub trait AgentHost {
     fn start(&mut self, of: &AttemptKey, order: Order, events: &TestEvents);
     /// Ends a test, by force if it does not end.
     fn stop(&mut self, of: &AttemptKey);
+    /// A test is over; when this returns, no process of it is left.
+    fn ended(&mut self, of: &AttemptKey);
     /// Writes this beside the spool.
     fn keep(&mut self, kept: &Kept);
     /// Writes a result into the spool; the bytes of its file, or none if it could not be kept.
@@ -305,12 +307,15 @@ impl Serving<'_> {
                 how,
                 document,
                 bytes,
-            } => AgentInput::Ended {
-                of,
-                how,
-                document,
-                bytes,
-            },
+            } => {
+                self.host.ended(&of);
+                AgentInput::Ended {
+                    of,
+                    how,
+                    document,
+                    bytes,
+                }
+            }
         };
         self.take(input).await;
     }
