@@ -1,0 +1,37 @@
+//! `tapeline agent`: this host takes part in a fleet.
+
+use std::path::PathBuf;
+
+use tapeline_base::ExitCode;
+use tapeline_fleet::{AgentSettings, AgentStart, LocalHost, Opened, run_agent};
+use tapeline_sys::reason;
+
+use super::role::{clock, log, settings_file, until_interrupted};
+use crate::identity;
+use crate::run::history::Fault;
+
+/// Serves until it is interrupted.
+pub(crate) fn agent(config: Option<&PathBuf>) -> Result<ExitCode, Fault> {
+    let settings = AgentSettings::read(&settings_file(config, "agent"))?;
+    let program = identity::executable().map_err(Fault::Failure)?;
+    let opened = LocalHost::open(&settings.spool, &program);
+    let opened = opened.map_err(|error| {
+        let spool = settings.spool.display();
+        Fault::Failure(format!("spool {spool}: {}", reason(&error)))
+    })?;
+    let Opened {
+        mut host,
+        kept,
+        spooled,
+    } = opened;
+    let start = AgentStart {
+        version: identity::OWN.to_owned(),
+        kept,
+        spooled,
+    };
+    let stop = until_interrupted()?;
+    let name = settings.host.to_string();
+    let mut say = |what: &str| log(&name, what);
+    run_agent(&settings, start, &mut host, &clock(), stop, &mut say)?;
+    Ok(ExitCode::Success)
+}

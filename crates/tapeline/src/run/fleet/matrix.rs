@@ -1,0 +1,107 @@
+//! `tapeline fleet matrix`: the newest result of each pair.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tapeline_archive::{Archive, Query, StoredRun};
+use tapeline_base::ExitCode;
+use tapeline_fleet::{ScheduleName, UnixTime};
+use tapeline_report::matrix::{Cell, HostState, MeshDocument, MeshHost, MeshRun, csv, html, text};
+
+use super::collect::JOB;
+use super::role::time;
+use crate::identity;
+use crate::output::ascii::ascii;
+use crate::plan::Destination;
+use crate::run::history::{Fault, deliver, json, print, write};
+use crate::run::printer::speaks_utf8;
+use crate::run::saving::now;
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) struct Matrix<'a> {
+    pub(crate) history: &'a PathBuf,
+    /// Only results that are younger.
+    pub(crate) since: Option<Duration>,
+    pub(crate) schedule: Option<&'a ScheduleName>,
+    pub(crate) json: Option<&'a Destination>,
+    pub(crate) csv: Option<&'a Destination>,
+    pub(crate) html: Option<&'a PathBuf>,
+}
+
+/// Shows the newest results.
+pub(crate) fn matrix(order: &Matrix<'_>) -> Result<ExitCode, Fault> {
+    let archive = Archive::open_to_read(order.history)?;
+    let now = now();
+    let since = order.since.map_or(0, |age| now - age.as_millis() as i64);
+    let pattern = order.schedule.map_or("*".to_owned(), |name| format!("{name}/*"));
+    let runs = Query::new(&archive).newest_of_pairs((JOB, &pattern), since)?;
+    if runs.is_empty() {
+        return Err(Fault::Failure(format!(
+            "{} has no results of a fleet that were asked for",
+            order.history.display()
+        )));
+    }
+    let times = runs.iter().map(|run| run.started);
+    let (oldest, newest) = (times.clone().min(), times.max());
+    let document = document(runs, order, oldest.unwrap_or(now), now);
+    if let Some(file) = order.html {
+        write(file, &html::render(&document))?;
+    }
+    let mut says = true;
+    let forms = [
+        order.json.map(|to| (to, json(&document))),
+        order.csv.map(|to| (to, csv::render(&document))),
+    ];
+    for (destination, form) in forms.into_iter().flatten() {
+        says &= !matches!(destination, Destination::Stdout);
+        deliver(destination, &form)?;
+    }
+    if says {
+        let at = |millis: Option<i64>| time(UnixTime(millis.unwrap_or(now) / 1000));
+        let age = format!("results of {} to {}\n", at(oldest), at(newest));
+        let text = format!("{age}\n{}", text::render(&document));
+        print(&if speaks_utf8() { text } else { ascii(&text) })?;
+    }
+    Ok(ExitCode::Success)
+}
+
+fn document(runs: Vec<StoredRun>, order: &Matrix<'_>, oldest: i64, now: i64) -> MeshDocument {
+    let mut names: Vec<String> = runs
+        .iter()
+        .flat_map(|run| [run.from_host.clone(), run.to_host.clone()])
+        .flatten()
+        .collect();
+    names.sort();
+    names.dedup();
+    let first = runs.first();
+    let test = first.and_then(|run| run.document["command"].as_str()).unwrap_or_default();
+    let test = test.to_owned();
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let cells = runs.into_iter().filter_map(|run| {
+        let (from, to) = (run.from_host.clone()?, run.to_host.clone()?);
+        Some(Cell::from_report(&from, &to, 1, run.whole_document()))
+    });
+    MeshDocument::new(MeshRun {
+        version: identity::OWN.to_owned(),
+        command: identity::command(words),
+        started: oldest as f64 / 1000.0,
+        seconds: (now - oldest) as f64 / 1000.0,
+        pattern: order.schedule.map_or("any".to_owned(), |name| format!("schedule {name}")),
+        test,
+        journal: None,
+        cells: cells.collect(),
+        hosts: names.into_iter().map(mesh_host).collect(),
+    })
+}
+
+fn mesh_host(name: String) -> MeshHost {
+    MeshHost {
+        name,
+        address: None,
+        groups: Vec::new(),
+        version: None,
+        system: None,
+        state: HostState::Reached,
+    }
+}
