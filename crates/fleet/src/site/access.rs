@@ -118,15 +118,13 @@ pub struct Access {
 
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = f
-            .debug_struct("Access")
+        f.debug_struct("Access")
             .field("site", &self.site)
             .field("servers", &self.servers)
             .field("inbox", &self.inbox)
             .field("ca", &self.ca)
             .field("is_plain", &self.is_plain)
-            .finish_non_exhaustive();
-        shown
+            .finish_non_exhaustive()
     }
 }
 

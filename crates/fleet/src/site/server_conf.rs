@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::names::PREFIX;
 use crate::rights::{Holder, Rights};
 use crate::site::access::Server;
 use crate::site::folder::quoted;
 use crate::site::registry::Registry;
+use crate::store::Stream;
 
 /// The name of the server's configuration.
 pub(crate) const SERVER: &str = "nats-server.conf";
@@ -65,36 +67,80 @@ pub(crate) fn server_conf(registry: &Registry, servers: &[Server], folder: &Path
     )
 }
 
-/// The users with their rights.
+/// The users with their rights, agents apart from all that is stored: the server acknowledges a result wherever
+/// its sender wants, with its own rights, and only accounts keep that from being the key of a job.
 pub(crate) fn users_conf(registry: &Registry) -> String {
-    let mut text = format!(
-        "# Made of enrolled.toml by tapeline fleet: changes here do not last.\n\
-         authorization {{\n  users: [\n"
-    );
+    let mut fleet = String::new();
+    let mut agents = String::new();
     for (key, holder) in registry.holders() {
-        let rights = Rights::new(&registry.site, &holder);
-        let who = match &holder {
-            Holder::Agent(host) => format!("the agent of {host}"),
-            Holder::Controller => "controllers".to_owned(),
-            Holder::Collector => "the collector".to_owned(),
-            Holder::Operator => "operators".to_owned(),
+        let text = match holder {
+            Holder::Agent(_) => &mut agents,
+            Holder::Controller | Holder::Collector | Holder::Operator => &mut fleet,
         };
-        let _ = writeln!(text, "    # {who}\n    {{ nkey: {key}, permissions: {{");
-        for (name, subjects) in [
-            ("publish", &rights.publish),
-            ("subscribe", &rights.subscribe),
-        ] {
-            let _ = writeln!(text, "        {name}: [");
-            for subject in subjects {
-                let _ = writeln!(text, "          {}", quoted(subject));
-            }
-            let _ = writeln!(text, "        ]");
-        }
-        if rights.allow_responses {
-            let _ = writeln!(text, "        allow_responses: true");
-        }
-        let _ = writeln!(text, "    }} }}");
+        user(text, key, &holder, &Rights::new(&registry.site, &holder));
     }
-    text += "  ]\n}\n";
-    text
+    let site = &registry.site;
+    let result = quoted(&Stream::Result.of_site(site));
+    let stored = quoted(&format!("{PREFIX}.stored.{site}.*"));
+    let order = quoted(&format!("{PREFIX}.agent.{site}.*.do"));
+    let ask = quoted(&format!("{PREFIX}.all.{site}.ask"));
+    let beat = quoted(&format!("{PREFIX}.beat.{site}.*"));
+    let live = quoted(&format!("{PREFIX}.live.>"));
+    format!(
+        "# Made of enrolled.toml by tapeline fleet: changes here do not last.\n\
+         accounts {{\n  \
+           FLEET {{\n    \
+             jetstream: enabled\n    \
+             exports: [\n      \
+               {{ service: {result}, accounts: [AGENTS] }}\n      \
+               {{ stream: {stored}, accounts: [AGENTS] }}\n    \
+             ]\n    \
+             imports: [\n      \
+               {{ service: {{ account: AGENTS, subject: {order} }} }}\n      \
+               {{ service: {{ account: AGENTS, subject: {ask} }} }}\n      \
+               {{ stream: {{ account: AGENTS, subject: {beat} }} }}\n      \
+               {{ stream: {{ account: AGENTS, subject: {live} }} }}\n    \
+             ]\n    \
+             users: [\n{fleet}    ]\n  \
+           }}\n  \
+           AGENTS {{\n    \
+             exports: [\n      \
+               {{ service: {order}, accounts: [FLEET] }}\n      \
+               {{ service: {ask}, response_type: stream, accounts: [FLEET] }}\n      \
+               {{ stream: {beat}, accounts: [FLEET] }}\n      \
+               {{ stream: {live}, accounts: [FLEET] }}\n    \
+             ]\n    \
+             imports: [\n      \
+               {{ service: {{ account: FLEET, subject: {result} }} }}\n      \
+               {{ stream: {{ account: FLEET, subject: {stored} }} }}\n    \
+             ]\n    \
+             users: [\n{agents}    ]\n  \
+           }}\n\
+         }}\n"
+    )
+}
+
+fn user(text: &mut String, key: &str, holder: &Holder, rights: &Rights) {
+    let who = match holder {
+        Holder::Agent(host) => format!("the agent of {host}"),
+        Holder::Controller => "controllers".to_owned(),
+        Holder::Collector => "the collector".to_owned(),
+        Holder::Operator => "operators".to_owned(),
+    };
+    let list = |subjects: &[String]| {
+        let subjects = subjects.iter();
+        let lines = subjects.map(|subject| format!("          {}\n", quoted(subject)));
+        format!("[\n{}        ]", lines.collect::<String>())
+    };
+    let responses = match rights.allow_responses {
+        true => "\n        allow_responses: true",
+        false => "",
+    };
+    let _ = writeln!(
+        text,
+        "      # {who}\n      {{ nkey: {key}, permissions: {{\n        \
+         publish: {}\n        subscribe: {}{responses}\n      }} }}",
+        list(&rights.publish),
+        list(&rights.subscribe),
+    );
 }

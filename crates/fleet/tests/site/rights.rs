@@ -450,6 +450,8 @@ async fn an_enrolled_host_gets_in_after_a_reload_and_a_removed_one_stays_out() {
     let osl1 = site.agent("osl1");
     let before = Connection::open(&osl1).await;
     assert!(before.is_err(), "the server does not know the key yet");
+    let without = async_nats::connect(osl1.servers.clone()).await;
+    assert!(without.is_err(), "there is no way in without a key");
     let registry = folder.join("enrolled.toml");
     let text = std::fs::read_to_string(&registry).expect("the hosts");
     let (before, rest) = text.split_once("[hosts.fra1]").expect("the host");
@@ -468,4 +470,146 @@ async fn an_enrolled_host_gets_in_after_a_reload_and_a_removed_one_stays_out() {
         Connection::open(&fra1).await.is_err(),
         "its key was removed"
     );
+}
+
+/// The server sends an acknowledgement wherever it is wanted, with rights of its own.
+#[tokio::test]
+async fn no_acknowledgement_of_a_result_becomes_a_key_or_an_event() {
+    let Some(site) = Site::start("acknowledgements", &HOSTS) else {
+        return;
+    };
+    let controller = Connection::new(&site.controller()).await;
+    let context = make_streams(&controller).await;
+    let jobs = "$KV.tl_job.lab.j";
+    let revision = write(&context, jobs, "queued", 0).await.expect("written");
+    let agent = Connection::new(&site.agent("fra1")).await;
+    let mut own = agent.client.subscribe("_INBOX_fra1.x").await.expect("sent");
+    for reply in [
+        jobs,
+        "$KV.tl_lease.controller.lab",
+        "tl.v1.event.lab.j",
+        "$JS.API.STREAM.DELETE.TL_RESULT",
+        "_INBOX_fra1.x",
+    ] {
+        let sent = agent
+            .client
+            .publish_with_reply("tl.v1.result.lab.fra1.j", reply, "r".into());
+        sent.await.expect("sent");
+    }
+    // It comes after the others.
+    soon("acknowledgement", own.next()).await.expect("stored");
+    let again = write(&context, jobs, "running", revision).await;
+    assert!(again.is_some(), "the job is as it was written");
+    let lease = write(&context, "$KV.tl_lease.controller.lab", "me", 0).await;
+    assert!(lease.is_some(), "the lease is free");
+    let mut events = context
+        .get_stream(Stream::Event.name())
+        .await
+        .expect("the stream");
+    assert_eq!(events.info().await.expect("it").state.messages, 0);
+}
+
+#[tokio::test]
+async fn all_agents_answer_and_one_that_is_away_is_known_at_once() {
+    let Some(site) = Site::start("answers", &HOSTS) else {
+        return;
+    };
+    let controller = Connection::new(&site.controller()).await;
+    make_streams(&controller).await;
+    let order = controller
+        .client
+        .request("tl.v1.agent.lab.fra1.do", "order".into());
+    let away = soon("answer", order).await.expect_err("no agent is there");
+    assert_eq!(away.kind(), async_nats::RequestErrorKind::NoResponders);
+    let mut beats = controller
+        .client
+        .subscribe("tl.v1.beat.lab.*")
+        .await
+        .expect("sent");
+    controller.client.flush().await.expect("sent");
+    let mut agents = Vec::new();
+    for host in HOSTS {
+        let agent = Connection::new(&site.agent(host)).await;
+        let asked = agent
+            .client
+            .subscribe("tl.v1.all.lab.ask")
+            .await
+            .expect("sent");
+        let ordered = agent
+            .client
+            .subscribe(format!("tl.v1.agent.lab.{host}.do"))
+            .await;
+        agents.push((host, agent, asked, ordered.expect("sent")));
+    }
+    // Twice, around a reload: what was connected stays so.
+    for round in 0..2 {
+        for (host, agent, ..) in &agents {
+            let beat = agent
+                .client
+                .publish(format!("tl.v1.beat.lab.{host}"), "b".into());
+            beat.await.expect("sent");
+            soon("beat", beats.next()).await.expect("a beat");
+        }
+        let inbox = controller.client.new_inbox();
+        let mut answers = controller
+            .client
+            .subscribe(inbox.clone())
+            .await
+            .expect("sent");
+        let asked = controller
+            .client
+            .publish_with_reply("tl.v1.all.lab.ask", inbox, "{}".into());
+        asked.await.expect("sent");
+        for (host, agent, asked, _) in &mut agents {
+            let ask = soon("question", asked.next()).await.expect("a question");
+            let answer = agent
+                .client
+                .publish(ask.reply.expect("an inbox"), (*host).into());
+            answer.await.expect("sent");
+        }
+        let mut from = Vec::new();
+        for _ in HOSTS {
+            from.push(
+                soon("answer", answers.next())
+                    .await
+                    .expect("an answer")
+                    .payload,
+            );
+        }
+        from.sort();
+        assert_eq!(from, HOSTS, "round {round}");
+        for (host, agent, _, ordered) in &mut agents {
+            let subject = format!("tl.v1.agent.lab.{host}.do");
+            let answering = async {
+                let order = soon("order", ordered.next()).await.expect("an order");
+                let answer = agent
+                    .client
+                    .publish(order.reply.expect("an inbox"), "done".into());
+                answer.await.expect("sent");
+            };
+            let order = controller.client.request(subject, "order".into());
+            let (answer, ()) = tokio::join!(order, answering);
+            assert_eq!(
+                &*answer.expect("an answer").payload,
+                b"done",
+                "round {round}"
+            );
+            let context = jetstream::new(agent.client.clone());
+            let sent = context
+                .publish(format!("tl.v1.result.lab.{host}.j"), "r".into())
+                .await;
+            soon("acknowledgement", sent.expect("sent").into_future())
+                .await
+                .expect("stored");
+        }
+        enrol(site.folder.path(), &["ams1"]);
+        site.reload();
+        let ams1 = site.agent("ams1");
+        let enter = async {
+            while Connection::open(&ams1).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("entrance", enter).await;
+    }
 }

@@ -21,8 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A server that ends with this.
 pub(crate) struct Site {
     pub(crate) folder: TempDir,
-    server: Child,
+    server: Server,
 }
+
+/// Its process.
+struct Server(Child);
 
 impl Site {
     /// A site `lab` with these hosts, and its server; none where no nats-server is installed.
@@ -46,7 +49,7 @@ impl Site {
 
     /// The server reads its users again.
     pub(crate) fn reload(&self) {
-        let id = i32::try_from(self.server.id()).expect("an id");
+        let id = i32::try_from(self.server.0.id()).expect("an id");
         let id = rustix::process::Pid::from_raw(id).expect("an id");
         rustix::process::kill_process(id, rustix::process::Signal::HUP).expect("a signal");
     }
@@ -72,10 +75,10 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -92,15 +95,15 @@ pub(crate) fn enrol(folder: &Path, hosts: &[&str]) {
     enrolment.write(folder).expect("enrolled");
 }
 
-fn run(program: &Path, conf: &Path) -> Child {
-    let mut server = Command::new(program)
+fn run(program: &Path, conf: &Path) -> Server {
+    let server = Command::new(program)
         .arg("-c")
         .arg(conf)
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
-        .spawn()
-        .expect("a server");
-    let log = BufReader::new(server.stderr.take().expect("a log"));
+        .spawn();
+    let mut server = Server(server.expect("a server"));
+    let log = BufReader::new(server.0.stderr.take().expect("a log"));
     let mut lines = log.lines();
     let mut said = Vec::new();
     for line in lines.by_ref() {
