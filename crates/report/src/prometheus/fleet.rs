@@ -68,7 +68,9 @@ impl FleetMetrics {
         };
         let gauges = |label, counts| {
             let samples = by(label, counts).into_iter();
-            samples.map(|(labels, count)| (labels, count as f64)).collect::<Vec<_>>()
+            samples
+                .map(|(labels, count)| (labels, count as f64))
+                .collect::<Vec<_>>()
         };
         let site = || -> Labels { vec![("site", self.site.clone())] };
         let mut families = self.pairs();
@@ -112,12 +114,11 @@ impl FleetMetrics {
             0..=MAX_PAIRS => self.of_pairs(value),
             _ => Vec::new(),
         };
-        let sums = |value: fn(&Newest) -> Option<f64>, join: fn(f64, f64) -> f64| {
-            match self.pairs.len() {
+        let sums =
+            |value: fn(&Newest) -> Option<f64>, join: fn(f64, f64) -> f64| match self.pairs.len() {
                 0..=MAX_PAIRS => self.of_pairs(value),
                 _ => self.of_hosts(value, join),
-            }
-        };
+            };
         vec![
             Family::gauge(
                 "tapeline_mesh_rate_bits_per_second",
@@ -152,9 +153,10 @@ impl FleetMetrics {
     }
 
     fn of_pairs(&self, value: fn(&Newest) -> Option<f64>) -> Vec<(Labels, f64)> {
-        let samples = self.pairs.iter().filter_map(|((from, to), newest)| {
-            Some((self.labels(from, to), value(newest)?))
-        });
+        let samples = self
+            .pairs
+            .iter()
+            .filter_map(|((from, to), newest)| Some((self.labels(from, to), value(newest)?)));
         samples.collect()
     }
 
@@ -171,7 +173,9 @@ impl FleetMetrics {
             }
         }
         let samples = hosts.into_iter();
-        samples.map(|(host, value)| (self.labels(host, "*"), value)).collect()
+        samples
+            .map(|(host, value)| (self.labels(host, "*"), value))
+            .collect()
     }
 }
 
@@ -206,7 +210,10 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
-        assert!(!text.contains("rtt_seconds{"), "what is not known has no sample");
+        assert!(
+            !text.contains("rtt_seconds{"),
+            "what is not known has no sample"
+        );
     }
 
     #[test]
@@ -217,8 +224,13 @@ mod tests {
             metrics.measured(&from, &to, &measured(1.0), number as i64);
         }
         let text = metrics.text(&FleetState::default());
-        let rates = text.lines().filter(|line| line.starts_with("tapeline_mesh_rate_bits_per_second{"));
+        let rates = text
+            .lines()
+            .filter(|line| line.starts_with("tapeline_mesh_rate_bits_per_second{"));
         assert_eq!(rates.count(), 3);
-        assert!(text.contains(r#"{site="lab",from="f0",to="*",way="forward"} 6667.0"#), "{text}");
+        assert!(
+            text.contains(r#"{site="lab",from="f0",to="*",way="forward"} 6667.0"#),
+            "{text}"
+        );
     }
 }

@@ -13,6 +13,8 @@ mod client;
 mod event_queue;
 #[cfg(feature = "prometheus")]
 mod exporter;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod flows;
 #[cfg(feature = "history")]
 mod history;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use tapeline_base::ExitCode;
-use tapeline_fleet::{ControllerSettings, Enrolled, Schedule, Schedules, SiteBooks, run_controller};
+use tapeline_fleet::{
+    ControllerSettings, Enrolled, Schedule, Schedules, SiteBooks, run_controller,
+};
 
 use super::role::{clock, log, settings_file, until_interrupted};
 use super::test_words::JobTest;

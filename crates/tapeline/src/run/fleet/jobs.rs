@@ -116,7 +116,9 @@ pub(crate) fn watch(config: Option<&PathBuf>, job: &JobId) -> Result<ExitCode, F
         return Err(Fault::Failure(format!("there is no job {job}")));
     };
     if !entry.value.spec.live {
-        note(&format!("{job} was ordered without its events: only its end shows"));
+        note(&format!(
+            "{job} was ordered without its events: only its end shows"
+        ));
     }
     let stop = until_interrupted()?;
     operator.watch_live(job, stop, &mut |line| {

@@ -34,7 +34,9 @@ pub(crate) fn matrix(order: &Matrix<'_>) -> Result<ExitCode, Fault> {
     let archive = Archive::open_to_read(order.history)?;
     let now = now();
     let since = order.since.map_or(0, |age| now - age.as_millis() as i64);
-    let pattern = order.schedule.map_or("*".to_owned(), |name| format!("{name}/*"));
+    let pattern = order
+        .schedule
+        .map_or("*".to_owned(), |name| format!("{name}/*"));
     let runs = Query::new(&archive).newest_of_pairs((JOB, &pattern), since)?;
     if runs.is_empty() {
         return Err(Fault::Failure(format!(
@@ -75,7 +77,9 @@ fn document(runs: Vec<StoredRun>, order: &Matrix<'_>, oldest: i64, now: i64) -> 
     names.sort();
     names.dedup();
     let first = runs.first();
-    let test = first.and_then(|run| run.document["command"].as_str()).unwrap_or_default();
+    let test = first
+        .and_then(|run| run.document["command"].as_str())
+        .unwrap_or_default();
     let test = test.to_owned();
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let cells = runs.into_iter().filter_map(|run| {
@@ -87,7 +91,9 @@ fn document(runs: Vec<StoredRun>, order: &Matrix<'_>, oldest: i64, now: i64) -> 
         command: identity::command(words),
         started: oldest as f64 / 1000.0,
         seconds: (now - oldest) as f64 / 1000.0,
-        pattern: order.schedule.map_or("any".to_owned(), |name| format!("schedule {name}")),
+        pattern: order
+            .schedule
+            .map_or("any".to_owned(), |name| format!("schedule {name}")),
         test,
         journal: None,
         cells: cells.collect(),

@@ -50,12 +50,15 @@ pub(crate) fn run(order: &Run<'_>) -> Result<ExitCode, Fault> {
     let test = JobTest::of_words(order.test).map_err(Fault::Usage)?;
     let settings = OperatorSettings::read(&settings_file(order.config, "operator"))?;
     let plan = plan(order)?;
-    let pairs = plan.tests().map_err(|error| {
-        Fault::Usage(format!("--pattern {}: {error}", plan.pattern))
-    })?;
+    let pairs = plan
+        .tests()
+        .map_err(|error| Fault::Usage(format!("--pattern {}: {error}", plan.pattern)))?;
     let operator = Operator::connect(&settings)?;
     let books = operator.books()?;
-    let unknown = plan.hosts.iter().find(|host| !books.hosts.contains_key(&host.name));
+    let unknown = plan
+        .hosts
+        .iter()
+        .find(|host| !books.hosts.contains_key(&host.name));
     if let Some(host) = unknown {
         return Err(Fault::Usage(format!(
             "no host of the site is called {0}: tapeline fleet enrol {0}",
@@ -161,7 +164,10 @@ fn wait(
     operator.follow(&ids, stop, &mut |id, record| {
         ends.insert(id.clone(), record.clone());
     })?;
-    let is_done = |id: &JobId| ends.get(id).is_some_and(|record| record.state == State::Done);
+    let is_done = |id: &JobId| {
+        ends.get(id)
+            .is_some_and(|record| record.state == State::Done)
+    };
     let done = ids.iter().filter(|id| is_done(id)).count();
     if let Some(destination) = destination {
         let rows = ends.iter().map(|(job, record)| {
@@ -179,7 +185,10 @@ fn wait(
             let state = state.unwrap_or_else(|| "not seen".to_owned());
             text.push_str(&format!("{id}  {state}\n"));
         }
-        text.push_str(&format!("{done} of {} done\n", counted(ids.len() as u64, "job")));
+        text.push_str(&format!(
+            "{done} of {} done\n",
+            counted(ids.len() as u64, "job")
+        ));
         print(&text)?;
     }
     Ok(match done == ids.len() {

@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tapeline_base::ExitCode;
-use tapeline_fleet::{
-    Enrolled, Operator, OperatorSettings, Schedule, ScheduleName, ScheduleSpec,
-};
-use tapeline_sys::reason;
+use tapeline_fleet::{Enrolled, Operator, OperatorSettings, Schedule, ScheduleName, ScheduleSpec};
 
 use super::controller::planned;
 use super::role::settings_file;
@@ -24,11 +21,7 @@ fn connect(config: Option<&PathBuf>) -> Result<Operator, Fault> {
 pub(crate) fn add(config: Option<&PathBuf>, file: &Path) -> Result<ExitCode, Fault> {
     let name = file.display();
     let usage = |why: &str| Fault::Usage(format!("{name}: {why}"));
-    let text = std::fs::read_to_string(file).map_err(|error| usage(&reason(&error)))?;
-    let spec: ScheduleSpec = toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-        Fault::Usage(format!("{name}:{line}: {}", error.message().replace('\n', " ")))
-    })?;
+    let spec = ScheduleSpec::read(file)?;
     let test = JobTest::of_text(&spec.test).map_err(|why| usage(&format!("test: {why}")))?;
     let operator = connect(config)?;
     let mut books = operator.books()?;
@@ -38,7 +31,9 @@ pub(crate) fn add(config: Option<&PathBuf>, file: &Path) -> Result<ExitCode, Fau
     let schedule = schedule.map_err(|error| usage(&error.to_string()))?;
     let tests = schedule.tests();
     let (mut schedules, _) = planned(&books);
-    schedules.add(schedule).map_err(|error| usage(&error.to_string()))?;
+    schedules
+        .add(schedule)
+        .map_err(|error| usage(&error.to_string()))?;
     operator.add_schedule(&spec)?;
     print(&format!(
         "{}: {tests} tests every {}\n",
@@ -76,7 +71,10 @@ pub(crate) fn list(
             why.map_or_else(String::new, |why| format!("does not run: {why}")),
         ]
     });
-    print(&table(&["SCHEDULE", "PATTERN", "EVERY", "TEST", "NOTE"], lines))?;
+    print(&table(
+        &["SCHEDULE", "PATTERN", "EVERY", "TEST", "NOTE"],
+        lines,
+    ))?;
     Ok(ExitCode::Success)
 }
 

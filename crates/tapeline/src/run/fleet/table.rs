@@ -7,7 +7,10 @@ pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) ->
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {
         let words = rows.iter().filter_map(|row| row.get(column));
-        words.map(|word| word.chars().count()).max().unwrap_or_default()
+        words
+            .map(|word| word.chars().count())
+            .max()
+            .unwrap_or_default()
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
@@ -29,7 +32,9 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_widest_word() {
         let rows = [["a", "long word", ""], ["bbb", "é", "x"]];
-        let rows = rows.iter().map(|row| row.iter().map(|&word| word.to_owned()).collect());
+        let rows = rows
+            .iter()
+            .map(|row| row.iter().map(|&word| word.to_owned()).collect());
         assert_eq!(
             table(&["A", "B", "C"], rows),
             "A    B          C\na    long word\nbbb  é          x\n"
