@@ -169,19 +169,15 @@ impl History<'_> {
     }
 }
 
-/// Runs of one schedule, or of one order, belong together.
+/// Runs of one round of a schedule, or of one order, belong together.
 fn series(site: &str, name: &str, number: i64) -> NewSeries {
-    let is_schedule = name != JobId::RUN;
-    let identity = match is_schedule {
-        true => format!("{site}/{name}"),
-        false => format!("{site}/{name}/{number}"),
-    };
+    let identity = format!("{site}/{name}/{number}");
     NewSeries {
         uuid: Uuid::of_content(identity.as_bytes(), 1),
         started: now(),
-        kind: match is_schedule {
-            true => SeriesKind::Schedule,
-            false => SeriesKind::Mesh,
+        kind: match name {
+            JobId::RUN => SeriesKind::Mesh,
+            _ => SeriesKind::Schedule,
         },
         plan: Some(serde_json::json!({ "site": site, "name": name }).to_string()),
     }
