@@ -13,6 +13,8 @@ mod client;
 mod event_queue;
 #[cfg(feature = "prometheus")]
 mod exporter;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod flows;
 #[cfg(feature = "history")]
 mod history;
@@ -50,6 +52,8 @@ mod web;
 pub(crate) use client::client;
 #[cfg(feature = "prometheus")]
 pub(crate) use exporter::exporter;
+#[cfg(feature = "fleet")]
+pub(crate) use fleet::{agent, fleet};
 pub(crate) use flows::flows;
 #[cfg(feature = "history")]
 pub(crate) use history::{compare, gate, history};
