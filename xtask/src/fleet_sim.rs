@@ -21,8 +21,8 @@ const USAGE: &str =
 
 /// Descriptors that the server or the agents' process need beside one for each agent.
 const SPARE: u64 = 1000;
-/// The agents begin to connect within this time.
-const STARTING: u64 = 20;
+/// So many agents begin to connect each second.
+const STARTING: u32 = 500;
 /// Tests of a round of `sample:4`, for each host: four others, one way each on average.
 const TESTS_PER_HOST: f64 = 4.0;
 /// No wait takes so long.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! many_agents site FOLDER COUNT PORT      write the files of a site with hosts h0, h1 and on
-//! many_agents run FOLDER COUNT SECONDS    serve as its agents, which connect within the seconds
+//! many_agents run FOLDER COUNT RATE        serve as its agents; RATE of them connect in a second
 //! ```
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
@@ -31,11 +31,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["site", folder, count, port] => site(Path::new(folder), count.parse()?, port.parse()?),
-        ["run", folder, count, seconds] => {
-            let within = Duration::from_secs(seconds.parse()?);
-            run(Path::new(folder), count.parse()?, within)
+        ["run", folder, count, rate] => {
+            let pause = Duration::from_secs(1) / rate.parse()?;
+            run(Path::new(folder), count.parse()?, pause)
         }
-        _ => Err("usage: many_agents site FOLDER COUNT PORT | run FOLDER COUNT SECONDS".into()),
+        _ => Err("usage: many_agents site FOLDER COUNT PORT | run FOLDER COUNT RATE".into()),
     }
 }
 
@@ -60,7 +60,7 @@ fn host(number: u32) -> String {
     format!("h{number}")
 }
 
-fn run(folder: &Path, count: u32, within: Duration) -> Result<(), Box<dyn Error>> {
+fn run(folder: &Path, count: u32, pause: Duration) -> Result<(), Box<dyn Error>> {
     let mut agents = Vec::new();
     for number in 0..count {
         let settings = AgentSettings::read(&folder.join(format!("{}.toml", host(number))))?;
@@ -78,7 +78,7 @@ fn run(folder: &Path, count: u32, within: Duration) -> Result<(), Box<dyn Error>
     println!("{count} agents start");
     let (_switch, stop) = StopSwitch::new();
     let clock = MachineClock::new(|_| 0);
-    run_agents(agents, within / count, &clock, &stop, &mut |_, what| {
+    run_agents(agents, pause, &clock, &stop, &mut |_, what| {
         connections.heard(what);
     })?;
     Ok(())
