@@ -37,26 +37,36 @@ const LEVELS: [Level; 9] = [
         name: "pure",
         about: "calculation without network",
         by_default: true,
-        runs: &[Run {
-            packages: &[
-                "tapeline-base",
-                "tapeline-wire",
-                "tapeline-stats",
-                "tapeline-report",
-                "tapeline-archive",
-                "tapeline-remote",
-                "tapeline-mesh",
-                "tapeline-fleet",
-                "tapeline-screen",
-                "tapeline-testkit",
-                "relay",
-            ],
-            features: &[],
-            programs: &[],
-            only: None,
-            threads: None,
-            ignored: false,
-        }],
+        runs: &[
+            Run {
+                packages: &[
+                    "tapeline-base",
+                    "tapeline-wire",
+                    "tapeline-stats",
+                    "tapeline-report",
+                    "tapeline-archive",
+                    "tapeline-remote",
+                    "tapeline-mesh",
+                    "tapeline-fleet",
+                    "tapeline-screen",
+                    "tapeline-testkit",
+                    "relay",
+                ],
+                features: &[],
+                programs: &[],
+                only: None,
+                threads: None,
+                ignored: false,
+            },
+            Run {
+                packages: &["tapeline-report"],
+                features: &["prometheus"],
+                programs: &["--lib", "fleet_metrics"],
+                only: None,
+                threads: None,
+                ignored: false,
+            },
+        ],
     },
     Level {
         name: "loopback",
@@ -525,7 +535,7 @@ mod tests {
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
         assert_eq!(programs(&[]), Ok(all - 5));
         assert_eq!(programs(&["verdicts", "methods", "history", "page"]), Ok(5));
-        assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
+        assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(3));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());
     }
