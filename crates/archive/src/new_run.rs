@@ -110,12 +110,12 @@ impl NewRun {
         RunFacts::from_document(&self.document)
     }
 
-    /// Enters it, inside a transaction. One that is there already stays as it is.
-    pub(crate) fn enter(&self, connection: &Connection) -> rusqlite::Result<RunId> {
+    /// Enters it, inside a transaction; whether it is new. One that is there already stays as it is.
+    pub(crate) fn enter(&self, connection: &Connection) -> rusqlite::Result<(RunId, bool)> {
         let known = "SELECT id FROM run WHERE uuid = ?1";
         let known = connection.query_row(known, [self.uuid.bytes()], |row| row.get(0));
         if let Some(id) = known.optional()? {
-            return Ok(RunId(id));
+            return Ok((RunId(id), false));
         }
         let series = match &self.series {
             Some(series) => Some(series.enter(connection)?.0),
@@ -169,7 +169,7 @@ impl NewRun {
         for (key, value) in &self.tags {
             tag.execute(params![id, key, value])?;
         }
-        Ok(RunId(id))
+        Ok((RunId(id), true))
     }
 }
 

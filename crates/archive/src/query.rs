@@ -116,6 +116,27 @@ impl<'a> Query<'a> {
         entries.collect()
     }
 
+    /// Of each pair of hosts the newest client's run with a tag, if it began at `since` (milliseconds since
+    /// 1970) or later. The tag's value is a pattern of SQLite's GLOB.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn newest_of_pairs(
+        &self,
+        (tag, pattern): (&str, &str),
+        since: i64,
+    ) -> Result<Vec<StoredRun>, ArchiveError> {
+        let sql = "SELECT id, max(started) FROM run JOIN tag ON tag.run = run.id
+                   WHERE tag.key = ?1 AND tag.value GLOB ?2 AND started >= ?3 AND role = 'client'
+                     AND from_host IS NOT NULL AND to_host IS NOT NULL
+                   GROUP BY from_host, to_host ORDER BY from_host, to_host";
+        let failed = |cause: rusqlite::Error| self.failed(&cause);
+        let mut statement = self.archive.connection().prepare(sql).map_err(failed)?;
+        let found = statement.query_map((tag, pattern, since), |row| Ok(RunId(row.get(0)?)));
+        let ids: Vec<RunId> = found.and_then(Iterator::collect).map_err(failed)?;
+        ids.into_iter().map(|id| self.run(id)).collect()
+    }
+
     /// How many runs and series there are.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ impl Default for Patience {
 pub struct Saved {
     /// Its name there.
     pub run: RunId,
+    /// It was not there before.
+    pub is_new: bool,
     /// That of its series.
     pub series: Option<SeriesId>,
     /// The kind of the network file system that the file is on.
@@ -93,14 +95,15 @@ fn enter(path: &Path, bound: Bound, busy: Duration, run: &NewRun) -> Result<Save
     let transaction = archive.transaction()?;
     let entered = run
         .enter(&transaction)
-        .and_then(|id| Ok((id, series_of(&transaction, id)?)))
+        .and_then(|(id, is_new)| Ok((id, is_new, series_of(&transaction, id)?)))
         .and_then(|entered| transaction.commit().map(|()| entered));
-    let (run, series) = entered.map_err(|cause| archive.failed(&cause))?;
+    let (run, is_new, series) = entered.map_err(|cause| archive.failed(&cause))?;
     Pending::new(path).take_some_in(&archive);
     // The run is there: what fails now is another writer's to mend.
     let room = Upkeep::new(&archive).make_room(bound).unwrap_or_default();
     Ok(Saved {
         run,
+        is_new,
         series,
         network: archive.network(),
         room,

@@ -135,6 +135,22 @@ pub enum State {
 }
 
 impl State {
+    /// Its name, without a reason.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Reserving => "reserving",
+            Self::Serving => "serving",
+            Self::Running => "running",
+            Self::Collecting => "collecting",
+            Self::Done => "done",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
+
     /// Nothing follows.
     #[must_use]
     pub fn is_final(&self) -> bool {
@@ -182,15 +198,8 @@ impl State {
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Queued => f.write_str("queued"),
-            Self::Reserving => f.write_str("reserving"),
-            Self::Serving => f.write_str("serving"),
-            Self::Running => f.write_str("running"),
-            Self::Collecting => f.write_str("collecting"),
-            Self::Done => f.write_str("done"),
             Self::Failed { reason } => write!(f, "failed: {reason}"),
-            Self::Cancelled => f.write_str("cancelled"),
-            Self::Expired => f.write_str("expired"),
+            other => f.write_str(other.name()),
         }
     }
 }

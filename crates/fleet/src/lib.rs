@@ -15,9 +15,11 @@
 //! what is to be done comes out. Whoever carries that out keeps its order.
 
 mod agent;
+mod bus;
 mod clock;
 mod collector;
 mod controller;
+mod host;
 mod job;
 mod message;
 mod names;
@@ -30,24 +32,30 @@ pub use agent::{
     Agent, AgentEffect, AgentInput, Identity, Kept, Limits, LimitsError, MOST_BYTES, MOST_RESULTS,
     Spooled, Wanted,
 };
+pub use bus::{
+    AgentHost, AgentStart, BusError, Cancelled, Database, FleetCounts, MachineClock, Operator,
+    Planner, SiteBooks, Stop, StopSwitch, TestEvent, TestEvents, run_agent, run_collector,
+    run_controller,
+};
 pub use clock::{Minute, Now, UnixTime};
 pub use collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};
 pub use controller::{
     CallId, Controller, ControllerEffect, ControllerInput, LeaseRecord, Link, Outcome, Reply,
     STAND_BY, STOPS, TAKES, Target, WatchInput,
 };
+pub use host::{LocalHost, Opened};
 pub use job::{
     ATTEMPTS, Attempt, AttemptKey, Epoch, JobEvent, JobRecord, JobSpec, KEPT, NoStep, ResultKey,
     SPARE, ServerAt, State,
 };
 pub use message::{
-    ANSWER_SECONDS, Action, AgentOrder, Answer, Ask, Beat, How, LONGEST_ORDER, Refusal, ReplyId,
-    SpoolSize, Status, Stored,
+    ANSWER_SECONDS, Action, AgentOrder, Answer, Ask, Beat, How, LONGEST_ORDER, NoResult, Refusal,
+    ReplyId, ResultMessage, SpoolSize, Status, Stored,
 };
 pub use names::{
     HostName, JobId, NameError, PREFIX, ScheduleName, SiteName, Subject, UnknownSubject,
 };
-pub use rights::{COLLECTOR, Holder, Rights};
+pub use rights::{Holder, Rights, collector_name};
 pub use schedule::{Enrolled, Every, HostSet, Schedule, ScheduleError, ScheduleSpec, Schedules};
 pub use site::{
     Access, AgentSettings, Change, CollectorSettings, ControllerSettings, EnrolError, Enrolment,

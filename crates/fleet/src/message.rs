@@ -190,6 +190,44 @@ pub struct Stored {
     pub results: Vec<ResultKey>,
 }
 
+/// A result on its way to the collector: a line with its key, then the document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultMessage {
+    /// Its key.
+    pub key: ResultKey,
+    /// What was measured, as JSON.
+    pub document: String,
+}
+
+/// Bytes that are no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message that is no result")]
+pub struct NoResult;
+
+impl ResultMessage {
+    /// As bytes.
+    #[must_use]
+    pub fn write(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(&self.key).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(self.document.as_bytes());
+        bytes
+    }
+
+    /// From bytes.
+    ///
+    /// # Errors
+    /// They are none.
+    pub fn read(bytes: &[u8]) -> Result<Self, NoResult> {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let (key, document) = bytes.split_at(end.ok_or(NoResult)?);
+        Ok(Self {
+            key: serde_json::from_slice(key).map_err(|_| NoResult)?,
+            document: String::from_utf8(document[1..].to_vec()).map_err(|_| NoResult)?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -229,6 +267,24 @@ mod tests {
             if let Ok(read) = read {
                 assert_eq!(serde_json::to_value(read).expect("JSON"), order);
             }
+        }
+    }
+
+    #[test]
+    fn results_are_read_as_they_are_written() {
+        let result = ResultMessage {
+            key: ResultKey {
+                of: AttemptKey {
+                    job: "run/7/fra1/osl1".parse().expect("a name"),
+                    attempt: crate::job::Attempt(1),
+                },
+                host: "fra1".parse().expect("a name"),
+            },
+            document: "{\"a\":\n1}".to_owned(),
+        };
+        assert_eq!(ResultMessage::read(&result.write()), Ok(result));
+        for bytes in [&b""[..], b"{}", b"{}\n{}", b"\n"] {
+            assert_eq!(ResultMessage::read(bytes), Err(NoResult));
         }
     }
 

@@ -111,6 +111,29 @@ name!(
 );
 
 impl JobId {
+    /// The name of jobs that were ordered by hand.
+    pub const RUN: &str = "run";
+
+    /// The job of a pair in an order that was given by hand at that time, milliseconds since 1970.
+    #[must_use]
+    pub fn of_run(at: i64, from: &HostName, to: &HostName) -> Self {
+        Self(format!("{}/{at}/{from}/{to}", Self::RUN))
+    }
+
+    /// What it is made of: the schedule or [`RUN`](Self::RUN), the number of the slot or order, the client's
+    /// host, the server's host.
+    #[must_use]
+    pub fn parts(&self) -> Option<(&str, i64, &str, &str)> {
+        let mut words = self.0.split('/');
+        let parts = (
+            words.next()?,
+            words.next()?.parse().ok()?,
+            words.next()?,
+            words.next()?,
+        );
+        words.next().is_none().then_some(parts)
+    }
+
     /// The job of a pair in a slot of a schedule: the same whoever submits it.
     #[must_use]
     pub fn of_schedule(name: &ScheduleName, slot: i64, from: &HostName, to: &HostName) -> Self {

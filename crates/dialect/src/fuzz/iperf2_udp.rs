@@ -395,7 +395,7 @@ pub(crate) fn report(input: &[u8]) {
         local_sends: true,
     };
     let event = reported(&report, flow, ends, whim & 2 != 0, wall(START));
-    RenderedTest::new(whim & !1).render(Vec::new(), vec![event], datagram.len());
+    RenderedTest::new(whim & !1).render(Vec::new(), vec![event], datagram);
 }
 
 /// Longest datagram of the flow, bytes.

@@ -74,7 +74,7 @@ pub(crate) fn results(input: &[u8]) {
     end.lost_behind = crate::iperf3::udp_streams::TailLoss::default().lost(&results, &own);
     let agreed = vec![connected(), start(udp, omits)];
     let ended = Event::TestEnd(Box::new(end));
-    rendered.render(agreed, vec![ended], message.len());
+    rendered.render(agreed, vec![ended], message);
 }
 
 fn connected() -> Event {

@@ -65,7 +65,7 @@ pub(crate) fn results(input: &[u8]) {
     events.extend(estimate.map(Event::Clocks));
     events.push(Event::PeerResults(Box::new(other)));
     events.extend(delays.into_iter().map(Event::OneWayDelay));
-    rendered.render(Vec::new(), events, object.len());
+    rendered.render(Vec::new(), events, object);
 }
 
 /// Readings of both clocks, which differ by nothing, a little, hours, or what no exchange could show.

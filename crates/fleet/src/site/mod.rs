@@ -6,6 +6,7 @@ mod folder;
 mod init;
 mod key;
 mod registry;
+mod schedule_file;
 mod server_conf;
 mod settings;
 mod toml_file;

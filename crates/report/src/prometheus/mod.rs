@@ -3,7 +3,8 @@
 //! ```text
 //! Event ─► ServerMetrics ─┐
 //! Report ─► ProbeResult  ─┼─► Family ─► OpenMetrics text
-//! ExporterMetrics ────────┘
+//! ExporterMetrics ────────┤
+//! FleetMetrics ───────────┘
 //! ```
 //!
 //! The names are published (`docs/metrics.md`). What is not known has no sample: a metric that
@@ -11,12 +12,14 @@
 
 mod exporter;
 mod family;
+mod fleet;
 mod method;
 mod result;
 mod server;
 
 pub use exporter::{ExporterMetrics, ProbeResult};
 pub use family::MEDIA_TYPE;
+pub use fleet::{FleetMetrics, FleetState};
 pub use method::MethodProbe;
 pub use server::ServerMetrics;
 

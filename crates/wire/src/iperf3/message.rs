@@ -30,6 +30,11 @@ pub(crate) fn write(message: &impl serde::Serialize, out: &mut Vec<u8>) {
     out[start..start + LENGTH_PREFIX].copy_from_slice(&prefix);
 }
 
+/// A name that moves no cursor: other letters than those of names are shown as `?`.
+pub(crate) fn shown_name(said: &str) -> String {
+    said.replace(|letter: char| !letter.is_ascii_graphic(), "?")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

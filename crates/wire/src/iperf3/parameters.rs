@@ -326,7 +326,7 @@ fn read(keys: &Keys<'_>) -> Result<Parameters, DecodeError> {
         )?),
         title: keys.text("title"),
         extra_data: keys.text("extra_data"),
-        congestion: keys.text("congestion"),
+        congestion: keys.text("congestion").as_deref().map(message::shown_name),
         server_output: keys.has("get_server_output"),
         counters: if keys.has("udp_counters_64bit") {
             CounterWidth::Wide

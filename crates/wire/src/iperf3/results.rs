@@ -129,7 +129,7 @@ impl Results {
             congestion: object
                 .get("congestion_used")
                 .and_then(Value::as_str)
-                .map(str::to_owned),
+                .map(message::shown_name),
             server_output: output,
             tapeline: object
                 .get("tapeline")
@@ -301,6 +301,14 @@ mod tests {
         assert!(Results::parse(b"{}").is_err());
         assert!(parse("0", STREAM).is_ok());
         assert!(parse("0", "3").is_err());
+    }
+
+    #[test]
+    fn a_name_moves_no_cursor() {
+        let results = r#"{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,
+            "sender_has_retransmits":0,"congestion_used":"bb\r\u001b[2J","streams":[]}"#;
+        let results = Results::parse(results.as_bytes()).expect("valid");
+        assert_eq!(results.congestion.as_deref(), Some("bb??[2J"));
     }
 
     #[test]

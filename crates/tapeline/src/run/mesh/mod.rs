@@ -17,3 +17,5 @@ mod sessions;
 mod test_line;
 
 pub(crate) use job::mesh;
+#[cfg(feature = "fleet")]
+pub(crate) use test_line::TestLine;

@@ -1,0 +1,168 @@
+//! A connection to the server of a fleet.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
+use tokio::sync::watch;
+
+use crate::bus::error::BusError;
+use crate::site::Access;
+
+/// Oldest server that will do: it knows `sync_interval: always` and the first number of a stream.
+const OLDEST: (u64, u64) = (2, 10);
+/// Time for a connection to come about.
+const CONNECTING: Duration = Duration::from_secs(5);
+/// Longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// A connection of which nothing is heard for two such times is lost.
+const PING: Duration = Duration::from_secs(5);
+
+/// Whether there is a connection, and which: each has a greater number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) number: u64,
+    pub(crate) is_up: bool,
+}
+
+/// A connection that comes back by itself.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) link: watch::Receiver<Link>,
+}
+
+impl Connection {
+    /// Connects once. `who` has the key, for sentences.
+    pub(crate) async fn open(access: &Access, who: &str) -> Result<Self, BusError> {
+        let (sender, link) = watch::channel(Link::default());
+        let was_up = Arc::new(AtomicBool::new(false));
+        let is_again = Arc::clone(&was_up);
+        let mut options = ConnectOptions::with_nkey(access.seed.clone())
+            .name(format!("tapeline {who}"))
+            .custom_inbox_prefix(&access.inbox)
+            .connection_timeout(CONNECTING)
+            .ping_interval(PING)
+            .client_capacity(1 << 16)
+            .reconnect_delay_callback(move |attempt| match is_again.load(Ordering::Relaxed) {
+                true => pause(attempt),
+                false => Duration::ZERO,
+            })
+            .event_callback(move |event| {
+                match event {
+                    Event::Connected => {
+                        was_up.store(true, Ordering::Relaxed);
+                        sender.send_modify(|link| {
+                            link.number += 1;
+                            link.is_up = true;
+                        });
+                    }
+                    Event::Disconnected | Event::Closed => {
+                        sender.send_modify(|link| link.is_up = false);
+                    }
+                    _ => {}
+                }
+                std::future::ready(())
+            });
+        if let Some(file) = &access.ca {
+            options = options.add_root_certificates(file.clone());
+        }
+        let servers = access.servers.join(", ");
+        let client = options.connect(access.servers.as_slice()).await;
+        let client = client.map_err(|error| match error.kind() {
+            ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+                BusError::UnknownKey {
+                    who: who.to_owned(),
+                    advice: advice(who),
+                }
+            }
+            _ => BusError::Unreached {
+                server: servers.clone(),
+                cause: cause(&error),
+            },
+        })?;
+        let info = client.server_info();
+        if version(&info.version).is_some_and(|version| version < OLDEST) {
+            return Err(BusError::TooOld(info.version));
+        }
+        if !info.jetstream {
+            return Err(BusError::NoJetStream);
+        }
+        Ok(Self { client, link })
+    }
+
+    /// Connects, and tries again as long as no server answers; `say` hears of the first failure.
+    pub(crate) async fn open_in_time(
+        access: &Access,
+        who: &str,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, BusError> {
+        let mut attempt = 0;
+        loop {
+            match Self::open(access, who).await {
+                Err(error @ BusError::Unreached { .. }) => {
+                    if attempt == 0 {
+                        say(&format!("{error}; tries again"));
+                    }
+                    attempt += 1;
+                    tokio::time::sleep(pause(attempt)).await;
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+/// What makes a key known.
+fn advice(who: &str) -> String {
+    match who {
+        "controller" | "collector" | "operator" => {
+            "its users.conf must be the one beside that key".to_owned()
+        }
+        host => format!("tapeline fleet enrol {host}"),
+    }
+}
+
+/// A random pause, the longer the more attempts failed: not all come back at once.
+fn pause(attempt: usize) -> Duration {
+    let most = Duration::from_secs(2).saturating_mul(1 << attempt.min(4));
+    let share = (RandomState::new().hash_one(attempt) >> 11) as f64 / (1u64 << 53) as f64;
+    most.min(LONGEST_PAUSE).mul_f64(share)
+}
+
+fn version(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// The innermost cause.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_are_bounded() {
+        for attempt in 1..100 {
+            assert!(pause(attempt) <= LONGEST_PAUSE);
+            assert!(pause(1) <= Duration::from_secs(4));
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(version("2.9.10").is_some_and(|version| version < OLDEST));
+        assert!(version("2.10.27").is_some_and(|version| version >= OLDEST));
+        assert!(version("2.11.0-RC").is_some_and(|version| version >= OLDEST));
+        assert_eq!(version("dev"), None);
+    }
+}

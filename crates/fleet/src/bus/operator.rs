@@ -1,0 +1,385 @@
+//! What a person asks of a fleet: one call each, which returns when it is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use async_nats::client::RequestErrorKind;
+use async_nats::header::HeaderMap;
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::{Client, Request};
+use futures_util::{StreamExt, stream};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::bus::books::SiteBooks;
+use crate::bus::connection::Connection;
+use crate::bus::error::BusError;
+use crate::bus::records::{deleting, expecting, subject, written};
+use crate::bus::requests::Reply;
+use crate::bus::setup::store;
+use crate::bus::stop::Stop;
+use crate::bus::watch::{Shown, watch};
+use crate::job::{JobRecord, JobSpec};
+use crate::message::{Ask, Beat};
+use crate::names::{HostName, JobId, ScheduleName, SiteName, Subject};
+use crate::schedule::{Enrolled, ScheduleSpec};
+use crate::site::OperatorSettings;
+use crate::store::{Bucket, Entry, Expected, Revision, Written, job_key};
+
+/// Time for a request's answer, and for all entries of a bucket to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// After an agent's answer no other one is waited for longer than this.
+const QUIET: Duration = Duration::from_millis(500);
+/// Time for all agents to answer.
+const ANSWERS: Duration = Duration::from_secs(3);
+/// Jobs whose submission is under way at a time.
+const AT_ONCE: usize = 64;
+
+/// A person's connection to a fleet.
+#[derive(Debug)]
+pub struct Operator {
+    runtime: Runtime,
+    connection: Connection,
+    site: SiteName,
+}
+
+/// What came of a withdrawal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// It is withdrawn.
+    Done,
+    /// There is no such job.
+    Unknown,
+    /// Why it cannot be.
+    TooLate(String),
+}
+
+impl Operator {
+    /// Connects, and enters hosts into the site's registry that were enrolled since.
+    ///
+    /// # Errors
+    /// The server is not reached, refuses the key, or will not do.
+    pub fn connect(settings: &OperatorSettings) -> Result<Self, BusError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|error| BusError::Host {
+            what: "wait for a server".to_owned(),
+            cause: error.to_string(),
+        })?;
+        let connection = runtime.block_on(async {
+            let connection = Connection::open(&settings.access, "operator").await?;
+            let stream = format!("KV_{}", Bucket::Job.name());
+            match store(&connection.client).get_stream(stream).await {
+                Ok(_) => Ok(connection),
+                Err(error) => Err(match error.kind() {
+                    GetStreamErrorKind::JetStream(_) => BusError::Refused(
+                        "no controller has run at that server yet: tapeline fleet controller"
+                            .to_owned(),
+                    ),
+                    _ => BusError::NoAnswer("look for jobs"),
+                }),
+            }
+        })?;
+        let operator = Self {
+            runtime,
+            connection,
+            site: settings.access.site.clone(),
+        };
+        operator.register(&settings.enrolled)?;
+        Ok(operator)
+    }
+
+    fn client(&self) -> &Client {
+        &self.connection.client
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}.{name}", self.site)
+    }
+
+    /// All entries of a bucket now.
+    fn entries(&self, bucket: Bucket) -> Result<Vec<(String, Revision, Vec<u8>)>, BusError> {
+        let within = self.key("");
+        self.runtime.block_on(async {
+            let mut shown = watch(&self.connection, bucket, within);
+            let entries = timeout(PATIENCE, all(&mut shown)).await;
+            entries.map_err(|_| BusError::NoAnswer("read a bucket"))
+        })
+    }
+
+    fn write(
+        &self,
+        bucket: Bucket,
+        name: &str,
+        headers: HeaderMap,
+        value: Vec<u8>,
+    ) -> Result<Written, BusError> {
+        let subject = subject(bucket, &self.key(name));
+        let reply = self
+            .runtime
+            .block_on(request(self.client().clone(), subject, headers, value));
+        match written(&reply) {
+            Written::Unknown => Err(BusError::NoAnswer("write a record")),
+            known => Ok(known),
+        }
+    }
+
+    /// Enters hosts into the registry that are not there as they are.
+    fn register(&self, enrolled: &[Enrolled]) -> Result<(), BusError> {
+        if enrolled.is_empty() {
+            return Ok(());
+        }
+        let entries = self.entries(Bucket::Agent)?;
+        for host in enrolled {
+            let known = entries
+                .iter()
+                .find(|(name, ..)| *name == host.name.as_str());
+            let is_known = known.is_some_and(|(.., value)| {
+                serde_json::from_slice::<Enrolled>(value).is_ok_and(|known| known == *host)
+            });
+            if !is_known {
+                let expected = match known {
+                    Some((_, revision, _)) => Expected::At(*revision),
+                    None => Expected::Absent,
+                };
+                // Another operator may have done the same.
+                self.write(
+                    Bucket::Agent,
+                    host.name.as_str(),
+                    expecting(expected),
+                    json(host),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The enrolled hosts and the schedules.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn books(&self) -> Result<SiteBooks, BusError> {
+        let mut books = SiteBooks::default();
+        for (key, revision, value) in self.entries(Bucket::Agent)? {
+            books.hosts_shown(Shown::Entry(key, revision, value));
+        }
+        for (key, revision, value) in self.entries(Bucket::Schedule)? {
+            books.schedules_shown(Shown::Entry(key, revision, value));
+        }
+        Ok(books)
+    }
+
+    /// Agents that are there now.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn present(&self) -> Result<BTreeMap<HostName, Beat>, BusError> {
+        self.runtime.block_on(async {
+            let inbox = self.client().new_inbox();
+            let failed = |_| BusError::NoAnswer("ask who is there");
+            let answers = self.client().subscribe(inbox.clone()).await;
+            let mut answers = answers.map_err(|_| BusError::NoAnswer("subscribe"))?;
+            let question = Subject::Ask(self.site.clone()).to_string();
+            let asked =
+                self.client()
+                    .publish_with_reply(question, inbox, json(&Ask::default()).into());
+            asked.await.map_err(failed)?;
+            let end = Instant::now() + ANSWERS;
+            let mut beats = BTreeMap::new();
+            let mut until = end;
+            while let Ok(Some(message)) = timeout_at(until, answers.next()).await {
+                if message.status.is_some() {
+                    break;
+                }
+                if let Ok(beat) = serde_json::from_slice::<Beat>(&message.payload) {
+                    beats.insert(beat.host.clone(), beat);
+                }
+                until = end.min(Instant::now() + QUIET);
+            }
+            Ok(beats)
+        })
+    }
+
+    /// Submits jobs; one that is there already stays as it is.
+    ///
+    /// # Errors
+    /// The server does not answer for one of them.
+    pub fn submit(&self, jobs: &[(JobId, JobSpec)]) -> Result<(), BusError> {
+        let all = jobs.iter().map(|(id, spec)| {
+            let subject = subject(Bucket::Job, &job_key(&self.site, id));
+            let record = json(&JobRecord::new(spec.clone()));
+            let headers = expecting(Expected::Absent);
+            request(self.client().clone(), subject, headers, record)
+        });
+        let all: Vec<_> = all.collect();
+        let replies: Vec<Reply> = self
+            .runtime
+            .block_on(stream::iter(all).buffer_unordered(AT_ONCE).collect());
+        let is_known = |reply: &Reply| written(reply) != Written::Unknown;
+        match replies.iter().all(is_known) {
+            true => Ok(()),
+            false => Err(BusError::NoAnswer("submit jobs")),
+        }
+    }
+
+    /// The jobs that the bucket holds: those that are not final, and those that became so within the hour.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn jobs(&self) -> Result<BTreeMap<JobId, Entry<JobRecord>>, BusError> {
+        let entries = self.entries(Bucket::Job)?.into_iter();
+        Ok(entries
+            .filter_map(|(key, revision, value)| {
+                let value = serde_json::from_slice(&value).ok()?;
+                Some((key.parse().ok()?, Entry { revision, value }))
+            })
+            .collect())
+    }
+
+    /// Follows jobs until all are final, or the end is wished for. `each` sees every step.
+    ///
+    /// # Errors
+    /// None of its own; a connection that is lost comes back.
+    pub fn follow(
+        &self,
+        jobs: &BTreeSet<JobId>,
+        mut stop: Stop,
+        each: &mut dyn FnMut(&JobId, &JobRecord),
+    ) -> Result<(), BusError> {
+        self.runtime.block_on(async {
+            let mut shown = watch(&self.connection, Bucket::Job, self.key(""));
+            let mut open = jobs.clone();
+            while !open.is_empty() {
+                let entry = tokio::select! {
+                    () = stop.wished() => return Ok(()),
+                    shown = shown.recv() => shown,
+                };
+                let Some(Shown::Entry(key, _, value)) = entry else {
+                    continue;
+                };
+                let record = serde_json::from_slice::<JobRecord>(&value).ok();
+                let known = key.parse::<JobId>().ok().filter(|id| open.contains(id));
+                if let Some((id, record)) = known.zip(record) {
+                    each(&id, &record);
+                    if record.state.is_final() {
+                        open.remove(&id);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Passes on the live events of a job until the end is wished for or the job is over.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn watch_live(
+        &self,
+        job: &JobId,
+        mut stop: Stop,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<(), BusError> {
+        self.runtime.block_on(async {
+            let live = Subject::Live(job.clone()).to_string();
+            let live = self.client().subscribe(live).await;
+            let mut live = live.map_err(|_| BusError::NoAnswer("subscribe"))?;
+            let mut shown = watch(&self.connection, Bucket::Job, self.key(""));
+            loop {
+                tokio::select! {
+                    () = stop.wished() => return Ok(()),
+                    Some(message) = live.next() => {
+                        each(&String::from_utf8_lossy(&message.payload));
+                    }
+                    Some(shown) = shown.recv() => match shown {
+                        Shown::Entry(key, _, value) if key == job.as_str() => {
+                            let record = serde_json::from_slice::<JobRecord>(&value);
+                            if record.is_ok_and(|record| record.state.is_final()) {
+                                return Ok(());
+                            }
+                        }
+                        Shown::Gone(key) if key == job.as_str() => return Ok(()),
+                        _ => {}
+                    }
+                }
+            }
+        })
+    }
+
+    /// Withdraws a job.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn cancel(&self, job: &JobId) -> Result<Cancelled, BusError> {
+        loop {
+            let mut jobs = self.jobs()?;
+            let Some(entry) = jobs.remove(job) else {
+                return Ok(Cancelled::Unknown);
+            };
+            let record = match entry.value.cancelled() {
+                Ok(record) => record,
+                Err(error) => return Ok(Cancelled::TooLate(error.to_string())),
+            };
+            let headers = expecting(Expected::At(entry.revision));
+            // In a conflict the job took a step meanwhile: it is looked at again.
+            if let Written::At(_) = self.write(Bucket::Job, job.as_str(), headers, json(&record))? {
+                return Ok(Cancelled::Done);
+            }
+        }
+    }
+
+    /// Adds a schedule, or puts it in the place of one with its name.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn add_schedule(&self, spec: &ScheduleSpec) -> Result<(), BusError> {
+        let headers = HeaderMap::new();
+        self.write(Bucket::Schedule, spec.name.as_str(), headers, json(spec))?;
+        Ok(())
+    }
+
+    /// Removes a schedule; whether it was there.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn remove_schedule(&self, name: &ScheduleName) -> Result<bool, BusError> {
+        let entries = self.entries(Bucket::Schedule)?;
+        let Some((_, revision, _)) = entries.iter().find(|(key, ..)| key == name.as_str()) else {
+            return Ok(false);
+        };
+        let headers = deleting(Expected::At(*revision));
+        let written = self.write(Bucket::Schedule, name.as_str(), headers, Vec::new())?;
+        Ok(matches!(written, Written::At(_)))
+    }
+}
+
+async fn all(shown: &mut UnboundedReceiver<Shown>) -> Vec<(String, Revision, Vec<u8>)> {
+    let mut entries = Vec::new();
+    while let Some(shown) = shown.recv().await {
+        match shown {
+            Shown::Began => entries.clear(),
+            Shown::Entry(key, revision, value) => entries.push((key, revision, value)),
+            Shown::Gone(_) => {}
+            Shown::Current => break,
+        }
+    }
+    entries
+}
+
+async fn request(client: Client, subject: String, headers: HeaderMap, payload: Vec<u8>) -> Reply {
+    let request = Request::new()
+        .headers(headers)
+        .payload(payload.into())
+        .timeout(Some(PATIENCE));
+    match client.send_request(subject, request).await {
+        Ok(message) => Reply::Message(message),
+        Err(error) if error.kind() == RequestErrorKind::NoResponders => Reply::NoReceiver,
+        Err(_) => Reply::Silence,
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}

@@ -1,0 +1,113 @@
+//! Values of buckets as messages: writes that compare, reads, and what the server answers.
+
+use async_nats::Message;
+use async_nats::header::HeaderMap;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::bus::requests::Reply;
+use crate::store::{Bucket, Entry, Expected, Read, Revision, Written};
+
+/// The key's last number must be this one (NATS, ADR-8).
+const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
+/// A key was deleted (ADR-8).
+const OPERATION: &str = "KV-Operation";
+/// A message with an id that was stored already is dropped.
+const MESSAGE_ID: &str = "Nats-Msg-Id";
+/// The number of a message that was asked for.
+const SEQUENCE: &str = "Nats-Sequence";
+/// The server's word for another last number.
+const WRONG_SEQUENCE: u64 = 10_071;
+/// Status of what is not there.
+const NOT_FOUND: u16 = 404;
+
+/// The subject of a key.
+pub(crate) fn subject(bucket: Bucket, key: &str) -> String {
+    format!("$KV.{}.{key}", bucket.name())
+}
+
+/// Where a key is read.
+pub(crate) fn read_subject(bucket: Bucket, key: &str) -> String {
+    let name = bucket.name();
+    format!("$JS.API.DIRECT.GET.KV_{name}.$KV.{name}.{key}")
+}
+
+/// Headers of a write.
+pub(crate) fn expecting(expected: Expected) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let number = match expected {
+        Expected::Absent => 0,
+        Expected::At(revision) => revision.0,
+    };
+    headers.insert(EXPECTED, number.to_string());
+    headers
+}
+
+/// Headers of a deletion.
+pub(crate) fn deleting(expected: Expected) -> HeaderMap {
+    let mut headers = expecting(expected);
+    headers.insert(OPERATION, "DEL");
+    headers
+}
+
+/// Headers of a message that the stream takes once.
+pub(crate) fn identified(id: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(MESSAGE_ID, id);
+    headers
+}
+
+/// Whether the message says that its key was deleted.
+pub(crate) fn is_deletion(message: &Message) -> bool {
+    let headers = message.headers.as_ref();
+    headers.is_some_and(|headers| headers.get(OPERATION).is_some())
+}
+
+/// What came of a write.
+pub(crate) fn written(reply: &Reply) -> Written {
+    #[derive(Deserialize)]
+    struct Acknowledgement {
+        seq: Option<u64>,
+        error: Option<Refusal>,
+    }
+    #[derive(Deserialize)]
+    struct Refusal {
+        err_code: Option<u64>,
+    }
+    let Reply::Message(message) = reply else {
+        return Written::Unknown;
+    };
+    match serde_json::from_slice::<Acknowledgement>(&message.payload) {
+        Ok(Acknowledgement {
+            error: Some(refusal),
+            ..
+        }) if refusal.err_code == Some(WRONG_SEQUENCE) => Written::Conflict,
+        Ok(Acknowledgement {
+            error: None,
+            seq: Some(seq),
+        }) => Written::At(Revision(seq)),
+        _ => Written::Unknown,
+    }
+}
+
+/// What came of a read.
+pub(crate) fn read<V: DeserializeOwned>(reply: &Reply) -> Read<V> {
+    let Reply::Message(message) = reply else {
+        return Read::Unknown;
+    };
+    let status = message.status.map(|status| status.as_u16());
+    if status == Some(NOT_FOUND) || is_deletion(message) {
+        return Read::Absent;
+    }
+    let headers = message.headers.as_ref();
+    let sequence = headers.and_then(|headers| headers.get(SEQUENCE));
+    let revision = sequence.and_then(|text| text.as_str().parse().ok());
+    let value = serde_json::from_slice(&message.payload);
+    match (revision, value) {
+        (Some(revision), Ok(value)) => Read::There(Entry {
+            revision: Revision(revision),
+            value,
+        }),
+        _ => Read::Unknown,
+    }
+}

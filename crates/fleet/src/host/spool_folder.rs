@@ -1,0 +1,201 @@
+//! Files that outlive an agent: what it keeps, and results that wait for the collector.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::agent::{Kept, Spooled};
+use crate::job::ResultKey;
+use crate::message::ResultMessage;
+
+/// What the agent keeps.
+const KEPT: &str = "kept.json";
+/// The folder of results.
+const RESULTS: &str = "results";
+/// How their files end.
+const RESULT: &str = "result";
+/// How files end that are being written.
+const PARTIAL: &str = "partial";
+
+/// The folder of a spool.
+#[derive(Debug)]
+pub(crate) struct SpoolFolder {
+    folder: PathBuf,
+    /// The number of each result's file.
+    files: BTreeMap<ResultKey, u64>,
+    last: u64,
+}
+
+impl SpoolFolder {
+    /// Opens it, with what it holds: the results from the oldest on.
+    ///
+    /// # Errors
+    /// A folder or a file cannot be had.
+    pub(crate) fn open(folder: &Path) -> io::Result<(Self, Kept, Vec<Spooled>)> {
+        let results = folder.join(RESULTS);
+        fs::create_dir_all(&results)?;
+        let kept = match fs::read(folder.join(KEPT)) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::other)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Kept::default(),
+            Err(error) => return Err(error),
+        };
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(&results)? {
+            let path = entry?.path();
+            let number = path
+                .file_stem()
+                .and_then(|stem| stem.to_str()?.parse().ok());
+            match (number, path.extension().and_then(|end| end.to_str())) {
+                (Some(number), Some(RESULT)) => {
+                    found.insert(number, path);
+                }
+                // Of a process that was killed.
+                (_, Some(PARTIAL)) => fs::remove_file(&path)?,
+                _ => {}
+            }
+        }
+        let mut spool = Self {
+            folder: folder.to_owned(),
+            files: BTreeMap::new(),
+            last: found.keys().next_back().copied().unwrap_or_default(),
+        };
+        let mut spooled = Vec::new();
+        for (number, path) in found {
+            let bytes = fs::read(&path)?;
+            match ResultMessage::read(&bytes) {
+                Ok(ResultMessage { key, .. }) => {
+                    spool.files.insert(key.clone(), number);
+                    let bytes = bytes.len() as u64;
+                    spooled.push(Spooled { key, bytes });
+                }
+                Err(_) => fs::remove_file(&path)?,
+            }
+        }
+        Ok((spool, kept, spooled))
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder
+            .join(RESULTS)
+            .join(format!("{number:012}.{RESULT}"))
+    }
+
+    /// Writes what the agent keeps.
+    pub(crate) fn keep(&self, kept: &Kept) -> io::Result<()> {
+        let bytes = serde_json::to_vec(kept).map_err(io::Error::other)?;
+        write_whole(&self.folder.join(KEPT), &bytes)
+    }
+
+    /// Writes a result; the bytes of its file.
+    pub(crate) fn add(&mut self, result: &ResultMessage) -> io::Result<u64> {
+        let bytes = result.write();
+        self.last += 1;
+        write_whole(&self.path(self.last), &bytes)?;
+        let before = self.files.insert(result.key.clone(), self.last);
+        if let Some(before) = before {
+            fs::remove_file(self.path(before))?;
+        }
+        Ok(bytes.len() as u64)
+    }
+
+    /// A result.
+    pub(crate) fn read(&self, key: &ResultKey) -> Option<ResultMessage> {
+        let bytes = fs::read(self.path(*self.files.get(key)?)).ok()?;
+        ResultMessage::read(&bytes).ok()
+    }
+
+    /// Deletes a result.
+    pub(crate) fn remove(&mut self, key: &ResultKey) -> io::Result<()> {
+        match self.files.remove(key) {
+            Some(number) => fs::remove_file(self.path(number)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes a file that is there whole or not at all, also after a loss of power.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let partial = path.with_extension(PARTIAL);
+    let written = File::create(&partial)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // Room for others.
+        let _ = fs::remove_file(&partial);
+    }
+    written?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Attempt, AttemptKey, Epoch};
+
+    fn result(job: &str) -> ResultMessage {
+        ResultMessage {
+            key: ResultKey {
+                of: AttemptKey {
+                    job: job.parse().expect("a name"),
+                    attempt: Attempt(1),
+                },
+                host: "fra1".parse().expect("a name"),
+            },
+            document: format!("\"{job}\""),
+        }
+    }
+
+    #[test]
+    fn results_are_found_again_from_the_oldest_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || SpoolFolder::open(folder.path()).expect("a spool");
+        let (mut spool, kept, spooled) = open();
+        assert_eq!((kept, spooled), (Kept::default(), Vec::new()));
+        // The order of arrival is not that of names.
+        let names: Vec<String> = (0..12)
+            .rev()
+            .map(|number| format!("run/{number}/a/b"))
+            .collect();
+        for name in &names {
+            assert!(spool.add(&result(name)).is_ok_and(|bytes| bytes > 0));
+        }
+        spool.remove(&result(&names[3]).key).expect("it is there");
+        let kept = Kept {
+            epoch: Epoch(7),
+            ..Kept::default()
+        };
+        spool.keep(&kept).expect("it is kept");
+        let (spool, again, spooled) = open();
+        assert_eq!(again, kept);
+        let found: Vec<String> = spooled
+            .iter()
+            .map(|one| one.key.of.job.to_string())
+            .collect();
+        let expected: Vec<String> = names
+            .iter()
+            .filter(|name| **name != names[3])
+            .cloned()
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!(spool.read(&result(&names[0]).key), Some(result(&names[0])));
+        assert_eq!(spool.read(&result(&names[3]).key), None);
+    }
+
+    #[test]
+    fn a_result_that_was_not_written_to_its_end_is_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut spool, ..) = SpoolFolder::open(folder.path()).expect("a spool");
+        spool.add(&result("j1")).expect("it is written");
+        let results = folder.path().join(RESULTS);
+        fs::write(results.join("000000000002.partial"), "{").expect("a file");
+        fs::write(results.join("000000000003.result"), "{").expect("a file");
+        let (.., spooled) = SpoolFolder::open(folder.path()).expect("a spool");
+        assert_eq!(spooled.len(), 1);
+        assert_eq!(fs::read_dir(results).expect("a folder").count(), 1);
+    }
+}
