@@ -22,12 +22,11 @@ use crate::clock::UnixTime;
 use crate::collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};
 use crate::job::{JobRecord, ResultKey};
 use crate::message::{Beat, ResultMessage};
-use crate::names::{HostName, Subject};
+use crate::names::{HostName, SiteName, Subject};
+use crate::rights::COLLECTOR;
 use crate::site::Access;
 use crate::store::{Bucket, Stream};
 
-/// The name of its consumer: it goes on where it ended.
-const NAME: &str = "collector";
 /// What is not acknowledged by then is delivered again.
 const ACKNOWLEDGING: Duration = Duration::from_secs(30);
 /// Results that are under way from the server at most.
@@ -110,7 +109,7 @@ async fn collect(
     )
     .await?;
     let mut jobs = watch(&connection, Bucket::Job, format!("{}.", access.site));
-    let mut results = results(&connection);
+    let mut results = results(&connection, access.site.clone());
     let (mut collector, mut last) = (Collector::default(), Delivery(0));
     say("collects");
     loop {
@@ -165,7 +164,7 @@ async fn subscribe(client: &Client, subject: String) -> Result<Subscriber, BusEr
 }
 
 /// Results as the stream delivers them, for as long as the receiver is there.
-fn results(connection: &Connection) -> Receiver<Message> {
+fn results(connection: &Connection, site: SiteName) -> Receiver<Message> {
     let (sender, results) = channel(BATCH);
     let (client, link) = (connection.client.clone(), connection.link.clone());
     tokio::spawn(async move {
@@ -179,7 +178,7 @@ fn results(connection: &Connection) -> Receiver<Message> {
                 return;
             };
             // What fails begins again.
-            let _ = deliver(&client, link.clone(), number, &sender).await;
+            let _ = deliver(&client, &site, link.clone(), number, &sender).await;
             tokio::time::sleep(AGAIN).await;
         }
     });
@@ -188,6 +187,7 @@ fn results(connection: &Connection) -> Receiver<Message> {
 
 async fn deliver(
     client: &Client,
+    site: &SiteName,
     mut link: tokio::sync::watch::Receiver<Link>,
     number: u64,
     sender: &Sender<Message>,
@@ -195,8 +195,11 @@ async fn deliver(
     let stream = store(client)
         .get_stream_no_info(Stream::Result.name())
         .await?;
+    // It goes on where it ended. Its rights are for this name and these subjects.
     let config = pull::Config {
-        durable_name: Some(NAME.to_owned()),
+        durable_name: Some(COLLECTOR.to_owned()),
+        name: Some(COLLECTOR.to_owned()),
+        filter_subject: Stream::Result.of_site(site),
         ack_policy: AckPolicy::Explicit,
         ack_wait: ACKNOWLEDGING,
         ..pull::Config::default()
