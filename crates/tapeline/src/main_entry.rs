@@ -88,6 +88,10 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Gate(job) => run::gate(job),
         #[cfg(feature = "mesh")]
         Plan::Mesh(job) => run::mesh(job),
+        #[cfg(feature = "fleet")]
+        Plan::Agent(job) => run::agent(job),
+        #[cfg(feature = "fleet")]
+        Plan::Fleet(job) => run::fleet(job),
         #[cfg(feature = "web")]
         Plan::Web(job) => run::web(job, generate::form),
         Plan::Iperf3Version => show(identity::iperf3_version()),

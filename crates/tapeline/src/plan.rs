@@ -81,6 +81,12 @@ pub enum Plan {
     /// `tapeline mesh`.
     #[cfg(feature = "mesh")]
     Mesh(Box<MeshJob>),
+    /// `tapeline agent`.
+    #[cfg(feature = "fleet")]
+    Agent(Box<AgentJob>),
+    /// `tapeline fleet`.
+    #[cfg(feature = "fleet")]
+    Fleet(Box<FleetJob>),
     /// `tapeline web`.
     #[cfg(feature = "web")]
     Web(Box<WebJob>),
@@ -124,6 +130,8 @@ impl Plan {
             Self::History(_) | Self::Compare(_) | Self::Gate(_) => {}
             #[cfg(feature = "mesh")]
             Self::Mesh(_) => {}
+            #[cfg(feature = "fleet")]
+            Self::Agent(_) | Self::Fleet(_) => {}
             #[cfg(feature = "web")]
             Self::Web(_) => {}
             Self::Help(_)
@@ -296,7 +304,7 @@ pub enum HelpPage {
     Full,
     /// That of the method of that word.
     Method(&'static str),
-    /// That of `history`, `compare`, `gate`, `mesh` or `web`.
+    /// That of a command with a table of its own, as `history`.
     #[cfg(feature = "history")]
     Command(&'static str),
 }
@@ -558,6 +566,151 @@ pub enum Copies {
     Own,
     /// This file.
     Other(PathBuf),
+}
+
+/// `tapeline agent`
+#[cfg(feature = "fleet")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentJob {
+    /// Its settings; those of the default place without.
+    pub config: Option<PathBuf>,
+}
+
+/// `tapeline fleet`
+#[cfg(feature = "fleet")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetJob {
+    /// The settings of the role; those of the default place without.
+    pub config: Option<PathBuf>,
+    /// What is to be done.
+    pub task: FleetTask,
+}
+
+/// One of its actions.
+#[cfg(feature = "fleet")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum FleetTask {
+    /// `init`
+    Init {
+        /// What is to be.
+        site: tapeline_fleet::NewSite,
+        /// Where its files go.
+        folder: PathBuf,
+    },
+    /// `enrol`
+    Enrol {
+        /// Who is to be of the site.
+        enrolment: tapeline_fleet::Enrolment,
+        /// Where its files are.
+        folder: PathBuf,
+    },
+    /// `controller`
+    Controller,
+    /// `collect`
+    Collect {
+        /// The history that results are kept in; `None` without a home.
+        history: Option<PathBuf>,
+        /// Where metrics are, `HOST:PORT`; every address without a host.
+        metrics: Option<String>,
+        /// Documents, a line each.
+        ndjson: Option<PathBuf>,
+    },
+    /// `hosts`
+    Hosts {
+        /// As JSON.
+        json: Option<Destination>,
+    },
+    /// `run`
+    Run(FleetRun),
+    /// `schedule add`
+    ScheduleAdd {
+        /// The file with the schedule.
+        file: PathBuf,
+    },
+    /// `schedule list`
+    ScheduleList {
+        /// As JSON.
+        json: Option<Destination>,
+    },
+    /// `schedule remove`
+    ScheduleRemove {
+        /// Which.
+        name: tapeline_fleet::ScheduleName,
+    },
+    /// `jobs`
+    Jobs {
+        /// Those without a result alone.
+        failed: bool,
+        /// Those of this schedule alone.
+        schedule: Option<tapeline_fleet::ScheduleName>,
+        /// As JSON.
+        json: Option<Destination>,
+    },
+    /// `cancel`
+    Cancel {
+        /// At least one.
+        jobs: Vec<tapeline_fleet::JobId>,
+    },
+    /// `watch`
+    Watch {
+        /// Which.
+        job: tapeline_fleet::JobId,
+    },
+    /// `matrix`
+    Matrix(FleetMatrix),
+}
+
+/// Jobs that are submitted together.
+#[cfg(feature = "fleet")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetRun {
+    /// Who tests whom.
+    pub hosts: JobHosts,
+    /// Beside which others.
+    pub class: tapeline_remote::Class,
+    /// A job that has not begun by then does not begin.
+    pub expires: Option<Duration>,
+    /// Until all have ended.
+    pub wait: bool,
+    /// The options of one test, in the place of the file's.
+    pub test: Option<Vec<String>>,
+    /// As JSON.
+    pub json: Option<Destination>,
+}
+
+/// The newest results of all pairs.
+#[cfg(feature = "fleet")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetMatrix {
+    /// Results that are not older.
+    pub since: Option<Duration>,
+    /// Those of this schedule alone.
+    pub schedule: Option<tapeline_fleet::ScheduleName>,
+    /// The history with the results; `None` without a home.
+    pub history: Option<PathBuf>,
+    /// As JSON.
+    pub json: Option<Destination>,
+    /// As CSV.
+    pub csv: Option<Destination>,
+    /// A page.
+    pub html: Option<PathBuf>,
+}
+
+/// The hosts of jobs.
+#[cfg(feature = "fleet")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobHosts {
+    /// Those of a file.
+    File {
+        /// As for a mesh.
+        file: PathBuf,
+        /// Who tests whom.
+        pattern: tapeline_mesh::Pattern,
+        /// Decides a random pattern; without it chance does.
+        seed: Option<u64>,
+    },
+    /// From the first to the second.
+    Pair(tapeline_fleet::HostName, tapeline_fleet::HostName),
 }
 
 /// `tapeline web`

@@ -1,5 +1,7 @@
 //! Many runs, a line for each.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tapeline_stats::{Confidence, ConfidenceInterval, LimitedBy, Moments};
@@ -81,19 +83,29 @@ impl ListEntry {
             let zoned = time.to_zoned(zone.clone());
             Some(zoned.strftime("%Y-%m-%d %H:%M").to_string())
         });
-        let peer = first.host.clone().or_else(|| first.address.clone());
         let mut tags = self.tags.clone();
         tags.extend(self.note.iter().map(|note| format!("({note})")));
         [
             name,
             when.unwrap_or_default(),
-            peer.unwrap_or_default(),
+            self.peer(),
             test_line(first, false),
             self.number("rate", 1e6),
             self.number("rtt", 1.0),
             self.limit(),
             tags.join(" "),
         ]
+    }
+
+    /// Who was tested; of a mesh how many were.
+    fn peer(&self) -> String {
+        let peers = self.runs.iter();
+        let peers = peers.filter_map(|run| run.host.as_ref().or(run.address.as_ref()));
+        let peers: BTreeSet<&String> = peers.collect();
+        match peers.len() {
+            0 | 1 => peers.first().map_or_else(String::new, ToString::to_string),
+            several => format!("{several} peers"),
+        }
     }
 
     /// A number of the runs that count: its mean, and of several its interval of 95 %; of both
@@ -213,6 +225,19 @@ mod tests {
                 "  r7      2026-11-22 14:00  db1   TCP reverse, 1 stream             –              –  interrupted",
             ]
         );
+    }
+
+    #[test]
+    fn a_mesh_has_several_peers() {
+        let mut other = run(1.0, 1, true);
+        other.host = Some("db2".to_owned());
+        let mesh = ListEntry {
+            name: "s1".to_owned(),
+            is_series: true,
+            runs: vec![run(1.0, 1, true), other, run(1.0, 1, true)],
+            ..ListEntry::default()
+        };
+        assert_eq!(mesh.peer(), "2 peers");
     }
 
     #[test]

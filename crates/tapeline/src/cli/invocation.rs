@@ -12,6 +12,8 @@ use super::options::table::KnownTo;
 use super::resolve::{native_mode, resolve};
 use super::settings::Mode;
 use super::spec::{Given, OptionId, RawArgs, RawItem};
+#[cfg(not(feature = "history"))]
+use super::values::missing;
 use super::{config_file, environment, iperf3, parse, refusal, third_party};
 use crate::explain;
 use crate::message::CliMessage;
@@ -196,7 +198,10 @@ fn explains(arguments: &[OsString]) -> bool {
 /// Whether it is about results that stay: the first word says so.
 fn is_about_results(arguments: &[OsString]) -> bool {
     let first = arguments.first().and_then(|word| word.to_str());
-    first.is_some_and(|word| matches!(word, "history" | "compare" | "gate" | "mesh" | "web"))
+    const COMMANDS: [&str; 7] = [
+        "history", "compare", "gate", "mesh", "agent", "fleet", "web",
+    ];
+    first.is_some_and(|word| COMMANDS.contains(&word))
 }
 
 #[cfg(feature = "history")]
@@ -205,9 +210,9 @@ fn about_results(arguments: &[OsString]) -> Resolution {
 }
 
 #[cfg(not(feature = "history"))]
-fn about_results(_: &[OsString]) -> Resolution {
-    let sentence = "this build has no history; build it with --features history, or take a package";
-    refusal(sentence.to_owned())
+fn about_results(arguments: &[OsString]) -> Resolution {
+    let first = arguments.first().and_then(|word| word.to_str());
+    refusal(missing(first.unwrap_or_default()))
 }
 
 /// Whether tests are to be ordered on standard input: the first word says so.

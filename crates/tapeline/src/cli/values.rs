@@ -155,6 +155,17 @@ pub(crate) fn nearest_of(
         .map(|(_, name)| name)
 }
 
+/// That a command is not in this build.
+pub(crate) fn missing(command: &str) -> String {
+    let (what, feature) = match command {
+        "mesh" => ("mesh", "mesh"),
+        "agent" | "fleet" => ("fleet", "fleet"),
+        "web" => ("web GUI", "web"),
+        _ => ("history", "history"),
+    };
+    format!("this build has no {what}; build it with --features {feature}, or take a package")
+}
+
 /// Restricted Damerau-Levenshtein distance.
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();

@@ -68,15 +68,17 @@ pub(crate) fn script() -> String {
         methods.join(" ")
     );
     let words: Vec<&str> = results.iter().map(|command| command.word).collect();
-    let actions = results.iter().flat_map(|command| command.actions);
-    let actions: Vec<&str> = actions.map(|(action, ..)| *action).collect();
     let _ = write!(
         script,
-        "\n# Commands about results, and the actions of history.\n_tapeline_results='{}'\n\
-         _tapeline_actions='{}'\n",
+        "\n# Commands with actions or options of their own.\n_tapeline_results='{}'\n\
+         \n# Lists the actions of a command ($1).\n_tapeline_actions() {{\n    case $1 in\n",
         words.join(" "),
-        actions.join(" ")
     );
+    for command in results.iter().filter(|command| !command.actions.is_empty()) {
+        let (word, actions) = (command.word, command.action_words().join(" "));
+        let _ = writeln!(script, "        {word}) echo '{actions}' ;;");
+    }
+    script.push_str("    esac\n}\n");
     let _ = write!(
         script,
         "\n# The names of warnings.\n_tapeline_warnings='{}'\n",
@@ -205,8 +207,8 @@ _tapeline() {
         _tapeline_offer -W "try explain exporter $_tapeline_results $_tapeline_methods"
     elif [[ $name == tapeline && ${words[1]} == explain && $at -eq 2 ]]; then
         _tapeline_offer -W "$_tapeline_warnings"
-    elif [[ $name == tapeline && ${words[1]} == history && $at -eq 2 ]]; then
-        _tapeline_offer -W "$_tapeline_actions"
+    elif [[ $name == tapeline && $at -eq 2 && $(_tapeline_actions "${words[1]}") ]]; then
+        _tapeline_offer -W "$(_tapeline_actions "${words[1]}")"
     elif [[ $name == tapeline && ${words[1]} == gate && $at -eq 2 ]]; then
         _tapeline_offer -f
     elif [[ $name == tapeline && ( ${words[1]} == exporter || ( ${words[1]} == try || " $_tapeline_methods " == *" ${words[1]} "* ) && $at -eq 2 ) ]]; then

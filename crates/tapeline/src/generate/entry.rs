@@ -43,7 +43,7 @@ pub(crate) fn methods() -> impl Iterator<Item = &'static str> {
     words.filter(|word| *word != "try")
 }
 
-/// A command about results that stay.
+/// A command with actions or options of its own, as those about results that stay.
 #[derive(Clone, Debug)]
 pub(crate) struct ResultCommand {
     pub(crate) word: &'static str,
@@ -52,6 +52,16 @@ pub(crate) struct ResultCommand {
     pub(crate) actions: &'static [(&'static str, &'static str, &'static str)],
     /// Names of options with their dashes, of values, and what they do.
     pub(crate) options: Vec<(String, &'static str, &'static str)>,
+}
+
+impl ResultCommand {
+    /// The first words of its actions, each once.
+    pub(crate) fn action_words(&self) -> Vec<&'static str> {
+        let first = |(action, ..): &(&'static str, _, _)| action.split(' ').next();
+        let mut words: Vec<&str> = self.actions.iter().filter_map(first).collect();
+        words.dedup();
+        words
+    }
 }
 
 /// The commands about results that stay; none in a build without them.
@@ -63,15 +73,16 @@ pub(crate) fn result_commands() -> Vec<ResultCommand> {
 /// The commands about results that stay.
 #[cfg(feature = "history")]
 pub(crate) fn result_commands() -> Vec<ResultCommand> {
-    use crate::cli::commands::options::{Spec, TABLE};
-    use crate::cli::commands::resolve::{ACTIONS, COMMANDS};
+    use crate::cli::commands::actions::{COMMANDS, actions};
+    use crate::cli::commands::options::{Spec, table};
 
     let command = |(word, about): (&'static str, &'static str)| {
-        let actions: &[_] = if word == "history" { &ACTIONS } else { &[] };
-        let applies = |spec: &&Spec| {
-            spec.is_of(word) || actions.iter().any(|(action, ..)| spec.is_of(action))
+        let actions = actions(word);
+        let applies = |spec: &&Spec| match actions.is_empty() {
+            true => spec.is_of(word),
+            false => actions.iter().any(|(action, ..)| spec.is_of(action)),
         };
-        let options = TABLE.iter().filter(applies);
+        let options = table(word).iter().filter(applies);
         ResultCommand {
             word,
             about,

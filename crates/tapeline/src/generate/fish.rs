@@ -36,6 +36,8 @@ pub(crate) fn script() -> String {
             "complete -c tapeline -n __fish_is_first_arg -a {word} -d {about}"
         );
         for (action, _, about) in command.actions {
+            // Of two words the first is offered alone, with what it does first.
+            let action = action.split(' ').next().unwrap_or(action);
             let about = quoted(about);
             let _ = writeln!(
                 script,

@@ -189,6 +189,12 @@ fn bash_offers_options_values_and_jobs() {
         );
     }
     assert_eq!(offered("tapeline history ta"), ["tag"]);
+    assert_eq!(offered("tapeline compare ta"), [""; 0]);
+    if cfg!(feature = "fleet") {
+        assert_eq!(offered("tapeline fleet sch"), ["schedule"]);
+        assert_eq!(offered("tapeline fleet enrol h --add"), ["--address"]);
+        assert_eq!(offered("tapeline agent --conf"), ["--config"]);
+    }
     assert_eq!(offered("tapeline history prune --old"), ["--older"]);
     assert_eq!(offered("tapeline compare --inte"), ["--interleave"]);
     assert_eq!(offered("tapeline gate g --inte"), [""; 0]);

@@ -1,8 +1,8 @@
-//! The help of `history`, `compare`, `gate`, `mesh` and `web`.
+//! The help of the commands with a table of their own.
 
 use super::native::in_two_columns;
-use crate::cli::commands::options::{Spec, TABLE};
-use crate::cli::commands::resolve::{ACTIONS, COMMANDS};
+use crate::cli::commands::actions::{COMMANDS, actions};
+use crate::cli::commands::options::{Spec, table};
 use crate::cli::parse::Arity;
 use crate::explain::wrap;
 
@@ -24,6 +24,8 @@ pub(crate) fn page(command: &str, width: usize) -> String {
             "tapeline mesh HOSTS.TOML [OPTIONS] [-- TEST]",
             "tapeline mesh --resume FILE [OPTIONS]",
         ],
+        "agent" => &["tapeline agent [OPTIONS]"],
+        "fleet" => &["tapeline fleet ACTION [OPTIONS]"],
         "web" => &["tapeline web [OPTIONS]"],
         _ => &[
             "tapeline gate FILE RUNS [OPTIONS]",
@@ -33,35 +35,32 @@ pub(crate) fn page(command: &str, width: usize) -> String {
     let mut lines: Vec<String> = usage.iter().map(|line| (*line).to_owned()).collect();
     lines.push(String::new());
     lines.extend(wrap(&format!("{about}."), 0, width));
-    if !matches!(command, "mesh" | "web") {
+    if matches!(command, "history" | "compare" | "gate") {
         lines.extend(wrap(RUNS, 0, width));
     }
-    let is_history = command == "history";
-    if is_history {
+    let actions = actions(command);
+    if !actions.is_empty() {
         lines.push(String::new());
         lines.push("Actions:".to_owned());
-        for (action, words, about) in ACTIONS {
+        for (action, words, about) in actions {
             lines.extend(in_two_columns(&format!("  {action} {words}"), about, width));
         }
     }
     lines.push(String::new());
     lines.push("Options:".to_owned());
-    let places = || ACTIONS.iter().map(|(action, ..)| *action);
-    for spec in TABLE {
-        let its: Vec<&str> = if is_history {
-            places().filter(|action| spec.is_of(action)).collect()
-        } else if spec.is_of(command) {
-            vec![command]
-        } else {
-            Vec::new()
+    for spec in table(command) {
+        let places = actions.iter().map(|(action, ..)| *action);
+        let its: Vec<&str> = match actions.is_empty() {
+            false => places.filter(|action| spec.is_of(action)).collect(),
+            true => spec.is_of(command).then_some(command).into_iter().collect(),
         };
         if its.is_empty() {
             continue;
         }
-        let text = if is_history && its.len() < ACTIONS.len() {
-            format!("{}: {}", its.join(", "), spec.help)
-        } else {
-            spec.help.to_owned()
+        // Most actions of a command: whoever needs it finds it.
+        let text = match its.len() * 2 < actions.len() {
+            true => format!("{}: {}", its.join(", "), spec.help),
+            false => spec.help.to_owned(),
         };
         lines.extend(in_two_columns(&names(spec), &text, width));
     }
@@ -94,11 +93,14 @@ mod tests {
                 let wide = page.lines().find(|line| line.chars().count() > width);
                 assert_eq!(wide, None, "{command} at {width}");
                 assert!(page.contains(about.split(' ').next().unwrap_or_default()));
-                let names = TABLE.iter().filter(|spec| page.contains(&names(spec)));
-                shown.extend(names.map(|spec| spec.id));
+                let rows = table(command).iter();
+                shown.extend(
+                    rows.filter(|spec| page.contains(&names(spec)))
+                        .map(|spec| spec.id),
+                );
             }
         }
-        for spec in TABLE {
+        for spec in COMMANDS.iter().flat_map(|(command, _)| table(command)) {
             assert!(shown.contains(&spec.id), "{:?}", spec.id);
         }
     }

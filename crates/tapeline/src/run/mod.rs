@@ -52,6 +52,8 @@ mod web;
 pub(crate) use client::client;
 #[cfg(feature = "prometheus")]
 pub(crate) use exporter::exporter;
+#[cfg(feature = "fleet")]
+pub(crate) use fleet::{agent, fleet};
 pub(crate) use flows::flows;
 #[cfg(feature = "history")]
 pub(crate) use history::{compare, gate, history};

@@ -1,4 +1,4 @@
-//! The options of `history`, `compare`, `gate`, `mesh` and `web`.
+//! The options of the commands: a table for `agent` and `fleet`, one for the others.
 
 use std::ffi::OsString;
 
@@ -14,6 +14,21 @@ pub(crate) enum Id {
     Pattern, Plan, Resume, FullDuplex, AllAtOnce, Copy, Binary, Save,
     Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
+    #[cfg(feature = "fleet")] Site,
+    #[cfg(feature = "fleet")] Out,
+    #[cfg(feature = "fleet")] Server,
+    #[cfg(feature = "fleet")] Plain,
+    #[cfg(feature = "fleet")] Address,
+    #[cfg(feature = "fleet")] Group,
+    #[cfg(feature = "fleet")] Config,
+    #[cfg(feature = "fleet")] Metrics,
+    #[cfg(feature = "fleet")] Ndjson,
+    #[cfg(feature = "fleet")] Wait,
+    #[cfg(feature = "fleet")] Expires,
+    #[cfg(feature = "fleet")] Class,
+    #[cfg(feature = "fleet")] Failed,
+    #[cfg(feature = "fleet")] Schedule,
+    #[cfg(feature = "fleet")] Since,
 }
 
 /// One row of the table.
@@ -50,9 +65,9 @@ const fn row(
     }
 }
 
-/// The table, in the order of the help.
+/// The table of the commands about results of this host, in the order of the help.
 #[rustfmt::skip]
-pub(crate) const TABLE: &[Spec] = &[
+const RESULTS: &[Spec] = &[
     row(Id::Count, Some('n'), "count", Required, "NUMBER", &["list"], "lines of the list (default 20)"),
     row(Id::All, None, "all", Switch, "", &["list"], "all lines"),
     row(Id::From, None, "from", Required, "KIND", &["import"], "what the files are: tapeline, iperf3-json, iperf2-csv, iperf2-text, iperf3-text"),
@@ -99,6 +114,44 @@ pub(crate) const TABLE: &[Spec] = &[
     row(Id::Help, Some('h'), "help", Switch, "", &[], "show this help"),
 ];
 
+/// The table of the commands of a fleet, in the order of the help.
+#[cfg(feature = "fleet")]
+#[rustfmt::skip]
+const FLEET: &[Spec] = &[
+    row(Id::Site, None, "site", Required, "NAME", &["init"], "the name of the site"),
+    row(Id::Server, None, "server", Required, "URL", &["init"], "where its nats-server is (default nats://127.0.0.1:4222): tls://HOST:PORT; may be repeated"),
+    row(Id::Plain, None, "plain", Switch, "", &["init"], "accept servers without TLS over a network: who is on the way can read and forge orders"),
+    row(Id::Out, None, "out", Required, "FOLDER", &["init", "enrol"], "the folder with the files of the site (default fleet)"),
+    row(Id::Address, None, "address", Required, "ADDRESS", &["enrol"], "what other hosts test towards (default the host's name)"),
+    row(Id::Group, None, "group", Required, "NAME", &["enrol"], "a group of the host, for schedules; may be repeated"),
+    row(Id::Config, None, "config", Required, "FILE", &["agent", "controller", "collect", "hosts", "run", "schedule add", "schedule list", "schedule remove", "jobs", "cancel", "watch"],
+        "the settings (default those in the folder fleet, else in /etc/tapeline)"),
+    row(Id::Pattern, None, "pattern", Required, "PATTERN", &["run"], "who tests whom: full (default), ring, star:HOST, incast:HOST, outcast:HOST, pairs, groups, sample:NUMBER"),
+    row(Id::Seed, None, "seed", Required, "NUMBER", &["run"], "decide a sample of pairs"),
+    row(Id::Class, None, "class", Required, "CLASS", &["run"], "exclusive (default): alone on its hosts; background: beside others"),
+    row(Id::Expires, None, "expires", Required, "TIME", &["run"], "what has not begun by then does not begin: 30m, 6h, 2d"),
+    row(Id::Wait, None, "wait", Switch, "", &["run"], "stay until all jobs have ended"),
+    row(Id::Failed, None, "failed", Switch, "", &["jobs"], "those without a result"),
+    row(Id::Since, None, "since", Required, "AGE", &["matrix"], "results that are not older: 24h, 7d"),
+    row(Id::Schedule, None, "schedule", Required, "NAME", &["jobs", "matrix"], "those of this schedule"),
+    row(Id::Metrics, None, "metrics", Required, "[HOST:]PORT", &["collect"], "metrics of the fleet for Prometheus over HTTP"),
+    row(Id::Ndjson, None, "ndjson", Required, "FILE", &["collect"], "append each document to this file, a line each"),
+    row(Id::Json, None, "json", Optional, "FILE", &["hosts", "run", "schedule list", "jobs", "matrix"], "the result as JSON"),
+    row(Id::Csv, None, "csv", Optional, "FILE", &["matrix"], "a row for each pair"),
+    row(Id::Html, None, "html", Required, "FILE", &["matrix"], "a page with a heat map"),
+    row(Id::History, None, "history", Required, "FILE", &["collect", "matrix"], "the file that results are kept in"),
+    row(Id::Help, Some('h'), "help", Switch, "", &[], "show this help"),
+];
+
+/// The options that a command may have.
+pub(crate) fn table(command: &str) -> &'static [Spec] {
+    match command {
+        #[cfg(feature = "fleet")]
+        "agent" | "fleet" => FLEET,
+        _ => RESULTS,
+    }
+}
+
 impl Spec {
     /// Whether a command or an action has it.
     pub(crate) fn is_of(&self, place: &str) -> bool {
@@ -122,22 +175,22 @@ impl Given {
     }
 }
 
-/// The table as a reader of words sees it.
-pub(crate) struct Known;
+/// A table as a reader of words sees it.
+pub(crate) struct Known(pub(crate) &'static [Spec]);
 
 impl Table for Known {
     type Spec = Spec;
     type Given = Given;
 
     fn by_letter(&self, letter: char) -> Option<&'static Spec> {
-        TABLE.iter().find(|spec| spec.letter == Some(letter))
+        self.0.iter().find(|spec| spec.letter == Some(letter))
     }
 
     fn by_name(&self, typed: &str) -> NameMatch<Spec> {
-        if let Some(spec) = TABLE.iter().find(|spec| spec.name == typed) {
+        if let Some(spec) = self.0.iter().find(|spec| spec.name == typed) {
             return NameMatch::One(spec, spec.name);
         }
-        let mut near = TABLE.iter().filter(|spec| spec.name.starts_with(typed));
+        let mut near = self.0.iter().filter(|spec| spec.name.starts_with(typed));
         match (near.next(), near.next()) {
             (None, _) => NameMatch::Unknown,
             (Some(spec), None) => NameMatch::One(spec, spec.name),

@@ -8,8 +8,9 @@ use std::time::Duration;
 use tapeline_base::ExitCode;
 use tapeline_report::import::Kind;
 
-use super::options::{Id, TABLE};
-use super::resolve::{ACTIONS, COMMANDS, resolve};
+use super::actions::{COMMANDS, actions};
+use super::options::{Id, table};
+use super::resolve::resolve;
 use crate::plan::{
     CompareJob, ComparedRuns, Destination, Export, GateJob, GateRuns, HelpPage, HistoryJob,
     HistoryTask, ImportTask, Plan, Undecided,
@@ -82,13 +83,14 @@ fn every_option_has_its_effect() {
         (&[], "path", HistoryTask::Path),
     ];
     let mut tested: HashSet<Id> = HashSet::new();
-    let mut actions = HashSet::new();
+    let mut named = HashSet::new();
     for (ids, line, task) in tasks {
         assert_eq!(history(line).task, task, "{line}");
         tested.extend(ids);
-        actions.extend(line.split(' ').next().filter(|word| !word.starts_with('-')));
+        named.extend(line.split(' ').next().filter(|word| !word.starts_with('-')));
     }
-    assert!(ACTIONS.iter().all(|(action, ..)| actions.contains(action)));
+    let mut all = actions("history").iter();
+    assert!(all.all(|(action, ..)| named.contains(action)));
     assert!(history("--utc").utc);
     assert_eq!(history("--history f.db").file, Some(PathBuf::from("f.db")));
     let job = compare("a b --quantities rtt,rate --notice 5% --strict --json");
@@ -155,7 +157,7 @@ fn every_option_has_its_effect() {
     // And of `mesh`.
     tested.extend([Id::Pattern, Id::Plan, Id::Resume, Id::Save]);
     tested.extend([Id::FullDuplex, Id::AllAtOnce, Id::Copy, Id::Binary]);
-    for spec in TABLE {
+    for spec in table("history") {
         assert!(tested.contains(&spec.id), "{:?} has no test", spec.id);
     }
 }

@@ -33,6 +33,25 @@ pub(crate) fn pause(text: &str) -> Option<Duration> {
         .then(|| Duration::from_secs_f64(seconds))
 }
 
+/// A time of at least a minute: `90s`, `30m`, `6h`, `2d`, `4w`.
+#[cfg(feature = "fleet")]
+pub(crate) fn span(text: &str) -> Option<Duration> {
+    let unit = text.chars().last()?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 7 * 86_400,
+        _ => return None,
+    };
+    let number: u32 = text.strip_suffix(unit)?.parse().ok()?;
+    let seconds = u64::from(number) * seconds;
+    (60..=366 * 86_400)
+        .contains(&seconds)
+        .then(|| Duration::from_secs(seconds))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +67,15 @@ mod tests {
         assert_eq!((share("101"), share("-1"), share("x")), (None, None, None));
         assert_eq!(pause("0.5"), Some(Duration::from_millis(500)));
         assert_eq!((pause("-1"), pause("nan")), (None, None));
+    }
+
+    #[cfg(feature = "fleet")]
+    #[test]
+    fn spans_are_a_minute_or_longer() {
+        assert_eq!(span("90s"), Some(Duration::from_secs(90)));
+        assert_eq!(span("2w"), Some(Duration::from_secs(14 * 86_400)));
+        for bad in ["", "m", "30", "59s", "-1h", "1.5h", "53w", "1y", "é"] {
+            assert_eq!(span(bad), None, "{bad}");
+        }
     }
 }

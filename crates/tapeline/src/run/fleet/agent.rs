@@ -1,18 +1,22 @@
 //! `tapeline agent`: this host takes part in a fleet.
 
-use std::path::PathBuf;
-
 use tapeline_base::ExitCode;
-use tapeline_fleet::{AgentSettings, AgentStart, LocalHost, Opened, run_agent};
+use tapeline_fleet::{AgentSettings, AgentStart, LocalHost, Opened, default_settings, run_agent};
 use tapeline_sys::reason;
 
-use super::role::{clock, log, settings_file, until_interrupted};
+use super::role::{clock, log, until_interrupted};
 use crate::identity;
+use crate::plan::AgentJob;
 use crate::run::history::Fault;
 
 /// Serves until it is interrupted.
-pub(crate) fn agent(config: Option<&PathBuf>) -> Result<ExitCode, Fault> {
-    let settings = AgentSettings::read(&settings_file(config, "agent"))?;
+pub(crate) fn agent(job: &AgentJob) -> ExitCode {
+    serve(job).unwrap_or_else(Fault::say)
+}
+
+fn serve(job: &AgentJob) -> Result<ExitCode, Fault> {
+    let usual = || default_settings("agent");
+    let settings = AgentSettings::read(&job.config.clone().unwrap_or_else(usual))?;
     let program = identity::executable().map_err(Fault::Failure)?;
     let opened = LocalHost::open(&settings.spool, &program);
     let opened = opened.map_err(|error| {

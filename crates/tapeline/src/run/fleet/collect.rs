@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tapeline_archive::{Bound, NewRun, NewSeries, Patience, SeriesKind, Uuid, save};
@@ -15,31 +15,33 @@ use tapeline_report::prometheus::{FleetMetrics, MEDIA_TYPE};
 use tapeline_sys::reason;
 
 use super::fleet_state::fleet_state;
-use super::role::{clock, log, settings_file, until_interrupted};
+use super::role::{clock, log, until_interrupted};
 use crate::http::{Request, Response, Status};
 use crate::run::history::Fault;
-use crate::run::metrics;
+use crate::run::metrics::listen;
 use crate::run::saving::now;
+
+/// Without a home there is no usual file.
+pub(crate) fn no_history() -> Fault {
+    Fault::Usage("there is no home for a history: --history FILE".to_owned())
+}
 
 /// The tag of a run that a job made.
 pub(crate) const JOB: &str = "job";
 
-/// What is asked of the collector.
-#[derive(Debug)]
-pub(crate) struct Collect<'a> {
-    pub(crate) config: Option<&'a PathBuf>,
-    pub(crate) history: &'a PathBuf,
-    pub(crate) metrics: Option<&'a str>,
-    pub(crate) ndjson: Option<&'a PathBuf>,
-}
-
 /// Collects until it is interrupted.
-pub(crate) fn collect(job: &Collect<'_>) -> Result<ExitCode, Fault> {
-    let settings = CollectorSettings::read(&settings_file(job.config, "collector"))?;
+pub(crate) fn collect(
+    settings: &Path,
+    history: Option<&Path>,
+    metrics: Option<&str>,
+    ndjson: Option<&Path>,
+) -> Result<ExitCode, Fault> {
+    let settings = CollectorSettings::read(settings)?;
+    let file = history.ok_or_else(no_history)?;
     let site = settings.access.site.to_string();
     let counts = Arc::<Mutex<FleetCounts>>::default();
     let measured = Arc::new(Mutex::new(FleetMetrics::new(&site)));
-    if let Some(address) = job.metrics {
+    if let Some(address) = metrics {
         let (counts, measured) = (Arc::clone(&counts), Arc::clone(&measured));
         let answer = move |request: &Request| match request.path.as_str() {
             "/" => Response::ok("text/plain; charset=utf-8", "tapeline: see /metrics\n"),
@@ -49,24 +51,24 @@ pub(crate) fn collect(job: &Collect<'_>) -> Result<ExitCode, Fault> {
             }
             _ => Status::NotFound.into(),
         };
-        let at = metrics::listen(address, Arc::new(answer)).map_err(Fault::Said)?;
+        let at = listen(address, Arc::new(answer)).map_err(Fault::Said)?;
         log("collector", &format!("metrics at http://{at}/metrics"));
     }
-    let lines = job.ndjson.map(|path| {
+    let lines = ndjson.map(|path| {
         let opened = OpenOptions::new().create(true).append(true).open(path);
         opened.map_err(|error| {
             Fault::Failure(format!("--ndjson {}: {}", path.display(), reason(&error)))
         })
     });
     let mut history = History {
-        file: job.history,
+        file,
         site,
         lines: lines.transpose()?,
         measured,
         said: String::new(),
     };
     // One that cannot be written is said now, not with the first result.
-    tapeline_archive::Archive::open_to_write(job.history, Patience::default().busy)?;
+    tapeline_archive::Archive::open_to_write(file, Patience::default().busy)?;
     let stop = until_interrupted()?;
     let mut say = |what: &str| log("collector", what);
     run_collector(
@@ -81,7 +83,7 @@ pub(crate) fn collect(job: &Collect<'_>) -> Result<ExitCode, Fault> {
 }
 
 struct History<'a> {
-    file: &'a PathBuf,
+    file: &'a Path,
     site: String,
     lines: Option<File>,
     measured: Arc<Mutex<FleetMetrics>>,
@@ -169,19 +171,15 @@ impl History<'_> {
     }
 }
 
-/// Runs of one schedule, or of one order, belong together.
+/// Runs of one round of a schedule, or of one order, belong together.
 fn series(site: &str, name: &str, number: i64) -> NewSeries {
-    let is_schedule = name != JobId::RUN;
-    let identity = match is_schedule {
-        true => format!("{site}/{name}"),
-        false => format!("{site}/{name}/{number}"),
-    };
+    let identity = format!("{site}/{name}/{number}");
     NewSeries {
         uuid: Uuid::of_content(identity.as_bytes(), 1),
         started: now(),
-        kind: match is_schedule {
-            true => SeriesKind::Schedule,
-            false => SeriesKind::Mesh,
+        kind: match name {
+            JobId::RUN => SeriesKind::Mesh,
+            _ => SeriesKind::Schedule,
         },
         plan: Some(serde_json::json!({ "site": site, "name": name }).to_string()),
     }

@@ -1,19 +1,19 @@
 //! `tapeline fleet controller`: takes jobs and orders their tests.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use tapeline_base::ExitCode;
 use tapeline_fleet::{
     ControllerSettings, Enrolled, Schedule, Schedules, SiteBooks, run_controller,
 };
 
-use super::role::{clock, log, settings_file, until_interrupted};
+use super::role::{clock, log, until_interrupted};
 use super::test_words::JobTest;
 use crate::run::history::Fault;
 
 /// Controls a site until it is interrupted.
-pub(crate) fn controller(config: Option<&PathBuf>) -> Result<ExitCode, Fault> {
-    let settings = ControllerSettings::read(&settings_file(config, "controller"))?;
+pub(crate) fn controller(settings: &Path) -> Result<ExitCode, Fault> {
+    let settings = ControllerSettings::read(settings)?;
     let stop = until_interrupted()?;
     let mut say = |what: &str| log("controller", what);
     let mut planner = |books: &SiteBooks| {

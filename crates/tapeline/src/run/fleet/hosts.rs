@@ -1,12 +1,11 @@
 //! `tapeline fleet hosts`: who is enrolled, and what each does.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::Serialize;
 use tapeline_base::ExitCode;
 use tapeline_fleet::{Beat, Operator, OperatorSettings};
 
-use super::role::settings_file;
 use super::table::table;
 use crate::plan::Destination;
 use crate::run::history::{Fault, deliver, json, print};
@@ -22,11 +21,8 @@ struct HostRow {
 }
 
 /// Lists hosts.
-pub(crate) fn hosts(
-    config: Option<&PathBuf>,
-    destination: Option<&Destination>,
-) -> Result<ExitCode, Fault> {
-    let settings = OperatorSettings::read(&settings_file(config, "operator"))?;
+pub(crate) fn hosts(settings: &Path, destination: Option<&Destination>) -> Result<ExitCode, Fault> {
+    let settings = OperatorSettings::read(settings)?;
     let operator = Operator::connect(&settings)?;
     let books = operator.books()?;
     let mut present = operator.present()?;

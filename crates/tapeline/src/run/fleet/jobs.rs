@@ -1,6 +1,6 @@
 //! `tapeline fleet jobs`, `cancel` and `watch`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::Serialize;
 use tapeline_base::ExitCode;
@@ -8,18 +8,10 @@ use tapeline_fleet::{
     Cancelled, JobId, JobRecord, Operator, OperatorSettings, ScheduleName, State,
 };
 
-use super::role::{settings_file, time, until_interrupted};
+use super::role::{time, until_interrupted};
 use super::table::table;
 use crate::plan::Destination;
 use crate::run::history::{Fault, deliver, json, note, print};
-
-/// Which jobs are listed.
-#[derive(Debug)]
-pub(crate) struct Jobs<'a> {
-    pub(crate) only_failed: bool,
-    pub(crate) schedule: Option<&'a ScheduleName>,
-    pub(crate) json: Option<&'a Destination>,
-}
 
 /// A row of the table.
 #[derive(Debug, Serialize)]
@@ -30,14 +22,19 @@ struct JobRow<'a> {
     note: String,
 }
 
-fn connect(config: Option<&PathBuf>) -> Result<Operator, Fault> {
-    let settings = OperatorSettings::read(&settings_file(config, "operator"))?;
+fn connect(settings: &Path) -> Result<Operator, Fault> {
+    let settings = OperatorSettings::read(settings)?;
     Ok(Operator::connect(&settings)?)
 }
 
 /// Lists jobs.
-pub(crate) fn jobs(config: Option<&PathBuf>, which: &Jobs<'_>) -> Result<ExitCode, Fault> {
-    let operator = connect(config)?;
+pub(crate) fn jobs(
+    settings: &Path,
+    only_failed: bool,
+    schedule: Option<&ScheduleName>,
+    destination: Option<&Destination>,
+) -> Result<ExitCode, Fault> {
+    let operator = connect(settings)?;
     let all = operator.jobs()?;
     let waits = all.values().any(|entry| entry.value.state == State::Queued);
     let present = match waits {
@@ -48,8 +45,8 @@ pub(crate) fn jobs(config: Option<&PathBuf>, which: &Jobs<'_>) -> Result<ExitCod
         let record = &entry.value;
         let is_failed = matches!(record.state, State::Failed { .. } | State::Expired);
         let of = job.parts().map(|(name, ..)| name);
-        let is_of = which.schedule.is_none_or(|name| of == Some(name.as_str()));
-        if !is_of || (which.only_failed && !is_failed) {
+        let is_of = schedule.is_none_or(|name| of == Some(name.as_str()));
+        if !is_of || (only_failed && !is_failed) {
             return None;
         }
         let note = match &record.state {
@@ -67,7 +64,7 @@ pub(crate) fn jobs(config: Option<&PathBuf>, which: &Jobs<'_>) -> Result<ExitCod
         Some(JobRow { job, record, note })
     });
     let rows: Vec<JobRow<'_>> = rows.collect();
-    if let Some(destination) = which.json {
+    if let Some(destination) = destination {
         let document = serde_json::json!({ "schema": "tapeline-fleet/1", "jobs": rows });
         deliver(destination, &json(&document))?;
         return Ok(ExitCode::Success);
@@ -89,8 +86,8 @@ pub(crate) fn jobs(config: Option<&PathBuf>, which: &Jobs<'_>) -> Result<ExitCod
 }
 
 /// Withdraws jobs.
-pub(crate) fn cancel(config: Option<&PathBuf>, jobs: &[JobId]) -> Result<ExitCode, Fault> {
-    let operator = connect(config)?;
+pub(crate) fn cancel(settings: &Path, jobs: &[JobId]) -> Result<ExitCode, Fault> {
+    let operator = connect(settings)?;
     let mut code = ExitCode::Success;
     for job in jobs {
         match operator.cancel(job)? {
@@ -109,8 +106,8 @@ pub(crate) fn cancel(config: Option<&PathBuf>, jobs: &[JobId]) -> Result<ExitCod
 }
 
 /// Passes on the events of a job that was ordered with them.
-pub(crate) fn watch(config: Option<&PathBuf>, job: &JobId) -> Result<ExitCode, Fault> {
-    let operator = connect(config)?;
+pub(crate) fn watch(settings: &Path, job: &JobId) -> Result<ExitCode, Fault> {
+    let operator = connect(settings)?;
     let jobs = operator.jobs()?;
     let Some(entry) = jobs.get(job) else {
         return Err(Fault::Failure(format!("there is no job {job}")));

@@ -1,59 +1,46 @@
 //! `tapeline fleet matrix`: the newest result of each pair.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use tapeline_archive::{Archive, Query, StoredRun};
 use tapeline_base::ExitCode;
-use tapeline_fleet::{ScheduleName, UnixTime};
+use tapeline_fleet::UnixTime;
 use tapeline_report::matrix::{Cell, HostState, MeshDocument, MeshHost, MeshRun, csv, html, text};
 
-use super::collect::JOB;
+use super::collect::{JOB, no_history};
 use super::role::time;
 use crate::identity;
 use crate::output::ascii::ascii;
-use crate::plan::Destination;
+use crate::plan::{Destination, FleetMatrix};
 use crate::run::history::{Fault, deliver, json, print, write};
 use crate::run::printer::speaks_utf8;
 use crate::run::saving::now;
 
-/// What is asked for.
-#[derive(Debug)]
-pub(crate) struct Matrix<'a> {
-    pub(crate) history: &'a PathBuf,
-    /// Only results that are younger.
-    pub(crate) since: Option<Duration>,
-    pub(crate) schedule: Option<&'a ScheduleName>,
-    pub(crate) json: Option<&'a Destination>,
-    pub(crate) csv: Option<&'a Destination>,
-    pub(crate) html: Option<&'a PathBuf>,
-}
-
 /// Shows the newest results.
-pub(crate) fn matrix(order: &Matrix<'_>) -> Result<ExitCode, Fault> {
-    let archive = Archive::open_to_read(order.history)?;
+pub(crate) fn matrix(order: &FleetMatrix) -> Result<ExitCode, Fault> {
+    let file = order.history.as_deref().ok_or_else(no_history)?;
+    let archive = Archive::open_to_read(file)?;
     let now = now();
     let since = order.since.map_or(0, |age| now - age.as_millis() as i64);
     let pattern = order
         .schedule
+        .as_ref()
         .map_or("*".to_owned(), |name| format!("{name}/*"));
     let runs = Query::new(&archive).newest_of_pairs((JOB, &pattern), since)?;
     if runs.is_empty() {
         return Err(Fault::Failure(format!(
             "{} has no results of a fleet that were asked for",
-            order.history.display()
+            file.display()
         )));
     }
     let times = runs.iter().map(|run| run.started);
     let (oldest, newest) = (times.clone().min(), times.max());
     let document = document(runs, order, oldest.unwrap_or(now), now);
-    if let Some(file) = order.html {
+    if let Some(file) = &order.html {
         write(file, &html::render(&document))?;
     }
     let mut says = true;
     let forms = [
-        order.json.map(|to| (to, json(&document))),
-        order.csv.map(|to| (to, csv::render(&document))),
+        order.json.as_ref().map(|to| (to, json(&document))),
+        order.csv.as_ref().map(|to| (to, csv::render(&document))),
     ];
     for (destination, form) in forms.into_iter().flatten() {
         says &= !matches!(destination, Destination::Stdout);
@@ -68,7 +55,7 @@ pub(crate) fn matrix(order: &Matrix<'_>) -> Result<ExitCode, Fault> {
     Ok(ExitCode::Success)
 }
 
-fn document(runs: Vec<StoredRun>, order: &Matrix<'_>, oldest: i64, now: i64) -> MeshDocument {
+fn document(runs: Vec<StoredRun>, order: &FleetMatrix, oldest: i64, now: i64) -> MeshDocument {
     let mut names: Vec<String> = runs
         .iter()
         .flat_map(|run| [run.from_host.clone(), run.to_host.clone()])
@@ -93,6 +80,7 @@ fn document(runs: Vec<StoredRun>, order: &Matrix<'_>, oldest: i64, now: i64) -> 
         seconds: (now - oldest) as f64 / 1000.0,
         pattern: order
             .schedule
+            .as_ref()
             .map_or("any".to_owned(), |name| format!("schedule {name}")),
         test,
         journal: None,

@@ -17,5 +17,10 @@ mod matrix;
 mod role;
 mod run;
 mod schedule;
+mod site;
 mod table;
+mod task;
 mod test_words;
+
+pub(crate) use agent::agent;
+pub(crate) use task::fleet;

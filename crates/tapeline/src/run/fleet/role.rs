@@ -1,7 +1,5 @@
 //! What the roles of a fleet share that run for good.
 
-use std::path::PathBuf;
-
 use tapeline_base::{Clock, ExitCode, WallTime};
 use tapeline_fleet::{BusError, MachineClock, SettingsError, Stop, StopSwitch, UnixTime};
 use tapeline_report::Calendar;
@@ -21,12 +19,6 @@ impl From<SettingsError> for Fault {
     fn from(error: SettingsError) -> Self {
         Self::Usage(error.to_string())
     }
-}
-
-/// The settings of a role: the file that was named, or the usual one.
-pub(crate) fn settings_file(config: Option<&PathBuf>, role: &str) -> PathBuf {
-    let usual = || tapeline_fleet::default_settings(role);
-    config.cloned().unwrap_or_else(usual)
 }
 
 /// This host's clocks.

@@ -1,7 +1,8 @@
 //! `tapeline fleet run`: tests among hosts of a fleet, once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
 use std::time::Duration;
 
 use tapeline_base::{ExitCode, counted};
@@ -9,47 +10,21 @@ use tapeline_fleet::{
     HostName, JobId, JobRecord, JobSpec, Operator, OperatorSettings, State, UnixTime,
 };
 use tapeline_mesh::{Forecast, Host, HostsFile, MeshPlan, Mode, Pattern, Via};
-use tapeline_remote::Class;
 use tapeline_sys::reason;
 
-use super::role::{settings_file, time, until_interrupted};
+use super::role::{time, until_interrupted};
 use super::test_words::JobTest;
-use crate::plan::Destination;
+use crate::plan::{Destination, FleetRun, JobHosts};
 use crate::run::history::{Fault, deliver, json, note, print};
 use crate::run::saving::now;
 
 /// Jobs without a time of their own wait so long for their hosts at least, seconds.
 const WAITING: i64 = 3600;
 
-/// Which hosts test each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Hosts {
-    /// Those of a file, which says their names.
-    File(PathBuf),
-    /// One towards the other.
-    Pair(HostName, HostName),
-}
-
-/// What is ordered.
-#[derive(Debug)]
-pub(crate) struct Run<'a> {
-    pub(crate) config: Option<&'a PathBuf>,
-    pub(crate) hosts: &'a Hosts,
-    pub(crate) pattern: &'a Pattern,
-    pub(crate) seed: u64,
-    pub(crate) class: Class,
-    /// How long the jobs wait for their hosts.
-    pub(crate) expires: Option<Duration>,
-    pub(crate) waits: bool,
-    pub(crate) json: Option<&'a Destination>,
-    pub(crate) test: &'a [String],
-}
-
 /// Submits jobs, and waits for their ends where that is wanted.
-pub(crate) fn run(order: &Run<'_>) -> Result<ExitCode, Fault> {
-    let test = JobTest::of_words(order.test).map_err(Fault::Usage)?;
-    let settings = OperatorSettings::read(&settings_file(order.config, "operator"))?;
-    let plan = plan(order)?;
+pub(crate) fn run(settings: &Path, order: &FleetRun) -> Result<ExitCode, Fault> {
+    let settings = OperatorSettings::read(settings)?;
+    let (plan, test) = plan(order)?;
     let pairs = plan
         .tests()
         .map_err(|error| Fault::Usage(format!("--pattern {}: {error}", plan.pattern)))?;
@@ -88,7 +63,7 @@ pub(crate) fn run(order: &Run<'_>) -> Result<ExitCode, Fault> {
                 priority: 0,
                 earliest: None,
                 expires,
-                live: order.waits && pairs.len() == 1,
+                live: order.wait && pairs.len() == 1,
             };
             Ok((id, spec))
         })
@@ -100,15 +75,15 @@ pub(crate) fn run(order: &Run<'_>) -> Result<ExitCode, Fault> {
         "{number} submitted as run/{at}; what has not run by {} expires",
         time(expires)
     ));
-    if !order.waits {
+    if !order.wait {
         let ids: Vec<&JobId> = jobs.iter().map(|(id, _)| id).collect();
-        if let Some(destination) = order.json {
+        if let Some(destination) = &order.json {
             let document = serde_json::json!({ "schema": "tapeline-fleet/1", "submitted": ids });
             deliver(destination, &json(&document))?;
         }
         return Ok(ExitCode::Success);
     }
-    wait(&operator, &jobs, order.json)
+    wait(&operator, &jobs, order.json.as_ref())
 }
 
 fn host_name(name: &str) -> Result<HostName, Fault> {
@@ -116,30 +91,44 @@ fn host_name(name: &str) -> Result<HostName, Fault> {
         .map_err(|error| Fault::Usage(format!("{error}")))
 }
 
-fn plan(order: &Run<'_>) -> Result<MeshPlan, Fault> {
-    let hosts = match order.hosts {
-        Hosts::Pair(from, to) => [from, to].map(|name| host(name.as_str())).to_vec(),
-        Hosts::File(path) => {
-            let name = path.display().to_string();
-            let content = std::fs::read_to_string(path)
+/// Who tests whom, and with what.
+fn plan(order: &FleetRun) -> Result<(MeshPlan, JobTest), Fault> {
+    let words = order.test.as_deref();
+    let (hosts, pattern, seed, text) = match &order.hosts {
+        // The first one sends.
+        JobHosts::Pair(from, to) => {
+            let hosts = [from, to].map(|name| host(name.as_str())).to_vec();
+            (hosts, Pattern::Outcast(from.to_string()), 0, None)
+        }
+        JobHosts::File {
+            file,
+            pattern,
+            seed,
+        } => {
+            let name = file.display().to_string();
+            let content = std::fs::read_to_string(file)
                 .map_err(|error| Fault::Usage(format!("{name}: {}", reason(&error))))?;
-            let file = HostsFile::read(&name, &content);
-            file.map_err(|error| Fault::Usage(error.to_string()))?.hosts
+            let read = HostsFile::read(&name, &content);
+            let read = read.map_err(|error| Fault::Usage(error.to_string()))?;
+            let chance = || RandomState::new().hash_one(0);
+            let seed = seed.unwrap_or_else(chance);
+            (read.hosts, pattern.clone(), seed, read.test)
         }
     };
-    let pattern = match order.hosts {
-        // The first one sends.
-        Hosts::Pair(from, _) => Pattern::Outcast(from.to_string()),
-        Hosts::File(_) => order.pattern.clone(),
+    let test = match (words, text) {
+        (Some(words), _) => JobTest::of_words(words),
+        (None, Some(text)) => JobTest::of_text(&text.text),
+        (None, None) => JobTest::of_words(&[]),
     };
-    Ok(MeshPlan {
+    let plan = MeshPlan {
         hosts,
         shared: Vec::new(),
         pattern,
-        seed: order.seed,
+        seed,
         test: Vec::new(),
         mode: Mode::InTurn,
-    })
+    };
+    Ok((plan, test.map_err(Fault::Usage)?))
 }
 
 fn host(name: &str) -> Host {

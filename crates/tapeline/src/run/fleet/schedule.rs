@@ -1,29 +1,28 @@
 //! `tapeline fleet schedule`: meshes that go on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tapeline_base::ExitCode;
 use tapeline_fleet::{Enrolled, Operator, OperatorSettings, Schedule, ScheduleName, ScheduleSpec};
 
 use super::controller::planned;
-use super::role::settings_file;
 use super::table::table;
 use super::test_words::JobTest;
 use crate::plan::Destination;
 use crate::run::history::{Fault, deliver, json, print};
 
-fn connect(config: Option<&PathBuf>) -> Result<Operator, Fault> {
-    let settings = OperatorSettings::read(&settings_file(config, "operator"))?;
+fn connect(settings: &Path) -> Result<Operator, Fault> {
+    let settings = OperatorSettings::read(settings)?;
     Ok(Operator::connect(&settings)?)
 }
 
 /// Adds the schedule of a file, or puts it in the place of one with its name.
-pub(crate) fn add(config: Option<&PathBuf>, file: &Path) -> Result<ExitCode, Fault> {
+pub(crate) fn schedule_add(settings: &Path, file: &Path) -> Result<ExitCode, Fault> {
     let name = file.display();
     let usage = |why: &str| Fault::Usage(format!("{name}: {why}"));
     let spec = ScheduleSpec::read(file)?;
     let test = JobTest::of_text(&spec.test).map_err(|why| usage(&format!("test: {why}")))?;
-    let operator = connect(config)?;
+    let operator = connect(settings)?;
     let mut books = operator.books()?;
     books.schedules.remove(spec.name.as_str());
     let enrolled: Vec<Enrolled> = books.hosts.values().cloned().collect();
@@ -44,11 +43,11 @@ pub(crate) fn add(config: Option<&PathBuf>, file: &Path) -> Result<ExitCode, Fau
 }
 
 /// Lists schedules.
-pub(crate) fn list(
-    config: Option<&PathBuf>,
+pub(crate) fn schedule_list(
+    settings: &Path,
     destination: Option<&Destination>,
 ) -> Result<ExitCode, Fault> {
-    let books = connect(config)?.books()?;
+    let books = connect(settings)?.books()?;
     let schedules: Vec<&ScheduleSpec> = books.schedules.values().collect();
     if let Some(destination) = destination {
         let document = serde_json::json!({ "schema": "tapeline-fleet/1", "schedules": schedules });
@@ -79,8 +78,8 @@ pub(crate) fn list(
 }
 
 /// Removes a schedule.
-pub(crate) fn remove(config: Option<&PathBuf>, name: &ScheduleName) -> Result<ExitCode, Fault> {
-    match connect(config)?.remove_schedule(name)? {
+pub(crate) fn schedule_remove(settings: &Path, name: &ScheduleName) -> Result<ExitCode, Fault> {
+    match connect(settings)?.remove_schedule(name)? {
         true => {
             print(&format!("removed {name}; its jobs that wait go on\n"))?;
             Ok(ExitCode::Success)
