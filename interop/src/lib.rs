@@ -38,7 +38,7 @@ mod web;
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use figures::DatagramFigures;
-pub use fleet::{Fleet, FleetOptions, HostTest, Node, host_tests};
+pub use fleet::{Fleet, FleetOptions, FleetResult, HostTest, Node, host_tests};
 pub use flow_counters::{CountedAt, CountedFlow, FlowCounters};
 pub use network::{
     Bottleneck, Cable, FairQueues, Family, HostProcess, Namespace, NamespacePair, RelayedPair,

@@ -5,5 +5,5 @@ mod site;
 mod test_log;
 
 pub use node::Node;
-pub use site::{Fleet, FleetOptions};
+pub use site::{Fleet, FleetOptions, FleetResult};
 pub use test_log::{HostTest, host_tests};

@@ -35,6 +35,17 @@ pub struct FleetOptions {
     pub rate: u64,
 }
 
+/// A result in the database.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FleetResult {
+    /// Its job.
+    pub job: String,
+    /// Whose it is.
+    pub host: String,
+    /// What was measured, as JSON.
+    pub document: String,
+}
+
 /// A site `lab` in a folder of its own, its server and its roles. All ends when it is dropped.
 #[derive(Debug)]
 pub struct Fleet {
@@ -147,36 +158,45 @@ impl Fleet {
         })
     }
 
-    /// The same, and everything runs: one controller is active, every agent is there.
+    /// The same, and everything runs.
     ///
     /// # Panics
-    /// Something does not come.
+    /// As [`Fleet::start`].
     #[track_caller]
     #[must_use]
     pub fn started(options: FleetOptions) -> Self {
         let mut fleet = Self::new(options).expect("a fleet");
-        fleet.start_server();
-        let mut first = true;
-        for controller in &mut fleet.controllers {
+        fleet.start();
+        fleet
+    }
+
+    /// Starts everything: the first controller is active, every agent is there.
+    ///
+    /// # Panics
+    /// Something does not come.
+    #[track_caller]
+    pub fn start(&mut self) {
+        self.start_server();
+        // The streams are there before others ask for them.
+        for (number, controller) in self.controllers.iter_mut().enumerate() {
             controller.start().expect("a controller");
-            // The streams are there before others ask for them.
-            let words = if first { ": is active" } else { ": stands by" };
+            let words = if number == 0 {
+                ": is active"
+            } else {
+                ": stands by"
+            };
             controller.await_log(SOON, words, |log| log.contains(words));
-            first = false;
         }
-        fleet.collector.start().expect("a collector");
-        for agent in &mut fleet.agents {
+        self.collector.start().expect("a collector");
+        for agent in &mut self.agents {
             agent.start().expect("an agent");
         }
-        for agent in &fleet.agents {
+        for agent in &self.agents {
             agent.await_log(SOON, "waiting", |log| log.contains(": waits for orders"));
         }
-        fleet
-            .collector
-            .await_log(SOON, "collecting", |log| log.contains(": collects"));
-        let agents = fleet.agents.len();
-        fleet.await_hosts(agents, |state| state == "free");
-        fleet
+        let collector = &self.collector;
+        collector.await_log(SOON, "collecting", |log| log.contains(": collects"));
+        self.await_hosts(self.agents.len(), |state| state == "free");
     }
 
     /// Starts the server, unless it runs, and waits until it is ready.
@@ -280,13 +300,13 @@ impl Fleet {
         document["jobs"].as_array().expect("jobs").clone()
     }
 
-    /// Job and host of each result in the database; one that is there twice is there twice.
+    /// The results in the database; one that is there twice is there twice.
     ///
     /// # Panics
     /// There is no database.
     #[track_caller]
     #[must_use]
-    pub fn results(&self) -> Vec<(String, String)> {
+    pub fn results(&self) -> Vec<FleetResult> {
         let line = format!(
             "history list last:1000000 --json --history {}",
             self.folder().join("fleet.db").display()
@@ -299,8 +319,12 @@ impl Fleet {
         let document = document(&finished);
         let runs = document["runs"].as_array().expect("runs").iter();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        runs.map(|run| (text(&run["tags"]["job"]), text(&run["from_host"])))
-            .collect()
+        runs.map(|run| FleetResult {
+            job: text(&run["tags"]["job"]),
+            host: text(&run["from_host"]),
+            document: run["document"].to_string(),
+        })
+        .collect()
     }
 
     /// What everything has said, for messages.

@@ -131,21 +131,23 @@ impl SwitchedHost {
 
     /// Sends a signal to the processes whose words, or whose program's name, begin so; how many.
     pub fn signal(&self, beginning: &str, signal: Signal) -> usize {
+        self.signal_all(signal, |line| begins(line, beginning))
+    }
+
+    /// Sends a signal to the processes with such words; how many.
+    pub fn signal_all(&self, signal: Signal, is_meant: impl Fn(&str) -> bool) -> usize {
         let all = self.processes();
-        let meant = all.iter().filter(|process| process.begins(beginning));
+        let meant = all.iter().filter(|process| is_meant(&process.line));
         let ids = meant.filter_map(|process| Pid::from_raw(i32::try_from(process.id).ok()?));
         ids.filter(|id| kill_process(*id, signal).is_ok()).count()
     }
 }
 
-impl HostProcess {
-    /// Whether its words begin so, with or without the folder of its program.
-    #[must_use]
-    pub fn begins(&self, beginning: &str) -> bool {
-        let first = self.line.find(' ').unwrap_or(self.line.len());
-        let name = self.line[..first].rfind('/').map_or(0, |at| at + 1);
-        self.line.starts_with(beginning) || self.line[name..].starts_with(beginning)
-    }
+/// Whether words begin so, with or without the folder of their program.
+fn begins(line: &str, beginning: &str) -> bool {
+    let first = line.find(' ').unwrap_or(line.len());
+    let name = line[..first].rfind('/').map_or(0, |at| at + 1);
+    line.starts_with(beginning) || line[name..].starts_with(beginning)
 }
 
 impl Drop for SwitchedHost {

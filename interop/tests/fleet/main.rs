@@ -3,5 +3,11 @@
 //!
 //! Hosts are network namespaces on one bridge. These tests wait for processes, so they run one at a time.
 
+mod chaos;
+mod client;
+mod keys;
+mod lost_store;
+mod mesh;
 mod sentences;
 mod support;
+mod takeover;

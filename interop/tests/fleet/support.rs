@@ -29,3 +29,11 @@ pub(crate) fn says(finished: &Finished, code: i32, words: &str) {
         "not \"{words}\":\n{finished}"
     );
 }
+
+/// A number of the environment.
+pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
+    let words = std::env::var(name).ok();
+    words
+        .and_then(|words| words.parse().ok())
+        .unwrap_or(otherwise)
+}
