@@ -50,6 +50,7 @@ fn what_is_guaranteed_holds_whatever_happens() {
         let mut faults = checker.faults(round.fleet, &events);
         faults.extend(watcher.found().overlaps);
         assert!(faults.is_empty(), "{faults:#?}\n{}", round.story());
+        round.print();
     }
     assert!(
         watcher.found().most > 1,
@@ -80,6 +81,12 @@ impl Round<'_> {
             self.said.join("\n"),
             self.fleet.logs()
         )
+    }
+
+    /// Shown with --nocapture.
+    #[expect(clippy::print_stderr, reason = "long runs are watched")]
+    fn print(&self) {
+        eprintln!("{}", self.said.join("\n"));
     }
 
     fn run(&mut self, seconds: f64) {
