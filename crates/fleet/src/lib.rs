@@ -55,7 +55,7 @@ pub use message::{
 pub use names::{
     HostName, JobId, NameError, PREFIX, ScheduleName, SiteName, Subject, UnknownSubject,
 };
-pub use rights::{COLLECTOR, Holder, Rights};
+pub use rights::{Holder, Rights, collector_name};
 pub use schedule::{Enrolled, Every, HostSet, Schedule, ScheduleError, ScheduleSpec, Schedules};
 pub use site::{
     Access, AgentSettings, Change, CollectorSettings, ControllerSettings, EnrolError, Enrolment,

@@ -3,8 +3,11 @@
 use crate::names::{HostName, PREFIX, SiteName};
 use crate::store::{Bucket, Stream};
 
-/// The name of the collector's consumer of results.
-pub const COLLECTOR: &str = "collector";
+/// The name of a site's collector among the consumers of results: it goes on where it ended.
+#[must_use]
+pub fn collector_name(site: &SiteName) -> String {
+    format!("collector-{site}")
+}
 
 /// Who has a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +78,7 @@ impl Rights {
             Holder::Collector => {
                 publish.push(format!("{PREFIX}.stored.{site}.*"));
                 let stream = Stream::Result.name();
-                let own = format!("{stream}.{COLLECTOR}");
+                let own = format!("{stream}.{}", collector_name(site));
                 let results = Stream::Result.of_site(site);
                 publish.push(format!("$JS.API.STREAM.INFO.{stream}"));
                 publish.push(format!("$JS.API.CONSUMER.CREATE.{own}.{results}"));

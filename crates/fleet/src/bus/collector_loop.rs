@@ -23,7 +23,7 @@ use crate::collector::{Collected, Collector, CollectorEffect, CollectorInput, De
 use crate::job::{JobRecord, ResultKey};
 use crate::message::{Beat, ResultMessage};
 use crate::names::{HostName, SiteName, Subject};
-use crate::rights::COLLECTOR;
+use crate::rights::collector_name;
 use crate::site::Access;
 use crate::store::{Bucket, Stream};
 
@@ -109,7 +109,7 @@ async fn collect(
     )
     .await?;
     let mut jobs = watch(&connection, Bucket::Job, format!("{}.", access.site));
-    let mut results = results(&connection, access.site.clone());
+    let mut results = results(&connection, &access.site);
     let (mut collector, mut last) = (Collector::default(), Delivery(0));
     say("collects");
     loop {
@@ -164,7 +164,8 @@ async fn subscribe(client: &Client, subject: String) -> Result<Subscriber, BusEr
 }
 
 /// Results as the stream delivers them, for as long as the receiver is there.
-fn results(connection: &Connection, site: SiteName) -> Receiver<Message> {
+fn results(connection: &Connection, site: &SiteName) -> Receiver<Message> {
+    let site = site.clone();
     let (sender, results) = channel(BATCH);
     let (client, link) = (connection.client.clone(), connection.link.clone());
     tokio::spawn(async move {
@@ -195,10 +196,8 @@ async fn deliver(
     let stream = store(client)
         .get_stream_no_info(Stream::Result.name())
         .await?;
-    // It goes on where it ended. Its rights are for this name and these subjects.
     let config = pull::Config {
-        durable_name: Some(COLLECTOR.to_owned()),
-        name: Some(COLLECTOR.to_owned()),
+        durable_name: Some(collector_name(site)),
         filter_subject: Stream::Result.of_site(site),
         ack_policy: AckPolicy::Explicit,
         ack_wait: ACKNOWLEDGING,
@@ -212,7 +211,10 @@ async fn deliver(
         .await?;
     loop {
         let message = tokio::select! {
-            changed = link.wait_for(|link| link.number != number) => return Ok(drop(changed?)),
+            changed = link.wait_for(|link| link.number != number) => {
+                changed?;
+                return Ok(());
+            }
             () = sender.closed() => return Ok(()),
             message = messages.next() => message,
         };

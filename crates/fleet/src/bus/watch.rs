@@ -100,7 +100,8 @@ impl Watcher {
             let message = tokio::select! {
                 () = self.sender.closed() => return Ok(()),
                 changed = link.wait_for(|link| link.number != number) => {
-                    return Ok(drop(changed?));
+                    changed?;
+                    return Ok(());
                 }
                 message = messages.next() => message,
             };

@@ -7,7 +7,7 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull, push};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{self, Context};
 use futures_util::StreamExt as _;
-use tapeline_fleet::{Bucket, COLLECTOR, SiteName, Stream};
+use tapeline_fleet::{Bucket, SiteName, Stream, collector_name};
 
 use crate::server::{Connection, Site, enrol, soon};
 
@@ -307,8 +307,8 @@ async fn the_collector_takes_results_and_says_stored() {
     let context = jetstream::new(collector.client.clone());
     let stream = context.get_stream("TL_RESULT").await.expect("the stream");
     let config = pull::Config {
-        durable_name: Some(COLLECTOR.to_owned()),
-        name: Some(COLLECTOR.to_owned()),
+        durable_name: Some(collector_name(&lab())),
+        name: Some(collector_name(&lab())),
         ack_policy: AckPolicy::Explicit,
         ack_wait: Duration::from_secs(30),
         filter_subject: Stream::Result.of_site(&lab()),
@@ -319,7 +319,7 @@ async fn the_collector_takes_results_and_says_stored() {
         soon("consumer", made).await.expect("a consumer");
     }
     let consumer = stream
-        .get_consumer::<pull::Config>(COLLECTOR)
+        .get_consumer::<pull::Config>(&collector_name(&lab()))
         .await
         .expect("a consumer");
     let mut messages = consumer.messages().await.expect("messages");
