@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words[..] {
         ["site", folder, count, port] => site(Path::new(folder), count.parse()?, port.parse()?),
         ["run", folder, count, rate] => {
-            let pause = Duration::from_secs(1) / rate.parse()?;
+            let pause = Duration::from_secs(1) / rate.parse::<u32>()?;
             run(Path::new(folder), count.parse()?, pause)
         }
         _ => Err("usage: many_agents site FOLDER COUNT PORT | run FOLDER COUNT RATE".into()),
