@@ -10,7 +10,8 @@
 //!                              TestPath ── the paths of the methods, exact at the IP layer
 //! ```
 //!
-//! [`SshHosts`] are several hosts on a bridge, each with an sshd, and one that orders. A [`Page`] is a running `tapeline web`, asked by a [`Request`] or a [`Browser`].
+//! [`SshHosts`] are several hosts on a bridge, each with an sshd, and one that orders; a [`Fleet`] has such hosts, a real
+//! server, and all roles. A [`Page`] is a running `tapeline web`, asked by a [`Request`] or a [`Browser`].
 //!
 //! A [`Program`] is something that speaks iperf 2 or iperf3: tapeline under a name, or one of the peers.
 //! Every process has a deadline and dies with its handle, every namespace is deleted with its
@@ -19,6 +20,7 @@
 mod arrivals;
 mod capture;
 mod figures;
+mod fleet;
 mod flow_counters;
 mod network;
 mod output;
@@ -36,10 +38,11 @@ mod web;
 pub use arrivals::Arrivals;
 pub use capture::{Capture, Packet};
 pub use figures::DatagramFigures;
+pub use fleet::{Fleet, FleetOptions, FleetResult, HostTest, Node, host_tests};
 pub use flow_counters::{CountedAt, CountedFlow, FlowCounters};
 pub use network::{
     Bottleneck, Cable, FairQueues, Family, HostProcess, Namespace, NamespacePair, RelayedPair,
-    RoutedPair, SlowLane, SshHost, SshHosts, TestPath, Transport, Way,
+    RoutedPair, SlowLane, SshHost, SshHosts, Switch, SwitchedHost, TestPath, Transport, Way,
 };
 pub use output::{
     CountedStream, CsvRow, DatagramCounts, Delays, Histogram, Row, RowId, Transcript,

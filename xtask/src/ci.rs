@@ -85,6 +85,13 @@ fn lint() -> Result<()> {
             .args(["clippy", "--quiet", "--package", "tapeline"])
             .args(["--no-default-features", "--all-targets"])
             .args(deny),
+    )?;
+    // The largest.
+    shell::run(
+        cargo()
+            .args(["clippy", "--quiet", "--package", "tapeline"])
+            .args(["--features", "auth,fleet", "--all-targets"])
+            .args(deny),
     )
 }
 

@@ -32,7 +32,7 @@ struct Run {
     ignored: bool,
 }
 
-const LEVELS: [Level; 9] = [
+const LEVELS: [Level; 10] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -47,7 +47,6 @@ const LEVELS: [Level; 9] = [
                     "tapeline-archive",
                     "tapeline-remote",
                     "tapeline-mesh",
-                    "tapeline-fleet",
                     "tapeline-screen",
                     "tapeline-testkit",
                     "relay",
@@ -221,6 +220,29 @@ const LEVELS: [Level; 9] = [
                 packages: &["tapeline"],
                 features: &["auth"],
                 programs: &["logins"],
+                only: None,
+                threads: None,
+                ignored: false,
+            },
+        ],
+    },
+    Level {
+        name: "fleet",
+        about: "a fleet in virtual time and with a real nats-server, the feature `fleet`",
+        by_default: true,
+        runs: &[
+            Run {
+                packages: &["tapeline-fleet"],
+                features: &[],
+                programs: &[],
+                only: None,
+                threads: None,
+                ignored: false,
+            },
+            Run {
+                packages: &["tapeline"],
+                features: &["fleet"],
+                programs: &["--lib", "fleet"],
                 only: None,
                 threads: None,
                 ignored: false,

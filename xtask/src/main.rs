@@ -49,8 +49,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [LEVEL ...]   install what the tests need, build, and run the levels
-                     pure, loopback, namespaces, interop, logins (those without arguments)
-                     and verdicts, the whole matrix of verdicts;
+                     pure, loopback, namespaces, interop, logins, fleet (those without
+                     arguments) and verdicts, the whole matrix of verdicts;
                      LEVEL/PROGRAM is one test program of it (interop/iperf3)
                        --times N      run them N times
   check              formatting, lints, documentation, licences, line limits, folders and

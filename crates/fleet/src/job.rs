@@ -40,6 +40,12 @@ pub struct AttemptKey {
     pub attempt: Attempt,
 }
 
+impl fmt::Display for AttemptKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.job, self.attempt.0)
+    }
+}
+
 /// What a result is kept under: there is one of each, anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ResultKey {
@@ -53,7 +59,7 @@ pub struct ResultKey {
 /// The id of the message that bears the result.
 impl fmt::Display for ResultKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.of.job, self.of.attempt.0, self.host)
+        write!(f, "{}.{}", self.of, self.host)
     }
 }
 

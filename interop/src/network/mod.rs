@@ -5,11 +5,13 @@ mod path;
 mod routed;
 mod shaping;
 mod ssh_hosts;
+mod switch;
 mod transport;
 
 pub use namespace::{Namespace, NamespacePair, RelayedPair};
 pub use path::{TestPath, Way};
 pub use routed::{Cable, RoutedPair};
 pub use shaping::{Bottleneck, FairQueues, SlowLane};
-pub use ssh_hosts::{HostProcess, SshHost, SshHosts};
+pub use ssh_hosts::{SshHost, SshHosts};
+pub use switch::{HostProcess, Switch, SwitchedHost};
 pub use transport::{Family, Transport};

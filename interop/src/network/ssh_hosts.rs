@@ -2,16 +2,17 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
+use std::net::IpAddr;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
-use super::namespace::{Namespace, run_tool};
+use super::namespace::Namespace;
+use super::switch::{HostProcess, Switch, SwitchedHost};
 use crate::{Invocation, Program, Running};
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -19,6 +20,8 @@ const SSHD: &str = "/usr/sbin/sshd";
 const SERVING: Duration = Duration::from_secs(3600);
 /// For an sshd to listen.
 const STARTING: Duration = Duration::from_secs(20);
+/// The number of the host that orders.
+const ORDERER: u8 = 254;
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -29,9 +32,9 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct SshHosts {
     hosts: Vec<SshHost>,
-    orderer: Namespace,
+    orderer: SwitchedHost,
     folder: Folder,
-    switch: Namespace,
+    switch: Switch,
 }
 
 /// A host with an sshd. Its user's home and the folder of its programs are its own.
@@ -39,19 +42,9 @@ pub struct SshHosts {
 pub struct SshHost {
     // Dropped before the network it is in.
     sshd: Running,
-    namespace: Namespace,
-    address: IpAddr,
+    host: SwitchedHost,
     name: String,
     home: PathBuf,
-}
-
-/// A process of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostProcess {
-    /// Its number.
-    pub id: u32,
-    /// Its words.
-    pub line: String,
 }
 
 impl SshHosts {
@@ -62,11 +55,8 @@ impl SshHosts {
     pub fn new(count: u8) -> io::Result<Self> {
         let folder = Folder::new()?;
         folder.make_keys()?;
-        let switch = Namespace::new("w")?;
-        switch.ip("link add br0 type bridge")?;
-        switch.ip("link set br0 up")?;
-        let orderer = Namespace::new("o")?;
-        connect(&switch, &orderer, 0)?;
+        let switch = Switch::new()?;
+        let orderer = switch.host("o", ORDERER)?;
         // The directory that sshd shuts its unprivileged half into; it is made at boot.
         DirBuilder::new().recursive(true).create("/run/sshd")?;
         let hosts = (1..=count).map(|number| SshHost::start(&folder, &switch, number));
@@ -100,7 +90,7 @@ impl SshHosts {
     /// The host that orders.
     #[must_use]
     pub fn orderer(&self) -> &Namespace {
-        &self.orderer
+        self.orderer.namespace()
     }
 
     /// A run of tapeline on the host that orders, which reaches the others over ssh by their names.
@@ -109,7 +99,7 @@ impl SshHosts {
         let known = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{known}", self.folder.0.join("client").display());
         Invocation::new(Program::Tapeline)
-            .within(&self.orderer)
+            .within(self.orderer())
             .env("PATH", &path)
             .env("XDG_CONFIG_HOME", "/nonexistent")
     }
@@ -132,13 +122,7 @@ impl SshHosts {
     /// # Errors
     /// The kernel refuses.
     pub fn limit(&self, host: &SshHost, rate: u64) -> io::Result<()> {
-        let burst = (rate / 8 / 50).max(32 * 1024);
-        let queue = format!("root tbf rate {rate}bit burst {burst} latency 50ms");
-        let (interface, port) = (Namespace::INTERFACE, host.port());
-        let way = |device: &str| format!("qdisc replace dev {device} {queue}");
-        host.namespace.tc(&way(interface))?;
-        self.switch.tc(&way(&port))?;
-        Ok(())
+        self.switch.limit(&host.host, rate)
     }
 
     /// Pulls the cable of a host out of the switch, or puts it in.
@@ -146,10 +130,7 @@ impl SshHosts {
     /// # Errors
     /// The kernel refuses.
     pub fn plug(&self, host: &SshHost, is_in: bool) -> io::Result<()> {
-        let state = if is_in { "up" } else { "down" };
-        self.switch
-            .ip(&format!("link set {} {state}", host.port()))?;
-        Ok(())
+        self.switch.plug(&host.host, is_in)
     }
 
     /// Forgets the key of all hosts: ssh knows none of them any more.
@@ -162,10 +143,10 @@ impl SshHosts {
 }
 
 impl SshHost {
-    fn start(folder: &Folder, switch: &Namespace, number: u8) -> io::Result<Self> {
+    fn start(folder: &Folder, switch: &Switch, number: u8) -> io::Result<Self> {
         let name = format!("h{number}");
-        let namespace = Namespace::new(&name)?;
-        let address = connect(switch, &namespace, number)?;
+        let host = switch.host(&name, number)?;
+        let address = host.address();
         let home = folder.0.join(&name);
         fs::create_dir_all(home.join("bin"))?;
         symlink(Program::Tapeline.path(), home.join("bin/tapeline"))?;
@@ -180,7 +161,7 @@ impl SshHost {
         let sshd = Invocation::for_executable("sshd", SSHD)
             .args(["-D", "-e", "-f", &config])
             .args(settings.iter().flat_map(|one| ["-o", one.as_str()]))
-            .within(&namespace)
+            .within(host.namespace())
             .deadline(SERVING)
             .spawn()?;
         if !sshd.wait_for_error(STARTING, |said| said.contains("Server listening on")) {
@@ -188,8 +169,7 @@ impl SshHost {
         }
         Ok(Self {
             sshd,
-            namespace,
-            address,
+            host,
             name,
             home,
         })
@@ -204,18 +184,13 @@ impl SshHost {
     /// Its network.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
-        &self.namespace
+        self.host.namespace()
     }
 
     /// Its address on the bridge.
     #[must_use]
     pub fn address(&self) -> IpAddr {
-        self.address
-    }
-
-    /// Its port of the switch.
-    fn port(&self) -> String {
-        self.name.replace('h', "port")
+        self.host.address()
     }
 
     /// The home of its user.
@@ -235,7 +210,7 @@ impl SshHost {
     /// Its processes, but for sshd's.
     #[must_use]
     pub fn processes(&self) -> Vec<HostProcess> {
-        let mut all = self.all_processes();
+        let mut all = self.host.processes();
         all.retain(|process| !process.line.starts_with("sshd"));
         all.retain(|process| process.id != self.sshd.id());
         all
@@ -243,53 +218,8 @@ impl SshHost {
 
     /// Kills the processes whose words begin so; how many.
     pub fn kill(&self, beginning: &str) -> usize {
-        let all = self.all_processes();
-        let meant = all.iter().filter(|process| {
-            // The words of a program begin with its path.
-            let first = process.line.find(' ').unwrap_or(process.line.len());
-            let name = process.line[..first].rfind('/').map_or(0, |at| at + 1);
-            process.line.starts_with(beginning) || process.line[name..].starts_with(beginning)
-        });
-        let ids = meant.filter_map(|process| Pid::from_raw(i32::try_from(process.id).ok()?));
-        ids.filter(|id| kill_process(*id, Signal::KILL).is_ok())
-            .count()
+        self.host.signal(beginning, Signal::KILL)
     }
-
-    fn all_processes(&self) -> Vec<HostProcess> {
-        let own = fs::metadata(format!("/run/netns/{}", self.namespace.name()));
-        let Ok(own) = own.map(|network| network.ino()) else {
-            return Vec::new();
-        };
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let found = entries.filter_map(|entry| {
-            let id = entry.file_name().to_str()?.parse().ok()?;
-            let network = fs::metadata(entry.path().join("ns/net")).ok()?;
-            let words = fs::read(entry.path().join("cmdline")).ok()?;
-            let line = String::from_utf8_lossy(&words).replace('\0', " ");
-            // One that has ended has no words.
-            (network.ino() == own && !line.is_empty()).then_some(HostProcess { id, line })
-        });
-        found.collect()
-    }
-}
-
-/// Joins a host to the bridge; 0 is the one that orders. Its address.
-fn connect(switch: &Namespace, host: &Namespace, number: u8) -> io::Result<IpAddr> {
-    let (interface, port) = (Namespace::INTERFACE, format!("port{number}"));
-    run_tool(
-        "ip",
-        &format!(
-            "link add {port} netns {} type veth peer name {interface} netns {}",
-            switch.name(),
-            host.name()
-        ),
-    )?;
-    switch.ip(&format!("link set {port} master br0 up"))?;
-    let last = if number == 0 { 254 } else { number };
-    let address = IpAddr::V4(Ipv4Addr::new(10, 78, 0, last));
-    host.ip(&format!("address add {address}/24 dev {interface}"))?;
-    host.ip(&format!("link set {interface} up"))?;
-    Ok(address)
 }
 
 /// A folder of root's, gone when dropped.
@@ -341,7 +271,8 @@ impl Folder {
         for host in hosts {
             config.push_str(&format!(
                 "Host {}\n  HostName {}\n",
-                host.name, host.address
+                host.name,
+                host.address()
             ));
         }
         config.push_str(&format!(

@@ -149,19 +149,20 @@ pub(crate) async fn serve(
         replies: VecDeque::new(),
         last_reply: ReplyId(0),
         events: TestEvents(sender),
+        say,
     };
     let mut linked = Link::default();
-    say("waits for orders");
+    (serving.say)("waits for orders");
     loop {
         let link = *connection.link.borrow_and_update();
         if link != linked {
             if linked.is_up {
                 serving.take(AgentInput::Disconnected).await;
-                say("lost the server");
+                (serving.say)("lost the server");
             }
             if link.is_up {
                 if linked.number > 0 {
-                    say("is back at the server");
+                    (serving.say)("is back at the server");
                 }
                 serving.take(AgentInput::Connected).await;
             }
@@ -210,6 +211,7 @@ struct Serving<'a> {
     replies: VecDeque<(ReplyId, String)>,
     last_reply: ReplyId,
     events: TestEvents,
+    say: &'a mut dyn FnMut(&str),
 }
 
 impl Serving<'_> {
@@ -237,7 +239,10 @@ impl Serving<'_> {
                 return Some(AgentInput::Locked { of, is_ours });
             }
             AgentEffect::Unlock => self.host.unlock(),
-            AgentEffect::Start { of, order } => self.host.start(&of, order, &self.events),
+            AgentEffect::Start { of, order } => {
+                (self.say)(&format!("begins {of}"));
+                self.host.start(&of, order, &self.events);
+            }
             AgentEffect::Stop(of) => self.host.stop(&of),
             AgentEffect::Keep(kept) => self.host.keep(&kept),
             AgentEffect::Spool { key, document } => {
@@ -309,6 +314,7 @@ impl Serving<'_> {
                 bytes,
             } => {
                 self.host.ended(&of);
+                (self.say)(&format!("ends {of}"));
                 AgentInput::Ended {
                     of,
                     how,

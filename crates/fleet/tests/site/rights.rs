@@ -80,19 +80,10 @@ async fn an_agent_gets_orders_and_gives_results_and_no_more() {
         "tl.v1.stored.lab.fra1",
         "_INBOX_fra1.>",
     ] {
-        let _ = agent.client.subscribe(subjects).await.expect("sent");
+        agent.subscribe(subjects).await;
     }
-    let mut orders = agent
-        .client
-        .subscribe("tl.v1.agent.lab.fra1.do")
-        .await
-        .expect("sent");
-    let mut beats = controller
-        .client
-        .subscribe("tl.v1.beat.lab.*")
-        .await
-        .expect("sent");
-    controller.client.flush().await.expect("sent");
+    let mut orders = agent.subscribe("tl.v1.agent.lab.fra1.do").await;
+    let mut beats = controller.subscribe("tl.v1.beat.lab.*").await;
     let answering = async {
         let order = soon("order", orders.next()).await.expect("an order");
         let reply = order.reply.expect("an inbox");
@@ -290,11 +281,7 @@ async fn the_collector_takes_results_and_says_stored() {
         .await
         .expect("written");
     let agent = Connection::new(&site.agent("osl1")).await;
-    let mut stored = agent
-        .client
-        .subscribe("tl.v1.stored.lab.osl1")
-        .await
-        .expect("sent");
+    let mut stored = agent.subscribe("tl.v1.stored.lab.osl1").await;
     let results = jetstream::new(agent.client.clone());
     let sent = results
         .publish("tl.v1.result.lab.osl1.j", "r".into())
@@ -352,11 +339,7 @@ async fn the_collector_takes_results_and_says_stored() {
         .await
         .expect("one")
         .expect("a job");
-    let _ = collector
-        .client
-        .subscribe("tl.v1.beat.lab.*")
-        .await
-        .expect("sent");
+    collector.subscribe("tl.v1.beat.lab.*").await;
     collector.was_never_refused().await;
     agent.was_never_refused().await;
     for subject in [
@@ -418,7 +401,7 @@ async fn an_operator_submits_jobs_and_reads_what_became_of_them() {
             .expect("a change");
     }
     for subjects in ["tl.v1.beat.lab.*", "tl.v1.live.j"] {
-        let _ = operator.client.subscribe(subjects).await.expect("sent");
+        operator.subscribe(subjects).await;
     }
     operator
         .client
@@ -483,7 +466,7 @@ async fn no_acknowledgement_of_a_result_becomes_a_key_or_an_event() {
     let jobs = "$KV.tl_job.lab.j";
     let revision = write(&context, jobs, "queued", 0).await.expect("written");
     let agent = Connection::new(&site.agent("fra1")).await;
-    let mut own = agent.client.subscribe("_INBOX_fra1.x").await.expect("sent");
+    let mut own = agent.subscribe("_INBOX_fra1.x").await;
     for reply in [
         jobs,
         "$KV.tl_lease.controller.lab",
@@ -521,25 +504,13 @@ async fn all_agents_answer_and_one_that_is_away_is_known_at_once() {
         .request("tl.v1.agent.lab.fra1.do", "order".into());
     let away = soon("answer", order).await.expect_err("no agent is there");
     assert_eq!(away.kind(), async_nats::RequestErrorKind::NoResponders);
-    let mut beats = controller
-        .client
-        .subscribe("tl.v1.beat.lab.*")
-        .await
-        .expect("sent");
-    controller.client.flush().await.expect("sent");
+    let mut beats = controller.subscribe("tl.v1.beat.lab.*").await;
     let mut agents = Vec::new();
     for host in HOSTS {
         let agent = Connection::new(&site.agent(host)).await;
-        let asked = agent
-            .client
-            .subscribe("tl.v1.all.lab.ask")
-            .await
-            .expect("sent");
-        let ordered = agent
-            .client
-            .subscribe(format!("tl.v1.agent.lab.{host}.do"))
-            .await;
-        agents.push((host, agent, asked, ordered.expect("sent")));
+        let asked = agent.subscribe("tl.v1.all.lab.ask").await;
+        let ordered = agent.subscribe(&format!("tl.v1.agent.lab.{host}.do")).await;
+        agents.push((host, agent, asked, ordered));
     }
     // Twice, around a reload: what was connected stays so.
     for round in 0..2 {
@@ -551,11 +522,7 @@ async fn all_agents_answer_and_one_that_is_away_is_known_at_once() {
             soon("beat", beats.next()).await.expect("a beat");
         }
         let inbox = controller.client.new_inbox();
-        let mut answers = controller
-            .client
-            .subscribe(inbox.clone())
-            .await
-            .expect("sent");
+        let mut answers = controller.subscribe(&inbox).await;
         let asked = controller
             .client
             .publish_with_reply("tl.v1.all.lab.ask", inbox, "{}".into());

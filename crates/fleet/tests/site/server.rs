@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, ServerError};
+use async_nats::{Client, ConnectOptions, Event, ServerError, Subscriber};
 use tapeline_fleet::{
     Access, AgentSettings, CollectorSettings, ControllerSettings, Enrolment, HostName, NewSite,
     OperatorSettings,
@@ -156,6 +156,14 @@ impl Connection {
         let mut refused = self.refused.lock().await;
         let refusal = tokio::time::timeout(PATIENCE, refused.recv()).await;
         refusal.expect("a refusal in time").expect("a refusal")
+    }
+
+    /// A subscription that the server has: it refuses what is sent after it, and refusals keep their order.
+    pub(crate) async fn subscribe(&self, subjects: &str) -> Subscriber {
+        let subscribed = self.client.subscribe(subjects.to_owned()).await;
+        let subscribed = subscribed.expect("sent");
+        self.was_never_refused().await;
+        subscribed
     }
 
     /// A message that the server refuses.

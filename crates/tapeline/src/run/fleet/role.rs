@@ -54,7 +54,7 @@ pub(crate) fn time(at: UnixTime) -> String {
 
 /// Says on standard error what a role does, with the time.
 pub(crate) fn log(who: &str, what: &str) {
-    let time = Calendar::new(false).formatted(SystemClock.wall(), "%F %H:%M:%S");
+    let time = Calendar::new(false).formatted(SystemClock.wall(), "%F %H:%M:%S%.3f");
     let line = format!("{} {who}: {what}", time.unwrap_or_default());
     // Without standard error nobody reads it.
     let _ = message::print(&[CliMessage::err(line)]);

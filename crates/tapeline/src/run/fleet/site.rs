@@ -39,9 +39,15 @@ fn begun(site: &NewSite, folder: &Path) -> String {
         ),
         false => String::new(),
     };
+    let reach = match &site.servers[..] {
+        [server] if server.is_loopback() => format!(
+            "Only this host reaches {server}: for agents on others, begin with --server tls://NAME:PORT.\n"
+        ),
+        _ => String::new(),
+    };
     format!(
-        "The site \"{name}\" is in {here}. Its .nk files are secret: who has them is that role.\n\
-         \n\
+        "The site \"{name}\" is in {here}. Keep its .nk files secret: they are keys.\n\
+         {reach}\n\
          Next:\n\
          {certificate}  \
            nats-server -c {here}/nats-server.conf        # 2.10 or newer\n  \

@@ -1,0 +1,7 @@
+//! Faults of every kind at random times, and what must hold whatever happens.
+
+mod checker;
+mod faults;
+mod rounds;
+mod tiny_disk;
+mod watcher;
