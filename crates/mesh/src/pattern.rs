@@ -256,7 +256,9 @@ fn sample(hosts: usize, degree: usize, seed: u64) -> Result<Vec<Round>, PatternE
         let further = shuffled((2..=hosts / 2).collect(), &mut random);
         let distances = std::iter::once(1).chain(further).take(degree / 2);
         let at = |distance| (0..hosts).map(move |one| pair(one, (one + distance) % hosts));
-        distances.flat_map(|distance| apart(at(distance))).collect()
+        distances
+            .flat_map(|distance| apart(hosts, at(distance)))
+            .collect()
     };
     let placed = |one: Pair| pair(places[one.from.0], places[one.to.0]);
     Ok(rounds
@@ -266,18 +268,21 @@ fn sample(hosts: usize, degree: usize, seed: u64) -> Result<Vec<Round>, PatternE
 }
 
 /// Pairs in rounds, each in the first in which both of its hosts are free.
-fn apart(pairs: impl Iterator<Item = Pair>) -> Vec<Round> {
+fn apart(hosts: usize, pairs: impl Iterator<Item = Pair>) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
+    // The rounds of each host.
+    let mut busy: Vec<Vec<usize>> = vec![Vec::new(); hosts];
     for new in pairs {
-        let hosts = [new.from, new.to];
-        let is_free = |round: &&mut Round| {
-            let mut there = round.iter().flat_map(|pair| [pair.from, pair.to]);
-            !there.any(|host| hosts.contains(&host))
-        };
-        match rounds.iter_mut().find(is_free) {
-            Some(round) => round.push(new),
-            None => rounds.push(vec![new]),
+        let mut place = 0;
+        while busy[new.from.0].contains(&place) || busy[new.to.0].contains(&place) {
+            place += 1;
         }
+        if place == rounds.len() {
+            rounds.push(Vec::new());
+        }
+        rounds[place].push(new);
+        busy[new.from.0].push(place);
+        busy[new.to.0].push(place);
     }
     rounds
 }
