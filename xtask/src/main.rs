@@ -9,6 +9,7 @@
 //! cargo xtask readme                      measure the README's sample again
 //! cargo xtask dist                        release builds, dynamic and static
 //! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
+//! cargo xtask fleet-sim [--agents N]      many agents with a real server: its memory and CPU
 //! cargo xtask fuzz [TARGET ...]            run the fuzz targets
 //! cargo xtask verdicts [--seeds N]        run the matrix of verdicts, write its tables
 //! cargo xtask bench [--out docs/F.json]   compare speed with the peers
@@ -23,6 +24,7 @@ mod bench;
 mod ci;
 mod dist;
 mod disturbance;
+mod fleet_sim;
 mod fuzz;
 mod generate;
 mod layers;
@@ -71,6 +73,13 @@ usage: cargo xtask COMMAND
                      and tell whether memory and descriptors grow
                        --minutes N    how long (10)
                        --seed N       which tests and faults (1)
+  fleet-sim [OPTIONS]
+                     connect many agents, whose tests are pretended, with a real nats-server,
+                     controller and collector; restart the server; compare memory, CPU and
+                     times with their bars
+                       --agents N     how many (10000)
+                       --seconds S    how long CPU and messages are measured (60)
+                       --jobs-per-second RATE    tests that begin each second (2)
   fuzz [TARGET ...]  run the fuzz targets whose names contain TARGET (all without), with the
                      nightly compiler, from the corpora in fuzz/corpus on
                        --runs N       executions of each (1000000)
@@ -126,6 +135,7 @@ fn main() -> ExitCode {
         Some((&"pictures", [])) => passed(pictures::take()),
         Some((&"dist", [])) => passed(dist::build()),
         Some((&"soak", options)) => soak::run(options),
+        Some((&"fleet-sim", options)) => fleet_sim::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
         Some((&"verdicts", options)) => verdicts::run(options),
         Some((&"bench", options)) => bench::run(options),

@@ -33,9 +33,9 @@ pub use agent::{
     Spooled, Wanted,
 };
 pub use bus::{
-    AgentHost, AgentStart, BusError, Cancelled, Database, FleetCounts, MachineClock, Operator,
-    Planner, SiteBooks, Stop, StopSwitch, TestEvent, TestEvents, run_agent, run_collector,
-    run_controller,
+    AgentHost, AgentStart, BusError, Cancelled, Database, FleetCounts, MachineClock, OneAgent,
+    Operator, Planner, SiteBooks, Stop, StopSwitch, TestEvent, TestEvents, run_agent, run_agents,
+    run_collector, run_controller,
 };
 pub use clock::{Minute, Now, UnixTime};
 pub use collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};

@@ -20,6 +20,7 @@ mod address;
 mod clock;
 mod device_tap;
 mod error;
+mod file_lock;
 mod file_system;
 mod host;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use clock::displace_wall_clock;
 pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
 pub use device_tap::{DeviceFrame, DeviceTap, LinkHeader};
 pub use error::{Operation, SocketError, reason};
+pub use file_lock::FileLock;
 pub use file_system::network_file_system;
 pub use host::{HostCounters, HostFacts, system_information};
 pub use options::{

@@ -227,6 +227,8 @@ pub struct Presentation {
     pub save: Option<SavePlan>,
     /// `--fail-if-host-limited`: a test that a host limited is a failure.
     pub fail_if_host_limited: bool,
+    /// `--exclusive`: the file whose lock is held while the test runs.
+    pub exclusive: Option<PathBuf>,
     /// `--logfile`: lines of standard error go to the file too.
     pub errors_to_file: bool,
     /// `-V` (iperf3).
@@ -264,6 +266,7 @@ impl Presentation {
             metrics: None,
             save: None,
             fail_if_host_limited: false,
+            exclusive: None,
             errors_to_file: false,
             verbose: false,
             title: None,

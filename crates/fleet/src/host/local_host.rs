@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tapeline_remote::{Body, ExecutorProcess, Order, OrderLine, Reply, Transport};
+use tapeline_sys::FileLock;
 
 use crate::agent::{Kept, Spooled};
 use crate::bus::{AgentHost, TestEvent, TestEvents};
 use crate::host::document::{bytes, fitted};
-use crate::host::lock_file::LockFile;
 use crate::host::spool_folder::SpoolFolder;
 use crate::job::{AttemptKey, ResultKey};
 use crate::message::{How, ResultMessage};
@@ -30,7 +30,10 @@ const CLOSING: Duration = Duration::from_secs(2);
 pub struct LocalHost {
     /// Where tapeline is.
     program: PathBuf,
-    lock: LockFile,
+    lock_path: PathBuf,
+    /// Of an exclusive test. Its processes inherit it, so the host stays taken until the last of them has gone,
+    /// whatever becomes of the agent.
+    lock: Option<FileLock>,
     spool: SpoolFolder,
     tests: BTreeMap<AttemptKey, ExecutorProcess>,
 }
@@ -55,7 +58,8 @@ impl LocalHost {
         let (spool, kept, spooled) = SpoolFolder::open(folder)?;
         let host = Self {
             program: program.to_owned(),
-            lock: LockFile::new(folder.join(LOCK)),
+            lock_path: folder.join(LOCK),
+            lock: None,
             spool,
             tests: BTreeMap::new(),
         };
@@ -80,11 +84,15 @@ impl LocalHost {
             events: events.clone(),
             has_ended: false,
         };
-        let process = self.lock.inherited(|| {
+        let start = || {
             ExecutorProcess::start(command, move |reply| {
                 following.take(reply.ok().map(|Reply { body, .. }| body));
             })
-        })?;
+        };
+        let process = match &self.lock {
+            Some(lock) => lock.inherited(start)?,
+            None => start()?,
+        };
         // If it has gone, its replies end, and that is its end.
         let _ = process.orders().send(&OrderLine { id: TEST, order });
         Ok(process)
@@ -93,11 +101,14 @@ impl LocalHost {
 
 impl AgentHost for LocalHost {
     fn lock(&mut self) -> bool {
-        self.lock.lock()
+        // An own one that a test still has belongs to another opening of the file, and refuses this one.
+        self.lock = None;
+        self.lock = FileLock::take(&self.lock_path).ok().flatten();
+        self.lock.is_some()
     }
 
     fn unlock(&mut self) {
-        self.lock.close();
+        self.lock = None;
     }
 
     fn start(&mut self, of: &AttemptKey, order: Order, events: &TestEvents) {

@@ -2,7 +2,6 @@
 
 mod document;
 mod local_host;
-mod lock_file;
 mod spool_folder;
 
 pub use local_host::{LocalHost, Opened};

@@ -5,6 +5,8 @@ mod absent;
 #[path = "../unix/clock.rs"]
 pub(crate) mod clock;
 pub(crate) mod datagrams;
+#[path = "../unix/file_lock.rs"]
+pub(crate) mod file_lock;
 pub(crate) mod file_system;
 #[path = "../unix/interrupts.rs"]
 pub(crate) mod interrupts;

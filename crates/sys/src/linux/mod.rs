@@ -6,6 +6,8 @@ pub(crate) mod control;
 mod control_group;
 pub(crate) mod datagrams;
 pub(crate) mod device_tap;
+#[path = "../unix/file_lock.rs"]
+pub(crate) mod file_lock;
 pub(crate) mod file_system;
 pub(crate) mod host;
 #[path = "../unix/interrupts.rs"]

@@ -51,7 +51,7 @@ pub(crate) enum OptionId {
     LossGoal, Resolution, Frames, Rfc2544, Tst009, LossCurve,
     // output
     Enhanced, Quiet, Brief, Color, Format, SumOnly, HideIps, Utc, FastSampling, Output, Json, JsonStream,
-    DocumentCsv, Rendered, FailIfHostLimited, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
+    DocumentCsv, Rendered, FailIfHostLimited, Exclusive, Html, Tui, Metrics, ReportExclude, ReportStyle, SumDstIp,
     ReportStructs,
     // results that stay
     Save, NoSave, Tag, History, HistorySize, Retention,

@@ -6,7 +6,7 @@ use tapeline_base::{ExitCode, MutexExt, Role};
 use tapeline_dialect::{ClientPlan, Interruption, ReporterHandle, run_client};
 use tapeline_report::document::{Report, ReportTracker, RunInfo, Step};
 use tapeline_report::{Event, Repetition, Runs, StopRule};
-use tapeline_sys::reason;
+use tapeline_sys::{FileLock, reason};
 
 use super::setup::RunSetup;
 use super::{run_info, signals};
@@ -20,6 +20,10 @@ pub(crate) fn client(
     presentation: &Presentation,
     repeat: Option<&RepeatPlan>,
 ) -> ExitCode {
+    let _lock = match exclusive(presentation) {
+        Ok(lock) => lock,
+        Err(why) => return cannot(&why),
+    };
     let run_info = run_info::client(plan, presentation);
     let interval = plan.interval.is_some();
     perform(
@@ -29,6 +33,25 @@ pub(crate) fn client(
         repeat,
         |reporter, interruption| run_client(plan, reporter, interruption),
     )
+}
+
+/// The lock that keeps other exclusive tests of this host away, where one is wanted.
+fn exclusive(presentation: &Presentation) -> Result<Option<FileLock>, String> {
+    let Some(file) = &presentation.exclusive else {
+        return Ok(None);
+    };
+    match FileLock::take(file) {
+        Ok(Some(lock)) => Ok(Some(lock)),
+        Ok(None) => Err(format!(
+            "--exclusive: another test of this host has {}: try again when it ends",
+            file.display()
+        )),
+        Err(error) => Err(format!(
+            "--exclusive: {}: {}",
+            file.display(),
+            reason(&error)
+        )),
+    }
 }
 
 /// Performs a client's test as often as is wanted.

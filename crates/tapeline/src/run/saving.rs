@@ -325,6 +325,7 @@ mod tests {
     fn names_in_a_row_are_one() {
         let saved = |number| Saved {
             run: RunId(number),
+            is_new: true,
             series: None,
             network: None,
             room: tapeline_archive::Room::default(),

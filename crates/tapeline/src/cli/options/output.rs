@@ -18,6 +18,8 @@ use crate::presentation::{Color, DocumentFile, DocumentForm, Iperf3Form, Renderi
 const FORMATS: &[&str] = &[
     "a", "b", "k", "m", "g", "t", "p", "A", "B", "K", "M", "G", "T", "P",
 ];
+/// The lock of the agent of this host.
+const EXCLUSIVE: &str = "/var/lib/tapeline/spool/lock";
 /// The interval of documents, and of a client's own text, without `-i`.
 const DOCUMENT_INTERVAL: Duration = Duration::from_secs(1);
 /// The interval of the view alone.
@@ -158,6 +160,24 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         .details(
             "That is: a CPU, a socket buffer or window, the pacing; with high or medium confidence, as the \
              verdict at the end says.",
+        ),
+    OptionSpec::new(Id::Exclusive, None, "exclusive", Remote::No("it names a file"))
+        .optional_value("FILE")
+        .apply(|settings, given, _| {
+            let named = given.value.as_ref().map(Into::into);
+            let file = named.unwrap_or_else(|| EXCLUSIVE.into());
+            settings.presentation.exclusive = Some(file);
+            Ok(())
+        })
+        .sides(Sides::CLIENT)
+        .only(Personalities::Native)
+        .help(
+            Group::Output,
+            "only if no exclusive test of this host runs, nor starts meanwhile",
+        )
+        .details(
+            "It holds the lock of a file, by default that of tapeline agent \
+             (/var/lib/tapeline/spool/lock); if somebody has it, the exit code is 1.",
         ),
     OptionSpec::new(Id::Html, None, "html", Remote::No("it names a file"))
         .every_method()

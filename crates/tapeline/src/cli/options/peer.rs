@@ -263,6 +263,7 @@ fn is_known(id: Id) -> bool {
             | Id::Via
             | Id::ServeOn
             | Id::FailIfHostLimited
+            | Id::Exclusive
             | Id::Tui
             | Id::Repeat
             | Id::Precision

@@ -489,6 +489,17 @@ fn a_limit_of_a_host_fails_where_that_is_wanted() {
 }
 
 #[test]
+fn an_exclusive_test_has_a_lock() {
+    let file = |text: &str| client(Native, &format!("-c h {text}")).1.exclusive;
+    assert_eq!(file(""), None);
+    assert_eq!(file("--exclusive=f"), Some("f".into()));
+    assert_eq!(
+        file("--exclusive"),
+        Some("/var/lib/tapeline/spool/lock".into())
+    );
+}
+
+#[test]
 fn results_go_to_programs_in_several_forms_at_once() {
     let shown = |text: &str| client(Native, &format!("-c h {text}")).1;
     let json = shown("--json");
