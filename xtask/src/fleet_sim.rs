@@ -25,6 +25,15 @@ const SPARE: u64 = 1000;
 const STARTING: u32 = 500;
 /// Tests of a round of `sample:4`, for each host: four others, one way each on average.
 const TESTS_PER_HOST: f64 = 4.0;
+/// A new schedule makes up for its last half hour at once: that is over when no more jobs are open than begin in
+/// this time, seconds.
+const SETTLED: f64 = 20.0;
+/// What the server's garbage collector aims at, as docs/fleet.md recommends for so many hosts.
+const MEMORY_LIMIT: &str = "600MiB";
+/// Samples of the collector: results in its history, and jobs by their state.
+const STORED: &str = "tapeline_fleet_results_total{site=\"simulation\",outcome=\"new\"}";
+const JOBS: &str = "tapeline_fleet_jobs{site=\"simulation\",state=";
+const ENDED: [&str; 4] = ["done", "failed", "cancelled", "expired"];
 /// No wait takes so long.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -150,6 +159,7 @@ impl Place {
         let monitor = self.monitor.to_string();
         let server = Invocation::for_executable("nats-server", &self.nats)
             .args(["-c", &self.path("nats-server.conf"), "-m", &monitor])
+            .env("GOMEMLIMIT", MEMORY_LIMIT)
             .spawn();
         let server = server.map_err(|error| error.to_string())?;
         for port in [self.port, self.monitor] {
@@ -175,12 +185,26 @@ impl Place {
     }
 
     /// Results that the collector has put into its history.
-    fn results(&self) -> Result<f64> {
+    fn stored(&self) -> Result<f64> {
         let text = self.get(self.metrics, "/metrics")?;
-        let start = "tapeline_fleet_results_total{site=\"simulation\",outcome=\"new\"} ";
-        let value = text.lines().find_map(|line| line.strip_prefix(start));
-        Ok(value.and_then(|value| value.parse().ok()).unwrap_or(0.0))
+        let value = text.lines().find_map(|line| line.strip_prefix(STORED));
+        Ok(value.map_or(0.0, number))
     }
+
+    /// Jobs that have not ended.
+    fn open_jobs(&self) -> Result<f64> {
+        let text = self.get(self.metrics, "/metrics")?;
+        let jobs = text.lines().filter_map(|line| line.strip_prefix(JOBS));
+        let open = jobs.filter(|rest| !ENDED.iter().any(|state| rest.contains(state)));
+        Ok(open
+            .filter_map(|rest| rest.split_once('}'))
+            .map(|(_, value)| number(value))
+            .sum())
+    }
+}
+
+fn number(text: &str) -> f64 {
+    text.trim().parse().unwrap_or_default()
 }
 
 fn simulate(options: &Options, place: &Place) -> Result<Tally> {
@@ -226,12 +250,12 @@ fn simulate(options: &Options, place: &Place) -> Result<Tally> {
         ("agents", &many),
     ];
     let before = processes.map(|(_, process)| Vitals::read(process.id()));
-    let (messages, results) = (place.messages()?, place.results()?);
+    let (messages, results) = (place.messages()?, place.stored()?);
     let began = Instant::now();
     std::thread::sleep(Duration::from_secs(options.seconds));
     let elapsed = began.elapsed().as_secs_f64();
     let [taken, given] = place.messages()?;
-    let stored = place.results()? - results;
+    let stored = place.stored()? - results;
     println!("\n{:<12} {:>9} {:>6}", "process", "memory MB", "CPU %");
     let mut costs = Vec::new();
     for ((name, process), before) in processes.iter().zip(before) {
@@ -257,7 +281,7 @@ fn simulate(options: &Options, place: &Place) -> Result<Tally> {
     let returned = await_line(&many, 2, "all are connected")?;
     let returning = began.elapsed().as_secs_f64();
     println!("after a restart of the server: {returned}, after {returning:.1} s");
-    let results = place.results()?;
+    let results = place.stored()?;
     await_results(place, results)?;
     println!("and tests go on: new results {} later", seconds(began));
 
@@ -292,17 +316,28 @@ fn schedule(options: &Options, place: &Place) -> Result<()> {
         "a round of tests takes {round:.0} s; its schedule and the hosts entered in {}",
         seconds(began)
     );
-    let results = place.results()?;
+    let results = place.stored()?;
     await_results(place, results)?;
     println!("the first results are stored after {}", seconds(began));
+    let is_settled = || Ok(place.open_jobs()? <= SETTLED * options.jobs_per_second);
+    until("the jobs of the last half hour do not end", is_settled)?;
+    println!(
+        "what the schedule made up for is done after {}",
+        seconds(began)
+    );
     Ok(())
 }
 
 fn await_results(place: &Place, before: f64) -> Result<()> {
+    until("no results come", || Ok(place.stored()? > before))
+}
+
+/// Waits; `why` is the error if it takes too long.
+fn until(why: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
     let began = Instant::now();
-    while place.results()? <= before {
+    while !is_so()? {
         if began.elapsed() > PATIENCE {
-            return Err("no results come".to_owned());
+            return Err(why.to_owned());
         }
         std::thread::sleep(Duration::from_millis(100));
     }

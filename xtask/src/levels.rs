@@ -40,25 +40,35 @@ const LEVELS: [Level; 11] = [
         name: "pure",
         about: "calculation without network",
         by_default: true,
-        runs: &[Run {
-            packages: &[
-                "tapeline-base",
-                "tapeline-wire",
-                "tapeline-stats",
-                "tapeline-report",
-                "tapeline-archive",
-                "tapeline-remote",
-                "tapeline-mesh",
-                "tapeline-screen",
-                "tapeline-testkit",
-                "relay",
-            ],
-            features: &[],
-            programs: &[],
-            only: None,
-            threads: None,
-            ignored: false,
-        }],
+        runs: &[
+            Run {
+                packages: &[
+                    "tapeline-base",
+                    "tapeline-wire",
+                    "tapeline-stats",
+                    "tapeline-report",
+                    "tapeline-archive",
+                    "tapeline-remote",
+                    "tapeline-mesh",
+                    "tapeline-screen",
+                    "tapeline-testkit",
+                    "relay",
+                ],
+                features: &[],
+                programs: &[],
+                only: None,
+                threads: None,
+                ignored: false,
+            },
+            Run {
+                packages: &["tapeline-report"],
+                features: &["prometheus"],
+                programs: &["--lib", "fleet_metrics"],
+                only: None,
+                threads: None,
+                ignored: false,
+            },
+        ],
     },
     Level {
         name: "loopback",
@@ -592,7 +602,7 @@ mod tests {
         assert_eq!(programs(&[]), Ok(all - 6));
         let on_demand = ["chaos", "verdicts", "methods", "history", "page"];
         assert_eq!(programs(&on_demand), Ok(6));
-        assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(2));
+        assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(3));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());
     }

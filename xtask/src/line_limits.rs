@@ -10,7 +10,7 @@ const SOFT: usize = 700;
 const HARD: usize = 1000;
 
 /// Pages, and how many lines those of a row have together at most. A folder stands for its pages.
-const PAGES: [(&[&str], usize); 20] = [
+const PAGES: [(&[&str], usize); 21] = [
     (&["README.md"], 110),
     (&["CONTRIBUTING.md", "docs/dev/testing.md"], 180),
     (&["docs/cli.md"], 140),
@@ -18,7 +18,7 @@ const PAGES: [(&[&str], usize); 20] = [
     (&["docs/results.md"], 220),
     (&["docs/json.md"], 200),
     (&["docs/latency.md"], 130),
-    (&["docs/metrics.md"], 120),
+    (&["docs/metrics.md"], 140),
     (&["docs/server.md"], 160),
     (&["docs/performance.md"], 80),
     (&["docs/iperf2.md"], 400),
@@ -28,9 +28,10 @@ const PAGES: [(&[&str], usize); 20] = [
     (&["docs/history.md"], 150),
     (&["docs/web.md"], 150),
     (&["docs/mesh.md"], 150),
+    (&["docs/fleet.md"], 200),
     (&["docs/dev/architecture.md"], 260),
     (&["docs/dev/performance.md"], 450),
-    (&["docs", "docs/dev"], 4080),
+    (&["docs", "docs/dev"], 4320),
 ];
 
 /// Lists files over the soft limit.
@@ -142,14 +143,14 @@ mod tests {
         assert_eq!(long_pages(&root), Ok(Vec::new()));
         let long = |lines: usize| "A line.\n".repeat(lines);
         std::fs::write(root.join("docs/dev/testing.md"), long(180)).expect("a page");
-        std::fs::write(root.join("docs/dev/new.md"), long(3887)).expect("a page");
+        std::fs::write(root.join("docs/dev/new.md"), long(4126)).expect("a page");
         let found = long_pages(&root).expect("pages");
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(
             found,
             [
                 "CONTRIBUTING.md and docs/dev/testing.md: 181 lines, the limit is 180",
-                "docs and docs/dev: 4084 lines, the limit is 4080",
+                "docs and docs/dev: 4324 lines, the limit is 4320",
             ]
         );
     }

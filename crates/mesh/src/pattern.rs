@@ -179,24 +179,31 @@ fn pair(from: usize, to: usize) -> Pair {
 /// All with all by the circle method (Kirkman 1847): one stays, the others go round it. An even number of
 /// hosts needs one round less than there are hosts; of an odd number one rests in each round.
 fn circle(hosts: usize) -> Vec<Round> {
-    let even = hosts + hosts % 2;
-    let turn = even - 1;
-    let round = |number: usize| {
-        let met = (1..even / 2).map(|step| ((number + step) % turn, (number + turn - step) % turn));
-        // The last place, which nobody has where the number is odd.
-        let last = std::iter::once((turn, number));
-        let pairs = last.chain(met);
-        let pairs = pairs.filter(|(one, other)| *one < hosts && *other < hosts);
-        // Each is the first to send about as often as not.
-        let sides = pairs
-            .enumerate()
-            .map(|(place, (one, other))| match (place + number) % 2 {
-                0 => pair(one, other),
-                _ => pair(other, one),
-            });
-        sides.collect()
-    };
-    (0..turn).map(round).collect()
+    let turn = turn(hosts);
+    (0..turn).map(|number| round(hosts, number)).collect()
+}
+
+/// How many rounds the circle has.
+fn turn(hosts: usize) -> usize {
+    hosts + hosts % 2 - 1
+}
+
+/// A round of the circle.
+fn round(hosts: usize, number: usize) -> Round {
+    let turn = turn(hosts);
+    let met = (1..=turn / 2).map(|step| ((number + step) % turn, (number + turn - step) % turn));
+    // The last place, which nobody has where the number is odd.
+    let last = std::iter::once((turn, number));
+    let pairs = last.chain(met);
+    let pairs = pairs.filter(|(one, other)| *one < hosts && *other < hosts);
+    // Each is the first to send about as often as not.
+    let sides = pairs
+        .enumerate()
+        .map(|(place, (one, other))| match (place + number) % 2 {
+            0 => pair(one, other),
+            _ => pair(other, one),
+        });
+    sides.collect()
 }
 
 fn ring(hosts: usize) -> Vec<Round> {
@@ -233,25 +240,25 @@ fn sample(hosts: usize, degree: usize, seed: u64) -> Result<Vec<Round>, PatternE
     let mut random = SplitMix64::new(seed);
     let places = shuffled((0..hosts).collect(), &mut random);
     let rounds: Vec<Round> = if hosts.is_multiple_of(2) {
-        let all = circle(hosts);
-        let first = random.below(all.len() as u64) as usize;
-        let second = (first + 1) % all.len();
-        let rest = (0..all.len()).filter(|round| *round != first && *round != second);
+        // All rounds together would be pairs by the square of the hosts.
+        let turn = turn(hosts);
+        let first = random.below(turn as u64) as usize;
+        let second = (first + 1) % turn;
+        let rest = (0..turn).filter(|round| *round != first && *round != second);
         let rest = shuffled(rest.collect(), &mut random);
         // With two hosts the second is the first.
         let mut chosen = vec![first];
         chosen.extend((second != first).then_some(second));
         chosen.extend(rest);
-        chosen
-            .iter()
-            .take(degree)
-            .map(|round| all[*round].clone())
-            .collect()
+        let chosen = chosen.into_iter().take(degree);
+        chosen.map(|number| round(hosts, number)).collect()
     } else {
         let further = shuffled((2..=hosts / 2).collect(), &mut random);
         let distances = std::iter::once(1).chain(further).take(degree / 2);
         let at = |distance| (0..hosts).map(move |one| pair(one, (one + distance) % hosts));
-        distances.flat_map(|distance| apart(at(distance))).collect()
+        distances
+            .flat_map(|distance| apart(hosts, at(distance)))
+            .collect()
     };
     let placed = |one: Pair| pair(places[one.from.0], places[one.to.0]);
     Ok(rounds
@@ -261,18 +268,21 @@ fn sample(hosts: usize, degree: usize, seed: u64) -> Result<Vec<Round>, PatternE
 }
 
 /// Pairs in rounds, each in the first in which both of its hosts are free.
-fn apart(pairs: impl Iterator<Item = Pair>) -> Vec<Round> {
+fn apart(hosts: usize, pairs: impl Iterator<Item = Pair>) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
+    // The rounds of each host.
+    let mut busy: Vec<Vec<usize>> = vec![Vec::new(); hosts];
     for new in pairs {
-        let hosts = [new.from, new.to];
-        let is_free = |round: &&mut Round| {
-            let mut there = round.iter().flat_map(|pair| [pair.from, pair.to]);
-            !there.any(|host| hosts.contains(&host))
-        };
-        match rounds.iter_mut().find(is_free) {
-            Some(round) => round.push(new),
-            None => rounds.push(vec![new]),
+        let mut place = 0;
+        while busy[new.from.0].contains(&place) || busy[new.to.0].contains(&place) {
+            place += 1;
         }
+        if place == rounds.len() {
+            rounds.push(Vec::new());
+        }
+        rounds[place].push(new);
+        busy[new.from.0].push(place);
+        busy[new.to.0].push(place);
     }
     rounds
 }

@@ -55,6 +55,12 @@ impl Node {
         &self.host
     }
 
+    /// Gives its process more arguments from its next start on, split at blanks.
+    pub fn give(&mut self, arguments: &str) {
+        let more = arguments.split_whitespace().map(str::to_owned);
+        self.arguments.extend(more);
+    }
+
     /// Starts its process, unless it runs.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! A fleet with a real server: its sentences, what each key may do, controllers that take over, a store that
-//! is lost, a mesh, and faults of every kind.
+//! is lost, a mesh, metrics, and faults of every kind.
 //!
 //! Hosts are network namespaces on one bridge. These tests wait for processes, so they run one at a time.
 
@@ -8,6 +8,7 @@ mod client;
 mod keys;
 mod lost_store;
 mod mesh;
+mod metrics;
 mod sentences;
 mod support;
 mod takeover;

@@ -29,7 +29,8 @@ impl SiteBooks {
         changed && self.are_current()
     }
 
-    fn are_current(&self) -> bool {
+    /// Whether all of both have come: only then are schedules to be planned.
+    pub(crate) fn are_current(&self) -> bool {
         self.are_hosts_current && self.are_schedules_current
     }
 }

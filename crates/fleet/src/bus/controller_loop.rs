@@ -1,9 +1,11 @@
 //! What a controller wants, carried out.
 
 use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
 
 use async_nats::{Client, Message};
 use futures_util::StreamExt;
+use tapeline_base::MonoTime;
 
 use crate::bus::books::SiteBooks;
 use crate::bus::connection::Connection;
@@ -23,6 +25,10 @@ use crate::message::{Answer, Beat, Stored};
 use crate::names::{JobId, PREFIX, SiteName, Subject};
 use crate::site::ControllerSettings;
 use crate::store::{Bucket, Entry, Revision, Written, job_key, lease_key};
+
+/// Schedules are planned when hosts and schedules have not changed for this time: with each host that is entered, a
+/// sample of them is another one.
+const UNCHANGED: Duration = Duration::from_secs(2);
 
 /// Plans the schedules of a site anew from what its buckets hold.
 pub type Planner<'a> = dyn FnMut(&SiteBooks) -> crate::schedule::Schedules + 'a;
@@ -92,6 +98,7 @@ async fn control(
         epoch: None,
     };
     let mut books = SiteBooks::default();
+    let mut plan_at = MonoTime::FAR;
     let mut linked = connection.link.borrow().number;
     say("stands by");
     control.take(ControllerInput::Tick).await;
@@ -99,6 +106,12 @@ async fn control(
         let now = clock.now().mono;
         while let Some(purpose) = control.requests.expired(now) {
             control.answered(purpose, &Came::Silence).await;
+        }
+        if now >= plan_at {
+            plan_at = MonoTime::FAR;
+            if books.are_current() {
+                control.machine.set_schedules(planner(&books));
+            }
         }
         let wake = control.machine.wake_at().min(control.requests.wake_at());
         tokio::select! {
@@ -121,10 +134,10 @@ async fn control(
             }
             Some(shown) = jobs.recv() => control.watched(shown).await,
             Some(shown) = hosts.recv() => if books.hosts_shown(shown) {
-                control.machine.set_schedules(planner(&books));
+                plan_at = clock.now().mono + UNCHANGED;
             },
             Some(shown) = schedules.recv() => if books.schedules_shown(shown) {
-                control.machine.set_schedules(planner(&books));
+                plan_at = clock.now().mono + UNCHANGED;
             },
             Some(message) = beats.next() => control.beat(&message).await,
             Some(message) = present.next() => control.beat(&message).await,
@@ -133,7 +146,7 @@ async fn control(
                     control.take(ControllerInput::Stored(stored)).await;
                 }
             }
-            () = clock.until(wake) => control.take(ControllerInput::Tick).await,
+            () = clock.until(wake.min(plan_at)) => control.take(ControllerInput::Tick).await,
         }
         if control.machine.epoch() != control.epoch {
             control.epoch = control.machine.epoch();

@@ -2,5 +2,6 @@
 #![cfg(unix)]
 
 mod files;
+mod many_agents;
 mod rights;
 mod server;
