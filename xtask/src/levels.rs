@@ -32,7 +32,10 @@ struct Run {
     ignored: bool,
 }
 
-const LEVELS: [Level; 10] = [
+/// The program of tests with a fleet, and the feature that it needs.
+const FLEET: &str = "fleet";
+
+const LEVELS: [Level; 11] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -247,7 +250,29 @@ const LEVELS: [Level; 10] = [
                 threads: None,
                 ignored: false,
             },
+            // Processes on many hosts: nothing else may run next to them.
+            Run {
+                packages: &["interop"],
+                features: &[],
+                programs: &[FLEET],
+                only: None,
+                threads: Some(1),
+                ignored: false,
+            },
         ],
+    },
+    Level {
+        name: "chaos",
+        about: "a fleet of 32 hosts, and rounds of faults; the level fleet has the other cases",
+        by_default: false,
+        runs: &[Run {
+            packages: &["interop"],
+            features: &[],
+            programs: &[FLEET],
+            only: None,
+            threads: Some(1),
+            ignored: true,
+        }],
     },
     Level {
         name: "verdicts",
@@ -411,6 +436,21 @@ pub(crate) fn release_binary() -> PathBuf {
     std::path::absolute(target.join("release/tapeline")).unwrap_or_else(|_| "tapeline".into())
 }
 
+/// The program with a fleet, built now: others that are built later leave it out.
+fn fleet_binary() -> Result<PathBuf> {
+    let build = [
+        "build",
+        "--quiet",
+        "--package",
+        "tapeline",
+        "--features",
+        FLEET,
+    ];
+    shell::run(cargo().args(build))?;
+    let target = target_directory();
+    Ok(std::path::absolute(target.join("debug/tapeline")).unwrap_or_else(|_| "tapeline".into()))
+}
+
 /// Builds the program as it is shipped, and all tests.
 fn build() -> Result<()> {
     shell::run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
@@ -475,10 +515,14 @@ impl Run {
         let log = std::env::temp_dir().join(format!("tapeline-skipped-{}", std::process::id()));
         let failed = |error| format!("{}: {error}", log.display());
         std::fs::write(&log, "").map_err(failed)?;
+        let binary = match self.programs == [FLEET] {
+            true => fleet_binary()?,
+            false => release_binary(),
+        };
         let mut command = self.command(test);
         command
             .env(interop::SKIP_LOG, &log)
-            .env("TAPELINE_BIN", release_binary());
+            .env("TAPELINE_BIN", binary);
         let mut tally = Tally::default();
         let result = shell::run_reading(&mut command, |line| tally.read_line(line));
         let skipped = std::fs::read_to_string(&log).map_err(failed)?;
@@ -555,8 +599,9 @@ mod tests {
     fn a_level_has_programs_that_run_alone() {
         let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
-        assert_eq!(programs(&[]), Ok(all - 5));
-        assert_eq!(programs(&["verdicts", "methods", "history", "page"]), Ok(5));
+        assert_eq!(programs(&[]), Ok(all - 6));
+        let on_demand = ["chaos", "verdicts", "methods", "history", "page"];
+        assert_eq!(programs(&on_demand), Ok(6));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(3));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());

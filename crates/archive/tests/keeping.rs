@@ -66,6 +66,35 @@ fn a_run_between_other_hosts_has_their_names() {
     assert_eq!(named(2), (None, text("db1")));
 }
 
+#[test]
+fn the_newest_run_of_each_pair_is_found_by_its_tag() {
+    let (_folder, path) = place();
+    for (rate, minute, from, to, job) in [
+        (1.0, 0, "a", "b", "nightly/1/a/b"),
+        (3.0, 2, "a", "b", "nightly/3/a/b"),
+        (2.0, 1, "a", "b", "nightly/2/a/b"),
+        (4.0, 3, "a", "b", "run/1/a/b"),
+        (5.0, 0, "b", "a", "nightly/1/b/a"),
+    ] {
+        let mut new = run(rate, minute);
+        new.from_host = Some(from.to_owned());
+        new.to_host = Some(to.to_owned());
+        new.tags.insert("job".to_owned(), job.to_owned());
+        kept(&path, &new);
+    }
+    kept(&path, &run(6.0, 4));
+    let archive = Archive::open_to_read(&path).expect("a history");
+    let newest = |pattern: &str, since: i64| {
+        let found = Query::new(&archive).newest_of_pairs(("job", pattern), since);
+        let found = found.expect("runs").into_iter();
+        found.map(|run| run.id.0).collect::<Vec<_>>()
+    };
+    assert_eq!(newest("nightly/*", 0), [2, 5]);
+    assert_eq!(newest("*", 0), [4, 5]);
+    assert_eq!(newest("nightly/*", sample::MORNING + 60_000), [2]);
+    assert_eq!(newest("weekly/*", 0), [0; 0]);
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_reads_it() {

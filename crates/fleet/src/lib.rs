@@ -60,7 +60,7 @@ pub use schedule::{Enrolled, Every, HostSet, Schedule, ScheduleError, ScheduleSp
 pub use site::{
     Access, AgentSettings, Change, CollectorSettings, ControllerSettings, EnrolError, Enrolment,
     FolderError, InitError, NewSite, OperatorSettings, Server, ServerError, SettingsError,
-    check_address, check_group, default_settings,
+    check_address, check_group, default_settings, read_schedule,
 };
 pub use store::{
     Bucket, Entry, Expected, Read, Revision, Stream, StreamBounds, Written, job_key, lease_key,

@@ -10,6 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use relay::{Relay, TunDevice};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::Family;
@@ -262,7 +263,7 @@ const fn address(family: Family, host: u8) -> IpAddr {
     }
 }
 
-/// Deletes the namespaces of processes that exist no more.
+/// Deletes the namespaces of processes that exist no more, with the processes that are left there.
 fn sweep() {
     for name in tool("ip", &["netns", "list"]).unwrap_or_default().lines() {
         let name = name.split_whitespace().next().unwrap_or_default();
@@ -271,6 +272,11 @@ fn sweep() {
         };
         let pid = rest.split('-').next().unwrap_or_default();
         if !pid.is_empty() && !Path::new("/proc").join(pid).exists() {
+            let left = tool("ip", &["netns", "pids", name]).unwrap_or_default();
+            let left = left
+                .lines()
+                .filter_map(|id| Pid::from_raw(id.parse().ok()?));
+            left.for_each(|id| drop(kill_process(id, Signal::KILL)));
             let _ = tool("ip", &["netns", "del", name]);
         }
     }

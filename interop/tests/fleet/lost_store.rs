@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use interop::Fleet;
 
 use crate::client::results_in_stream;
-use crate::support::{number, options};
+use crate::support::options;
 
 /// For results to come.
 const COMING: Duration = Duration::from_secs(300);
@@ -35,12 +35,22 @@ fn spooled(fleet: &Fleet) -> u64 {
 
 #[test]
 fn a_wiped_store_costs_no_result() {
-    let Some(options) = options("a_wiped_store_costs_no_result", 6, 1) else {
+    lose("a_wiped_store_costs_no_result", 1);
+}
+
+#[test]
+#[ignore = "three minutes of tests: cargo xtask test chaos"]
+fn a_wiped_store_costs_none_of_many_results() {
+    lose("a_wiped_store_costs_none_of_many_results", 9);
+}
+
+/// So many full meshes of six hosts.
+fn lose(name: &str, rounds: u64) {
+    let Some(options) = options(name, 6, 1) else {
         return;
     };
     let mut fleet = Fleet::started(options);
     fleet.collector.kill();
-    let rounds = number("TAPELINE_FLEET_ROUNDS", 1);
     let hosts = fleet.hosts_file(6);
     for _ in 0..rounds {
         let line = format!("fleet run {} -- -t 0.2", hosts.display());

@@ -18,7 +18,7 @@ fn a_small_mesh_is_tested_pair_by_pair() {
 }
 
 #[test]
-#[ignore = "a minute of 32 hosts: cargo xtask test fleet"]
+#[ignore = "two minutes of 32 hosts: cargo xtask test chaos"]
 fn thirty_two_hosts_are_tested_pair_by_pair() {
     mesh("thirty_two_hosts_are_tested_pair_by_pair", 32);
 }

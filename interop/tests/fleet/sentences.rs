@@ -120,6 +120,22 @@ fn a_server_without_a_store_is_refused() {
     );
 }
 
+/// It has rights, but those of another host.
+#[test]
+fn a_key_of_another_host_is_refused_aloud() {
+    let Some(options) = options("a_key_of_another_host_is_refused_aloud", 2, 1) else {
+        return;
+    };
+    let mut fleet = Fleet::new(options).expect("a fleet");
+    fleet.start_server();
+    let key = fs::read(fleet.folder().join("h2.nk")).expect("a seed");
+    fs::write(fleet.folder().join("h1.nk"), key).expect("a seed");
+    fleet.agents[0].start().expect("an agent");
+    fleet.agents[0].await_log(SOON, "refused", |log| {
+        log.contains("h1: the server refuses: ") && log.contains("tl.v1.agent.lab.h1.do")
+    });
+}
+
 /// The server of Debian 12, if it can be had.
 fn old_server(folder: &Path) -> Option<PathBuf> {
     let run = |name: &str, words: &[&str]| {

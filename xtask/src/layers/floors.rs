@@ -112,6 +112,23 @@ pub(crate) const FLOORS: &[Floors] = &[
     Floors {
         krate: "crates/fleet",
         floors: &[
+            &["host"],
+            &[
+                "bus/agent_loop",
+                "bus/collector_loop",
+                "bus/controller_loop",
+                "bus/operator",
+                "bus/many_agents",
+            ],
+            &["bus/watch", "bus/books"],
+            &[
+                "bus/connection",
+                "bus/records",
+                "bus/setup",
+                "bus/requests",
+                "bus/runtime",
+            ],
+            &["bus/error", "bus/machine_clock", "bus/stop"],
             &["site"],
             &["agent", "controller", "collector", "rights"],
             &["schedule"],

@@ -173,6 +173,7 @@ pub(crate) async fn serve(
         tokio::select! {
             () = stop.wished() => return Ok(()),
             Ok(()) = connection.link.changed() => {}
+            Some(refusal) = connection.refused.recv() => (serving.say)(&refusal),
             Some(message) = orders.next() => serving.ordered(message).await,
             Some(message) = asked.next() => {
                 if let Ok(ask) = serde_json::from_slice::<Ask>(&message.payload) {

@@ -98,7 +98,7 @@ async fn collect(
     mut stop: Stop,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), BusError> {
-    let connection = tokio::select! {
+    let mut connection = tokio::select! {
         () = stop.wished() => return Ok(()),
         connection = Connection::open_in_time(access, "collector", say) => connection?,
     };
@@ -115,6 +115,7 @@ async fn collect(
     loop {
         tokio::select! {
             () = stop.wished() => return Ok(()),
+            Some(refusal) = connection.refused.recv() => say(&refusal),
             Some(message) = beats.next() => {
                 if let Ok(beat) = serde_json::from_slice::<Beat>(&message.payload) {
                     let now = clock.now().wall;

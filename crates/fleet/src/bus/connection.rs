@@ -1,11 +1,13 @@
 //! A connection to the server of a fleet.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerError};
+use tapeline_base::MutexExt;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 
 use crate::bus::error::BusError;
@@ -32,12 +34,16 @@ pub(crate) struct Link {
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) link: watch::Receiver<Link>,
+    /// What the server refuses, each once in a row: rights that a key has not.
+    pub(crate) refused: UnboundedReceiver<String>,
 }
 
 impl Connection {
     /// Connects once. `who` has the key, for sentences.
     pub(crate) async fn open(access: &Access, who: &str) -> Result<Self, BusError> {
         let (sender, link) = watch::channel(Link::default());
+        let (refusals, refused) = unbounded_channel();
+        let last = Mutex::new(String::new());
         let was_up = Arc::new(AtomicBool::new(false));
         let is_again = Arc::clone(&was_up);
         let mut options = ConnectOptions::with_nkey(access.seed.clone())
@@ -61,6 +67,13 @@ impl Connection {
                     }
                     Event::Disconnected | Event::Closed => {
                         sender.send_modify(|link| link.is_up = false);
+                    }
+                    Event::ServerError(ServerError::Other(text)) => {
+                        let mut last = last.lock_unpoisoned();
+                        if *last != text {
+                            last.clone_from(&text);
+                            let _ = refusals.send(format!("the server refuses: {text}"));
+                        }
                     }
                     _ => {}
                 }
@@ -90,7 +103,11 @@ impl Connection {
         if !info.jetstream {
             return Err(BusError::NoJetStream);
         }
-        Ok(Self { client, link })
+        Ok(Self {
+            client,
+            link,
+            refused,
+        })
     }
 
     /// Connects, and tries again as long as no server answers; `say` hears of the first failure.

@@ -126,6 +126,7 @@ async fn control(
                     }
                 }
             }
+            Some(refusal) = connection.refused.recv() => say(&refusal),
             Some(message) = replies.next() => {
                 if let Some((purpose, came)) = control.requests.take(message) {
                     control.answered(purpose, &came).await;

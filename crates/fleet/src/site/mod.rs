@@ -16,6 +16,7 @@ pub use enrol::{Change, EnrolError, Enrolment};
 pub use folder::FolderError;
 pub use init::{InitError, NewSite};
 pub use registry::{check_address, check_group};
+pub use schedule_file::read_schedule;
 pub use settings::{
     AgentSettings, CollectorSettings, ControllerSettings, OperatorSettings, default_settings,
 };

@@ -7,52 +7,50 @@ use tapeline_remote::Class;
 use crate::schedule::{HostSet, ScheduleSpec};
 use crate::site::toml_file::{SettingsError, TomlFile};
 
-impl ScheduleSpec {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// What is wrong, where, and what to do.
-    pub fn read(path: &Path) -> Result<Self, SettingsError> {
-        Self::take(TomlFile::open(path)?)
-    }
+/// Reads a schedule.
+///
+/// # Errors
+/// What is wrong, where, and what to do.
+pub fn read_schedule(path: &Path) -> Result<ScheduleSpec, SettingsError> {
+    take(TomlFile::open(path)?)
+}
 
-    fn take(mut file: TomlFile) -> Result<Self, SettingsError> {
-        const HOSTS: &str = "a list of names, \"*\" or \"group:NAME\"";
-        let name = file.parsed("name", "\"nightly\"")?;
-        let hosts = file.take("hosts");
-        let hosts = hosts.ok_or_else(|| file.missing("hosts", "\"*\""))?;
-        let set = serde_json::from_value::<HostSet>(hosts.value.clone());
-        let set = set.map_err(|_| file.wrong(&hosts, HOSTS))?;
-        let pattern = file.parsed("pattern", "\"full\"")?;
-        let every = file.parsed("every", "\"6h\"")?;
-        let test = file.text("test")?;
-        let class = file.text("class")?;
-        let class = match class.as_ref().map(|class| (class, class.value.as_str())) {
-            None | Some((_, Some("exclusive"))) => Class::Exclusive,
-            Some((_, Some("background"))) => Class::Background,
-            Some((class, _)) => {
-                return Err(file.wrong(class, "\"exclusive\" or \"background\""));
-            }
-        };
-        let priority = match file.take("priority") {
-            None => 0,
-            Some(priority) => {
-                let number = priority.value.as_str().and_then(|text| text.parse().ok());
-                number.ok_or_else(|| file.wrong(&priority, "a whole number"))?
-            }
-        };
-        file.rest(&[])?;
-        let test = test.as_ref().and_then(|test| test.value.as_str());
-        Ok(Self {
-            name,
-            hosts: set,
-            pattern,
-            every,
-            test: test.unwrap_or_default().to_owned(),
-            class,
-            priority,
-        })
-    }
+fn take(mut file: TomlFile) -> Result<ScheduleSpec, SettingsError> {
+    const HOSTS: &str = "a list of names, \"*\" or \"group:NAME\"";
+    let name = file.parsed("name", "\"nightly\"")?;
+    let hosts = file.take("hosts");
+    let hosts = hosts.ok_or_else(|| file.missing("hosts", "\"*\""))?;
+    let set = serde_json::from_value::<HostSet>(hosts.value.clone());
+    let set = set.map_err(|_| file.wrong(&hosts, HOSTS))?;
+    let pattern = file.parsed("pattern", "\"full\"")?;
+    let every = file.parsed("every", "\"6h\"")?;
+    let test = file.text("test")?;
+    let class = file.text("class")?;
+    let class = match class.as_ref().map(|class| (class, class.value.as_str())) {
+        None | Some((_, Some("exclusive"))) => Class::Exclusive,
+        Some((_, Some("background"))) => Class::Background,
+        Some((class, _)) => {
+            return Err(file.wrong(class, "\"exclusive\" or \"background\""));
+        }
+    };
+    let priority = match file.take("priority") {
+        None => 0,
+        Some(priority) => {
+            let number = priority.value.as_str().and_then(|text| text.parse().ok());
+            number.ok_or_else(|| file.wrong(&priority, "a whole number"))?
+        }
+    };
+    file.rest(&[])?;
+    let test = test.as_ref().and_then(|test| test.value.as_str());
+    Ok(ScheduleSpec {
+        name,
+        hosts: set,
+        pattern,
+        every,
+        test: test.unwrap_or_default().to_owned(),
+        class,
+        priority,
+    })
 }
 
 #[cfg(test)]
@@ -61,7 +59,7 @@ mod tests {
 
     fn read(text: &str) -> Result<ScheduleSpec, String> {
         let file = TomlFile::parse(Path::new("n.toml"), text).map_err(|error| error.to_string())?;
-        ScheduleSpec::take(file).map_err(|error| error.to_string())
+        take(file).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::matrix::Measured;
 use crate::prometheus::family::{Family, Labels, text};
 
 /// With more pairs than this, each host has one sample in the place of one for each of its peers.
@@ -32,9 +31,20 @@ pub struct FleetMetrics {
     pairs: BTreeMap<(String, String), Newest>,
 }
 
+/// The numbers of a test between two hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PairNumbers {
+    /// The rate that arrived, bits a second.
+    pub rate: Option<f64>,
+    /// The round trip, seconds.
+    pub rtt: Option<f64>,
+    /// Lost datagrams of those sent, 0 to 1.
+    pub lost_ratio: Option<f64>,
+}
+
 #[derive(Clone, Debug)]
 struct Newest {
-    measured: Measured,
+    numbers: PairNumbers,
     /// Seconds since 1970.
     at: i64,
 }
@@ -50,10 +60,9 @@ impl FleetMetrics {
     }
 
     /// Takes the numbers of a test, which ended at `at`, seconds since 1970.
-    pub fn measured(&mut self, from: &str, to: &str, measured: &Measured, at: i64) {
-        let measured = measured.clone();
+    pub fn measured(&mut self, from: &str, to: &str, numbers: PairNumbers, at: i64) {
         let pair = (from.to_owned(), to.to_owned());
-        self.pairs.insert(pair, Newest { measured, at });
+        self.pairs.insert(pair, Newest { numbers, at });
     }
 
     /// The text of all metrics.
@@ -123,17 +132,17 @@ impl FleetMetrics {
             Family::gauge(
                 "tapeline_mesh_rate_bits_per_second",
                 "The newest rate of a pair; of all peers together where there are too many pairs",
-                sums(|newest| newest.measured.rate, |one, other| one + other),
+                sums(|newest| newest.numbers.rate, |one, other| one + other),
             ),
             Family::gauge(
                 "tapeline_mesh_rtt_seconds",
                 "The newest round trip of a pair",
-                samples(|newest| newest.measured.rtt),
+                samples(|newest| newest.numbers.rtt),
             ),
             Family::gauge(
                 "tapeline_mesh_lost_ratio",
                 "The newest share of lost datagrams of a pair",
-                samples(|newest| newest.measured.lost_ratio),
+                samples(|newest| newest.numbers.lost_ratio),
             ),
             Family::gauge(
                 "tapeline_mesh_last_time_seconds",
@@ -183,18 +192,18 @@ impl FleetMetrics {
 mod tests {
     use super::*;
 
-    fn measured(rate: f64) -> Measured {
-        Measured {
+    fn measured(rate: f64) -> PairNumbers {
+        PairNumbers {
             rate: Some(rate),
-            ..Measured::default()
+            ..PairNumbers::default()
         }
     }
 
     #[test]
     fn each_pair_has_its_newest_numbers() {
         let mut metrics = FleetMetrics::new("lab");
-        metrics.measured("a", "b", &measured(1e6), 10);
-        metrics.measured("a", "b", &measured(2e6), 20);
+        metrics.measured("a", "b", measured(1e6), 10);
+        metrics.measured("a", "b", measured(2e6), 20);
         let state = FleetState {
             hosts: BTreeMap::from([("free", 2)]),
             ended: BTreeMap::from([("done", 7)]),
@@ -221,7 +230,7 @@ mod tests {
         let mut metrics = FleetMetrics::new("lab");
         for number in 0..=MAX_PAIRS {
             let (from, to) = (format!("f{}", number % 3), format!("t{number}"));
-            metrics.measured(&from, &to, &measured(1.0), number as i64);
+            metrics.measured(&from, &to, measured(1.0), number as i64);
         }
         let text = metrics.text(&FleetState::default());
         let rates = text

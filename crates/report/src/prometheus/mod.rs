@@ -19,7 +19,7 @@ mod server;
 
 pub use exporter::{ExporterMetrics, ProbeResult};
 pub use family::MEDIA_TYPE;
-pub use fleet::{FleetMetrics, FleetState};
+pub use fleet::{FleetMetrics, FleetState, PairNumbers};
 pub use method::MethodProbe;
 pub use server::ServerMetrics;
 

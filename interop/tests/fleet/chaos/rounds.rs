@@ -24,6 +24,7 @@ const IDLE: Duration = Duration::from_secs(45);
 const LOOK: Duration = Duration::from_millis(500);
 
 #[test]
+#[ignore = "two minutes of faults: cargo xtask test chaos"]
 fn what_is_guaranteed_holds_whatever_happens() {
     let Some(options) = options("what_is_guaranteed_holds_whatever_happens", AGENTS, 2) else {
         return;

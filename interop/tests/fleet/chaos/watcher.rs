@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -123,4 +124,34 @@ fn look(locks: &[PathBuf], found: &Mutex<Found>) {
     }
     let mut found = found.lock().expect("no panic");
     found.most = found.most.max(all);
+}
+
+/// Two processes are two tests, unless one is the other's child.
+#[test]
+fn tests_at_the_same_time_are_seen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lock = folder.path().join("lock");
+    let holder = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped());
+        command.stdout(fs::File::create(&lock).expect("a file"));
+        command.spawn().expect("a process")
+    };
+    let seen = |most: usize| {
+        let found = Mutex::<Found>::default();
+        // A shell has its child in a moment.
+        while test_processes(&lock).len() < most {
+            std::thread::yield_now();
+        }
+        look(std::slice::from_ref(&lock), &found);
+        found.into_inner().expect("no panic").overlaps.len()
+    };
+    let mut processes = vec![holder("cat; :")];
+    assert_eq!(seen(2), 0, "a test and its child");
+    processes.push(holder("exec cat"));
+    assert_eq!(seen(3), 1, "two tests");
+    for mut process in processes {
+        drop(process.stdin.take());
+        process.wait().expect("an end");
+    }
 }

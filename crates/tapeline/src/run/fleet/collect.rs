@@ -11,7 +11,7 @@ use tapeline_fleet::{
     CollectorSettings, Database, FleetCounts, Inserted, JobId, ResultKey, run_collector,
 };
 use tapeline_report::matrix::{Cell, Outcome};
-use tapeline_report::prometheus::{FleetMetrics, MEDIA_TYPE};
+use tapeline_report::prometheus::{FleetMetrics, MEDIA_TYPE, PairNumbers};
 use tapeline_sys::reason;
 
 use super::fleet_state::fleet_state;
@@ -166,7 +166,12 @@ impl History<'_> {
         let cell = Cell::from_report(from, to, attempt, document);
         if let Outcome::Measured(measured) = &cell.outcome {
             let mut metrics = self.measured.lock_unpoisoned();
-            metrics.measured(from, to, measured, now() / 1000);
+            let numbers = PairNumbers {
+                rate: measured.rate,
+                rtt: measured.rtt,
+                lost_ratio: measured.lost_ratio,
+            };
+            metrics.measured(from, to, numbers, now() / 1000);
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use tapeline_base::ExitCode;
-use tapeline_fleet::{Enrolled, Operator, OperatorSettings, Schedule, ScheduleName, ScheduleSpec};
+use tapeline_fleet::{
+    Enrolled, Operator, OperatorSettings, Schedule, ScheduleName, ScheduleSpec, read_schedule,
+};
 
 use super::controller::planned;
 use super::table::table;
@@ -20,7 +22,7 @@ fn connect(settings: &Path) -> Result<Operator, Fault> {
 pub(crate) fn schedule_add(settings: &Path, file: &Path) -> Result<ExitCode, Fault> {
     let name = file.display();
     let usage = |why: &str| Fault::Usage(format!("{name}: {why}"));
-    let spec = ScheduleSpec::read(file)?;
+    let spec = read_schedule(file)?;
     let test = JobTest::of_text(&spec.test).map_err(|why| usage(&format!("test: {why}")))?;
     let operator = connect(settings)?;
     let mut books = operator.books()?;
