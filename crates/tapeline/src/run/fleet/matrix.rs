@@ -27,7 +27,7 @@ pub(crate) fn matrix(order: &FleetMatrix) -> Result<ExitCode, Fault> {
     let runs = Query::new(&archive).newest_of_pairs((JOB, &pattern), since)?;
     if runs.is_empty() {
         return Err(Fault::Failure(format!(
-            "{} has no results of a fleet that were asked for",
+            "{} has no such results of a fleet",
             file.display()
         )));
     }
