@@ -273,8 +273,13 @@ fn sweep() {
         let pid = rest.split('-').next().unwrap_or_default();
         if !pid.is_empty() && !Path::new("/proc").join(pid).exists() {
             let left = tool("ip", &["netns", "pids", name]).unwrap_or_default();
-            let left = left.lines().filter_map(|id| Pid::from_raw(id.parse().ok()?));
-            left.for_each(|id| drop(kill_process(id, Signal::KILL)));
+            let left = left
+                .lines()
+                .filter_map(|id| Pid::from_raw(id.parse().ok()?));
+            for id in left {
+                // It may have ended meanwhile.
+                let _ = kill_process(id, Signal::KILL);
+            }
             let _ = tool("ip", &["netns", "del", name]);
         }
     }
