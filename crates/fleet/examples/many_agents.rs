@@ -108,7 +108,8 @@ impl Connections {
         match what {
             "waits for orders" | "is back at the server" => self.came(),
             "lost the server" => self.up -= 1,
-            _ => println!("an agent: {what}"),
+            // Tests that begin and end.
+            _ => {}
         }
     }
 

@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tapeline_report::matrix::Measured;
-use tapeline_report::prometheus::{FleetMetrics, FleetState};
+use tapeline_report::prometheus::{FleetMetrics, FleetState, PairNumbers};
 
 /// The names of a fleet's metrics begin so.
 const PREFIXES: [&str; 2] = ["tapeline_fleet_", "tapeline_mesh_"];
@@ -13,13 +12,12 @@ const PREFIXES: [&str; 2] = ["tapeline_fleet_", "tapeline_mesh_"];
 /// All metrics, each with its labels.
 fn known() -> BTreeMap<String, BTreeSet<String>> {
     let mut metrics = FleetMetrics::new("lab");
-    let measured = Measured {
+    let numbers = PairNumbers {
         rate: Some(1e9),
         rtt: Some(0.01),
         lost_ratio: Some(0.0),
-        ..Measured::default()
     };
-    metrics.measured("fra1", "osl1", &measured, 10);
+    metrics.measured("fra1", "osl1", numbers, 10);
     let state = FleetState {
         hosts: BTreeMap::from([("free", 1)]),
         jobs: BTreeMap::from([("queued", 1)]),
