@@ -276,7 +276,10 @@ fn sweep() {
             let left = left
                 .lines()
                 .filter_map(|id| Pid::from_raw(id.parse().ok()?));
-            left.for_each(|id| drop(kill_process(id, Signal::KILL)));
+            for id in left {
+                // It may have gone meanwhile.
+                let _ = kill_process(id, Signal::KILL);
+            }
             let _ = tool("ip", &["netns", "del", name]);
         }
     }

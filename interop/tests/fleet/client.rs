@@ -149,12 +149,12 @@ pub(crate) fn events(fleet: &Fleet) -> Vec<JobEvent> {
     })
 }
 
-/// Messages of the stream of results.
+/// Results that the stream holds; one that was published again is counted once.
 pub(crate) fn results_in_stream(fleet: &Fleet) -> u64 {
     with_key(fleet, &controller_access(fleet), async |holder| {
         let store = async_nats::jetstream::new(holder.client.clone());
         let stream = store.get_stream(Stream::Result.name()).await;
         let mut stream = stream.expect("the stream of results");
-        stream.info().await.expect("its state").state.messages
+        stream.info().await.expect("its state").state.subjects_count
     })
 }

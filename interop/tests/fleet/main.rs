@@ -6,6 +6,7 @@
 mod chaos;
 mod client;
 mod keys;
+mod local;
 mod lost_store;
 mod mesh;
 mod metrics;

@@ -16,8 +16,8 @@ pub const MOST_BYTES: u64 = 64 << 20;
 const AGAIN: Duration = Duration::from_secs(600);
 /// The first pause after a publish without acknowledgement; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
-/// A result that somebody waits for is published again after this time: longer than the server drops
-/// repeated ids.
+/// A result that somebody waits for is published again after this time at least: longer than the server drops
+/// repeated ids. Without a collector it would fill the stream, so each time takes twice as long.
 const AWAITED: Duration = Duration::from_secs(15);
 
 /// A result that the spool's folder holds when the agent starts.
@@ -119,9 +119,8 @@ impl Spool {
     /// Somebody waits for it.
     pub(crate) fn awaited(&mut self, key: &ResultKey, now: MonoTime) {
         if let Some(kept) = self.results.get_mut(key)
-            && kept
-                .published
-                .is_some_and(|published| now.since(published) >= AWAITED)
+            && let Some(published) = kept.published
+            && now.since(published) >= kept.pause.max(AWAITED)
         {
             kept.next = kept.next.min(now);
         }
@@ -197,6 +196,21 @@ mod tests {
             now = spool.wake_at();
         }
         assert_eq!(times, [0, 5, 15, 35, 75, 155, 315, 635, 1235, 1835, 2435]);
+    }
+
+    #[test]
+    fn what_is_awaited_for_long_is_published_ever_more_rarely() {
+        let mut spool = Spool::default();
+        add(&mut spool, 1, 1);
+        let mut times = Vec::new();
+        for second in (0..3000).step_by(10) {
+            spool.awaited(&key(1), at(second));
+            if !spool.due(at(second)).is_empty() {
+                times.push(second);
+                spool.acknowledged(&key(1), at(second));
+            }
+        }
+        assert_eq!(times, [0, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440]);
     }
 
     #[test]

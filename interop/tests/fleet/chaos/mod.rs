@@ -5,3 +5,5 @@ mod faults;
 mod rounds;
 mod tiny_disk;
 mod watcher;
+
+pub(crate) use watcher::test_processes;

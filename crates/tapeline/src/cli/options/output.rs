@@ -176,8 +176,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
             "only if no exclusive test of this host runs, nor starts meanwhile",
         )
         .details(
-            "It holds the lock of a file, by default that of tapeline agent \
-             (/var/lib/tapeline/spool/lock); if somebody has it, the exit code is 1.",
+            "It holds the lock of a file, without FILE that of tapeline agent. If somebody has it, the exit \
+             code is 1.",
         ),
     OptionSpec::new(Id::Html, None, "html", Remote::No("it names a file"))
         .every_method()

@@ -393,6 +393,7 @@ fn every_option_is_tested() {
             Id::JsonStream,
             Id::DocumentCsv,
             Id::FailIfHostLimited,
+            Id::Exclusive,
             Id::Html,
             Id::Metrics,
             Id::ZeroCopy,

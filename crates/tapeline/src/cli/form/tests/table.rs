@@ -62,7 +62,7 @@ fn every_option_of_iperfs_survives_its_line_and_others_are_refused() {
             }
         }
     }
-    let unknown = "allow brief color connect-timeout deny exclusive fail-if-host-limited flow limit max-tests \
+    let unknown = "allow brief color connect-timeout deny fail-if-host-limited flow limit max-tests \
                    no-latency-probes no-peer-results one-at-a-time pacing peer precision quiet \
                    rendered repeat set-rand-seed trust zero-copy";
     let unknown = unknown.split(' ').chain(["client beside --server"]);
