@@ -1,4 +1,4 @@
-//! Tests among hosts for good (`tapeline agent`, `tapeline fleet`), without a connection to any server.
+//! Tests among hosts for good (`tapeline agent`, `tapeline fleet`), over a NATS server.
 //!
 //! ```text
 //! ScheduleSpec ─► Schedules ─► JobRecord, a key of the bucket of jobs
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Agent, controller and collector are machines: something happened goes in, with the machine's own clocks;
-//! what is to be done comes out. Whoever carries that out keeps its order.
+//! what is to be done comes out. `bus` carries that out in its order, `host` what concerns a host's disk and processes.
 
 mod agent;
 mod bus;

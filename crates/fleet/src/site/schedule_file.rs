@@ -85,7 +85,10 @@ mod tests {
             ),
             (good.replace("name = \"n\"", ""), "name is missing"),
             (format!("{good}class = \"x\"\n"), "n.toml:5: class"),
-            (format!("{good}evry = \"6h\"\n"), "n.toml:5: evry"),
+            (
+                format!("{good}evry = \"6h\"\n"),
+                "n.toml:5: there is no key \"evry\"",
+            ),
         ] {
             let error = read(&text).expect_err(&text);
             assert!(error.contains(part), "{error}");
