@@ -40,7 +40,7 @@ pub use bus::{
 pub use clock::{Minute, Now, UnixTime};
 pub use collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};
 pub use controller::{
-    CallId, Controller, ControllerEffect, ControllerInput, LeaseRecord, Link, Outcome, Reply,
+    AWAY, CallId, Controller, ControllerEffect, ControllerInput, LeaseRecord, Link, Outcome, Reply,
     STAND_BY, STOPS, TAKES, Target, WatchInput,
 };
 pub use host::{LocalHost, Opened};

@@ -13,7 +13,7 @@ use crate::agent::{Agent, AgentEffect, AgentInput, Identity, Kept, Spooled};
 use crate::bus::connection::{Connection, Link};
 use crate::bus::error::BusError;
 use crate::bus::machine_clock::MachineClock;
-use crate::bus::records::{identified, written};
+use crate::bus::records::{identified, json, written};
 use crate::bus::requests::{Requests, send};
 use crate::bus::runtime::block_on;
 use crate::bus::stop::Stop;
@@ -122,14 +122,16 @@ pub(crate) async fn serve(
         connection = Connection::open_in_time(access, name, say) => connection?,
     };
     let client = connection.client.clone();
-    let subscribe = async |subject: String| {
-        let subscriber = client.subscribe(subject).await;
-        subscriber.map_err(|_| BusError::NoAnswer("subscribe"))
-    };
     let (site, own) = (&access.site, &settings.host);
-    let mut orders = subscribe(format!("{PREFIX}.agent.{site}.{own}.do")).await?;
-    let mut asked = subscribe(format!("{PREFIX}.all.{site}.ask")).await?;
-    let mut stored = subscribe(format!("{PREFIX}.stored.{site}.{own}")).await?;
+    let mut orders = connection
+        .subscribe(format!("{PREFIX}.agent.{site}.{own}.do"))
+        .await?;
+    let mut asked = connection
+        .subscribe(format!("{PREFIX}.all.{site}.ask"))
+        .await?;
+    let mut stored = connection
+        .subscribe(format!("{PREFIX}.stored.{site}.{own}"))
+        .await?;
     let (requests, mut replies) = Requests::new(&client).await?;
     let (sender, mut events): (_, UnboundedReceiver<TestEvent>) = unbounded_channel();
     let identity = Identity {
@@ -326,8 +328,4 @@ impl Serving<'_> {
         };
         self.take(input).await;
     }
-}
-
-fn json(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
 }

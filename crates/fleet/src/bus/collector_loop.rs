@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_nats::Client;
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::{AckPolicy, pull};
-use async_nats::{Client, Subscriber};
 use futures_util::StreamExt;
 use tapeline_base::MutexExt;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -22,7 +22,7 @@ use crate::clock::UnixTime;
 use crate::collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};
 use crate::job::{JobRecord, ResultKey};
 use crate::message::{Beat, ResultMessage};
-use crate::names::{HostName, SiteName, Subject};
+use crate::names::{HostName, PREFIX, SiteName, Subject};
 use crate::rights::collector_name;
 use crate::site::Access;
 use crate::store::{Bucket, Stream};
@@ -103,11 +103,9 @@ async fn collect(
         connection = Connection::open_in_time(access, "collector", say) => connection?,
     };
     let client = connection.client.clone();
-    let mut beats = subscribe(
-        &client,
-        format!("{}.beat.{}.*", crate::names::PREFIX, access.site),
-    )
-    .await?;
+    let mut beats = connection
+        .subscribe(format!("{PREFIX}.beat.{}.*", access.site))
+        .await?;
     let mut jobs = watch(&connection, Bucket::Job, format!("{}.", access.site));
     let mut results = results(&connection, &access.site);
     let (mut collector, mut last) = (Collector::default(), Delivery(0));
@@ -157,11 +155,6 @@ async fn collect(
             }
         }
     }
-}
-
-async fn subscribe(client: &Client, subject: String) -> Result<Subscriber, BusError> {
-    let subscriber = client.subscribe(subject).await;
-    subscriber.map_err(|_| BusError::NoAnswer("subscribe"))
 }
 
 /// Results as the stream delivers them, for as long as the receiver is there.

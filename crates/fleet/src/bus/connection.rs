@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerError};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerError, Subscriber};
 use tapeline_base::MutexExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
@@ -110,6 +110,12 @@ impl Connection {
             link,
             refused,
         })
+    }
+
+    /// Subscribes; that holds over connections that come later.
+    pub(crate) async fn subscribe(&self, subject: String) -> Result<Subscriber, BusError> {
+        let subscriber = self.client.subscribe(subject).await;
+        subscriber.map_err(|_| BusError::NoAnswer("subscribe"))
     }
 
     /// Connects, and tries again as long as no server answers; `say` hears of the first failure.

@@ -11,7 +11,9 @@ use crate::bus::books::SiteBooks;
 use crate::bus::connection::Connection;
 use crate::bus::error::BusError;
 use crate::bus::machine_clock::MachineClock;
-use crate::bus::records::{deleting, expecting, identified, read, read_subject, subject, written};
+use crate::bus::records::{
+    deleting, expecting, identified, json, read, read_subject, subject, written,
+};
 use crate::bus::requests::{Reply as Came, Requests, send};
 use crate::bus::runtime::block_on;
 use crate::bus::setup::{set_up, store};
@@ -26,6 +28,8 @@ use crate::names::{JobId, PREFIX, SiteName, Subject};
 use crate::site::ControllerSettings;
 use crate::store::{Bucket, Entry, Revision, Written, job_key, lease_key};
 
+/// Pause before streams are made that could not be.
+const AGAIN: Duration = Duration::from_secs(2);
 /// Schedules are planned when hosts and schedules have not changed for this time: with each host that is entered, a
 /// sample of them is another one.
 const UNCHANGED: Duration = Duration::from_secs(2);
@@ -74,14 +78,14 @@ async fn control(
     let client = connection.client.clone();
     let site = &access.site;
     let (requests, mut replies) = Requests::new(&client).await?;
-    let subscribe = async |subject: String| {
-        let subscriber = client.subscribe(subject).await;
-        subscriber.map_err(|_| BusError::NoAnswer("subscribe"))
-    };
     let presence = client.new_inbox();
-    let mut present = subscribe(presence.clone()).await?;
-    let mut beats = subscribe(format!("{PREFIX}.beat.{site}.*")).await?;
-    let mut stored = subscribe(format!("{PREFIX}.stored.{site}.*")).await?;
+    let mut present = connection.subscribe(presence.clone()).await?;
+    let mut beats = connection
+        .subscribe(format!("{PREFIX}.beat.{site}.*"))
+        .await?;
+    let mut stored = connection
+        .subscribe(format!("{PREFIX}.stored.{site}.*"))
+        .await?;
     let within = format!("{site}.");
     let mut jobs = watch(&connection, Bucket::Job, within.clone());
     let mut hosts = watch(&connection, Bucket::Agent, within.clone());
@@ -100,12 +104,21 @@ async fn control(
     let mut books = SiteBooks::default();
     let mut plan_at = MonoTime::FAR;
     let mut linked = connection.link.borrow().number;
+    let mut set_up_at = MonoTime::FAR;
     say("stands by");
     control.take(ControllerInput::Tick).await;
     loop {
         let now = clock.now().mono;
         while let Some(purpose) = control.requests.expired(now) {
             control.answered(purpose, &Came::Silence).await;
+        }
+        // A server that lost its folder gets its streams back.
+        if now >= set_up_at {
+            set_up_at = MonoTime::FAR;
+            if let Err(error) = set_up(&store(&client)).await {
+                say(&error.to_string());
+                set_up_at = clock.now().mono + AGAIN;
+            }
         }
         if now >= plan_at {
             plan_at = MonoTime::FAR;
@@ -120,10 +133,7 @@ async fn control(
                 let link = *connection.link.borrow_and_update();
                 if link.is_up && link.number != linked {
                     linked = link.number;
-                    // A server that lost its folder gets its streams back.
-                    if let Err(error) = set_up(&store(&client)).await {
-                        say(&error.to_string());
-                    }
+                    set_up_at = clock.now().mono;
                 }
             }
             Some(refusal) = connection.refused.recv() => say(&refusal),
@@ -146,7 +156,7 @@ async fn control(
                     control.take(ControllerInput::Stored(stored)).await;
                 }
             }
-            () = clock.until(wake.min(plan_at)) => control.take(ControllerInput::Tick).await,
+            () = clock.until(wake.min(plan_at).min(set_up_at)) => control.take(ControllerInput::Tick).await,
         }
         if control.machine.epoch() != control.epoch {
             control.epoch = control.machine.epoch();
@@ -312,8 +322,4 @@ fn reply(came: &Came) -> Reply {
         Came::NoReceiver => Reply::NoAgent,
         Came::Silence => Reply::NoAnswer,
     }
-}
-
-fn json(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
 }

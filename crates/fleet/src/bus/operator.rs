@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::bus::books::SiteBooks;
 use crate::bus::connection::Connection;
 use crate::bus::error::BusError;
-use crate::bus::records::{deleting, expecting, subject, written};
+use crate::bus::records::{deleting, expecting, json, subject, written};
 use crate::bus::requests::Reply;
 use crate::bus::setup::store;
 use crate::bus::stop::Stop;
@@ -179,8 +179,7 @@ impl Operator {
         self.runtime.block_on(async {
             let inbox = self.client().new_inbox();
             let failed = |_| BusError::NoAnswer("ask who is there");
-            let answers = self.client().subscribe(inbox.clone()).await;
-            let mut answers = answers.map_err(|_| BusError::NoAnswer("subscribe"))?;
+            let mut answers = self.connection.subscribe(inbox.clone()).await?;
             let question = Subject::Ask(self.site.clone()).to_string();
             let asked =
                 self.client()
@@ -284,8 +283,7 @@ impl Operator {
     ) -> Result<(), BusError> {
         self.runtime.block_on(async {
             let live = Subject::Live(job.clone()).to_string();
-            let live = self.client().subscribe(live).await;
-            let mut live = live.map_err(|_| BusError::NoAnswer("subscribe"))?;
+            let mut live = self.connection.subscribe(live).await?;
             let mut shown = watch(&self.connection, Bucket::Job, self.key(""));
             loop {
                 tokio::select! {
@@ -378,8 +376,4 @@ async fn request(client: Client, subject: String, headers: HeaderMap, payload: V
         Err(error) if error.kind() == RequestErrorKind::NoResponders => Reply::NoReceiver,
         Err(_) => Reply::Silence,
     }
-}
-
-fn json(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
 }

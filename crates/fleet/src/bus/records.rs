@@ -2,8 +2,8 @@
 
 use async_nats::Message;
 use async_nats::header::HeaderMap;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::bus::requests::Reply;
 use crate::store::{Bucket, Entry, Expected, Read, Revision, Written};
@@ -20,6 +20,12 @@ const SEQUENCE: &str = "Nats-Sequence";
 const WRONG_SEQUENCE: u64 = 10_071;
 /// Status of what is not there.
 const NOT_FOUND: u16 = 404;
+
+/// A value as it is stored and sent.
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
+    // Neither a map with keys that are no text nor a failing writer can occur.
+    serde_json::to_vec(value).unwrap_or_default()
+}
 
 /// The subject of a key.
 pub(crate) fn subject(bucket: Bucket, key: &str) -> String {

@@ -11,7 +11,7 @@ use crate::message::Beat;
 use crate::names::HostName;
 
 /// An agent without a beat for so long is away: two beats were lost.
-const AWAY: Duration = Duration::from_secs(80);
+pub const AWAY: Duration = Duration::from_secs(80);
 
 #[derive(Clone, Debug)]
 struct Presence {

@@ -7,6 +7,7 @@ mod lease;
 mod machine;
 mod waiting;
 
+pub use agents::AWAY;
 pub use lease::{LeaseRecord, STAND_BY, STOPS, TAKES};
 pub use machine::{
     CallId, Controller, ControllerEffect, ControllerInput, Link, Outcome, Reply, Target, WatchInput,

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tapeline_fleet::{Beat, FleetCounts, UnixTime};
+use tapeline_fleet::{AWAY, Beat, FleetCounts, UnixTime};
 use tapeline_report::prometheus::FleetState;
-
-/// A host without a sign for so long is away, seconds: two beats were lost.
-const AWAY: i64 = 80;
 
 /// The state of a fleet at `now`, seconds since 1970.
 pub(crate) fn fleet_state(counts: &FleetCounts, now: i64) -> FleetState {
@@ -34,7 +31,7 @@ pub(crate) fn fleet_state(counts: &FleetCounts, now: i64) -> FleetState {
 
 fn word(beat: &Beat, at: UnixTime, now: i64) -> &'static str {
     match beat.is_free {
-        _ if now - at.0 > AWAY => "away",
+        _ if now - at.0 > AWAY.as_secs() as i64 => "away",
         true => "free",
         false => "busy",
     }
