@@ -27,6 +27,7 @@ mod rights;
 mod schedule;
 mod site;
 mod store;
+mod whole_file;
 
 pub use agent::{
     Agent, AgentEffect, AgentInput, Identity, Kept, Limits, LimitsError, MOST_BYTES, MOST_RESULTS,

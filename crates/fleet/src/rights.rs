@@ -1,5 +1,7 @@
 //! Which subjects each key may use: what the server's configuration says.
 
+use std::fmt;
+
 use crate::names::{HostName, PREFIX, SiteName};
 use crate::store::{Bucket, Stream};
 
@@ -22,6 +24,18 @@ pub enum Holder {
     Operator,
 }
 
+/// A host by its name, the others by their role.
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(host) => host.fmt(f),
+            Self::Controller => f.write_str("controller"),
+            Self::Collector => f.write_str("collector"),
+            Self::Operator => f.write_str("operator"),
+        }
+    }
+}
+
 /// Subjects of one key, `*` and `>` as the server reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
@@ -41,9 +55,7 @@ impl Rights {
     pub fn new(site: &SiteName, holder: &Holder) -> Self {
         let inbox = match holder {
             Holder::Agent(host) => format!("_INBOX_{host}"),
-            Holder::Controller => "_INBOX-controller".to_owned(),
-            Holder::Collector => "_INBOX-collector".to_owned(),
-            Holder::Operator => "_INBOX-operator".to_owned(),
+            role => format!("_INBOX-{role}"),
         };
         let (mut publish, mut subscribe) = (Vec::new(), Vec::new());
         match holder {

@@ -1,5 +1,7 @@
 //! What is ordered.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 /// Version of orders and replies.
@@ -93,6 +95,18 @@ pub enum Class {
     Exclusive,
     /// Beside others, up to four.
     Background,
+}
+
+impl FromStr for Class {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "exclusive" => Ok(Self::Exclusive),
+            "background" => Ok(Self::Background),
+            _ => Err("exclusive or background"),
+        }
+    }
 }
 
 /// An option by its identifier: `["time", "10"]`, or `["udp"]` without a value.

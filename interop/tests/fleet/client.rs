@@ -59,7 +59,7 @@ impl KeyHolder {
     async fn connect(access: &Access) -> Self {
         let (sender, refused) = unbounded_channel();
         let client = ConnectOptions::with_nkey(access.seed.clone())
-            .custom_inbox_prefix(&access.inbox)
+            .custom_inbox_prefix(access.inbox())
             .request_timeout(Some(SOON))
             .event_callback(move |event| {
                 if let Event::ServerError(ServerError::Other(text)) = event {

@@ -131,7 +131,7 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["message"],
             &["job"],
             &["store"],
-            &["clock", "names"],
+            &["clock", "names", "whole_file"],
         ],
     },
     Floors {

@@ -5,7 +5,6 @@ use std::hash::{BuildHasher, RandomState};
 
 use async_nats::{Client, Message};
 use futures_util::StreamExt;
-use tapeline_base::MonoTime;
 use tapeline_remote::{Listening, Order};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -116,10 +115,10 @@ pub(crate) async fn serve(
     mut stop: Stop,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), BusError> {
-    let (access, name) = (&settings.access, settings.host.as_str());
+    let access = &settings.access;
     let mut connection = tokio::select! {
         () = stop.wished() => return Ok(()),
-        connection = Connection::open_in_time(access, name, say) => connection?,
+        connection = Connection::open_in_time(access, say) => connection?,
     };
     let client = connection.client.clone();
     let (site, own) = (&access.site, &settings.host);
@@ -196,7 +195,7 @@ pub(crate) async fn serve(
                 }
             }
             Some(event) = events.recv() => serving.happened(event).await,
-            () = clock.until(wake.max(MonoTime::from_nanos(1))) => {
+            () = clock.until(wake) => {
                 serving.take(AgentInput::Tick).await;
             }
         }

@@ -17,30 +17,27 @@ pub struct SiteBooks {
 }
 
 impl SiteBooks {
-    /// Takes what a watch of the hosts shows; whether schedules are to be planned anew.
-    pub(crate) fn hosts_shown(&mut self, shown: Shown) -> bool {
-        let changed = take(&mut self.hosts, &mut self.are_hosts_current, shown);
-        changed && self.are_current()
+    /// Takes what a watch of the hosts shows.
+    pub(crate) fn hosts_shown(&mut self, shown: Shown) {
+        take(&mut self.hosts, &mut self.are_hosts_current, shown);
     }
 
-    /// Takes what a watch of the schedules shows; whether they are to be planned anew.
-    pub(crate) fn schedules_shown(&mut self, shown: Shown) -> bool {
-        let changed = take(&mut self.schedules, &mut self.are_schedules_current, shown);
-        changed && self.are_current()
+    /// Takes what a watch of the schedules shows.
+    pub(crate) fn schedules_shown(&mut self, shown: Shown) {
+        take(&mut self.schedules, &mut self.are_schedules_current, shown);
     }
 
-    /// Whether all of both have come: only then are schedules to be planned.
+    /// Whether both are whole.
     pub(crate) fn are_current(&self) -> bool {
         self.are_hosts_current && self.are_schedules_current
     }
 }
 
-/// Whether the entries may be another set than they were.
 fn take<V: serde::de::DeserializeOwned>(
     entries: &mut BTreeMap<String, V>,
     is_current: &mut bool,
     shown: Shown,
-) -> bool {
+) {
     match shown {
         Shown::Began => {
             entries.clear();
@@ -58,5 +55,4 @@ fn take<V: serde::de::DeserializeOwned>(
         }
         Shown::Current => *is_current = true,
     }
-    *is_current
 }

@@ -100,7 +100,7 @@ async fn collect(
 ) -> Result<(), BusError> {
     let mut connection = tokio::select! {
         () = stop.wished() => return Ok(()),
-        connection = Connection::open_in_time(access, "collector", say) => connection?,
+        connection = Connection::open_in_time(access, say) => connection?,
     };
     let client = connection.client.clone();
     let mut beats = connection

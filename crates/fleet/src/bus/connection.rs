@@ -11,6 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 
 use crate::bus::error::BusError;
+use crate::rights::Holder;
 use crate::site::Access;
 
 /// Oldest server that will do: it knows `sync_interval: always` and the first number of a stream.
@@ -41,18 +42,21 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects once. `who` has the key, for sentences.
-    pub(crate) async fn open(access: &Access, who: &str) -> Result<Self, BusError> {
+    /// Connects once.
+    pub(crate) async fn open(access: &Access) -> Result<Self, BusError> {
         let (sender, link) = watch::channel(Link::default());
         let (refusals, refused) = unbounded_channel();
         let last = Mutex::new(String::new());
         let was_up = Arc::new(AtomicBool::new(false));
         let is_again = Arc::clone(&was_up);
         let mut options = ConnectOptions::with_nkey(access.seed.clone())
-            .name(format!("tapeline {who}"))
-            .custom_inbox_prefix(&access.inbox)
+            .name(format!("tapeline {}", access.holder))
+            .custom_inbox_prefix(access.inbox())
             .connection_timeout(CONNECTING)
-            .ping_interval(if is_role(who) { PING } else { AGENT_PING })
+            .ping_interval(match access.holder {
+                Holder::Agent(_) => AGENT_PING,
+                Holder::Controller | Holder::Collector | Holder::Operator => PING,
+            })
             .client_capacity(1 << 16)
             .reconnect_delay_callback(move |attempt| match is_again.load(Ordering::Relaxed) {
                 true => pause(attempt),
@@ -89,8 +93,8 @@ impl Connection {
         let client = client.map_err(|error| match error.kind() {
             ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
                 BusError::UnknownKey {
-                    who: who.to_owned(),
-                    advice: advice(who),
+                    who: access.holder.to_string(),
+                    advice: advice(&access.holder),
                 }
             }
             _ => BusError::Unreached {
@@ -121,12 +125,11 @@ impl Connection {
     /// Connects, and tries again as long as no server answers; `say` hears of the first failure.
     pub(crate) async fn open_in_time(
         access: &Access,
-        who: &str,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, BusError> {
         let mut attempt = 0;
         loop {
-            match Self::open(access, who).await {
+            match Self::open(access).await {
                 Err(error @ BusError::Unreached { .. }) => {
                     if attempt == 0 {
                         say(&format!("{error}; tries again"));
@@ -140,16 +143,13 @@ impl Connection {
     }
 }
 
-/// Whether a key is that of a role, and not of a host.
-fn is_role(who: &str) -> bool {
-    matches!(who, "controller" | "collector" | "operator")
-}
-
 /// What makes a key known.
-fn advice(who: &str) -> String {
-    match who {
-        role if is_role(role) => "its users.conf must be the one beside that key".to_owned(),
-        host => format!("tapeline fleet enrol {host}"),
+fn advice(holder: &Holder) -> String {
+    match holder {
+        Holder::Agent(host) => format!("tapeline fleet enrol {host}"),
+        Holder::Controller | Holder::Collector | Holder::Operator => {
+            "its users.conf must be the one beside that key".to_owned()
+        }
     }
 }
 

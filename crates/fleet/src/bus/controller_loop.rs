@@ -72,7 +72,7 @@ async fn control(
     let access = &settings.access;
     let mut connection = tokio::select! {
         () = stop.wished() => return Ok(()),
-        connection = Connection::open_in_time(access, "controller", say) => connection?,
+        connection = Connection::open_in_time(access, say) => connection?,
     };
     set_up(&store(&connection.client)).await?;
     let client = connection.client.clone();
@@ -143,12 +143,14 @@ async fn control(
                 }
             }
             Some(shown) = jobs.recv() => control.watched(shown).await,
-            Some(shown) = hosts.recv() => if books.hosts_shown(shown) {
+            Some(shown) = hosts.recv() => {
+                books.hosts_shown(shown);
                 plan_at = clock.now().mono + UNCHANGED;
-            },
-            Some(shown) = schedules.recv() => if books.schedules_shown(shown) {
+            }
+            Some(shown) = schedules.recv() => {
+                books.schedules_shown(shown);
                 plan_at = clock.now().mono + UNCHANGED;
-            },
+            }
             Some(message) = beats.next() => control.beat(&message).await,
             Some(message) = present.next() => control.beat(&message).await,
             Some(message) = stored.next() => {
@@ -294,10 +296,9 @@ impl Control {
 
     /// What is left of a deleted key would stay for ever.
     async fn remove_marker(&mut self, job: &JobId) {
-        let name = Bucket::Job.name();
         let keys = subject(Bucket::Job, &job_key(&self.site, job));
         let payload = json(&serde_json::json!({ "filter": keys }));
-        let purge = format!("$JS.API.STREAM.PURGE.KV_{name}");
+        let purge = format!("$JS.API.STREAM.PURGE.{}", Bucket::Job.stream());
         self.send(Purpose::Marker, purge, None, payload).await;
     }
 

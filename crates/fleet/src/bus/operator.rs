@@ -8,6 +8,8 @@ use async_nats::header::HeaderMap;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::{Client, Request};
 use futures_util::{StreamExt, stream};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -15,8 +17,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::bus::books::SiteBooks;
 use crate::bus::connection::Connection;
 use crate::bus::error::BusError;
-use crate::bus::records::{deleting, expecting, json, subject, written};
+use crate::bus::records::{self, deleting, expecting, json, read_subject, subject, written};
 use crate::bus::requests::Reply;
+use crate::bus::runtime::runtime;
 use crate::bus::setup::store;
 use crate::bus::stop::Stop;
 use crate::bus::watch::{Shown, watch};
@@ -25,7 +28,7 @@ use crate::message::{Ask, Beat};
 use crate::names::{HostName, JobId, ScheduleName, SiteName, Subject};
 use crate::schedule::{Enrolled, ScheduleSpec};
 use crate::site::OperatorSettings;
-use crate::store::{Bucket, Entry, Expected, Revision, Written, job_key};
+use crate::store::{Bucket, Entry, Expected, Read, Revision, Written, job_key};
 
 /// Time for a request's answer, and for all entries of a bucket to come.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,17 +64,11 @@ impl Operator {
     /// # Errors
     /// The server is not reached, refuses the key, or will not do.
     pub fn connect(settings: &OperatorSettings) -> Result<Self, BusError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(|error| BusError::Host {
-            what: "wait for a server".to_owned(),
-            cause: error.to_string(),
-        })?;
+        let runtime = runtime()?;
         let connection = runtime.block_on(async {
-            let connection = Connection::open(&settings.access, "operator").await?;
-            let stream = format!("KV_{}", Bucket::Job.name());
-            match store(&connection.client).get_stream(stream).await {
+            let connection = Connection::open(&settings.access).await?;
+            let jobs = Bucket::Job.stream();
+            match store(&connection.client).get_stream(jobs).await {
                 Ok(_) => Ok(connection),
                 Err(error) => Err(match error.kind() {
                     GetStreamErrorKind::JetStream(_) => BusError::Refused(
@@ -123,6 +120,21 @@ impl Operator {
         match written(&reply) {
             Written::Unknown => Err(BusError::NoAnswer("write a record")),
             known => Ok(known),
+        }
+    }
+
+    /// What a bucket holds under a name.
+    fn read<V: DeserializeOwned>(
+        &self,
+        bucket: Bucket,
+        name: &str,
+    ) -> Result<Option<Entry<V>>, BusError> {
+        let subject = read_subject(bucket, &self.key(name));
+        let request = request(self.client().clone(), subject, HeaderMap::new(), Vec::new());
+        match records::read(&self.runtime.block_on(request)) {
+            Read::There(entry) => Ok(Some(entry)),
+            Read::Absent => Ok(None),
+            Read::Unknown => Err(BusError::NoAnswer("read a record")),
         }
     }
 
@@ -237,6 +249,14 @@ impl Operator {
             .collect())
     }
 
+    /// A job, if the bucket holds it.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn job(&self, job: &JobId) -> Result<Option<Entry<JobRecord>>, BusError> {
+        self.read(Bucket::Job, job.as_str())
+    }
+
     /// Follows jobs until all are final, or the end is wished for. `each` sees every step.
     ///
     /// # Errors
@@ -312,8 +332,7 @@ impl Operator {
     /// The server does not answer.
     pub fn cancel(&self, job: &JobId) -> Result<Cancelled, BusError> {
         loop {
-            let mut jobs = self.jobs()?;
-            let Some(entry) = jobs.remove(job) else {
+            let Some(entry) = self.job(job)? else {
                 return Ok(Cancelled::Unknown);
             };
             let record = match entry.value.cancelled() {
@@ -343,11 +362,10 @@ impl Operator {
     /// # Errors
     /// The server does not answer.
     pub fn remove_schedule(&self, name: &ScheduleName) -> Result<bool, BusError> {
-        let entries = self.entries(Bucket::Schedule)?;
-        let Some((_, revision, _)) = entries.iter().find(|(key, ..)| key == name.as_str()) else {
+        let Some(entry) = self.read::<Value>(Bucket::Schedule, name.as_str())? else {
             return Ok(false);
         };
-        let headers = deleting(Expected::At(*revision));
+        let headers = deleting(Expected::At(entry.revision));
         let written = self.write(Bucket::Schedule, name.as_str(), headers, Vec::new())?;
         Ok(matches!(written, Written::At(_)))
     }

@@ -34,8 +34,11 @@ pub(crate) fn subject(bucket: Bucket, key: &str) -> String {
 
 /// Where a key is read.
 pub(crate) fn read_subject(bucket: Bucket, key: &str) -> String {
-    let name = bucket.name();
-    format!("$JS.API.DIRECT.GET.KV_{name}.$KV.{name}.{key}")
+    format!(
+        "$JS.API.DIRECT.GET.{}.{}",
+        bucket.stream(),
+        subject(bucket, key)
+    )
 }
 
 /// Headers of a write.

@@ -53,7 +53,7 @@ fn bucket_of(bucket: Bucket) -> stream::Config {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let first = since.map_or(1, |since| since.as_millis() as u64);
     stream::Config {
-        name: format!("KV_{name}"),
+        name: bucket.stream(),
         subjects: vec![format!("$KV.{name}.>")],
         max_messages_per_subject: 1,
         max_bytes: -1,

@@ -78,7 +78,7 @@ impl Watcher {
 
     /// Shows all, until another connection comes or the watch fails.
     async fn follow(&self, number: u64) -> Result<(), async_nats::Error> {
-        let name = format!("KV_{}", self.bucket.name());
+        let name = self.bucket.stream();
         let stream = store(&self.client).get_stream_no_info(name).await?;
         let keys = subject(self.bucket, &self.within);
         let consumer = stream

@@ -1,13 +1,14 @@
 //! Files that outlive an agent: what it keeps, and results that wait for the collector.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Kept, Spooled};
 use crate::job::ResultKey;
 use crate::message::ResultMessage;
+use crate::whole_file::{PART, Readers, write_whole};
 
 /// What the agent keeps.
 const KEPT: &str = "kept.json";
@@ -15,8 +16,6 @@ const KEPT: &str = "kept.json";
 const RESULTS: &str = "results";
 /// How their files end.
 const RESULT: &str = "result";
-/// How files end that are being written.
-const PARTIAL: &str = "partial";
 
 /// The folder of a spool.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ impl SpoolFolder {
                     found.insert(number, path);
                 }
                 // Of a process that was killed.
-                (_, Some(PARTIAL)) => fs::remove_file(&path)?,
+                (_, Some(PART)) => fs::remove_file(&path)?,
                 _ => {}
             }
         }
@@ -84,14 +83,14 @@ impl SpoolFolder {
     /// Writes what the agent keeps.
     pub(crate) fn keep(&self, kept: &Kept) -> io::Result<()> {
         let bytes = serde_json::to_vec(kept).map_err(io::Error::other)?;
-        write_whole(&self.folder.join(KEPT), &bytes)
+        write_whole(&self.folder.join(KEPT), &bytes, Readers::All)
     }
 
     /// Writes a result; the bytes of its file.
     pub(crate) fn add(&mut self, result: &ResultMessage) -> io::Result<u64> {
         let bytes = result.write();
         self.last += 1;
-        write_whole(&self.path(self.last), &bytes)?;
+        write_whole(&self.path(self.last), &bytes, Readers::All)?;
         let before = self.files.insert(result.key.clone(), self.last);
         if let Some(before) = before {
             fs::remove_file(self.path(before))?;
@@ -112,24 +111,6 @@ impl SpoolFolder {
             None => Ok(()),
         }
     }
-}
-
-/// Writes a file that is there whole or not at all, also after a loss of power.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let partial = path.with_extension(PARTIAL);
-    let written = File::create(&partial)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // Room for others.
-        let _ = fs::remove_file(&partial);
-    }
-    written?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]
@@ -192,7 +173,7 @@ mod tests {
         let (mut spool, ..) = SpoolFolder::open(folder.path()).expect("a spool");
         spool.add(&result("j1")).expect("it is written");
         let results = folder.path().join(RESULTS);
-        fs::write(results.join("000000000002.partial"), "{").expect("a file");
+        fs::write(results.join(".000000000002.result.7.part"), "{").expect("a file");
         fs::write(results.join("000000000003.result"), "{").expect("a file");
         let (.., spooled) = SpoolFolder::open(folder.path()).expect("a spool");
         assert_eq!(spooled.len(), 1);

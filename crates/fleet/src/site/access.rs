@@ -108,8 +108,8 @@ pub struct Access {
     pub servers: Vec<String>,
     /// The seed of its nkey: a secret.
     pub seed: String,
-    /// Where answers come: what its subscriptions begin with.
-    pub inbox: String,
+    /// Who has the key.
+    pub holder: Holder,
     /// Whom to believe in the place of the system's roots: a file of PEM.
     pub ca: Option<PathBuf>,
     /// Servers without TLS are accepted over a network.
@@ -121,7 +121,7 @@ impl fmt::Debug for Access {
         f.debug_struct("Access")
             .field("site", &self.site)
             .field("servers", &self.servers)
-            .field("inbox", &self.inbox)
+            .field("holder", &self.holder)
             .field("ca", &self.ca)
             .field("is_plain", &self.is_plain)
             .finish_non_exhaustive()
@@ -129,6 +129,12 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
+    /// Where answers come: what the subscriptions for them begin with.
+    #[must_use]
+    pub fn inbox(&self) -> String {
+        Rights::new(&self.site, &self.holder).inbox
+    }
+
     /// Takes the keys of access from a file; the holder may depend on the file.
     pub(crate) fn take(file: &mut TomlFile, holder: &Holder) -> Result<Self, SettingsError> {
         let site: SiteName = file.parsed("site", "\"lab\"")?;
@@ -141,7 +147,7 @@ impl Access {
         let ca = file.text("ca")?;
         let ca = ca.map(|ca| file.beside(ca.value.as_str().unwrap_or_default()));
         Ok(Self {
-            inbox: Rights::new(&site, holder).inbox,
+            holder: holder.clone(),
             site,
             servers,
             seed,

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::names::HostName;
-use crate::site::folder::{self, FolderError, Readers, quoted};
+use crate::site::folder::{self, FolderError, quoted};
 use crate::site::key;
 use crate::site::registry::{self, HostEntry, ROLES, Registry};
 use crate::site::server_conf::{USERS, users_conf};
 use crate::site::settings::SPOOL;
 use crate::site::toml_file::SettingsError;
+use crate::whole_file::Readers;
 
 /// Hosts that are to be of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]

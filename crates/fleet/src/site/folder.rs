@@ -1,10 +1,12 @@
 //! The folder of a site: files that are there whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+
+use crate::whole_file::{Readers, write_whole};
 
 /// A file cannot be written.
 #[derive(Debug, Error)]
@@ -14,15 +16,6 @@ pub struct FolderError {
     pub path: PathBuf,
     /// The system's reason.
     pub cause: io::Error,
-}
-
-/// Who may read a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Readers {
-    /// Its owner.
-    Owner,
-    /// All, as the process's mask has it.
-    All,
 }
 
 /// Makes a folder with those above it, if it is not there.
@@ -41,33 +34,8 @@ pub(crate) fn write(
     readers: Readers,
 ) -> Result<(), FolderError> {
     let path = folder.join(name);
-    let part = folder.join(format!(".{name}.{}.part", std::process::id()));
-    let written = create(&part, readers).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&part, &path)
-    });
-    written.map_err(|cause| {
-        // What is left over is no file of the site.
-        let _ = fs::remove_file(&part);
-        FolderError { path, cause }
-    })
-}
-
-fn create(part: &Path, readers: Readers) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(match readers {
-            Readers::Owner => 0o600,
-            Readers::All => 0o666,
-        });
-    }
-    #[cfg(not(unix))]
-    let _ = readers;
-    options.open(part)
+    let written = write_whole(&path, text.as_bytes(), readers);
+    written.map_err(|cause| FolderError { path, cause })
 }
 
 /// A text as a value of TOML, and of the server's configuration.

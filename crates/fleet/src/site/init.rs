@@ -7,10 +7,11 @@ use thiserror::Error;
 
 use crate::names::SiteName;
 use crate::site::access::{Server, ServerError};
-use crate::site::folder::{self, FolderError, Readers, quoted};
+use crate::site::folder::{self, FolderError, quoted};
 use crate::site::key;
 use crate::site::registry::{self, ROLES, Registry};
 use crate::site::server_conf::{SERVER, USERS, server_conf, users_conf};
+use crate::whole_file::Readers;
 
 /// A site that is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,11 +26,12 @@ fn take(mut file: TomlFile) -> Result<ScheduleSpec, SettingsError> {
     let every = file.parsed("every", "\"6h\"")?;
     let test = file.text("test")?;
     let class = file.text("class")?;
-    let class = match class.as_ref().map(|class| (class, class.value.as_str())) {
-        None | Some((_, Some("exclusive"))) => Class::Exclusive,
-        Some((_, Some("background"))) => Class::Background,
-        Some((class, _)) => {
-            return Err(file.wrong(class, "\"exclusive\" or \"background\""));
+    let class = match &class {
+        None => Class::Exclusive,
+        Some(class) => {
+            let word = class.value.as_str().unwrap_or_default();
+            let class_of = |_| file.wrong(class, "\"exclusive\" or \"background\"");
+            word.parse().map_err(class_of)?
         }
     };
     let priority = match file.take("priority") {

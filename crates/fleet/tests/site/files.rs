@@ -81,7 +81,7 @@ fn a_site_has_settings_for_each_role() {
         );
     }
     assert_eq!(
-        all.map(|access| access.inbox.as_str()),
+        all.map(|access| access.inbox()),
         ["_INBOX-controller", "_INBOX-collector", "_INBOX-operator"]
     );
     assert!(controller.links.is_empty() && operator.enrolled.is_empty());
@@ -144,7 +144,7 @@ fn an_enrolled_host_has_settings_and_a_key_that_stay() {
         (settings.host.as_str(), &*settings.address),
         ("fra1", "192.0.2.7")
     );
-    assert_eq!(settings.access.inbox, "_INBOX_fra1");
+    assert_eq!(settings.access.inbox(), "_INBOX_fra1");
     assert_eq!(settings.spool, Path::new("/var/lib/tapeline/spool"));
     let before = all(folder);
     assert_eq!(enrol(folder, "fra1", None, &[]), Change::None);

@@ -133,7 +133,7 @@ impl Connection {
         let (sender, refused) = unbounded_channel();
         let sender = Arc::new(sender);
         let client = ConnectOptions::with_nkey(access.seed.clone())
-            .custom_inbox_prefix(&access.inbox)
+            .custom_inbox_prefix(access.inbox())
             .request_timeout(Some(PATIENCE))
             .event_callback(move |event| {
                 let sender = Arc::clone(&sender);

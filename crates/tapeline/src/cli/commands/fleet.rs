@@ -11,7 +11,7 @@ use tapeline_fleet::{
 use tapeline_mesh::Pattern;
 use tapeline_remote::Class;
 
-use super::line::{Line, test};
+use super::line::{Line, one_on_standard_output, test};
 use super::options::{Given, Id};
 use super::values::span;
 use crate::plan::{
@@ -147,9 +147,6 @@ fn metrics(line: &Line) -> Result<Option<String>, String> {
     let Some(text) = line.option(Id::Metrics).map(Given::text) else {
         return Ok(None);
     };
-    if cfg!(not(feature = "prometheus")) {
-        return Err("--metrics needs a build with the feature prometheus".to_owned());
-    }
     let (host, port) = text.rsplit_once(':').unwrap_or(("", &text));
     match port.parse::<u16>() {
         Ok(port) => Ok(Some(format!("{host}:{port}"))),
@@ -177,14 +174,11 @@ fn run(line: &Line, words: &[String], json: Option<Destination>) -> Result<Fleet
             seed,
         },
     };
-    let class = line.option(Id::Class).map(Given::text);
-    let class = match class.as_deref() {
-        None | Some("exclusive") => Class::Exclusive,
-        Some("background") => Class::Background,
-        Some(other) => {
-            return Err(format!(
-                "--class needs exclusive or background, not \"{other}\""
-            ));
+    let class = match line.option(Id::Class).map(Given::text) {
+        None => Class::Exclusive,
+        Some(word) => {
+            let wrong = |words| format!("--class needs {words}, not \"{word}\"");
+            word.parse().map_err(wrong)?
         }
     };
     let test = match &line.tests[..] {
@@ -224,10 +218,7 @@ fn schedule(line: &Line) -> Result<Option<ScheduleName>, String> {
 
 fn matrix(line: &Line, json: Option<Destination>) -> Result<FleetMatrix, String> {
     let csv = line.destination(Id::Csv);
-    let one = |form: &Option<Destination>| *form == Some(Destination::Stdout);
-    if one(&json) && one(&csv) {
-        return Err("--json and --csv: one of them needs a file".to_owned());
-    }
+    one_on_standard_output(&json, &csv)?;
     Ok(FleetMatrix {
         since: time(line, Id::Since)?,
         schedule: schedule(line)?,

@@ -201,6 +201,20 @@ impl Line {
     }
 }
 
+/// Standard output has one form.
+#[cfg(feature = "mesh")]
+pub(crate) fn one_on_standard_output(
+    json: &Option<Destination>,
+    csv: &Option<Destination>,
+) -> Result<(), String> {
+    match (json, csv) {
+        (Some(Destination::Stdout), Some(Destination::Stdout)) => {
+            Err("--json and --csv: one of them needs a file".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A test's words: each on its own, or all of them in one.
 pub(crate) fn test(words: &[OsString]) -> Result<Vec<OsString>, String> {
     let words: Vec<OsString> = match words {

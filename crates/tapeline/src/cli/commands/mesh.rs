@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tapeline_mesh::{Mode, Pattern};
 
+use super::line::one_on_standard_output;
 use crate::plan::{Copies, Destination, MeshJob};
 
 /// How it is used.
@@ -66,10 +67,7 @@ pub(crate) fn job(words: MeshWords) -> Result<MeshJob, String> {
         .parse::<Pattern>();
     let pattern = pattern.map_err(|error| format!("--pattern: {error}"))?;
     let text = |word: OsString| word.to_string_lossy().into_owned();
-    let one = |form: &Option<Destination>| *form == Some(Destination::Stdout);
-    if one(&words.json) && one(&words.csv) {
-        return Err("--json and --csv: one of them needs a file".to_owned());
-    }
+    one_on_standard_output(&words.json, &words.csv)?;
     Ok(MeshJob {
         hosts: words.hosts,
         resume: words.resume,

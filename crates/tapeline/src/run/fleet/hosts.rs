@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use tapeline_base::ExitCode;
-use tapeline_fleet::{Beat, Operator, OperatorSettings};
+use tapeline_fleet::Beat;
 
+use super::role::operator;
 use super::table::table;
 use crate::plan::Destination;
 use crate::run::history::{Fault, deliver, json, print};
@@ -22,8 +23,7 @@ struct HostRow {
 
 /// Lists hosts.
 pub(crate) fn hosts(settings: &Path, destination: Option<&Destination>) -> Result<ExitCode, Fault> {
-    let settings = OperatorSettings::read(settings)?;
-    let operator = Operator::connect(&settings)?;
+    let operator = operator(settings)?;
     let books = operator.books()?;
     let mut present = operator.present()?;
     let mut rows: Vec<HostRow> = Vec::new();

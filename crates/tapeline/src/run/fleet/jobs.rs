@@ -4,11 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use tapeline_base::ExitCode;
-use tapeline_fleet::{
-    Cancelled, JobId, JobRecord, Operator, OperatorSettings, ScheduleName, State,
-};
+use tapeline_fleet::{Cancelled, JobId, JobRecord, ScheduleName, State};
 
-use super::role::{time, until_interrupted};
+use super::role::{operator, time, until_interrupted};
 use super::table::table;
 use crate::plan::Destination;
 use crate::run::history::{Fault, deliver, json, note, print};
@@ -22,11 +20,6 @@ struct JobRow<'a> {
     note: String,
 }
 
-fn connect(settings: &Path) -> Result<Operator, Fault> {
-    let settings = OperatorSettings::read(settings)?;
-    Ok(Operator::connect(&settings)?)
-}
-
 /// Lists jobs.
 pub(crate) fn jobs(
     settings: &Path,
@@ -34,7 +27,7 @@ pub(crate) fn jobs(
     schedule: Option<&ScheduleName>,
     destination: Option<&Destination>,
 ) -> Result<ExitCode, Fault> {
-    let operator = connect(settings)?;
+    let operator = operator(settings)?;
     let all = operator.jobs()?;
     let waits = all.values().any(|entry| entry.value.state == State::Queued);
     let present = match waits {
@@ -87,7 +80,7 @@ pub(crate) fn jobs(
 
 /// Withdraws jobs.
 pub(crate) fn cancel(settings: &Path, jobs: &[JobId]) -> Result<ExitCode, Fault> {
-    let operator = connect(settings)?;
+    let operator = operator(settings)?;
     let mut code = ExitCode::Success;
     for job in jobs {
         match operator.cancel(job)? {
@@ -107,9 +100,8 @@ pub(crate) fn cancel(settings: &Path, jobs: &[JobId]) -> Result<ExitCode, Fault>
 
 /// Passes on the events of a job that was ordered with them.
 pub(crate) fn watch(settings: &Path, job: &JobId) -> Result<ExitCode, Fault> {
-    let operator = connect(settings)?;
-    let jobs = operator.jobs()?;
-    let Some(entry) = jobs.get(job) else {
+    let operator = operator(settings)?;
+    let Some(entry) = operator.job(job)? else {
         return Err(Fault::Failure(format!("there is no job {job}")));
     };
     if !entry.value.spec.live {
@@ -122,7 +114,7 @@ pub(crate) fn watch(settings: &Path, job: &JobId) -> Result<ExitCode, Fault> {
         // A reader that has gone sees the end no more than the lines.
         let _ = print(line);
     })?;
-    let state = operator.jobs()?.remove(job).map(|entry| entry.value.state);
+    let state = operator.job(job)?.map(|entry| entry.value.state);
     note(&format!(
         "{job}: {}",
         state.map_or_else(|| "gone".to_owned(), |state| state.to_string())

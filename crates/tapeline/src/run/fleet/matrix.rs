@@ -3,14 +3,15 @@
 use tapeline_archive::{Archive, Query, StoredRun};
 use tapeline_base::ExitCode;
 use tapeline_fleet::UnixTime;
-use tapeline_report::matrix::{Cell, HostState, MeshDocument, MeshHost, MeshRun, csv, html, text};
+use tapeline_report::matrix::{Cell, HostState, MeshDocument, MeshHost, MeshRun, text};
 
 use super::collect::{JOB, no_history};
 use super::role::time;
 use crate::identity;
 use crate::output::ascii::ascii;
-use crate::plan::{Destination, FleetMatrix};
-use crate::run::history::{Fault, deliver, json, print, write};
+use crate::plan::FleetMatrix;
+use crate::run::history::{Fault, print};
+use crate::run::mesh::Forms;
 use crate::run::printer::speaks_utf8;
 use crate::run::saving::now;
 
@@ -34,19 +35,12 @@ pub(crate) fn matrix(order: &FleetMatrix) -> Result<ExitCode, Fault> {
     let times = runs.iter().map(|run| run.started);
     let (oldest, newest) = (times.clone().min(), times.max());
     let document = document(runs, order, oldest.unwrap_or(now), now);
-    if let Some(file) = &order.html {
-        write(file, &html::render(&document))?;
-    }
-    let mut says = true;
-    let forms = [
-        order.json.as_ref().map(|to| (to, json(&document))),
-        order.csv.as_ref().map(|to| (to, csv::render(&document))),
-    ];
-    for (destination, form) in forms.into_iter().flatten() {
-        says &= !matches!(destination, Destination::Stdout);
-        deliver(destination, &form)?;
-    }
-    if says {
+    let forms = Forms {
+        json: order.json.as_ref(),
+        csv: order.csv.as_ref(),
+        html: order.html.as_deref(),
+    };
+    if forms.deliver(&document)? {
         let at = |millis: Option<i64>| time(UnixTime(millis.unwrap_or(now) / 1000));
         let age = format!("results of {} to {}\n", at(oldest), at(newest));
         let text = format!("{age}\n{}", text::render(&document));

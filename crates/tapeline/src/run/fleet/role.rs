@@ -1,7 +1,11 @@
 //! What the roles of a fleet share that run for good.
 
+use std::path::Path;
+
 use tapeline_base::{Clock, ExitCode, WallTime};
-use tapeline_fleet::{BusError, MachineClock, SettingsError, Stop, StopSwitch, UnixTime};
+use tapeline_fleet::{
+    BusError, MachineClock, Operator, OperatorSettings, SettingsError, Stop, StopSwitch, UnixTime,
+};
 use tapeline_report::Calendar;
 use tapeline_sys::{SystemClock, exit_now, reason};
 
@@ -19,6 +23,12 @@ impl From<SettingsError> for Fault {
     fn from(error: SettingsError) -> Self {
         Self::Usage(error.to_string())
     }
+}
+
+/// A person's connection to the fleet.
+pub(crate) fn operator(settings: &Path) -> Result<Operator, Fault> {
+    let settings = OperatorSettings::read(settings)?;
+    Ok(Operator::connect(&settings)?)
 }
 
 /// This host's clocks.

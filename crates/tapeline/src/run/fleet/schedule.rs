@@ -3,20 +3,14 @@
 use std::path::Path;
 
 use tapeline_base::ExitCode;
-use tapeline_fleet::{
-    Enrolled, Operator, OperatorSettings, Schedule, ScheduleName, ScheduleSpec, read_schedule,
-};
+use tapeline_fleet::{Enrolled, Schedule, ScheduleName, ScheduleSpec, read_schedule};
 
 use super::controller::planned;
+use super::role::operator;
 use super::table::table;
 use super::test_words::JobTest;
 use crate::plan::Destination;
 use crate::run::history::{Fault, deliver, json, print};
-
-fn connect(settings: &Path) -> Result<Operator, Fault> {
-    let settings = OperatorSettings::read(settings)?;
-    Ok(Operator::connect(&settings)?)
-}
 
 /// Adds the schedule of a file, or puts it in the place of one with its name.
 pub(crate) fn schedule_add(settings: &Path, file: &Path) -> Result<ExitCode, Fault> {
@@ -24,7 +18,7 @@ pub(crate) fn schedule_add(settings: &Path, file: &Path) -> Result<ExitCode, Fau
     let usage = |why: &str| Fault::Usage(format!("{name}: {why}"));
     let spec = read_schedule(file)?;
     let test = JobTest::of_text(&spec.test).map_err(|why| usage(&format!("test: {why}")))?;
-    let operator = connect(settings)?;
+    let operator = operator(settings)?;
     let mut books = operator.books()?;
     books.schedules.remove(spec.name.as_str());
     let enrolled: Vec<Enrolled> = books.hosts.values().cloned().collect();
@@ -49,7 +43,7 @@ pub(crate) fn schedule_list(
     settings: &Path,
     destination: Option<&Destination>,
 ) -> Result<ExitCode, Fault> {
-    let books = connect(settings)?.books()?;
+    let books = operator(settings)?.books()?;
     let schedules: Vec<&ScheduleSpec> = books.schedules.values().collect();
     if let Some(destination) = destination {
         let document = serde_json::json!({ "schema": "tapeline-fleet/1", "schedules": schedules });
@@ -81,7 +75,7 @@ pub(crate) fn schedule_list(
 
 /// Removes a schedule.
 pub(crate) fn schedule_remove(settings: &Path, name: &ScheduleName) -> Result<ExitCode, Fault> {
-    match connect(settings)?.remove_schedule(name)? {
+    match operator(settings)?.remove_schedule(name)? {
         true => {
             print(&format!("removed {name}; its jobs that wait go on\n"))?;
             Ok(ExitCode::Success)

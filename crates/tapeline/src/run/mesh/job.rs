@@ -11,9 +11,10 @@ use tapeline_mesh::{
 };
 use tapeline_remote::{Transport, unix_time};
 use tapeline_report::Calendar;
-use tapeline_report::matrix::{Cell, MeshDocument, MeshRun, csv, html, text};
+use tapeline_report::matrix::{Cell, MeshDocument, MeshRun, text};
 use tapeline_sys::{SystemClock, exit_now, reason};
 
+use super::forms::Forms;
 use super::results::Results;
 use super::runner::{Measured, Runner};
 use super::sessions::{Happening, Sessions};
@@ -22,8 +23,8 @@ use crate::cli::flows;
 use crate::cli::via::via;
 use crate::identity;
 use crate::output::ascii::ascii;
-use crate::plan::{Copies, Destination, MeshJob};
-use crate::run::history::{Fault, deliver, json, note, print, write};
+use crate::plan::{Copies, MeshJob};
+use crate::run::history::{Fault, note, print};
 use crate::run::printer::speaks_utf8;
 use crate::run::signals::on_interrupt;
 
@@ -248,18 +249,12 @@ fn report(
         hosts,
         cells,
     });
-    if let Some(file) = &job.html {
-        write(file, &html::render(&document))?;
-    }
-    let forms = [
-        job.json.as_ref().map(|to| (to, json(&document))),
-        job.csv.as_ref().map(|to| (to, csv::render(&document))),
-    ];
-    let mut says = true;
-    for (destination, form) in forms.into_iter().flatten() {
-        says &= !matches!(destination, Destination::Stdout);
-        deliver(destination, &form)?;
-    }
+    let forms = Forms {
+        json: job.json.as_ref(),
+        csv: job.csv.as_ref(),
+        html: job.html.as_deref(),
+    };
+    let says = forms.deliver(&document)?;
     let saved = saved.map(|names| format!("saved    {names}"));
     if says {
         let text = format!("{}\n{}", reached(&document.run), text::render(&document));

@@ -8,6 +8,7 @@
 
 mod addresses;
 mod clocks;
+mod forms;
 mod job;
 mod progress;
 mod results;
@@ -16,6 +17,8 @@ mod running_test;
 mod sessions;
 mod test_line;
 
+#[cfg(feature = "fleet")]
+pub(crate) use forms::Forms;
 pub(crate) use job::mesh;
 #[cfg(feature = "fleet")]
 pub(crate) use test_line::TestLine;
