@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tapeline_remote::{Class, GivenOption};
 
 use crate::job::{AttemptKey, Epoch, ResultKey, ServerAt};
-use crate::names::HostName;
+use crate::names::{HostName, Subject};
 
 /// Longest order, bytes.
 pub const LONGEST_ORDER: usize = 64 << 10;
@@ -164,6 +164,18 @@ pub struct Beat {
     pub version: String,
 }
 
+impl Beat {
+    /// From what came on a subject, which rights bind to a host; none if it is that of another one.
+    #[must_use]
+    pub fn of_subject(subject: &str, bytes: &[u8]) -> Option<Self> {
+        let beat: Self = serde_json::from_slice(bytes).ok()?;
+        match subject.parse() {
+            Ok(Subject::Beat(_, host)) if host == beat.host => Some(beat),
+            _ => None,
+        }
+    }
+}
+
 /// What a spool holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpoolSize {
@@ -212,6 +224,22 @@ impl ResultMessage {
         bytes.push(b'\n');
         bytes.extend_from_slice(self.document.as_bytes());
         bytes
+    }
+
+    /// From what came on a subject: rights bind that to a host, so its result is that of no other one.
+    ///
+    /// # Errors
+    /// It is no result, or another host's or job's than the subject says.
+    pub fn of_subject(subject: &str, bytes: &[u8]) -> Result<Self, NoResult> {
+        let read = Self::read(bytes)?;
+        match subject.parse() {
+            Ok(Subject::Result(_, host, job))
+                if host == read.key.host && job == read.key.of.job =>
+            {
+                Ok(read)
+            }
+            _ => Err(NoResult),
+        }
     }
 
     /// From bytes.
@@ -285,6 +313,53 @@ mod tests {
         assert_eq!(ResultMessage::read(&result.write()), Ok(result));
         for bytes in [&b""[..], b"{}", b"{}\n{}", b"\n"] {
             assert_eq!(ResultMessage::read(bytes), Err(NoResult));
+        }
+    }
+
+    #[test]
+    fn a_host_speaks_for_itself_alone() {
+        let result = ResultMessage {
+            key: ResultKey {
+                of: AttemptKey {
+                    job: "run/7/fra1/osl1".parse().expect("a name"),
+                    attempt: crate::job::Attempt(1),
+                },
+                host: "fra1".parse().expect("a name"),
+            },
+            document: "{}".to_owned(),
+        };
+        let beat = Beat {
+            host: "fra1".parse().expect("a name"),
+            address: "192.0.2.1".to_owned(),
+            epoch: Epoch(1),
+            slot: None,
+            is_free: true,
+            ended: None,
+            spool: SpoolSize::default(),
+            version: String::new(),
+        };
+        let beat_bytes = serde_json::to_vec(&beat).expect("JSON");
+        let own = "tl.v1.result.lab.fra1.run/7/fra1/osl1";
+        assert_eq!(
+            ResultMessage::of_subject(own, &result.write()),
+            Ok(result.clone())
+        );
+        assert_eq!(
+            Beat::of_subject("tl.v1.beat.lab.fra1", &beat_bytes),
+            Some(beat)
+        );
+        for other in [
+            "tl.v1.result.lab.osl1.run/7/fra1/osl1",
+            "tl.v1.result.lab.fra1.run/8/fra1/osl1",
+            "tl.v1.beat.lab.osl1",
+            "x",
+        ] {
+            assert_eq!(
+                ResultMessage::of_subject(other, &result.write()),
+                Err(NoResult),
+                "{other}"
+            );
+            assert_eq!(Beat::of_subject(other, &beat_bytes), None, "{other}");
         }
     }
 

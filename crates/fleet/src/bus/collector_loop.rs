@@ -115,7 +115,7 @@ async fn collect(
             () = stop.wished() => return Ok(()),
             Some(refusal) = connection.refused.recv() => say(&refusal),
             Some(message) = beats.next() => {
-                if let Ok(beat) = serde_json::from_slice::<Beat>(&message.payload) {
+                if let Some(beat) = Beat::of_subject(&message.subject, &message.payload) {
                     let now = clock.now().wall;
                     counts.lock_unpoisoned().hosts.insert(beat.host.clone(), (beat, now));
                 }
@@ -123,7 +123,7 @@ async fn collect(
             Some(shown) = jobs.recv() => counts.lock_unpoisoned().shown(shown),
             Some(message) = results.recv() => {
                 last.0 += 1;
-                let Ok(result) = ResultMessage::read(&message.payload) else {
+                let Ok(result) = ResultMessage::of_subject(&message.subject, &message.payload) else {
                     // It would come again for ever.
                     say(&format!("{}: a message that is no result", message.subject));
                     let _ = message.ack().await;

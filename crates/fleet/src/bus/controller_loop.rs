@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use async_nats::{Client, Message};
+use async_nats::Client;
 use futures_util::StreamExt;
 use tapeline_base::MonoTime;
 
@@ -151,8 +151,14 @@ async fn control(
                 books.schedules_shown(shown);
                 plan_at = clock.now().mono + UNCHANGED;
             }
-            Some(message) = beats.next() => control.beat(&message).await,
-            Some(message) = present.next() => control.beat(&message).await,
+            Some(message) = beats.next() => {
+                let beat = Beat::of_subject(&message.subject, &message.payload);
+                control.beat(beat).await;
+            }
+            Some(message) = present.next() => {
+                let beat = serde_json::from_slice(&message.payload).ok();
+                control.beat(beat).await;
+            }
             Some(message) = stored.next() => {
                 if let Ok(stored) = serde_json::from_slice::<Stored>(&message.payload) {
                     control.take(ControllerInput::Stored(stored)).await;
@@ -302,8 +308,8 @@ impl Control {
         self.send(Purpose::Marker, purge, None, payload).await;
     }
 
-    async fn beat(&mut self, message: &Message) {
-        if let Ok(beat) = serde_json::from_slice::<Beat>(&message.payload) {
+    async fn beat(&mut self, beat: Option<Beat>) {
+        if let Some(beat) = beat {
             self.take(ControllerInput::Beat(beat)).await;
         }
     }
