@@ -36,7 +36,7 @@ pub use agent::{
 pub use bus::{
     AgentHost, AgentStart, BusError, Cancelled, Database, FleetCounts, MachineClock, OneAgent,
     Operator, Planner, SiteBooks, Stop, StopSwitch, TestEvent, TestEvents, run_agent, run_agents,
-    run_collector, run_controller,
+    run_collector, run_controller, streams,
 };
 pub use clock::{Minute, Now, UnixTime};
 pub use collector::{Collected, Collector, CollectorEffect, CollectorInput, Delivery, Inserted};

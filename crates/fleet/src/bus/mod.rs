@@ -32,4 +32,5 @@ pub use error::BusError;
 pub use machine_clock::MachineClock;
 pub use many_agents::{OneAgent, run_agents};
 pub use operator::{Cancelled, Operator};
+pub use setup::streams;
 pub use stop::{Stop, StopSwitch};

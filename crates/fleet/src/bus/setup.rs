@@ -20,9 +20,7 @@ pub(crate) fn store(client: &Client) -> jetstream::Context {
 
 /// Makes what is missing; what is there stays as it is.
 pub(crate) async fn set_up(store: &jetstream::Context) -> Result<(), BusError> {
-    let streams = [Stream::Result, Stream::Event].map(stream_of);
-    let buckets = Bucket::ALL.map(bucket_of);
-    for wanted in streams.into_iter().chain(buckets) {
+    for wanted in streams() {
         let what = wanted.name.clone();
         let made = store.get_or_create_stream(wanted).await;
         made.map_err(|error| BusError::Store {
@@ -31,6 +29,14 @@ pub(crate) async fn set_up(store: &jetstream::Context) -> Result<(), BusError> {
         })?;
     }
     Ok(())
+}
+
+/// What a fleet keeps at its server: streams and, as streams, buckets.
+#[must_use]
+pub fn streams() -> Vec<stream::Config> {
+    let streams = [Stream::Result, Stream::Event].map(stream_of);
+    let buckets = Bucket::ALL.map(bucket_of);
+    streams.into_iter().chain(buckets).collect()
 }
 
 fn stream_of(kind: Stream) -> stream::Config {

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull, push};
-use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{self, Context};
 use futures_util::StreamExt as _;
-use tapeline_fleet::{Bucket, SiteName, Stream, collector_name};
+use tapeline_fleet::{Bucket, SiteName, Stream, collector_name, streams};
 
 use crate::server::{Connection, Site, enrol, soon};
 
@@ -17,39 +16,23 @@ fn lab() -> SiteName {
     "lab".parse().expect("a name")
 }
 
-fn streams() -> Vec<Config> {
-    let streams = [Stream::Result, Stream::Event].map(|stream| Config {
-        name: stream.name().to_owned(),
-        subjects: vec![stream.subjects()],
-        max_age: stream.bounds().age,
-        max_bytes: stream.bounds().bytes.map_or(-1, |bytes| bytes as i64),
-        duplicate_window: stream.bounds().duplicates,
-        storage: StorageType::File,
-        ..Config::default()
-    });
-    let buckets = Bucket::ALL.map(|bucket| Config {
-        name: bucket.stream(),
-        subjects: vec![format!("$KV.{}.>", bucket.name())],
-        max_messages_per_subject: 1,
-        allow_rollup: true,
-        deny_delete: true,
-        allow_direct: true,
-        discard: DiscardPolicy::New,
-        storage: StorageType::File,
-        ..Config::default()
-    });
-    streams.into_iter().chain(buckets).collect()
-}
-
 /// The streams as a controller makes them when it starts; twice, as after its restart.
 async fn make_streams(controller: &Connection) -> Context {
     let context = jetstream::new(controller.client.clone());
-    for config in streams().into_iter().chain(streams()) {
-        let name = config.name.clone();
+    let streams = streams();
+    for config in streams.iter().chain(&streams) {
+        let name = &config.name;
         let made = soon("stream", context.create_stream(config)).await;
         made.unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     context
+}
+
+/// Publishes what a stream keeps.
+async fn publish(context: &Context, subject: String, payload: &'static str) {
+    let sent = context.publish(subject, payload.into()).await;
+    let acknowledged = soon("acknowledgement", sent.expect("sent").into_future()).await;
+    acknowledged.expect("stored");
 }
 
 /// A write to a key, which is at this revision.
@@ -178,13 +161,7 @@ async fn a_controller_makes_the_streams_and_keeps_the_jobs() {
     write(&context, "$KV.tl_lease.controller.lab", "me", 0)
         .await
         .expect("written");
-    let sent = context
-        .publish("tl.v1.event.lab.j", "e".into())
-        .await
-        .expect("sent");
-    soon("acknowledgement", sent.into_future())
-        .await
-        .expect("stored");
+    publish(&context, "tl.v1.event.lab.j".to_owned(), "e").await;
     let jobs = context.get_stream("KV_tl_job").await.expect("the bucket");
     let job = soon(
         "value",
@@ -283,13 +260,7 @@ async fn the_collector_takes_results_and_says_stored() {
     let agent = Connection::new(&site.agent("osl1")).await;
     let mut stored = agent.subscribe("tl.v1.stored.lab.osl1").await;
     let results = jetstream::new(agent.client.clone());
-    let sent = results
-        .publish("tl.v1.result.lab.osl1.j", "r".into())
-        .await
-        .expect("sent");
-    soon("acknowledgement", sent.into_future())
-        .await
-        .expect("stored");
+    publish(&results, "tl.v1.result.lab.osl1.j".to_owned(), "r").await;
     let collector = Connection::new(&site.collector()).await;
     let context = jetstream::new(collector.client.clone());
     let stream = context.get_stream("TL_RESULT").await.expect("the stream");
@@ -362,13 +333,7 @@ async fn an_operator_submits_jobs_and_reads_what_became_of_them() {
     };
     let controller = Connection::new(&site.controller()).await;
     let made = make_streams(&controller).await;
-    let sent = made
-        .publish("tl.v1.event.lab.j", "e".into())
-        .await
-        .expect("sent");
-    soon("acknowledgement", sent.into_future())
-        .await
-        .expect("stored");
+    publish(&made, "tl.v1.event.lab.j".to_owned(), "e").await;
     let operator = Connection::new(&site.operator()).await;
     let context = jetstream::new(operator.client.clone());
     for key in [
@@ -562,12 +527,7 @@ async fn all_agents_answer_and_one_that_is_away_is_known_at_once() {
                 "round {round}"
             );
             let context = jetstream::new(agent.client.clone());
-            let sent = context
-                .publish(format!("tl.v1.result.lab.{host}.j"), "r".into())
-                .await;
-            soon("acknowledgement", sent.expect("sent").into_future())
-                .await
-                .expect("stored");
+            publish(&context, format!("tl.v1.result.lab.{host}.j"), "r").await;
         }
         enrol(site.folder.path(), &["ams1"]);
         site.reload();
