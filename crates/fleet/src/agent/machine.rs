@@ -112,7 +112,8 @@ pub enum AgentInput {
         /// Bytes of its file; none: it could not be kept.
         bytes: Option<u64>,
     },
-    /// The server acknowledged a result.
+    /// The server acknowledged a result as a new message, which the collector gets. One that it had
+    /// already is no such message: what the collector said of that one may have been lost.
     Published {
         /// Which.
         key: ResultKey,

@@ -12,7 +12,7 @@ use crate::agent::{Agent, AgentEffect, AgentInput, Identity, Kept, Spooled};
 use crate::bus::connection::{Connection, Link};
 use crate::bus::error::BusError;
 use crate::bus::machine_clock::MachineClock;
-use crate::bus::records::{identified, json, written};
+use crate::bus::records::{identified, is_repeated, json, written};
 use crate::bus::requests::{Requests, send};
 use crate::bus::runtime::block_on;
 use crate::bus::stop::Stop;
@@ -190,6 +190,7 @@ pub(crate) async fn serve(
             Some(message) = replies.next() => {
                 if let Some((key, came)) = serving.requests.take(message)
                     && matches!(written(&came), Written::At(_))
+                    && !is_repeated(&came)
                 {
                     serving.take(AgentInput::Published { key }).await;
                 }
@@ -307,7 +308,8 @@ impl Serving<'_> {
             TestEvent::Listening(of, ports) => AgentInput::Listening { of, ports },
             TestEvent::Live(of, line) => {
                 let subject = Subject::Live(of.job).to_string();
-                return send(&self.client, subject, None, None, line.into_bytes()).await;
+                send(&self.client, subject, None, None, line.into_bytes()).await;
+                return;
             }
             TestEvent::Ended {
                 of,

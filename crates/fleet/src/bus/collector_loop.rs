@@ -109,10 +109,21 @@ async fn collect(
     let mut jobs = watch(&connection, Bucket::Job, format!("{}.", access.site));
     let mut results = results(&connection, &access.site);
     let (mut collector, mut last) = (Collector::default(), Delivery(0));
+    let mut linked = Link::default();
     say("collects");
     loop {
+        let link = *connection.link.borrow_and_update();
+        if link != linked {
+            match (linked.is_up, link.is_up) {
+                (true, _) => say("lost the server"),
+                (false, true) if linked.number > 0 => say("is back at the server"),
+                (false, _) => {}
+            }
+            linked = link;
+        }
         tokio::select! {
             () = stop.wished() => return Ok(()),
+            Ok(()) = connection.link.changed() => {}
             Some(refusal) = connection.refused.recv() => say(&refusal),
             Some(message) = beats.next() => {
                 if let Some(beat) = Beat::of_subject(&message.subject, &message.payload) {
@@ -132,6 +143,7 @@ async fn collect(
                 let ResultMessage { key, document } = result;
                 let input = CollectorInput::Delivered { delivery: last, key, document };
                 let mut effects = collector.handle(input);
+                let mut is_said = false;
                 while let Some(effect) = effects.pop() {
                     match effect {
                         CollectorEffect::Insert { delivery, key, document } => {
@@ -143,11 +155,13 @@ async fn collect(
                         CollectorEffect::Stored(host, stored) => {
                             let subject = Subject::Stored(access.site.clone(), host).to_string();
                             let payload = serde_json::to_vec(&stored).unwrap_or_default();
-                            send(&client, subject, None, None, payload).await;
+                            is_said = send(&client, subject, None, None, payload).await;
                         }
                         CollectorEffect::Acknowledge(_) => {
-                            // Without it, the result comes again.
-                            let _ = message.ack().await;
+                            // Without it, the result comes again, and its agent hears of it.
+                            if is_said {
+                                let _ = message.ack().await;
+                            }
                         }
                     }
                 }

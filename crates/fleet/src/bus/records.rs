@@ -99,6 +99,19 @@ pub(crate) fn written(reply: &Reply) -> Written {
     }
 }
 
+/// Whether the stream had the message already, by its id, and delivers nothing.
+pub(crate) fn is_repeated(reply: &Reply) -> bool {
+    #[derive(Deserialize)]
+    struct Acknowledgement {
+        #[serde(default)]
+        duplicate: bool,
+    }
+    let Reply::Message(message) = reply else {
+        return false;
+    };
+    serde_json::from_slice::<Acknowledgement>(&message.payload).is_ok_and(|it| it.duplicate)
+}
+
 /// What came of a read.
 pub(crate) fn read<V: DeserializeOwned>(reply: &Reply) -> Read<V> {
     let Reply::Message(message) = reply else {
@@ -118,5 +131,34 @@ pub(crate) fn read<V: DeserializeOwned>(reply: &Reply) -> Read<V> {
             value,
         }),
         _ => Read::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(payload: &'static str) -> Reply {
+        Reply::Message(async_nats::Message {
+            subject: "r".into(),
+            reply: None,
+            payload: payload.into(),
+            headers: None,
+            status: None,
+            description: None,
+            length: payload.len(),
+        })
+    }
+
+    /// As nats-server 2.10.27 answers a publish.
+    #[test]
+    fn a_repeated_message_is_written_and_known_as_repeated() {
+        let new = reply(r#"{"stream":"TL_RESULT", "seq":17}"#);
+        let repeated = reply(r#"{"stream":"TL_RESULT","seq":17,"duplicate": true}"#);
+        for reply in [&new, &repeated] {
+            assert_eq!(written(reply), Written::At(Revision(17)));
+        }
+        assert!(!is_repeated(&new) && is_repeated(&repeated));
+        assert!(!is_repeated(&Reply::Silence));
     }
 }

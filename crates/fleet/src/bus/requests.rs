@@ -93,20 +93,20 @@ impl<K> Requests<K> {
     }
 }
 
-/// Publishes, if there is a connection: what waits for one would come too late.
+/// Publishes, if there is a connection: what waits for one would come too late. Whether there was one.
 pub(crate) async fn send(
     client: &Client,
     subject: String,
     reply: Option<String>,
     headers: Option<HeaderMap>,
     payload: Vec<u8>,
-) {
+) -> bool {
     if client.connection_state() != async_nats::connection::State::Connected {
-        return;
+        return false;
     }
     let (payload, headers) = (payload.into(), headers.unwrap_or_default());
     // Whether it comes there is seen by its answer.
-    let _ = match (reply, headers.is_empty()) {
+    let sent = match (reply, headers.is_empty()) {
         (Some(reply), true) => client.publish_with_reply(subject, reply, payload).await,
         (Some(reply), false) => {
             client
@@ -116,4 +116,5 @@ pub(crate) async fn send(
         (None, true) => client.publish(subject, payload).await,
         (None, false) => client.publish_with_headers(subject, headers, payload).await,
     };
+    sent.is_ok()
 }

@@ -31,8 +31,8 @@ use crate::world::{Guard, Setting, World};
 
 /// Jobs must be final so long after the last fault.
 const FINAL: Duration = Duration::from_secs(60);
-/// Results may take so much longer: an agent publishes what is not stored each ten minutes.
-const RESULTS: Duration = Duration::from_secs(700);
+/// Results may take so much longer: an agent publishes again what the server may have dropped as repeated.
+const RESULTS: Duration = Duration::from_secs(60);
 
 fn at(seconds: u64) -> MonoTime {
     MonoTime::ZERO + Duration::from_secs(seconds)

@@ -92,11 +92,11 @@ pub(crate) fn message(world: &mut World, message: Message) {
             let host = world.numbers[&key.host];
             if let Some(number) = world.bus.results.publish(&key, world.now) {
                 deliver(world, number);
+                world.send_to(
+                    Node::Agent(host),
+                    Input::Agent(AgentInput::Published { key }),
+                );
             }
-            world.send_to(
-                Node::Agent(host),
-                Input::Agent(AgentInput::Published { key }),
-            );
         }
         Message::Stored { host, stored } => {
             world.counts.stored += 1;
