@@ -8,7 +8,7 @@ use interop::Program;
 use crate::shell::{self, on_path};
 
 /// Programs that tests and benchmarks call, each with the Debian package that has it.
-const TOOLS: [(&str, &str); 19] = [
+const TOOLS: [(&str, &str); 20] = [
     ("ip", "iproute2"),
     ("tc", "iproute2"),
     ("nft", "nftables"),
@@ -28,6 +28,7 @@ const TOOLS: [(&str, &str); 19] = [
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("sshd", "openssh-server"),
+    ("faketime", "faketime"),
 ];
 
 /// Packages that start a service on a machine that systemd runs: there the owner decides.

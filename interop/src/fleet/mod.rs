@@ -3,6 +3,7 @@
 mod node;
 mod site;
 mod test_log;
+mod wall_clock;
 
 pub use node::Node;
 pub use site::{Fleet, FleetOptions, FleetResult};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::wall_clock::WallClock;
 use crate::{Invocation, Program, Running, SwitchedHost};
 
 /// Longer than any test takes.
@@ -21,6 +22,7 @@ pub struct Node {
     program: PathBuf,
     arguments: Vec<String>,
     folder: PathBuf,
+    clock: Option<WallClock>,
     past: String,
 }
 
@@ -39,6 +41,7 @@ impl Node {
             program,
             arguments: arguments.split_whitespace().map(str::to_owned).collect(),
             folder,
+            clock: None,
             past: String::new(),
         }
     }
@@ -59,6 +62,25 @@ impl Node {
     pub fn give(&mut self, arguments: &str) {
         let more = arguments.split_whitespace().map(str::to_owned);
         self.arguments.extend(more);
+    }
+
+    /// Gives its processes a wall clock of their own from the next start on. A program that does not
+    /// ask the C library for the time, such as nats-server, does not see it.
+    ///
+    /// # Errors
+    /// There is no libfaketime, or its file cannot be written.
+    pub fn give_clock(&mut self) -> io::Result<()> {
+        self.clock = Some(WallClock::new(&self.folder)?);
+        Ok(())
+    }
+
+    /// Sets its wall clock so many seconds ahead of the machine's.
+    ///
+    /// # Panics
+    /// It has none of its own, or that cannot be set.
+    pub fn set_clock(&self, ahead: i64) {
+        let clock = self.clock.as_ref().expect("a clock of its own");
+        clock.set(ahead).expect("a clock that can be set");
     }
 
     /// Starts its process, unless it runs.
@@ -83,12 +105,16 @@ impl Node {
     #[must_use]
     pub fn invocation(&self) -> Invocation {
         let home = self.folder.display().to_string();
-        Invocation::for_executable(&self.name, &self.program)
+        let invocation = Invocation::for_executable(&self.name, &self.program)
             .within(self.host.namespace())
             .in_folder(&self.folder)
             .env("HOME", &home)
             .env("XDG_CONFIG_HOME", &home)
-            .env("TAPELINE_SAVE", "0")
+            .env("TAPELINE_SAVE", "0");
+        let clock = self.clock.iter().flat_map(WallClock::environment);
+        clock.fold(invocation, |invocation, (name, value)| {
+            invocation.env(name, &value)
+        })
     }
 
     /// A run of tapeline on its host.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::node::Node;
+use super::wall_clock::WallClock;
 use crate::{Finished, Invocation, NamespacePair, Program, Switch, nats_server};
 
 /// Numbers of hosts on the bridge that are none of the fleet's.
@@ -78,6 +79,13 @@ impl Fleet {
             let reason = "tapeline was built without its feature fleet";
             (!has_fleet).then(|| reason.to_owned())
         })
+    }
+
+    /// Why its hosts can have no clocks of their own here, or nothing when they can.
+    #[must_use]
+    pub fn no_clocks() -> Option<String> {
+        let reason = "no libfaketime: apt-get install faketime";
+        WallClock::library().is_none().then(|| reason.to_owned())
     }
 
     /// A site whose hosts are enrolled; nothing runs yet.

@@ -10,6 +10,8 @@ use super::tiny_disk::TinyDisk;
 
 /// Shortest and longest duration of a fault, seconds.
 const SHORTEST: f64 = 0.1;
+/// How far a clock is set, either way, seconds.
+const WRONG: f64 = 3600.0;
 
 /// A process of the fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +20,16 @@ pub(crate) enum Part {
     Controller(usize),
     Collector,
     Agent(usize),
+}
+
+impl Part {
+    /// Itself, or one whose clock can be set: the server does not ask the C library for the time.
+    fn with_a_clock(self) -> Self {
+        match self {
+            Self::Server => Self::Controller(0),
+            other => other,
+        }
+    }
 }
 
 /// Which way nothing passes.
@@ -37,6 +49,8 @@ pub(crate) enum Fault {
     Pause(Part),
     /// Packets of a host are dropped.
     Cut(Part, Lost),
+    /// The wall clock of a part is set so many seconds ahead, and set right at the end.
+    Clock(Part, i64),
     /// The disk of an agent's spool is full.
     FullDisk(usize),
     /// The executor of a test on a host is killed; there is nothing to make good.
@@ -79,12 +93,17 @@ fn fault(random: &mut SplitMix64, fleet: &Fleet) -> Fault {
         4 => Part::Collector,
         _ => Part::Agent(below(random, agents)),
     };
-    match random.bits() % 11 {
+    match random.bits() % 13 {
         0..=2 => Fault::Kill(part),
         3..=5 => Fault::Pause(part),
         6 | 7 => Fault::Cut(part, [Lost::In, Lost::Out, Lost::Both][below(random, 3)]),
-        8 => Fault::FullDisk(below(random, agents)),
-        9 => Fault::KillExecutor(below(random, agents)),
+        8 | 9 => {
+            let ahead = (random.fraction() - 0.5) * 2.0 * WRONG;
+            // Seconds fit.
+            Fault::Clock(part.with_a_clock(), ahead as i64)
+        }
+        10 => Fault::FullDisk(below(random, agents)),
+        11 => Fault::KillExecutor(below(random, agents)),
         _ => Fault::KillTest(below(random, agents)),
     }
 }
@@ -120,6 +139,7 @@ impl Fault {
                 uncut(host);
                 host.nft(&table).expect("a rule");
             }
+            Self::Clock(part, ahead) => node(fleet, part).set_clock(ahead),
             Self::FullDisk(agent) => disks[agent].fill(),
             Self::KillExecutor(agent) => {
                 fleet.agents[agent]
@@ -139,6 +159,7 @@ impl Fault {
             Self::Kill(part) => node(fleet, part).start().expect("a process"),
             Self::Pause(part) => node(fleet, part).signal(Signal::CONT),
             Self::Cut(part, _) => uncut(node(fleet, part).host().namespace()),
+            Self::Clock(part, _) => node(fleet, part).set_clock(0),
             Self::FullDisk(agent) => disks[agent].clear(),
             Self::KillExecutor(_) | Self::KillTest(_) => {}
         }
@@ -158,6 +179,9 @@ pub(crate) fn heal(fleet: &mut Fleet, disks: &[TinyDisk]) {
         let node = node(fleet, part);
         node.signal(Signal::CONT);
         uncut(node.host().namespace());
+        if part != Part::Server {
+            node.set_clock(0);
+        }
         node.start().expect("a process");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use interop::Fleet;
+use interop::{Fleet, skip};
 use tapeline_base::SplitMix64;
 
 use super::checker::Checker;
@@ -26,9 +26,13 @@ const LOOK: Duration = Duration::from_millis(500);
 #[test]
 #[ignore = "two minutes of faults: cargo xtask test chaos"]
 fn what_is_guaranteed_holds_whatever_happens() {
-    let Some(options) = options("what_is_guaranteed_holds_whatever_happens", AGENTS, 2) else {
+    let name = "what_is_guaranteed_holds_whatever_happens";
+    let Some(options) = options(name, AGENTS, 2) else {
         return;
     };
+    if let Some(reason) = Fleet::no_clocks() {
+        return skip(name, &reason);
+    }
     let first = number("TAPELINE_FLEET_SEED", 1);
     let rounds = number("TAPELINE_FLEET_ROUNDS", 3);
     let seconds = number("TAPELINE_FLEET_SECONDS", 20) as f64;
@@ -36,6 +40,10 @@ fn what_is_guaranteed_holds_whatever_happens() {
     let disks: Vec<TinyDisk> = (0..usize::from(AGENTS))
         .map(|agent| TinyDisk::new(&fleet.spool(agent), DISK))
         .collect();
+    let nodes = fleet.controllers.iter_mut().chain(&mut fleet.agents);
+    for node in nodes.chain([&mut fleet.collector]) {
+        node.give_clock().expect("a clock");
+    }
     fleet.start();
     let watcher = Watcher::start(&fleet);
     let mut checker = Checker::default();
