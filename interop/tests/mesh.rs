@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use interop::{Finished, Invocation, SshHosts, skip};
+use interop::{Finished, Invocation, SshHosts, Vitals, skip};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -15,6 +15,8 @@ use tempfile::TempDir;
 const RATE: u64 = 100_000_000;
 /// Longest time of a mesh, and wait for anything.
 const LIMIT: Duration = Duration::from_secs(300);
+/// How the words of the sshd of a connection begin.
+const SSH_SESSION: &str = "sshd: root";
 /// Processes on a host have ended after this time.
 const GONE: Duration = Duration::from_secs(10);
 
@@ -60,6 +62,11 @@ impl Mesh {
         let files = fs::read_dir(&self.folder).expect("the folder");
         let mut files = files.map(|entry| entry.expect("a file").path());
         files.find(|path| path.extension().is_some_and(|end| end == "ndjson"))
+    }
+
+    /// The next line begins a mesh.
+    fn forget_journal(&self) {
+        fs::remove_file(self.journal().expect("a journal")).expect("it goes");
     }
 
     /// Waits until so many cells are in the journal.
@@ -197,6 +204,98 @@ fn a_pulled_cable_costs_the_pairs_of_its_host() {
     only_of(&document(&running.wait().expect("an end")), "h2");
     mesh.hosts.plug(pulled, true).expect("a cable");
     all_measured(&mesh.resume(), 12);
+}
+
+#[test]
+fn a_killed_ssh_costs_the_pairs_of_its_host() {
+    let Some(mesh) = Mesh::new("a_killed_ssh_costs_the_pairs_of_its_host", 4) else {
+        return;
+    };
+    let running = mesh.line("hosts.toml").spawn().expect("tapeline");
+    mesh.await_cells(2);
+    // Its half of the connection: the sshd that listens stays.
+    assert!(mesh.hosts.hosts()[2].kill(SSH_SESSION) > 0);
+    only_of(&document(&running.wait().expect("an end")), "h3");
+    mesh.nothing_is_left();
+    all_measured(&mesh.resume(), 12);
+}
+
+/// What is killed is there before the first test begins.
+#[test]
+fn what_is_lost_while_hosts_are_opened_costs_the_pairs_of_its_host() {
+    let name = "what_is_lost_while_hosts_are_opened_costs_the_pairs_of_its_host";
+    let Some(mesh) = Mesh::new(name, 4) else {
+        return;
+    };
+    let lost = &mesh.hosts.hosts()[2];
+    for killed in [SSH_SESSION, "tapeline remote"] {
+        let running = mesh.line("hosts.toml").spawn().expect("tapeline");
+        assert!(lost.kill_first(killed, LIMIT), "{killed}");
+        only_of(&document(&running.wait().expect("an end")), "h3");
+        mesh.nothing_is_left();
+        all_measured(&mesh.resume(), 12);
+        mesh.forget_journal();
+    }
+    mesh.hosts.plug(lost, false).expect("a cable");
+    let finished = mesh.line("hosts.toml").run().expect("tapeline");
+    only_of(&document(&finished), "h3");
+    mesh.hosts.plug(lost, true).expect("a cable");
+    all_measured(&mesh.resume(), 12);
+    mesh.forget_journal();
+    let running = mesh.line("hosts.toml").spawn().expect("tapeline");
+    let is_there = |host: &interop::SshHost| {
+        let all = host.processes();
+        all.iter().any(|one| one.line.contains("tapeline remote"))
+    };
+    let until = Instant::now() + LIMIT;
+    while !is_there(lost) {
+        assert!(Instant::now() < until, "{}", running.stderr());
+        std::thread::yield_now();
+    }
+    running.kill().expect("it is killed");
+    mesh.nothing_is_left();
+}
+
+/// The specification's bars: 0.4 s a test beside the test's second, a tenth of a processor and 100 MiB
+/// for the program that orders.
+#[test]
+#[ignore = "minutes: cargo xtask test chaos"]
+fn sixty_four_hosts_cost_little() {
+    let Some(mesh) = Mesh::new("sixty_four_hosts_cost_little", 64) else {
+        return;
+    };
+    let running = mesh
+        .line("hosts.toml")
+        .line("-- -t 1 -b 1m")
+        .deadline(3 * LIMIT)
+        .spawn()
+        .expect("tapeline");
+    // The hosts are open.
+    mesh.await_cells(0);
+    let (begun, mut vitals) = (Instant::now(), Vitals::read(running.id()).expect("it runs"));
+    let before = vitals.cpu;
+    while let Some(now) = Vitals::read(running.id()) {
+        vitals = now;
+        std::thread::sleep(Duration::from_millis(20));
+        if !running.is_alive() {
+            break;
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let result = document(&running.wait().expect("an end"));
+    all_measured(&result, 64 * 63);
+    let slot = seconds / 126.0;
+    let share = (vitals.cpu - before).as_secs_f64() / seconds;
+    let figures = format!(
+        "{seconds:.1} s, {slot:.2} s a slot of 32 tests, {:.1} % of a processor, {} MiB",
+        share * 100.0,
+        vitals.peak_memory >> 20,
+    );
+    println!("{figures}");
+    assert!(vitals.peak_memory <= 100 << 20, "{figures}");
+    assert!(share <= 0.1, "{figures}");
+    assert!(slot <= 1.4, "{figures}");
+    mesh.nothing_is_left();
 }
 
 /// The program under test needs libraries, so that it is no copy for others.

@@ -263,16 +263,26 @@ const LEVELS: [Level; 11] = [
     },
     Level {
         name: "chaos",
-        about: "a fleet of 32 hosts, and rounds of faults; the level fleet has the other cases",
+        about: "a fleet of 32 hosts, a mesh of 64, and rounds of faults; other levels have the other cases",
         by_default: false,
-        runs: &[Run {
-            packages: &["interop"],
-            features: &[],
-            programs: &[FLEET],
-            only: None,
-            threads: Some(1),
-            ignored: true,
-        }],
+        runs: &[
+            Run {
+                packages: &["interop"],
+                features: &[],
+                programs: &[FLEET],
+                only: None,
+                threads: Some(1),
+                ignored: true,
+            },
+            Run {
+                packages: &["interop"],
+                features: &[],
+                programs: &["mesh"],
+                only: None,
+                threads: Some(1),
+                ignored: true,
+            },
+        ],
     },
     Level {
         name: "verdicts",
@@ -601,7 +611,7 @@ mod tests {
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
         assert_eq!(programs(&[]), Ok(all - 6));
         let on_demand = ["chaos", "verdicts", "methods", "history", "page"];
-        assert_eq!(programs(&on_demand), Ok(6));
+        assert_eq!(programs(&on_demand), Ok(7));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(3));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());

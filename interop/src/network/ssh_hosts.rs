@@ -220,6 +220,18 @@ impl SshHost {
     pub fn kill(&self, beginning: &str) -> usize {
         self.host.signal(beginning, Signal::KILL)
     }
+
+    /// Kills the first processes whose words begin so, as soon as there are any. Whether there were within `time`.
+    pub fn kill_first(&self, beginning: &str, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            if self.kill(beginning) > 0 {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
 }
 
 /// A folder of root's, gone when dropped.
