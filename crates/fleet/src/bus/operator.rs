@@ -7,7 +7,7 @@ use async_nats::client::RequestErrorKind;
 use async_nats::header::HeaderMap;
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::{Client, Request};
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -32,6 +32,8 @@ use crate::store::{Bucket, Entry, Expected, Read, Revision, Written, job_key};
 
 /// Time for a request's answer, and for all entries of a bucket to come.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for an entry that was written while all were read.
+const LATE: Duration = Duration::from_secs(2);
 /// After an agent's answer no other one is waited for longer than this.
 const QUIET: Duration = Duration::from_millis(500);
 /// Time for all agents to answer.
@@ -99,11 +101,39 @@ impl Operator {
     /// All entries of a bucket now.
     fn entries(&self, bucket: Bucket) -> Result<Vec<(String, Revision, Vec<u8>)>, BusError> {
         let within = self.key("");
-        self.runtime.block_on(async {
-            let mut shown = watch(&self.connection, bucket, within);
-            let entries = timeout(PATIENCE, all(&mut shown)).await;
-            entries.map_err(|_| BusError::NoAnswer("read a bucket"))
-        })
+        let failed = || BusError::NoAnswer("read a bucket");
+        let entries = self.runtime.block_on(async {
+            let mut shown = watch(&self.connection, bucket, within.clone());
+            let mut entries = Entries::default();
+            let read = timeout(PATIENCE, entries.take_all(&mut shown)).await;
+            read.map_err(|_| failed())?;
+            let names = self.names(bucket, &within).await;
+            let names = names.map_err(|_| failed())?;
+            // One that was removed meanwhile does not come.
+            let _ = timeout(LATE, entries.take_named(&names, &mut shown)).await;
+            Ok(entries)
+        })?;
+        let there = entries.0.into_iter();
+        Ok(there
+            .filter_map(|(key, entry)| entry.map(|(revision, value)| (key, revision, value)))
+            .collect())
+    }
+
+    /// The keys of a bucket that begin so, without that beginning.
+    async fn names(
+        &self,
+        bucket: Bucket,
+        within: &str,
+    ) -> Result<BTreeSet<String>, async_nats::Error> {
+        let store = store(self.client());
+        let stream = store.get_stream_no_info(bucket.stream()).await?;
+        let all = subject(bucket, within);
+        let subjects = stream.info_with_subjects(format!("{all}>")).await?;
+        let names = subjects.map(|subject| {
+            let (subject, _) = subject?;
+            Ok(subject.strip_prefix(&all).unwrap_or_default().to_owned())
+        });
+        names.try_collect().await
     }
 
     fn write(
@@ -371,17 +401,44 @@ impl Operator {
     }
 }
 
-async fn all(shown: &mut UnboundedReceiver<Shown>) -> Vec<(String, Revision, Vec<u8>)> {
-    let mut entries = Vec::new();
-    while let Some(shown) = shown.recv().await {
+/// What a watch has shown of a bucket: none for what was deleted.
+#[derive(Debug, Default)]
+struct Entries(BTreeMap<String, Option<(Revision, Vec<u8>)>>);
+
+impl Entries {
+    fn take(&mut self, shown: Shown) {
         match shown {
-            Shown::Began => entries.clear(),
-            Shown::Entry(key, revision, value) => entries.push((key, revision, value)),
-            Shown::Gone(_) => {}
-            Shown::Current => break,
+            Shown::Began => self.0.clear(),
+            Shown::Entry(key, revision, value) => {
+                self.0.insert(key, Some((revision, value)));
+            }
+            Shown::Gone(key) => {
+                self.0.insert(key, None);
+            }
+            Shown::Current => {}
         }
     }
-    entries
+
+    async fn take_all(&mut self, shown: &mut UnboundedReceiver<Shown>) {
+        while let Some(shown) = shown.recv().await {
+            let is_all = matches!(shown, Shown::Current);
+            self.take(shown);
+            if is_all {
+                return;
+            }
+        }
+    }
+
+    /// Takes until all these have been shown: an entry that is written while it is read out leaves its
+    /// place, and comes behind what the server had counted as all.
+    async fn take_named(&mut self, names: &BTreeSet<String>, shown: &mut UnboundedReceiver<Shown>) {
+        while names.iter().any(|name| !self.0.contains_key(name)) {
+            let Some(shown) = shown.recv().await else {
+                return;
+            };
+            self.take(shown);
+        }
+    }
 }
 
 async fn request(client: Client, subject: String, headers: HeaderMap, payload: Vec<u8>) -> Reply {
@@ -393,5 +450,37 @@ async fn request(client: Client, subject: String, headers: HeaderMap, payload: V
         Ok(message) => Reply::Message(message),
         Err(error) if error.kind() == RequestErrorKind::NoResponders => Reply::NoReceiver,
         Err(_) => Reply::Silence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_that_is_written_while_all_are_read_is_among_them() {
+        let (sender, mut shown) = unbounded_channel();
+        let entry = |key: &str, number| Shown::Entry(key.to_owned(), Revision(number), Vec::new());
+        let names = ["a", "b", "gone"].map(str::to_owned).into();
+        for shown in [
+            Shown::Began,
+            entry("a", 1),
+            Shown::Current,
+            Shown::Gone("gone".to_owned()),
+            entry("b", 9),
+            entry("later", 10),
+        ] {
+            sender.send(shown).expect("a receiver");
+        }
+        let mut entries = Entries::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(async {
+            entries.take_all(&mut shown).await;
+            entries.take_named(&names, &mut shown).await;
+        });
+        let there: Vec<&str> = entries.0.keys().map(String::as_str).collect();
+        assert_eq!(there, ["a", "b", "gone"]);
     }
 }
