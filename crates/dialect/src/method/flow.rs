@@ -14,8 +14,9 @@ use crate::native::clock_sync::nanos;
 
 /// Datagrams, or groups of them, that are fetched at once.
 const SLOTS: usize = 32;
-/// How often a client that is to be sent to shows that it is still there.
-const PRESENCE: Duration = Duration::from_millis(250);
+/// Silence after which a client that is to be sent to shows that it is still there: a server gives up
+/// after a second, of which on a path with loss some signs must arrive.
+const PRESENCE: Duration = Duration::from_millis(60);
 /// Failures in a row after which a socket is given up, and the pause after each.
 const MAX_FAILURES: u32 = 1000;
 const FAILURE_PAUSE: Duration = Duration::from_millis(1);
@@ -212,6 +213,10 @@ impl MethodFlow {
     fn note_sent(&mut self, count: usize) {
         self.sent.datagrams += 1;
         self.sent.bytes += count as u64;
+        // Whatever is sent shows it, too.
+        if self.presence.is_some() {
+            self.keep_present(SystemClock.now());
+        }
     }
 
     /// Shows the key, or that this client is still there.
@@ -227,6 +232,11 @@ impl MethodFlow {
     /// [`stay_present`](Self::stay_present): the server sends to nobody who is silent.
     pub(crate) fn keep_present(&mut self, now: MonoTime) {
         self.presence = Some(now + PRESENCE);
+    }
+
+    /// From now on a load that does not pass through here shows it.
+    pub(crate) fn leave_presence_to_load(&mut self) {
+        self.presence = None;
     }
 
     /// Shows that this client is still there, where that is due.
@@ -258,8 +268,8 @@ impl MethodFlow {
         Ok(heads.into_iter().map(|(_, length)| length).collect())
     }
 
-    /// Answers opens, and hands every datagram of the peer that has arrived, or does within `wait`, to `take`; returns how many
-    /// there were. Those without the right key are left out, and what the network says of earlier datagrams
+    /// Answers opens, and hands every datagram of the peer that has arrived, or does within `wait`, to
+    /// `take`; returns how many there were. Those without the right key do not count, and what the network says of earlier datagrams
     /// is not an error.
     ///
     /// # Errors

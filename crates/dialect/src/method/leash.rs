@@ -52,6 +52,11 @@ impl Leash {
         self.received = self.received.saturating_add(payload as u64);
     }
 
+    /// This end has not listened for so long: that was no silence of the client's.
+    pub(crate) fn excuse(&mut self, pause: Duration) {
+        self.heard += pause;
+    }
+
     /// Why the order is over, if it is.
     pub(crate) fn end(&self, now: MonoTime) -> Option<OrderEnd> {
         let silent = now.since(self.heard) >= self.silence();
@@ -149,6 +154,17 @@ mod tests {
         let leash = Leash::new(up, at(0));
         assert_eq!(leash.end(at(2999)), None);
         assert_eq!(leash.end(at(3000)), Some(OrderEnd::NoFeedback));
+    }
+
+    #[test]
+    fn a_pause_of_this_end_is_no_silence() {
+        let mut leash = Leash::new(TERMS, at(0));
+        leash.excuse(Duration::from_millis(1500));
+        assert_eq!(leash.end(at(2499)), None);
+        assert_eq!(leash.end(at(2500)), Some(OrderEnd::NoFeedback));
+        // What an order may take in all stays.
+        leash.excuse(Duration::from_secs(60));
+        assert_eq!(leash.end(at(10_000)), Some(OrderEnd::Complete));
     }
 
     #[test]

@@ -167,6 +167,7 @@ pub fn send_load(
     is_over: &mut dyn FnMut() -> bool,
     observe: &mut dyn FnMut(&LoadStep),
 ) -> LoadSent {
+    flow.leave_presence_to_load();
     // Smaller queues of this host would be taken for the path's.
     let _ = flow.socket().enlarge_send_buffer(SEND_BUFFER);
     let length = plan.length.max(MethodKind::Load.shortest());

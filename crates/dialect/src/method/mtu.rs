@@ -14,6 +14,9 @@ use super::path_mtu::{
     PathMtuFinding, PathMtuRequest, ProbeFormat, is_path_mtu_search, measure_path_mtu,
 };
 
+/// Longest time between two looks at whether the search is over; what is beyond, this host was busy with
+/// something else, or the packet had to wait.
+const LOOKS: Duration = Duration::from_millis(200);
 /// Longest wait for a probe that is too early.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes of an IP packet that any path carries: probes of this size are counted apart.
@@ -27,6 +30,8 @@ pub struct FlowProbes<'a> {
     is_over: &'a mut dyn FnMut() -> bool,
     /// What a server may send.
     leash: Option<Leash>,
+    /// When it was last looked at whether the search is over.
+    looked: MonoTime,
     received: u64,
     sent: u64,
     bytes: u64,
@@ -47,6 +52,7 @@ impl<'a> FlowProbes<'a> {
             flow,
             is_over,
             leash: None,
+            looked: SystemClock.now(),
             received: 0,
             sent: 0,
             bytes: 0,
@@ -97,6 +103,11 @@ impl ProbeFormat for FlowProbes<'_> {
     fn is_over(&mut self) -> bool {
         self.flow.stay_present();
         let now = SystemClock.now();
+        let pause = now.since(self.looked).saturating_sub(LOOKS);
+        self.looked = now;
+        if let Some(leash) = &mut self.leash {
+            leash.excuse(pause);
+        }
         let no_room = |leash: &Leash| {
             let left = leash.bytes_left();
             leash.end(now).is_some()
@@ -245,5 +256,41 @@ fn as_done(found: &PathMtuFinding) -> PathMtuDone {
         controls_answered: outcome.controls_answered.into(),
         round_trip_ns: outcome.round_trip.map(tapeline_base::whole_nanos),
         ..PathMtuDone::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::num::NonZeroU64;
+
+    use super::*;
+    use crate::method::terms::{Task, Terms};
+
+    #[test]
+    fn a_host_that_was_busy_does_not_take_that_for_silence() {
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let client = UdpSocket::bind(any, &Default::default()).expect("a socket");
+        let client = client.socket.local_addr().expect("an address");
+        let server = UdpSocket::connected(client, None, &Default::default()).expect("a socket");
+        let mut flow = MethodFlow::new(server.socket, NonZeroU64::MIN).expect("a flow");
+        let terms = Terms {
+            task: Task::MtuDown,
+            time: Duration::from_secs(60),
+            bytes: None,
+            bits_per_second: None,
+        };
+        let mut never = || false;
+        let mut probes = FlowProbes {
+            leash: Some(Leash::new(terms, SystemClock.now())),
+            ..FlowProbes::new(&mut flow, &mut never)
+        };
+        assert!(!probes.is_over());
+        // The pause is the subject.
+        std::thread::sleep(Duration::from_millis(1300));
+        assert!(!probes.is_over());
+        while !probes.is_over() {
+            std::thread::sleep(PAUSE);
+        }
     }
 }

@@ -328,6 +328,9 @@ impl<'a> Prober<'a> {
     /// Sends three packets of this size; returns what comes first.
     fn ask_routers(&mut self, size: u32, wait: Duration) -> io::Result<Said> {
         for number in 0..CLASSICAL_TRIES {
+            if self.format.is_over() {
+                break;
+            }
             if !self.send(CLASSICAL + number, size)? {
                 // The system has learnt of a smaller one meanwhile: the message is in the queue.
                 let came = self.receive(SystemClock.now() + CLASSICAL_GAP)?;
@@ -365,21 +368,34 @@ impl<'a> Prober<'a> {
                         // A full queue of this host.
                         Err(_) => search.not_sent(probe.number),
                     }
+                    // Where each waits for room, the next one is due by now.
+                    self.hear(&mut search, learnt, SystemClock.now())?;
                 }
-                PathMtuAction::Wait(until) => match self.receive(until)? {
-                    Came::Answer(number) => {
-                        search.answered(number, SystemClock.now());
-                    }
-                    Came::TooLong(mtu, router) if learnt.mtu.is_none() => {
-                        learnt.mtu = Some(mtu);
-                        learnt.from = Some(router);
-                    }
-                    _ => {}
-                },
+                PathMtuAction::Wait(until) => self.hear(&mut search, learnt, until)?,
                 PathMtuAction::Over => break,
             }
         }
         Ok(search)
+    }
+
+    /// Gives the search the next thing that comes, at most until `until`.
+    fn hear(
+        &mut self,
+        search: &mut PathMtuSearch,
+        learnt: &mut Learnt,
+        until: MonoTime,
+    ) -> io::Result<()> {
+        match self.receive(until)? {
+            Came::Answer(number) => {
+                search.answered(number, SystemClock.now());
+            }
+            Came::TooLong(mtu, router) if learnt.mtu.is_none() => {
+                learnt.mtu = Some(mtu);
+                learnt.from = Some(router);
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Whether packets of twice the size arrive in pieces, while controls arrive whole.

@@ -1,6 +1,8 @@
 //! Sessions of clients that order parts of a method, and servers that do them or not.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Clock, Transport};
@@ -353,6 +355,76 @@ fn a_path_is_searched_both_ways() {
         let path = done.path_mtu.expect("a result");
         assert_eq!(path.mtu_bytes, Some(3000), "{path:?}");
         assert!(path.probes_answered > 0 && path.error.is_none());
+        drop(session);
+        server.stop();
+    }
+}
+
+/// Stands between the datagrams of a client and a server; returns its address, and ends when the
+/// client's socket has been closed for a while.
+///
+/// Datagrams of more than `longest` bytes vanish on the way down, and up but one of `signs` opens.
+fn lossy(server: SocketAddr, longest: usize, signs: u32) -> SocketAddr {
+    let bind = || {
+        let socket = UdpSocket::bind((V4, 0)).expect("a socket");
+        let timeout = Some(Duration::from_secs(2));
+        socket.set_read_timeout(timeout).expect("a timeout");
+        Arc::new(socket)
+    };
+    let (near, far) = (bind(), bind());
+    far.connect(server).expect("a server");
+    let address = near.local_addr().expect("an address");
+    let (up, down) = ((Arc::clone(&near), Arc::clone(&far)), (far, near));
+    std::thread::spawn(move || {
+        let (near, far) = up;
+        let (mut buffer, mut opens, mut back) = ([0; 2048], 0, Some(down));
+        while let Ok((count, client)) = near.recv_from(&mut buffer) {
+            if let Some((far, near)) = back.take() {
+                std::thread::spawn(move || {
+                    let mut buffer = [0; 8192];
+                    while let Ok(count) = far.recv(&mut buffer) {
+                        if count <= longest {
+                            let _ = near.send_to(&buffer[..count], client);
+                        }
+                    }
+                });
+            }
+            // The kind stands behind eight bytes of the protocol's name.
+            let is_open = buffer[8] == 1;
+            opens += u32::from(is_open);
+            if !is_open || opens % signs == 1 % signs {
+                let _ = far.send(&buffer[..count]);
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_search_goes_on_while_any_sign_of_the_client_arrives() {
+    // Four of five signs are lost; and packets leave so slowly that the next one is always due.
+    for (signs, rate) in [(5, 100_000_000), (1, 400_000)] {
+        let server = TestServer::start(foreign(Limits {
+            method_udp_rate: BitRate(rate),
+            ..Limits::default()
+        }));
+        let mut session = open(&server).expect("a session");
+        let mut wanted = order("mtu", OrderDirection::Down, 20.0);
+        wanted.parameters.largest = Some(2000);
+        let mut ready = session.order(&wanted).expect("ready");
+        ready.udp_port = NonZeroU16::new(lossy(server.address, 1400, signs).port());
+        let mut flow = session.flow(&ready).expect("a flow");
+        let done = loop {
+            flow.answer_probes(Duration::from_millis(10))
+                .expect("probes");
+            let event = session.next_event(Duration::ZERO).expect("events");
+            if let Some(SessionEvent::Done(done)) = event {
+                break done;
+            }
+        };
+        let path = done.path_mtu.expect("a result");
+        assert_eq!((done.end, path.mtu_bytes), (OrderEnd::Complete, Some(1428)));
+        assert!(path.exact && path.error.is_none(), "{path:?}");
         drop(session);
         server.stop();
     }

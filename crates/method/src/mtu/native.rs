@@ -116,12 +116,13 @@ pub(crate) fn measure(
             Err(SessionError::UdpBlocked) => Some(Shortfall::Blocked),
             Err(error) => return Err(run.session_failure(&error)),
         };
+        // Known already: whatever ends the method keeps it.
+        enter_tcp(session.tcp_info(), result);
         run.check()?;
         if shortfall == Some(Shortfall::Blocked) {
             blocked += 1;
             if blocked == directions.len() || direction == Direction::Up {
                 // Without one direction the answers of the other are missing, too.
-                enter_tcp(session.tcp_info(), result);
                 return fall_back_to_tcp(common, run, result);
             }
         } else if let Some(error) =
@@ -132,7 +133,6 @@ pub(crate) fn measure(
         }
         result.conclude();
     }
-    enter_tcp(session.tcp_info(), result);
     for &direction in directions {
         let way = way(result, direction);
         if way.size_dependent_loss {

@@ -68,6 +68,10 @@ pub(crate) mod returned {
     pub(crate) fn may_be_anothers(_error: &io::Error) -> bool {
         false
     }
+
+    pub(crate) fn is_taken(_socket: &Socket, _longest: &[u8]) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// No segmentation offload: datagrams go out one by one.

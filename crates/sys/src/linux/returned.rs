@@ -10,8 +10,10 @@ use libc::c_int;
 use socket2::Socket;
 
 use super::control::messages;
+use super::options::is_too_long;
 use super::receive_batch::source;
 use super::sockopt;
+use super::stream::SEND_FLAGS;
 use crate::udp::Returned;
 
 /// What accompanies a received datagram, and the error with the address of whoever found it (44).
@@ -135,6 +137,24 @@ pub(crate) fn may_be_anothers(error: &io::Error) -> bool {
                 | libc::EPROTO
         )
     )
+}
+
+/// Most pieces of a datagram that is held back.
+const PIECES: usize = 8;
+
+/// Whether the interface that leads to the peer takes a datagram with these bytes. The system holds
+/// it back for more of them (`MSG_MORE`), and drops all of it once that makes it too long.
+pub(crate) fn is_taken(socket: &Socket, longest: &[u8]) -> io::Result<bool> {
+    let mut is_held = false;
+    for _ in 0..PIECES {
+        match socket.send_with_flags(longest, SEND_FLAGS | libc::MSG_MORE) {
+            Ok(_) => is_held = true,
+            Err(error) if is_too_long(&error) => return Ok(is_held),
+            Err(error) if may_be_anothers(&error) => is_held = false,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

@@ -525,9 +525,9 @@ impl UdpSocket {
     /// whatever is known about the path; sets [`PathMtuMode::Probe`]. `None` when the system does
     /// not report it.
     ///
-    /// Linux: the interface refuses a datagram of [`UdpSocket::MAX_PAYLOAD`] bytes, and names the
-    /// reason in the error queue; one that takes it (loopback) sends it. Elsewhere: the interface
-    /// that owns the own address.
+    /// Nothing is sent. Linux: the interface refuses a datagram of [`UdpSocket::MAX_PAYLOAD`] bytes,
+    /// which would be held back, and names the reason in the error queue. Where one takes it
+    /// (loopback), and elsewhere: the interface that owns the own address.
     #[must_use]
     pub fn outgoing_mtu(&self) -> Option<u32> {
         let local = self.local_addr().ok()?;
@@ -537,7 +537,7 @@ impl UdpSocket {
             return of_address();
         }
         while self.next_returned().is_some() {}
-        if self.send_whole(&[0; Self::MAX_PAYLOAD]).ok()? {
+        if returned::is_taken(&self.socket, &[0; Self::MAX_PAYLOAD]).ok()? {
             return of_address();
         }
         let found = std::iter::from_fn(|| self.next_returned());

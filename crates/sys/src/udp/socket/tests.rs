@@ -428,12 +428,16 @@ fn what_is_too_long_for_this_host_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_way_to_the_peer_has_the_mtu_of_its_interface() {
-    let (sender, _receiver) = udp_pair();
+    let (sender, receiver) = udp_pair();
     // Loopback devices take more than an IP packet can have.
     let loopback = crate::interface_mtu(&any_port()).map(|mtu| mtu.min(65_535));
     assert!(loopback.is_some());
     assert_eq!(sender.path_mtu(), loopback);
     assert_eq!(sender.outgoing_mtu(), loopback);
+    // Finding out has sent nothing, and keeps nothing back.
+    sender.send(b"next").unwrap();
+    let mut buffer = [0; 8];
+    assert_eq!(receiver.recv(&mut buffer).unwrap(), 4);
     let discovery = |socket: &UdpSocket| {
         use crate::platform::sockopt::get;
         let read = get::<i32>(socket.inner(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
