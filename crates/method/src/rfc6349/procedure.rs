@@ -9,7 +9,8 @@ use tapeline_report::method::rfc6349::{
 };
 use tapeline_report::method::{Direction, PlannedPhase};
 use tapeline_stats::rfc6349::{
-    DEFAULT_TTR, PathEvidence, WindowOutcome, bandwidth_delay, connections, minimum_window,
+    DEFAULT_TTR, PathEvidence, WindowEvidence, WindowOutcome, bandwidth_delay, connections,
+    minimum_window,
 };
 use tapeline_stats::{Certainty, LimitedBy};
 
@@ -19,7 +20,7 @@ use super::course::Window;
 use super::light_load;
 use super::path::{self, PathFormat};
 use super::plan::{self, Rfc6349Plan, WindowShare, ramp};
-use super::transfer::{self, PathFigures, Transfer};
+use super::transfer::{PathFigures, Transfer};
 use crate::baseline::BaselineSource;
 use crate::common::Common;
 use crate::error::{MethodError, RunError};
@@ -442,17 +443,16 @@ impl Series<'_> {
         let Some(done) = done.into_iter().next().flatten() else {
             return Err(nothing_came());
         };
-        self.warn_of_window(run, &done);
-        run.trial(&done);
-        of.runs.push(done);
+        if let Some(evidence) = done.window {
+            self.warn_of_window(run, &evidence);
+        }
+        run.trial(&done.run);
+        of.runs.push(done.run);
         Ok(())
     }
 
     /// Says where the window of a run was not the one that was asked for.
-    fn warn_of_window(&self, run: &mut Run<'_>, done: &TransferRun) {
-        let Some(evidence) = transfer::window_evidence(done, &self.figures, self.direction) else {
-            return;
-        };
+    fn warn_of_window(&self, run: &mut Run<'_>, evidence: &WindowEvidence) {
         let asked = evidence.asked;
         let (sender, receiver) = self.direction.hosts();
         let raise =
@@ -502,7 +502,7 @@ fn both_at_once(
         PathFigures { round_trip, ideal }
     });
     let done = transfer.perform(run, &ideals)?;
-    let mut done = done.into_iter();
+    let mut done = done.into_iter().map(|done| Some(done?.run));
     let both = Simultaneous {
         up: done.next().flatten(),
         down: done.next().flatten(),

@@ -29,6 +29,14 @@ pub(crate) struct PathFigures {
     pub(crate) ideal: Option<IdealRate>,
 }
 
+/// What a run came to in one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Transferred {
+    pub(crate) run: TransferRun,
+    /// What is known of the window, where the run was to hold one.
+    pub(crate) window: Option<WindowEvidence>,
+}
+
 /// One run.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
@@ -126,7 +134,7 @@ impl Transfer {
         &self,
         run: &mut Run<'_>,
         figures: &[PathFigures],
-    ) -> Result<Vec<Option<TransferRun>>, RunError> {
+    ) -> Result<Vec<Option<Transferred>>, RunError> {
         let round_trip = figures
             .first()
             .map(|path| path.round_trip)
@@ -195,8 +203,11 @@ impl Transfer {
             if *direction == Direction::Down {
                 approximate_efficiency(&mut summary, &report, course.segment);
             }
-            self.complete(&mut summary, path, *direction);
-            Some(summary)
+            let window = self.complete(&mut summary, path, *direction);
+            Some(Transferred {
+                run: summary,
+                window,
+            })
         });
         Ok(runs.collect())
     }
@@ -213,8 +224,13 @@ impl Transfer {
         }
     }
 
-    /// Enters what follows from the order and the path.
-    fn complete(&self, summary: &mut TransferRun, figures: &PathFigures, direction: Direction) {
+    /// Enters what follows from the order and the path; returns what is known of the window.
+    fn complete(
+        &self,
+        summary: &mut TransferRun,
+        figures: &PathFigures,
+        direction: Direction,
+    ) -> Option<WindowEvidence> {
         summary.phase = self.phase;
         summary.window_percent = self.window_percent;
         summary.window_asked_bytes = self.window;
@@ -227,13 +243,13 @@ impl Transfer {
                     .is_some_and(|limit| !held.contains(&limit))
             });
         }
+        let evidence = window_evidence(summary, figures, direction);
         let Some(ideal) = figures.ideal else {
-            return;
+            return evidence;
         };
         let (seconds, bytes) = (summary.seconds, summary.bytes);
         summary.ttr = transfer_time_ratio(seconds, bytes, ideal.bits_per_second);
         let of_all = |rate: f64| (rate * f64::from(self.connections)).min(ideal.bits_per_second);
-        let evidence = window_evidence(summary, figures, direction);
         let expected = match evidence {
             Some(evidence) => evidence.expected().map(of_all),
             None => Some(ideal.bits_per_second),
@@ -242,11 +258,12 @@ impl Transfer {
         summary.ttr_window = expected
             .filter(|_| evidence.is_some())
             .and_then(|expected| transfer_time_ratio(seconds, bytes, expected));
+        evidence
     }
 }
 
 /// What is known of the window of a run that was to hold one.
-pub(crate) fn window_evidence(
+fn window_evidence(
     run: &TransferRun,
     figures: &PathFigures,
     direction: Direction,
