@@ -105,9 +105,9 @@ impl Renderer for SeriesCsv {
 
 fn cells(spread: &Spread) -> [String; 10] {
     let known = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let direction = spread.direction.map(|direction| direction.id());
+    let direction = spread.kind.direction.map(|direction| direction.id());
     [
-        spread.quantity.id().to_owned(),
+        spread.kind.quantity.id().to_owned(),
         direction.unwrap_or_default().to_owned(),
         spread.runs.to_string(),
         known(spread.mean),

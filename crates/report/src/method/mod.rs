@@ -45,7 +45,5 @@ pub use responsiveness::{
     ResponsivenessResult,
 };
 pub use result::MethodResult;
-pub use series::{
-    METHOD_SERIES_SCHEMA, MethodRuns, MethodSeries, MethodSeriesDocument, MethodSpread,
-};
+pub use series::{HeadlineName, METHOD_SERIES_SCHEMA, MethodRuns, MethodSeriesDocument};
 pub use try_host::{TryDatagrams, TryDirection, TryIdle, TryMtu, TryResult, TryUses};

@@ -8,9 +8,9 @@ use super::figure::Chart;
 use super::page::{MethodHead, PageStyle};
 use super::pass::PassResult;
 use super::phase::{PhaseRecord, PhaseState, TrialRecord};
-use super::series::{MethodSeriesDocument, MethodSpread};
+use super::series::{HeadlineName, MethodSeriesDocument};
 use crate::document::{event_line, page};
-use crate::model::Warning;
+use crate::model::{Spread, Warning};
 use crate::native::digits;
 
 /// Columns of a label in front of an answer.
@@ -76,12 +76,12 @@ pub fn series_text(document: &MethodSeriesDocument, head: &MethodHead) -> String
         series.runs,
         series.max_runs
     );
-    let width = |spread: &MethodSpread| heading(spread).len().max(9);
+    let width = |spread: &Spread<HeadlineName>| heading(&spread.kind).len().max(9);
     text.push_str(&format!("{:>5}", "run"));
     for spread in &series.quantities {
         text.push_str(&format!(
             "  {:>width$}",
-            heading(spread),
+            heading(&spread.kind),
             width = width(spread)
         ));
     }
@@ -90,7 +90,7 @@ pub fn series_text(document: &MethodSeriesDocument, head: &MethodHead) -> String
         text.push_str(&format!("{:>5}", run + 1));
         for spread in &series.quantities {
             let value = spread.values.get(run).copied().flatten();
-            let shown = value.map_or_else(|| "-".to_owned(), |value| in_unit(spread, value));
+            let shown = value.map_or_else(|| "-".to_owned(), |value| in_unit(&spread.kind, value));
             text.push_str(&format!("  {shown:>width$}", width = width(spread)));
         }
         let reason = series
@@ -106,18 +106,22 @@ pub fn series_text(document: &MethodSeriesDocument, head: &MethodHead) -> String
     text.push('\n');
     for spread in &series.quantities {
         let Some(mean) = spread.mean else { continue };
-        let mut line = format!("{:<LABEL$}{}", spread.name, in_unit(spread, mean));
+        let mut line = format!(
+            "{:<LABEL$}{}",
+            spread.kind.name,
+            in_unit(&spread.kind, mean)
+        );
         line.push_str(&format!(
             "{} mean of {} runs",
-            unit_word(spread),
+            unit_word(&spread.kind),
             spread.runs
         ));
         if let (Some(lower), Some(upper)) = (spread.ci_lower, spread.ci_upper) {
             line.push_str(&format!(
                 ", {} % confidence interval {} to {}",
                 series.confidence_percent,
-                in_unit(spread, lower),
-                in_unit(spread, upper)
+                in_unit(&spread.kind, lower),
+                in_unit(&spread.kind, upper)
             ));
         }
         text.push_str(&line);
@@ -127,15 +131,15 @@ pub fn series_text(document: &MethodSeriesDocument, head: &MethodHead) -> String
 }
 
 /// Name and unit of a column.
-fn heading(spread: &MethodSpread) -> String {
-    match unit_word(spread).trim() {
-        "" => spread.name.clone(),
-        unit => format!("{} {unit}", spread.name),
+fn heading(number: &HeadlineName) -> String {
+    match unit_word(number).trim() {
+        "" => number.name.clone(),
+        unit => format!("{} {unit}", number.name),
     }
 }
 
-fn unit_word(spread: &MethodSpread) -> &'static str {
-    match spread.unit {
+fn unit_word(number: &HeadlineName) -> &'static str {
+    match number.unit {
         "bits_per_second" => " Mbit/s",
         "percent" => " %",
         "ms" => " ms",
@@ -145,8 +149,8 @@ fn unit_word(spread: &MethodSpread) -> &'static str {
     }
 }
 
-fn in_unit(spread: &MethodSpread, value: f64) -> String {
-    match spread.unit {
+fn in_unit(number: &HeadlineName, value: f64) -> String {
+    match number.unit {
         "bits_per_second" => digits(value / 1e6),
         _ => plain(value),
     }

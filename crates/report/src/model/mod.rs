@@ -29,8 +29,8 @@ pub use peer_results::{
     PeerLimits, PeerProgram, PeerProgress, PeerResults, PeerWarning,
 };
 pub use repetition::{
-    ExcludedRun, ExclusionReason, FlowDirection, Quantity, Repetition, RunResult, RunValue, Series,
-    Spread,
+    DirectedQuantity, ExcludedRun, ExclusionReason, FlowDirection, Quantity, Repetition, RunResult,
+    RunValue, Series, Spread,
 };
 pub use row::{
     BurstKind, BurstsReceived, Endpoints, FramesReceived, FramesSent, InProgress, IntervalPattern,

@@ -72,10 +72,10 @@ pub struct RunResult {
     pub fault: Option<ExclusionReason>,
 }
 
-/// What several runs of one test came to.
+/// What several runs of one test came to, or of one method; its numbers are named by a `K`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Series {
+pub struct Series<K = DirectedQuantity> {
     /// Runs that were begun.
     pub runs: u32,
     /// Runs that were to be made at most.
@@ -91,7 +91,7 @@ pub struct Series {
     /// Runs whose numbers are in no mean.
     pub excluded: Vec<ExcludedRun>,
     /// The numbers.
-    pub quantities: Vec<Spread>,
+    pub quantities: Vec<Spread<K>>,
 }
 
 /// A run whose numbers are in no mean.
@@ -164,14 +164,31 @@ impl Quantity {
     }
 }
 
-/// A number over the runs that count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A number of a test, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Spread {
+pub struct DirectedQuantity {
     /// The number.
     pub quantity: Quantity,
     /// Which way the data goes that it is of.
     pub direction: Option<FlowDirection>,
+}
+
+impl DirectedQuantity {
+    /// Whether it is what its test is about: the rate, round trips of requests, times to connect.
+    #[must_use]
+    pub fn is_main(&self) -> bool {
+        self.quantity.is_main(self.direction)
+    }
+}
+
+/// A number over the runs that count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Spread<K = DirectedQuantity> {
+    /// Which one.
+    #[serde(flatten)]
+    pub kind: K,
     /// Runs that it is known of, and that count.
     pub runs: u64,
     /// Their mean.
@@ -190,12 +207,4 @@ pub struct Spread {
     pub ci_width_percent: Option<f64>,
     /// Each run's, in their order, those that do not count among them.
     pub values: Vec<Option<f64>>,
-}
-
-impl Spread {
-    /// Whether it is what its test is about: the rate, round trips of requests, times to connect.
-    #[must_use]
-    pub fn is_main(&self) -> bool {
-        self.quantity.is_main(self.direction)
-    }
 }

@@ -148,12 +148,12 @@ impl SeriesText {
         let mains: Vec<&Spread> = series
             .quantities
             .iter()
-            .filter(|one| one.is_main())
+            .filter(|one| one.kind.is_main())
             .collect();
         let several = mains.len() > 1;
         let mut facts = Vec::new();
         for spread in &mains {
-            let name = several.then(|| way(spread.direction)).flatten();
+            let name = several.then(|| way(spread.kind.direction)).flatten();
             let name = name.map_or_else(String::new, |name| format!("{name}: "));
             let Some(mean) = mean(spread, series, &self.style) else {
                 continue;
@@ -211,7 +211,7 @@ impl SeriesText {
         let briefs: Vec<BriefLine> = briefs.map(|(_, brief)| brief.clone()).collect();
         let rates = series.quantities.iter();
         let mut rates =
-            rates.filter(|one| one.quantity == Quantity::BitsPerSecond && one.is_main());
+            rates.filter(|one| one.kind.quantity == Quantity::BitsPerSecond && one.kind.is_main());
         let rate = rates.next().filter(|_| rates.next().is_none());
         let interval = rate.and_then(|rate| rate.ci_lower.zip(rate.ci_upper));
         (!briefs.is_empty()).then(|| BriefLine {
@@ -366,7 +366,7 @@ fn is_main(value: &RunValue) -> bool {
 }
 
 fn label(spread: &Spread) -> &'static str {
-    match spread.quantity {
+    match spread.kind.quantity {
         Quantity::ConnectMeanMs => "Connect",
         Quantity::RttMeanMs => "Round trip",
         _ => "Throughput",
@@ -389,7 +389,7 @@ struct Scale {
 impl Scale {
     /// That of a number's mean.
     fn of(spread: &Spread, style: &Style) -> Self {
-        let is_rate = spread.quantity == Quantity::BitsPerSecond;
+        let is_rate = spread.kind.quantity == Quantity::BitsPerSecond;
         let mean = spread.mean.unwrap_or(0.0);
         Self {
             unit: is_rate.then(|| rate_unit(mean, style.format)),
@@ -464,10 +464,13 @@ fn excluded_run(one: &ExcludedRun, series: &Series, style: &Style) -> String {
         ExclusionReason::Interrupted => "interrupted",
         ExclusionReason::Failed => "failed",
     };
-    let main = series.quantities.iter().find(|spread| spread.is_main());
+    let main = series
+        .quantities
+        .iter()
+        .find(|spread| spread.kind.is_main());
     let value = main.and_then(|spread| {
         let value = (*spread.values.get(one.run as usize - 1)?)?;
-        Some(match spread.quantity {
+        Some(match spread.kind.quantity {
             Quantity::BitsPerSecond => format!(" ({})", rate(value, style.format)),
             _ => format!(" ({} ms)", digits(value)),
         })
@@ -485,7 +488,10 @@ pub(crate) fn unreached(series: &Series) -> Option<String> {
     if series.precise_enough != Some(false) {
         return None;
     }
-    let widths = series.quantities.iter().filter(|spread| spread.is_main());
+    let widths = series
+        .quantities
+        .iter()
+        .filter(|spread| spread.kind.is_main());
     let widest = widths.filter_map(|spread| spread.ci_width_percent);
     let runs = counted(series.runs.into(), "run");
     Some(match widest.max_by(f64::total_cmp) {

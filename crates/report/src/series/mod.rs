@@ -16,7 +16,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use run_set::RunSet;
 pub use run_set::StopRule;
-pub(crate) use run_set::{LEVEL_PERCENT, RunSet};
 pub use runs::Runs;
 pub use stored::{KeptRun, kept_series_page};

@@ -3,7 +3,7 @@
 
 use tapeline_stats::{Confidence, ConfidenceInterval, Moments, median};
 
-use crate::model::{ExcludedRun, ExclusionReason};
+use crate::model::{ExcludedRun, ExclusionReason, Series, Spread};
 
 /// Other runs that there must be before the first one is suspected of being a warm-up.
 const OTHERS: usize = 4;
@@ -12,7 +12,7 @@ const DEVIATIONS: f64 = 3.0;
 /// Level of all confidence intervals.
 const LEVEL: Confidence = Confidence::P95;
 /// The same in percent.
-pub(crate) const LEVEL_PERCENT: f64 = 95.0;
+const LEVEL_PERCENT: f64 = 95.0;
 
 /// How many runs are wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,20 +48,6 @@ pub(crate) struct RunSet<K> {
     runs: Vec<Run<K>>,
 }
 
-/// A number over the runs that count.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Statistics {
-    pub(crate) runs: u64,
-    pub(crate) mean: Option<f64>,
-    pub(crate) deviation: Option<f64>,
-    pub(crate) min: Option<f64>,
-    pub(crate) max: Option<f64>,
-    pub(crate) ci_lower: Option<f64>,
-    pub(crate) ci_upper: Option<f64>,
-    pub(crate) ci_width_percent: Option<f64>,
-    pub(crate) values: Vec<Option<f64>>,
-}
-
 impl<K: Clone + PartialEq> RunSet<K> {
     /// No run yet.
     pub(crate) fn new(rule: StopRule, is_main: fn(&K) -> bool) -> Self {
@@ -77,14 +63,6 @@ impl<K: Clone + PartialEq> RunSet<K> {
         self.runs.push(Run { values, fault });
     }
 
-    pub(crate) fn len(&self) -> u32 {
-        self.runs.len() as u32
-    }
-
-    pub(crate) fn rule(&self) -> StopRule {
-        self.rule
-    }
-
     /// Whether the rule asks for no further run.
     pub(crate) fn is_enough(&self) -> bool {
         let made = self.runs.len() as u64;
@@ -94,8 +72,33 @@ impl<K: Clone + PartialEq> RunSet<K> {
         made >= self.rule.least.into() && self.rule.width.is_none_or(|width| self.is_narrow(width))
     }
 
+    /// What they came to.
+    pub(crate) fn series(&self, interrupted: bool) -> Series<K> {
+        self.series_without(self.excluded(), interrupted)
+    }
+
+    /// The same where it is known which runs do not count.
+    pub(crate) fn series_without(
+        &self,
+        excluded: Vec<ExcludedRun>,
+        interrupted: bool,
+    ) -> Series<K> {
+        let kinds = self.kinds().into_iter();
+        let width = self.rule.width;
+        Series {
+            runs: self.runs.len() as u32,
+            max_runs: self.rule.most,
+            confidence_percent: LEVEL_PERCENT,
+            requested_width_percent: width.map(|width| 100.0 * width),
+            precise_enough: width.map(|width| self.is_narrow(width)),
+            interrupted,
+            quantities: kinds.map(|kind| self.spread(kind, &excluded)).collect(),
+            excluded,
+        }
+    }
+
     /// Whether the intervals of all main numbers are at most so wide.
-    pub(crate) fn is_narrow(&self, width: f64) -> bool {
+    fn is_narrow(&self, width: f64) -> bool {
         let excluded = self.excluded();
         let counted = self.runs.len() - excluded.len();
         let mut mains = self.main_kinds().peekable();
@@ -109,7 +112,7 @@ impl<K: Clone + PartialEq> RunSet<K> {
     }
 
     /// Runs that do not count.
-    pub(crate) fn excluded(&self) -> Vec<ExcludedRun> {
+    fn excluded(&self) -> Vec<ExcludedRun> {
         let faulty = self.runs.iter().zip(1..).filter_map(|(run, number)| {
             run.fault.map(|reason| ExcludedRun {
                 run: number,
@@ -148,7 +151,7 @@ impl<K: Clone + PartialEq> RunSet<K> {
     }
 
     /// The numbers that any run has, in the order of their first appearance.
-    pub(crate) fn kinds(&self) -> Vec<K> {
+    fn kinds(&self) -> Vec<K> {
         let mut kinds: Vec<K> = Vec::new();
         for (kind, _) in self.runs.iter().flat_map(|run| &run.values) {
             if !kinds.contains(kind) {
@@ -171,12 +174,12 @@ impl<K: Clone + PartialEq> RunSet<K> {
     }
 
     /// What the runs that count came to in one number.
-    pub(crate) fn statistics(&self, kind: &K, excluded: &[ExcludedRun]) -> Statistics {
-        let moments = self.counted(kind, excluded);
+    fn spread(&self, kind: K, excluded: &[ExcludedRun]) -> Spread<K> {
+        let moments = self.counted(&kind, excluded);
         let interval = ConfidenceInterval::of_mean(&moments, LEVEL);
         let known = |value: f64| (moments.count > 0).then_some(rounded(value));
         let width = interval.filter(|interval| interval.mean != 0.0);
-        Statistics {
+        Spread {
             runs: moments.count,
             mean: known(moments.mean),
             deviation: known(moments.stdev()).filter(|_| moments.count > 1),
@@ -186,7 +189,8 @@ impl<K: Clone + PartialEq> RunSet<K> {
             ci_upper: interval.map(|interval| rounded(interval.upper())),
             ci_width_percent: width
                 .map(|interval| rounded(200.0 * interval.half_width / interval.mean.abs())),
-            values: self.runs.iter().map(|run| run.value(kind)).collect(),
+            values: self.runs.iter().map(|run| run.value(&kind)).collect(),
+            kind,
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use tapeline_stats::{Certainty, LimitedBy};
 
-use super::run_set::{LEVEL_PERCENT, RunSet, StopRule};
-use super::values::{self, Kind};
+use super::run_set::{RunSet, StopRule};
+use super::values;
 use crate::document::Report;
-use crate::model::{ExclusionReason, RunResult, RunValue, Series, Trust, TrustReason};
+use crate::model::{
+    DirectedQuantity, ExclusionReason, RunResult, RunValue, Series, Trust, TrustReason,
+};
 
 /// The runs so far.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    set: RunSet<Kind>,
+    set: RunSet<DirectedQuantity>,
 }
 
 impl Runs {
@@ -18,7 +20,7 @@ impl Runs {
     #[must_use]
     pub fn new(rule: StopRule) -> Self {
         Self {
-            set: RunSet::new(rule, Kind::is_main),
+            set: RunSet::new(rule, DirectedQuantity::is_main),
         }
     }
 
@@ -54,23 +56,7 @@ impl Runs {
     /// What they came to.
     #[must_use]
     pub fn series(&self, interrupted: bool) -> Series {
-        let excluded = self.set.excluded();
-        let rule = self.set.rule();
-        Series {
-            runs: self.set.len(),
-            max_runs: rule.most,
-            confidence_percent: LEVEL_PERCENT,
-            requested_width_percent: rule.width.map(|width| 100.0 * width),
-            precise_enough: rule.width.map(|width| self.set.is_narrow(width)),
-            interrupted,
-            quantities: self
-                .set
-                .kinds()
-                .into_iter()
-                .map(|kind| kind.spread(self.set.statistics(&kind, &excluded)))
-                .collect(),
-            excluded,
-        }
+        self.set.series(interrupted)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::run_set::{LEVEL_PERCENT, RunSet, StopRule};
-use super::values::{self, Kind};
+use super::run_set::{RunSet, StopRule};
+use super::values;
 use crate::document::{SERIES_SCHEMA, WholeDocument};
-use crate::model::{ExcludedRun, ExclusionReason, Series};
+use crate::model::{DirectedQuantity, ExcludedRun, ExclusionReason, Series};
 
 /// A run that was kept, and whether it counts in its series.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ fn series(runs: &[KeptRun]) -> Series {
         most,
         width: None,
     };
-    let mut set = RunSet::new(rule, Kind::is_main);
+    let mut set = RunSet::new(rule, DirectedQuantity::is_main);
     let mut excluded = Vec::new();
     for (run, number) in runs.iter().zip(1..) {
         let fault = fault(run);
@@ -62,18 +62,7 @@ fn series(runs: &[KeptRun]) -> Series {
         }));
         set.push(values::from_document(&run.report), fault);
     }
-    let kinds = set.kinds().into_iter();
-    let quantities = kinds.map(|kind| kind.spread(set.statistics(&kind, &excluded)));
-    Series {
-        runs: most,
-        max_runs: most,
-        confidence_percent: LEVEL_PERCENT,
-        requested_width_percent: None,
-        precise_enough: None,
-        interrupted: false,
-        quantities: quantities.collect(),
-        excluded,
-    }
+    set.series_without(excluded, false)
 }
 
 fn fault(run: &KeptRun) -> Option<ExclusionReason> {
@@ -130,7 +119,7 @@ mod tests {
         let means: Vec<_> = series
             .quantities
             .iter()
-            .map(|one| (one.quantity.id(), one.runs, one.mean))
+            .map(|one| (one.kind.quantity.id(), one.runs, one.mean))
             .collect();
         assert_eq!(
             means,

@@ -25,8 +25,8 @@ const UNTIL: StopRule = StopRule {
 fn the_interval_is_that_of_the_means_of_runs() {
     let series = runs(THREE, &[9e6, 10e6, 11e6]).series(false);
     let rate = &series.quantities[0];
-    assert_eq!(rate.quantity, Quantity::BitsPerSecond);
-    assert_eq!(rate.direction, Some(FlowDirection::Forward));
+    assert_eq!(rate.kind.quantity, Quantity::BitsPerSecond);
+    assert_eq!(rate.kind.direction, Some(FlowDirection::Forward));
     assert_eq!((rate.runs, rate.mean), (3, Some(10e6)));
     assert_eq!((rate.min, rate.max), (Some(9e6), Some(11e6)));
     assert_eq!(rate.deviation, Some(1e6));

@@ -2,42 +2,11 @@
 
 use serde_json::Value;
 
-use super::run_set::Statistics;
 use crate::document::{DelaySummary, DirectionSum, Report, SenderDetails, Stream};
-use crate::model::{FlowDirection, Quantity, Spread};
-
-/// A number, and the direction that it is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
-    pub(crate) quantity: Quantity,
-    pub(crate) direction: Option<FlowDirection>,
-}
-
-impl Kind {
-    pub(crate) fn is_main(&self) -> bool {
-        self.quantity.is_main(self.direction)
-    }
-
-    /// What the runs that count came to in it.
-    pub(crate) fn spread(self, statistics: Statistics) -> Spread {
-        Spread {
-            quantity: self.quantity,
-            direction: self.direction,
-            runs: statistics.runs,
-            mean: statistics.mean,
-            deviation: statistics.deviation,
-            min: statistics.min,
-            max: statistics.max,
-            ci_lower: statistics.ci_lower,
-            ci_upper: statistics.ci_upper,
-            ci_width_percent: statistics.ci_width_percent,
-            values: statistics.values,
-        }
-    }
-}
+use crate::model::{DirectedQuantity, FlowDirection, Quantity};
 
 /// All that are known.
-pub(crate) fn from_report(report: &Report) -> Vec<(Kind, f64)> {
+pub(crate) fn from_report(report: &Report) -> Vec<(DirectedQuantity, f64)> {
     let mut values = Vec::new();
     for sum in &report.sum.directions {
         let direction = Some(sum.direction);
@@ -53,7 +22,7 @@ pub(crate) fn from_report(report: &Report) -> Vec<(Kind, f64)> {
             (Quantity::RttMeanMs, mean(flows().map(round_trips))),
             (Quantity::OneWayDelayMeanMs, mean(flows().map(one_way))),
         ] {
-            let kind = Kind {
+            let kind = DirectedQuantity {
                 quantity,
                 direction,
             };
@@ -62,7 +31,7 @@ pub(crate) fn from_report(report: &Report) -> Vec<(Kind, f64)> {
     }
     let connects = report.connect_times.as_ref();
     values.extend(connects.and_then(|connects| {
-        let kind = Kind {
+        let kind = DirectedQuantity {
             quantity: Quantity::ConnectMeanMs,
             direction: None,
         };
@@ -72,7 +41,7 @@ pub(crate) fn from_report(report: &Report) -> Vec<(Kind, f64)> {
 }
 
 /// The same of a report that was kept.
-pub(crate) fn from_document(report: &Value) -> Vec<(Kind, f64)> {
+pub(crate) fn from_document(report: &Value) -> Vec<(DirectedQuantity, f64)> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let streams = list(&report["streams"]);
     let mut values = Vec::new();
@@ -109,7 +78,7 @@ pub(crate) fn from_document(report: &Value) -> Vec<(Kind, f64)> {
             (Quantity::RttMeanMs, mean("rtt")),
             (Quantity::OneWayDelayMeanMs, mean("one_way_delay")),
         ] {
-            let kind = Kind {
+            let kind = DirectedQuantity {
                 quantity,
                 direction: Some(direction),
             };
@@ -117,7 +86,7 @@ pub(crate) fn from_document(report: &Value) -> Vec<(Kind, f64)> {
         }
     }
     let connects = report["connect_times"]["mean_ms"].as_f64();
-    let kind = Kind {
+    let kind = DirectedQuantity {
         quantity: Quantity::ConnectMeanMs,
         direction: None,
     };

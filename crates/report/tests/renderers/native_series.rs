@@ -2,9 +2,9 @@
 
 use tapeline_base::Transport::Tcp;
 use tapeline_report::{
-    Amount, Event, ExcludedRun, ExclusionReason, FlowDirection, NativeText, Notice, Output,
-    Quantity, Renderer, Repetition, RunResult, RunValue, Series, Spread, Style, Subject, Terminal,
-    Trust, TrustLevel, TrustReason,
+    Amount, DirectedQuantity, Event, ExcludedRun, ExclusionReason, FlowDirection, NativeText,
+    Notice, Output, Quantity, Renderer, Repetition, RunResult, RunValue, Series, Spread, Style,
+    Subject, Terminal, Trust, TrustLevel, TrustReason,
 };
 use tapeline_stats::{Certainty, LimitedBy};
 
@@ -48,8 +48,10 @@ fn spread(values: &[f64], counted: &[f64], half_width: Option<f64>) -> Spread {
     let squares = counted.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
     let bounds = half_width.map(|half| (mean - half, mean + half));
     Spread {
-        quantity: Quantity::BitsPerSecond,
-        direction: FORWARD,
+        kind: DirectedQuantity {
+            quantity: Quantity::BitsPerSecond,
+            direction: FORWARD,
+        },
         runs: counted.len() as u64,
         mean: Some(mean),
         deviation: half_width.map(|_| (squares / (counted.len() - 1) as f64).sqrt()),
@@ -257,7 +259,10 @@ fn each_direction_has_its_lines() {
     events.push(over(Series {
         quantities: ways
             .map(|direction| Spread {
-                direction,
+                kind: DirectedQuantity {
+                    direction,
+                    ..one.kind
+                },
                 ..one.clone()
             })
             .into(),
