@@ -95,7 +95,7 @@ pub(crate) fn plan(
             )
         }
         Ok(Plan::Client(..)) => {
-            return Err(log.fatal("", "--repeat and --precision do not apply to several flows"));
+            return Err(log.fatal("", unrepeated("--repeat")));
         }
         Ok(Plan::Iperf3(_)) => {
             let sentence = "an iperf3 server runs one test at a time: several flows need a server \
@@ -208,15 +208,23 @@ pub(crate) fn words(text: &str) -> Option<Vec<String>> {
 /// What nobody can do with several flows.
 fn refuse_of_all(common: &RawArgs, log: &mut Diagnostics) -> Result<(), Exit> {
     for given in options(&common.line) {
-        if matches!(
-            given.spec.id,
-            Id::Repeat | Id::Precision | Id::RepeatPause | Id::RepeatCsv | Id::Save
-        ) {
-            let sentence = format!("{} does not apply to several flows", given.named());
-            return Err(log.fatal("", sentence));
-        }
+        let sentence = match given.spec.id {
+            Id::Repeat | Id::Precision | Id::RepeatPause | Id::RepeatCsv => {
+                unrepeated(&given.named())
+            }
+            Id::Save => format!("{} does not apply to several flows", given.named()),
+            _ => continue,
+        };
+        return Err(log.fatal("", sentence));
     }
     Ok(())
+}
+
+/// In the documents of several runs `test` is the number of the run, and here that of the flow.
+fn unrepeated(option: &str) -> String {
+    format!(
+        "{option} does not apply to several flows: repeat the line, with a --json=FILE for each run"
+    )
 }
 
 /// Whether an option is for one flow of several.
