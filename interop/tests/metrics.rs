@@ -27,7 +27,8 @@ fn ready(test: &str, programs: &[Program]) -> bool {
 /// A GET; status and body, or 0 where the connection was reset before there was an answer. `timeout` is what a Prometheus would say of its own.
 fn get(port: u16, target: &str, timeout: Option<f64>) -> (u16, String) {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-    connection.set_read_timeout(Some(TIMEOUT)).expect("set");
+    // The answer to a probe comes when its test has ended.
+    connection.set_read_timeout(Some(LONG)).expect("set");
     let header = timeout.map_or_else(String::new, |seconds| {
         format!("X-Prometheus-Scrape-Timeout-Seconds: {seconds}\r\n")
     });
@@ -369,6 +370,73 @@ fn a_module_is_a_method() {
             .any(|name| text.starts_with(name));
         assert!(is_said, "{wrong}: {text}");
     }
+}
+
+/// What Prometheus gets of a method that has time to end: a result above 0 of each quantity, and its
+/// phases.
+fn scraped(method: &str, options: &str, quantities: &[&str], phases: &[(&str, &str)]) {
+    if !ready(&format!("metrics: {method}"), &[Program::Tapeline]) {
+        return;
+    }
+    let (_server, port, _) = server("");
+    let (_process, exporter) = exporter("");
+    let target = format!("/probe?target=127.0.0.1&port={port}&module={method}&{options}");
+    let (status, text) = get(exporter, &target, Some(120.0));
+    assert_eq!(status, 200, "{text}");
+    let labels = format!("target=\"127.0.0.1\",port=\"{port}\",method=\"{method}\"");
+    let success = format!("tapeline_method_success{{{labels}}}");
+    assert_eq!(value(&text, &success), Some(1.0), "{text}");
+    for quantity in quantities {
+        let result = format!("tapeline_method_result{{{labels},quantity=\"{quantity}\"");
+        let line = text.lines().find(|line| line.starts_with(&result));
+        let number = line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+        assert!(
+            number.is_some_and(|number| number > 0.0),
+            "{result}\n{text}"
+        );
+    }
+    for (phase, state) in phases {
+        let ended = format!("tapeline_method_phase_seconds{{{labels},phase=\"{phase}\"");
+        let line = text.lines().find(|line| line.starts_with(&ended));
+        let is_so = line.is_some_and(|line| line.contains(&format!("state=\"{state}\"")));
+        assert!(is_so, "{ended} is not {state}\n{text}");
+    }
+}
+
+#[test]
+fn capacity_is_scraped() {
+    let options = "period=5s&bitrate=5M&reverse_mode=1";
+    scraped(
+        "capacity",
+        options,
+        &["capacity.down"],
+        &[("capacity", "done")],
+    );
+}
+
+#[test]
+fn responsiveness_is_scraped() {
+    let options = "period=8s&reverse_mode=1";
+    scraped(
+        "responsiveness",
+        options,
+        &["rpm.down"],
+        &[("load", "done")],
+    );
+}
+
+#[test]
+fn try_is_scraped() {
+    let quantities = ["rate.up", "rate.down"];
+    scraped("try", "period=5s", &quantities, &[("load", "done")]);
+}
+
+#[test]
+fn rfc6349_is_scraped() {
+    let options = "period=1s&bitrate=2M&reverse_mode=1";
+    // Loopback holds next to nothing: shares of that are no windows.
+    let phases = [("windows", "skipped"), ("full window", "done")];
+    scraped("rfc6349", options, &["efficiency.down"], &phases);
 }
 
 #[test]

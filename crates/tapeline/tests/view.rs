@@ -192,6 +192,38 @@ fn a_method_shows_its_phases_and_its_page_afterwards() {
 }
 
 #[test]
+fn ctrl_c_in_any_method_gives_the_terminal_back_with_what_was_measured() {
+    let server = Server::native("");
+    // What the view shows of the phase that is interrupted, and what the page has of those before.
+    for (line, title, phase, page) in [
+        (
+            "rfc6349 --direction up",
+            "rfc6349 to",
+            "baseline",
+            "path MTU",
+        ),
+        (
+            "responsiveness --direction up",
+            "responsiveness to",
+            "load up",
+            "  idle ",
+        ),
+        ("capacity -b 5m", "capacity to", "capacity down", "  up "),
+        ("try", "try to", "load down", "path MTU"),
+    ] {
+        let mut method = Viewed::start(&format!("{line} --tui 127.0.0.1 -p {}", server.port));
+        method.shows(ENTER);
+        method.shows(title);
+        method.shows(phase);
+        method.types(b"\x03");
+        let (status, seen) = method.end("interrupted");
+        assert_eq!(status.code(), Some(1), "{line}: {seen}");
+        let (_, text) = seen.split_once(LEAVE).expect("an end of the view");
+        assert!(text.contains(page), "{line}: {text:?}");
+    }
+}
+
+#[test]
 fn a_test_that_fails_gives_the_terminal_back() {
     let refused = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = refused.local_addr().expect("an address").port();
