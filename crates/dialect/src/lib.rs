@@ -49,6 +49,7 @@ pub use plan::{
     ServedTransports, ServerKey, ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime,
     WorkingLoad,
 };
+pub use run::address::look_up;
 pub use run::context::Interruption;
 pub use sampler::{Reporter, ReporterHandle, ReporterSettings, SingleSums};
 pub use server::{Server, ServerError, ServerLimits, ServerStopper};

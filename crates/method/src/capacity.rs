@@ -151,7 +151,9 @@ impl Procedure for CapacityPlan {
             }
             let mut one = DirectionCapacity::default();
             let ended = Bench::measure(self, run, *direction, &mut one);
-            let measured = (one.capacity.is_some() || ended.is_ok()).then_some(one);
+            // Of a search that broke off the best second so far is no maximum.
+            let is_over = matches!(ended, Ok(()) | Err(RunError::BudgetUsed(_)));
+            let measured = is_over.then_some(one);
             match direction {
                 Direction::Up => result.up = measured,
                 Direction::Down => result.down = measured,

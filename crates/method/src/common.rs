@@ -9,7 +9,8 @@ use tapeline_dialect::{
     Iperf3Timeouts, Limit, PermitKey, Personality, ShortBuffers, SocketPlan, Techniques,
 };
 use tapeline_report::method::Direction;
-use tapeline_sys::{interface_index, needs_zone, resolve};
+use tapeline_report::{hint, sentence_of};
+use tapeline_sys::{interface_index, needs_zone};
 use tapeline_wire::iperf3::{self as wire, Parameters};
 
 use crate::error::RunError;
@@ -267,12 +268,12 @@ fn look_up(
     family: Family,
     device: Option<&str>,
 ) -> Result<SocketAddr, RunError> {
-    let found = resolve(host, port, family)
-        .map_err(|error| RunError::failed("unknown-host", error.to_string()))?;
-    let preferred = found
-        .iter()
-        .find(|address| family != Family::Any || address.is_ipv4());
-    let mut address = *preferred.unwrap_or(&found[0]);
+    let found = tapeline_dialect::look_up(host, port, family);
+    let mut address = found.map_err(|notice| RunError::Failed {
+        id: "unknown-host",
+        text: sentence_of(&notice),
+        hint: hint(&notice),
+    })?;
     if let (SocketAddr::V6(v6), Some(device)) = (&mut address, device)
         && v6.scope_id() == 0
         && needs_zone((*v6.ip()).into())

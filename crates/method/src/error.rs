@@ -60,7 +60,11 @@ impl RunError {
     pub(crate) fn of_session(error: &SessionError, host: &str) -> Self {
         match error {
             SessionError::Interrupted => Self::Interrupted,
-            SessionError::Unresolvable(_) => Self::failed("unknown-host", error.to_string()),
+            SessionError::Unresolvable { text, hint } => Self::Failed {
+                id: "unknown-host",
+                text: text.clone(),
+                hint: hint.clone(),
+            },
             SessionError::Connect { peer, reason } => Self::unconnected(host, peer.port(), reason),
             SessionError::NotTapeline
             | SessionError::NoMethods

@@ -77,7 +77,7 @@ impl MethodPeer {
         }
         if let Some(NoSession::Failed(
             error @ (SessionError::Interrupted
-            | SessionError::Unresolvable(_)
+            | SessionError::Unresolvable { .. }
             | SessionError::Connect { .. }),
         )) = run.no_session()
         {

@@ -59,7 +59,7 @@ pub use model::*;
 pub use native::{
     ClientAnswer, Column, NativeText, RequestedTest, ServerText, Table, TrialPart, TrialReport,
     TrialResult, Unit, connection_hint, digits, finding_words, hanging, hint, in_unit, limit_words,
-    millis, percent, rate_words,
+    millis, percent, rate_words, sentence_of,
 };
 pub use quantity::{Better, Dimension, Measurement, QUANTITIES, QuantityInfo, Scale, measurements};
 pub use render::{Output, Renderer};

@@ -146,6 +146,57 @@ fn a_server_that_goes_ends_a_method_with_that_reason() {
     }
 }
 
+/// The document at the end of a stream.
+fn last(ended: &program::Ended) -> Value {
+    let last = ended.stdout.lines().last().expect("the end");
+    let last: Value = serde_json::from_str(last).expect("JSON");
+    last.get("data").cloned().unwrap_or(last)
+}
+
+#[test]
+fn a_phase_that_broke_off_has_no_result() {
+    // The best second of a search that had hardly begun is no maximum.
+    let server = Server::native("");
+    let port = server.port;
+    let mut program = Program::native(&format!(
+        "capacity 127.0.0.1 -p {port} -b 5m -t 5 --json-stream"
+    ));
+    while !program.line("\"event\":\"trial\"").contains("\"down\"") {}
+    program.signal(Signal::INT);
+    let ended = program.end();
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    let result = &last(&ended)["result"];
+    let up = &result["up"]["capacity"]["bits_per_second"];
+    assert!(up.as_f64() > Some(0.0), "{result}");
+    assert_eq!(result["down"], Value::Null, "{result}");
+    // What a sender counts may never have left.
+    let mut program = Program::native(&format!(
+        "try 127.0.0.1 -p {port} --direction up --json-stream"
+    ));
+    program.line("\"name\":\"load\"");
+    server.program.signal(Signal::KILL);
+    let ended = program.end();
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    let result = &last(&ended)["result"];
+    assert!(result["idle"]["p50_ms"].is_f64(), "{result}");
+    assert_eq!(result["up"]["bits_per_second"], Value::Null, "{result}");
+}
+
+#[test]
+fn a_name_without_an_address_is_said_as_of_a_client() {
+    for line in ["mtu", "capacity", "find-rate", "-c"] {
+        let ended = Program::native(&format!("{line} no-such-host.invalid")).end();
+        assert_eq!(ended.code(), Some(1), "{line}: {}", ended.stderr);
+        let is_said = [
+            "error: unknown host no-such",
+            "error: cannot look up no-such",
+        ]
+        .iter()
+        .any(|said| ended.stderr.contains(said));
+        assert!(is_said, "{line}: {}", ended.stderr);
+    }
+}
+
 #[test]
 fn a_server_that_is_not_there_is_one_error_with_a_hint() {
     let ended = Program::native("find-rate 127.0.0.1 -p 9 --direction up -b 1M -t 0.5").end();

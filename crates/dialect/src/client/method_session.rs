@@ -54,9 +54,14 @@ const LAST_REPLY: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The name means nothing.
-    #[error("{0}")]
-    Unresolvable(String),
+    /// The name has no address, or the device does not exist.
+    #[error("{text}")]
+    Unresolvable {
+        /// What is wrong.
+        text: String,
+        /// What helps.
+        hint: Option<String>,
+    },
     /// There is no connection.
     #[error("no connection to {peer}: {reason}")]
     Connect {
@@ -556,11 +561,10 @@ impl Drop for Link {
 }
 
 fn unresolvable(notice: &tapeline_report::Notice) -> SessionError {
-    SessionError::Unresolvable(match notice {
-        tapeline_report::Notice::Unresolvable { host, reason } => format!("{host}: {reason}"),
-        tapeline_report::Notice::DeviceFailed { device, reason } => format!("{device}: {reason}"),
-        _ => "the host has no address".to_owned(),
-    })
+    SessionError::Unresolvable {
+        text: tapeline_report::sentence_of(notice),
+        hint: tapeline_report::hint(notice),
+    }
 }
 
 /// Begins the test of one byte; returns the token of the server's answer.

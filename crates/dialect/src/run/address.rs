@@ -29,7 +29,7 @@ pub(crate) fn device_index(device: &str) -> Result<u32, Notice> {
 ///
 /// # Errors
 /// The condition that says why there is none.
-pub(crate) fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Notice> {
+pub fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Notice> {
     let unresolvable = |error: &ResolveError| Notice::Unresolvable {
         host: host.to_owned(),
         reason: resolver_words(error, family),

@@ -34,6 +34,9 @@ const PROBES: u32 = 50;
 const MOST_CONNECTIONS: u64 = 64;
 /// Connections where one does not fill the path.
 const SEVERAL: u32 = 4;
+/// The smallest share of the product that is tried, bytes: below two segments a connection waits for
+/// delayed acknowledgements (RFC 1122, 4.2.3.2), whatever the path allows.
+const LEAST_WINDOW: u64 = 2 * 1460;
 /// Length of a run that the RFC asks for.
 const LONG_ENOUGH: Duration = Duration::from_secs(30);
 /// Loss and jitter at light load from which on a path is to be repaired first.
@@ -356,21 +359,30 @@ impl Series<'_> {
 
     /// Phase 4.
     fn windows(&self, run: &mut Run<'_>, of: &mut DirectionResult) -> Result<(), RunError> {
-        let windows: Vec<(u64, Option<f64>)> = self
-            .plan
-            .windows
+        let asked = &self.plan.windows;
+        let windows: Vec<(u64, Option<f64>)> = asked
             .iter()
             .filter_map(|share| match share {
                 WindowShare::Bytes(bytes) => Some((*bytes, None)),
                 WindowShare::Percent(percent) => {
                     let least = of.minimum_window_bytes? as f64;
-                    Some(((least * percent / 100.0) as u64, Some(*percent)))
+                    let bytes = (least * percent / 100.0) as u64;
+                    (bytes >= LEAST_WINDOW).then_some((bytes, Some(*percent)))
                 }
             })
             .collect();
+        if windows.len() < asked.len() && of.minimum_window_bytes.is_some() {
+            run.deviate(format!(
+                "{}: no run with windows below two segments",
+                self.direction
+            ));
+        }
         if windows.is_empty() {
-            if !self.plan.windows.is_empty() {
-                let why = "the bottleneck is not known";
+            if !asked.is_empty() {
+                let why = match of.minimum_window_bytes {
+                    Some(_) => "they would be smaller than two segments",
+                    None => "the bottleneck is not known",
+                };
                 run.skip(plan::WINDOWS, Some(self.direction), why);
             }
             return Ok(());

@@ -38,4 +38,4 @@ pub use trial::{TrialPart, TrialReport, TrialResult};
 pub use unit::Unit;
 pub use verdict::{finding_words, limit_words};
 pub(crate) use warning::sentence;
-pub use warning::{connection_hint, hint};
+pub use warning::{connection_hint, hint, sentence_of};

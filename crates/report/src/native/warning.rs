@@ -22,6 +22,12 @@ pub(crate) fn sentence(notice: &Notice, style: &Style) -> (Severity, String) {
     }
 }
 
+/// A condition as an error says it: a sentence without a full stop.
+#[must_use]
+pub fn sentence_of(notice: &Notice) -> String {
+    sentence(notice, &Style::default()).1
+}
+
 /// The same without the stream.
 pub(crate) fn plain(notice: &Notice, style: &Style) -> (Severity, String) {
     match notice {

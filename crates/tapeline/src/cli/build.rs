@@ -155,7 +155,7 @@ pub(crate) fn trial(settings: &Settings, log: &mut Diagnostics) -> Result<TryPla
     let time = match settings.limit {
         Some(AskedLimit::Seconds(seconds)) => match bounded(seconds) {
             Some(time) => Some(time),
-            None => return Err(log.fatal("", "option -t: try needs an end")),
+            None => return Err(log.fatal("", "option -t: 0 is no length, and try needs an end")),
         },
         _ => None,
     };

@@ -258,7 +258,7 @@ fn try_without_a_host_has_a_family_and_a_time() {
         ("try h -p 1-2", "-p: try takes one port (1..65535)"),
         ("try h -t 3", "-t: 3 is not between 5 and 30 s"),
         ("try h --udp", "--udp does not apply to try"),
-        ("try -t 0", "-t: try needs an end"),
+        ("try -t 0", "-t: 0 is no length, and try needs an end"),
     ] {
         assert_eq!(
             said(&line(Native, text)),

@@ -230,7 +230,8 @@ pub(crate) fn common(
             },
             Some(_) => {
                 let word = entry.word;
-                return Err(log.fatal("", format!("option -t: {word} needs an end")));
+                let sentence = format!("option -t: 0 is no length, and {word} needs an end");
+                return Err(log.fatal("", sentence));
             }
         },
         peer: match settings.peer.protocol {
