@@ -208,14 +208,14 @@ fn ctrl_c_in_any_method_gives_the_terminal_back_with_what_was_measured() {
             "load up",
             "  idle ",
         ),
-        ("capacity -b 5m", "capacity to", "capacity down", "  up "),
+        ("capacity -b 5m", "capacity to", "capacity up", "before any phase"),
         ("try", "try to", "load down", "path MTU"),
     ] {
         let mut method = Viewed::start(&format!("{line} --tui 127.0.0.1 -p {}", server.port));
         method.shows(ENTER);
         method.shows(title);
         method.shows(phase);
-        method.types(b"\x03");
+        method.signal(Signal::INT);
         let (status, seen) = method.end("interrupted");
         assert_eq!(status.code(), Some(1), "{line}: {seen}");
         let (_, text) = seen.split_once(LEAVE).expect("an end of the view");

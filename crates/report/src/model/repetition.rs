@@ -72,9 +72,9 @@ pub struct RunResult {
     pub fault: Option<ExclusionReason>,
 }
 
-/// What several runs of one test came to, or of one method; its numbers are named by a `K`.
+/// What several runs of one test, or of one method, came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Series"))]
 pub struct Series<K = DirectedQuantity> {
     /// Runs that were begun.
     pub runs: u32,
@@ -184,7 +184,7 @@ impl DirectedQuantity {
 
 /// A number over the runs that count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Spread"))]
 pub struct Spread<K = DirectedQuantity> {
     /// Which one.
     #[serde(flatten)]
