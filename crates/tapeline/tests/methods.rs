@@ -174,6 +174,8 @@ fn a_phase_that_broke_off_has_no_result() {
         "try 127.0.0.1 -p {port} --direction up --json-stream"
     ));
     program.line("\"name\":\"load\"");
+    // Into the load, of which nothing is said while it lasts.
+    std::thread::sleep(std::time::Duration::from_secs(1));
     server.program.signal(Signal::KILL);
     let ended = program.end();
     assert_eq!(ended.code(), Some(1), "{}", ended.stderr);

@@ -71,7 +71,7 @@ pub(crate) fn measure(
     });
     if let Some(report) = &performed.report {
         enter_rate(report, direction, program, &meter, found);
-        if let Some(judged) = &report.verdict {
+        if let (Some(judged), Some(_)) = (&report.verdict, found.bits_per_second) {
             found.limited_by = judged.verdict.limited_by;
             found.confidence = found.limited_by.map(|_| judged.verdict.confidence);
         }
