@@ -208,7 +208,12 @@ fn ctrl_c_in_any_method_gives_the_terminal_back_with_what_was_measured() {
             "load up",
             "  idle ",
         ),
-        ("capacity -b 5m", "capacity to", "capacity up", "before any phase"),
+        (
+            "capacity -b 5m",
+            "capacity to",
+            "capacity up",
+            "before any phase",
+        ),
         ("try", "try to", "load down", "path MTU"),
     ] {
         let mut method = Viewed::start(&format!("{line} --tui 127.0.0.1 -p {}", server.port));

@@ -74,7 +74,11 @@ pub struct RunResult {
 
 /// What several runs of one test, or of one method, came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Series"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Series")
+)]
 pub struct Series<K = DirectedQuantity> {
     /// Runs that were begun.
     pub runs: u32,
@@ -184,7 +188,11 @@ impl DirectedQuantity {
 
 /// A number over the runs that count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Spread"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Spread")
+)]
 pub struct Spread<K = DirectedQuantity> {
     /// Which one.
     #[serde(flatten)]
