@@ -258,6 +258,11 @@ impl<'a> Prober<'a> {
         self.socket.send_whole(datagram)
     }
 
+    /// The same; a full queue of this host is a loss as any on the path.
+    fn send_or_lose(&mut self, number: u32, size: u32) -> bool {
+        self.send(number, size).unwrap_or(true)
+    }
+
     /// Waits for the next thing that comes, at most until `until`.
     fn receive(&mut self, until: MonoTime) -> io::Result<Came> {
         let left = until.since(SystemClock.now()).min(LOOK);
@@ -331,7 +336,7 @@ impl<'a> Prober<'a> {
             if self.format.is_over() {
                 break;
             }
-            if !self.send(CLASSICAL + number, size)? {
+            if !self.send_or_lose(CLASSICAL + number, size) {
                 // The system has learnt of a smaller one meanwhile: the message is in the queue.
                 let came = self.receive(SystemClock.now() + CLASSICAL_GAP)?;
                 return Ok(match came {
@@ -412,9 +417,9 @@ impl<'a> Prober<'a> {
         self.socket.set_fragment_size(u32::from(size));
         let mut sent = false;
         for number in 0..FRAGMENT_TRIES {
-            sent |= self.send(FRAGMENTS + 2 * number, twice)?;
+            sent |= self.send_or_lose(FRAGMENTS + 2 * number, twice);
             self.wait(FRAGMENT_GAP);
-            self.send(FRAGMENTS + 2 * number + 1, u32::from(outcome.control_size))?;
+            self.send_or_lose(FRAGMENTS + 2 * number + 1, u32::from(outcome.control_size));
             self.wait(FRAGMENT_GAP);
         }
         let round_trip = outcome.round_trip.unwrap_or_default();
