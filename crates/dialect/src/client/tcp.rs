@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, Role};
+use tapeline_base::{FlowTag, MonoTime, Role};
 use tapeline_report::{Event, Notice};
 use tapeline_sys::{TcpConn, TcpProbe};
 
@@ -27,6 +27,8 @@ use crate::run::tasks::Tally;
 /// Time before a start that servers do not wait for at which connections are made: they
 /// would take silence for a fault.
 const CONNECT_AHEAD: Duration = Duration::from_secs(5);
+/// Time between two looks at how fast the senders are whose unsent data is kept short.
+const UNSENT_PERIOD: Duration = Duration::from_millis(100);
 
 /// Runs the test; returns whether anything failed.
 pub(crate) fn run(plan: &ClientPlan, target: &Target, context: &Arc<Context>) -> bool {
@@ -136,8 +138,7 @@ struct Turns<'a> {
 impl Turns<'_> {
     /// Starts them until the test ends; returns how many could not be connected.
     ///
-    /// Unsent data waits in the sender, where no other flow's packets wait behind it: as much as a flow
-    /// sends in 5 ms (draft-ietf-ippm-responsiveness-09).
+    /// Senders keep what waits unsent short meanwhile.
     fn start(&self, connector: &Connector<'_>, starter: &Starter<'_>) -> usize {
         let (context, tally) = (starter.context, starter.tally);
         let began = context.now();
@@ -157,9 +158,6 @@ impl Turns<'_> {
             if over || (tags.is_empty() && !sends) {
                 break;
             }
-            for conn in &senders {
-                limit_unsent(conn);
-            }
             if !tags.is_empty() {
                 let ready = connector.connect_all(tags, |flow| flow);
                 missing += tags.len() - ready.len();
@@ -167,26 +165,29 @@ impl Turns<'_> {
                 senders.extend(connected.filter(|_| sends));
                 starter.start_all(ready);
             }
-            if !wait_until(began + self.growth.every * (turn + 1), context) {
+            if !self.attend(&senders, began + self.growth.every * (turn + 1), context) {
                 break;
             }
         }
         missing
     }
-}
 
-/// Time whose data may wait unsent in a sender.
-const UNSENT: Duration = Duration::from_millis(5);
-
-/// Lets no more data wait unsent than the connection delivers in [`UNSENT`].
-fn limit_unsent(conn: &TcpConn) {
-    let Some(info) = conn.tcp_info() else { return };
-    let (Some(rate), Some(mss)) = (info.delivery_rate, info.snd_mss) else {
-        return;
-    };
-    let bytes = rate as f64 * UNSENT.as_secs_f64();
-    // A system that does not know the option sends as before.
-    let _ = conn.set_notsent_lowat((bytes as u32).max(2 * mss));
+    /// Adapts what may wait unsent to the senders' rates until the next turn; returns whether the run goes on.
+    fn attend(&self, senders: &[Arc<TcpConn>], turn: MonoTime, context: &Arc<Context>) -> bool {
+        loop {
+            for conn in senders {
+                // A system that cannot limit it sends as before.
+                let _ = conn.limit_unsent(self.growth.unsent);
+            }
+            let next = turn.min(context.now() + UNSENT_PERIOD);
+            if !wait_until(next, context) {
+                return false;
+            }
+            if next == turn {
+                return true;
+            }
+        }
+    }
 }
 
 /// Shows the banner; returns the plan as the system lets it be carried out, `None` when the

@@ -4,10 +4,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tapeline_base::whole_nanos;
-use tapeline_sys::TcpInfo;
-use tapeline_wire::native::{Done, Message, OrderEnd, Sample};
+use tapeline_sys::{TcpConn, TcpInfo};
+use tapeline_wire::native::{Done, LoadParameters, Message, OrderEnd, Sample};
 
 use super::job::{Job, LOOK};
+use super::terms::{Task, Terms};
 use crate::native::test_registry::TestName;
 
 /// Time between two samples.
@@ -22,6 +23,8 @@ pub(crate) fn run(job: &Job, test: NonZeroU32) -> Done {
     };
     let began = context.now();
     let until = began + job.terms.time;
+    let unsent = unsent_ms(&job.terms, &job.parameters);
+    let unsent = unsent.map(|millis| Duration::from_millis(millis.into()));
     let mut next = began;
     let end = loop {
         if let Some(end) = job.stopped() {
@@ -34,6 +37,10 @@ pub(crate) fn run(job: &Job, test: NonZeroU32) -> Done {
         if now >= next {
             next = (next + PERIOD).max(now);
             for (token, conn) in job.senders.of(test) {
+                if let Some(time) = unsent {
+                    // The client knows whether the system can do it.
+                    let _ = conn.limit_unsent(time);
+                }
                 if let Some(info) = conn.tcp_info() {
                     let elapsed = whole_nanos(now.since(began));
                     job.link.say(Message::Sample(sample(elapsed, token, &info)));
@@ -47,6 +54,13 @@ pub(crate) fn run(job: &Job, test: NonZeroU32) -> Done {
         end,
         ..Done::default()
     }
+}
+
+/// The time of unsent data that the senders keep to, milliseconds, where the client wants it and this system
+/// can do it.
+pub(crate) fn unsent_ms(terms: &Terms, parameters: &LoadParameters) -> Option<u32> {
+    let can = TcpConn::LIMITS_UNSENT && matches!(terms.task, Task::Samples(_));
+    parameters.unsent_ms.filter(|_| can)
 }
 
 fn sample(elapsed: u64, token: NonZeroU32, info: &TcpInfo) -> Sample {

@@ -18,7 +18,7 @@ use tapeline_wire::native::{
 
 use super::desk::{Desk, Opening, OrderNumber};
 use super::job::{self, Job};
-use super::{tasks, terms};
+use super::{samples, tasks, terms};
 use crate::native::orders::{Customer, OrderLink, Orders, Senders};
 use crate::native::test_registry::draw_key;
 use crate::policy::Policy;
@@ -184,6 +184,7 @@ impl MethodService {
             mss_bytes: customer.segment_size,
             tcp_receive_buffer_bytes: facts.max_tcp_receive_buffer,
             tcp_send_buffer_bytes: facts.max_tcp_send_buffer,
+            unsent_ms: samples::unsent_ms(&terms, &order.parameters),
         })
     }
 

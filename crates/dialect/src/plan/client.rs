@@ -92,6 +92,8 @@ pub struct FlowGrowth {
     pub added: usize,
     /// Time between two additions.
     pub every: Duration,
+    /// No sender lets more data wait unsent than it delivers in this time.
+    pub unsent: Duration,
 }
 
 /// What a client does with its flows.

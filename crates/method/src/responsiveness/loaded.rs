@@ -15,6 +15,7 @@ use tapeline_report::method::{
 use tapeline_stats::{
     ProbeBudget, ResponsivenessConstants, ResponsivenessInterval, ResponsivenessSearch, SearchStage,
 };
+use tapeline_sys::TcpConn;
 
 use super::fresh_probe::ProbeTarget;
 use super::gauge::Gauge;
@@ -32,6 +33,9 @@ const LONGEST_SPACING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 /// What a load may take longer than both stages.
 const MARGIN: Duration = Duration::from_secs(5);
+/// Time whose data may wait unsent in a sender: it waits there, where no other flow's packets wait behind it
+/// (draft-09, "Client-Side Influence").
+const UNSENT: Duration = Duration::from_millis(5);
 /// Time for the end of the server's samples.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -54,6 +58,8 @@ struct Shared {
     ended: Mutex<Option<Result<(), RunError>>>,
     /// Probes were refused, and are sent more slowly.
     slowed: AtomicBool,
+    /// The server does not limit its unsent data.
+    server_buffers: AtomicBool,
     budget: Mutex<ProbeBudget>,
 }
 
@@ -104,6 +110,7 @@ impl Load<'_> {
             over: AtomicBool::new(false),
             ended: Mutex::new(None),
             slowed: AtomicBool::new(false),
+            server_buffers: AtomicBool::new(false),
             budget: Mutex::new(ProbeBudget::new(self.constants.share)),
         };
         let intervals = self.time.as_secs_f64() / self.constants.interval / 2.0;
@@ -145,6 +152,12 @@ impl Load<'_> {
                 "the server did not answer all new connections: probes were sent more slowly",
             );
         }
+        if shared.server_buffers.load(Ordering::Relaxed) {
+            run.deviate("the server does not limit its unsent data to 5 ms");
+        }
+        if !TcpConn::LIMITS_UNSENT && self.directions.contains(&Direction::Up) {
+            run.deviate("this system does not limit its unsent data to 5 ms");
+        }
         drop(gauge);
         measured?;
         found.confidence = ResponsivenessConfidence {
@@ -180,6 +193,7 @@ impl Load<'_> {
                 initial: self.constants.initial,
                 added: self.constants.added,
                 every: Duration::from_secs_f64(self.constants.interval),
+                unsent: UNSENT,
             }),
             probe: false,
             test_number: Some(number).filter(|_| direction == Direction::Down),
@@ -291,10 +305,13 @@ impl Load<'_> {
 
     /// Takes the smoothed round trips of the server's load connections.
     fn sample(&self, session: &mut MethodSession, number: NonZeroU32, shared: &Shared) {
-        let order = Order::samples(number, self.time + MARGIN);
+        let order = Order::samples(number, self.time + MARGIN).with_unsent(UNSENT);
         // Without samples there are no pairs, and the result says so.
-        if session.order(&order).is_err() {
+        let Ok(ready) = session.order(&order) else {
             return;
+        };
+        if ready.unsent_ms.is_none() {
+            shared.server_buffers.store(true, Ordering::Relaxed);
         }
         while !shared.is_over() {
             match session.next_event(LOOK) {

@@ -149,9 +149,6 @@ impl ResponsivenessPlan {
         run.deviate(format!(
             "answers on new connections have {LENGTH} bytes (draft-09: 1 byte)"
         ));
-        if self.common.direction.includes(Direction::Down) || self.common.full_duplex {
-            run.deviate("the server does not limit its unsent data to 5 ms");
-        }
         if !self.common.full_duplex && self.loads().len() > 1 {
             run.deviate("one direction after the other (draft-09: both at once, --full-duplex)");
         }

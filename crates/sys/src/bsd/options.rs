@@ -61,6 +61,9 @@ pub(crate) fn set_quickack(_socket: &Socket, _quickack: bool) -> io::Result<()> 
     unsupported()
 }
 
+/// Whether unsent data can be limited.
+pub(crate) const NOTSENT_LOWAT: bool = false;
+
 pub(crate) fn set_notsent_lowat(_socket: &Socket, _bytes: u32) -> io::Result<()> {
     unsupported()
 }

@@ -38,6 +38,9 @@ pub(crate) fn set_quickack(socket: &Socket, quickack: bool) -> io::Result<()> {
     socket.set_tcp_quickack(quickack)
 }
 
+/// Whether unsent data can be limited.
+pub(crate) const NOTSENT_LOWAT: bool = true;
+
 pub(crate) fn set_notsent_lowat(socket: &Socket, bytes: u32) -> io::Result<()> {
     socket.set_tcp_notsent_lowat(bytes)
 }

@@ -427,6 +427,25 @@ impl TcpConn {
         system::set_notsent_lowat(&self.socket, bytes)
     }
 
+    /// Whether the system has what [`limit_unsent`](Self::limit_unsent) needs.
+    pub const LIMITS_UNSENT: bool = system::NOTSENT_LOWAT;
+
+    /// Lets no more data wait unsent than the connection delivers in `time` at its newest rate, and two
+    /// segments at least. Before a rate is known it does nothing.
+    ///
+    /// # Errors
+    /// `Unsupported` where the platform lacks it.
+    pub fn limit_unsent(&self, time: Duration) -> io::Result<()> {
+        let info = self.tcp_info().ok_or(io::ErrorKind::Unsupported)?;
+        let rate = info.delivery_rate.ok_or(io::ErrorKind::Unsupported)?;
+        if rate == 0 {
+            return Ok(());
+        }
+        let bytes = rate as f64 * time.as_secs_f64();
+        let segments = info.snd_mss.unwrap_or(0).saturating_mul(2);
+        self.set_notsent_lowat((bytes as u32).max(segments))
+    }
+
     /// Wakes a receiver only when so many bytes have arrived (or the connection ends).
     ///
     /// # Errors

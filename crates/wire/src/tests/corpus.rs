@@ -214,6 +214,7 @@ fn ready() -> Ready {
         mss_bytes: Some(1448),
         tcp_receive_buffer_bytes: Some(33_554_432),
         tcp_send_buffer_bytes: Some(4_194_304),
+        unsent_ms: None,
     }
 }
 

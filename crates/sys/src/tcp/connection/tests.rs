@@ -240,6 +240,30 @@ fn linux_reports_the_state_of_a_connection() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn unsent_data_is_what_a_moment_delivers_or_two_segments() {
+    use crate::platform::sockopt::get;
+    let (client, server) = tcp_pair();
+    let limit = || {
+        let value = get::<libc::c_int>(&client.socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+        value.unwrap().0 as u32
+    };
+    let before = limit();
+    client.limit_unsent(Duration::from_millis(5)).unwrap();
+    assert_eq!(limit(), before, "no rate is known yet");
+    client.send_all(&[1; 1_000_000]).unwrap();
+    server.recv_exact(&mut vec![0; 1_000_000]).unwrap();
+    let info = client.tcp_info().unwrap();
+    let (rate, segment) = (info.delivery_rate.unwrap(), info.snd_mss.unwrap());
+    // Long enough for more than two segments, whatever the rate is.
+    let time = Duration::from_secs_f64(3.0 * f64::from(segment) / rate as f64);
+    client.limit_unsent(time).unwrap();
+    assert!(limit().abs_diff(3 * segment) <= 2, "{} {info:?}", limit());
+    client.limit_unsent(Duration::from_nanos(1)).unwrap();
+    assert_eq!(limit(), 2 * segment);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn keepalive_s_parts_read_back_and_the_others_stay() {
     use crate::platform::sockopt::get;
     let (conn, _peer) = tcp_pair();

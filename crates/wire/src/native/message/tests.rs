@@ -173,6 +173,7 @@ fn any_method_message() -> impl Strategy<Value = Message> {
                 test: NonZeroU32::new(numbers[3]),
                 feedback_ms: Some(numbers[4]),
                 one_way: (numbers[5] % 2 == 0).then_some(true),
+                unsent_ms: (numbers[6] % 2 == 0).then_some(numbers[6]),
                 ..LoadParameters::default()
             },
         },
@@ -188,6 +189,7 @@ fn any_method_message() -> impl Strategy<Value = Message> {
             mss_bytes: None,
             tcp_receive_buffer_bytes: Some(numbers[1]),
             tcp_send_buffer_bytes: None,
+            unsent_ms: (numbers[2] % 2 == 0).then_some(numbers[2] as u32),
         });
     let done =
         (any::<[u64; 4]>(), vec_of_rows(), "[a-z ]{0,40}").prop_map(|(numbers, rows, words)| {
@@ -256,6 +258,14 @@ fn messages_of_methods_have_the_bytes_of_the_specification() {
         br#"{"method":"mtu","direction":"down","seconds":7.5,"parameters":{"largest":1500}}"#;
     assert_eq!(
         bytes_of(&order),
+        [&[66, 0, 0, body.len() as u8], &body[..]].concat()
+    );
+    let test = NonZeroU32::new(7).expect("a number");
+    let samples = Order::samples(test, Duration::from_secs(1));
+    let samples = Message::Order(Box::new(samples.with_unsent(Duration::from_millis(5))));
+    let body = br#"{"method":"samples","direction":"down","seconds":1.0,"parameters":{"test":7,"unsent_ms":5}}"#;
+    assert_eq!(
+        bytes_of(&samples),
         [&[66, 0, 0, body.len() as u8], &body[..]].concat()
     );
     let ready = Message::Ready(Ready {

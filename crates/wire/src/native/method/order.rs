@@ -80,6 +80,14 @@ impl Order {
         }
     }
 
+    /// The same; none of the senders lets more data wait unsent than it delivers in this time, to the
+    /// millisecond.
+    #[must_use]
+    pub fn with_unsent(mut self, time: Duration) -> Self {
+        self.parameters.unsent_ms = u32::try_from(time.as_millis()).ok();
+        self
+    }
+
     /// What may be shown of what a peer says.
     pub(crate) fn tamed(self) -> Self {
         Self {
@@ -114,6 +122,9 @@ pub struct LoadParameters {
     /// `samples`: the number in the marks of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<NonZeroU32>,
+    /// `samples`: no sender of the test lets more data wait unsent than it delivers in this time, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsent_ms: Option<u32>,
     /// Time between two Statuses, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback_ms: Option<u32>,
@@ -171,6 +182,9 @@ pub struct Ready {
     /// The same of send buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_send_buffer_bytes: Option<u64>,
+    /// `samples`: the time of unsent data that the senders keep to, milliseconds; absent where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsent_ms: Option<u32>,
 }
 
 /// Durations as seconds, to the nanosecond.
