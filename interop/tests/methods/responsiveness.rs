@@ -191,6 +191,28 @@ fn both_directions_at_once_have_one_number() {
     });
 }
 
+/// Without a queue of the path, what is left are the hosts' own queues and the time for a probe.
+#[test]
+#[ignore = "a minute"]
+fn a_short_path_without_queues_is_excellent() {
+    let name = "a_short_path_without_queues_is_excellent";
+    in_a_quiet_moment(|| {
+        let way = Way::shaped(200_000_000, 16 * 1024, Duration::from_millis(1));
+        let Some(path) = queued(name, way, way) else {
+            return;
+        };
+        let (document, shown) = measured(&path, "");
+        for direction in ["up", "down"] {
+            let found = &document["result"][direction];
+            let rpm = number(&found["rpm"], &shown);
+            assert_within(direction, rpm, 6000.0, 30_000.0, &shown);
+            assert_eq!(found["class"], "excellent", "{shown}");
+        }
+        let deviations = document["deviations"].to_string();
+        assert!(!deviations.contains("unsent"), "{shown}");
+    });
+}
+
 #[test]
 #[ignore = "half a minute"]
 fn a_missed_limit_is_exit_code_4() {

@@ -74,3 +74,28 @@ fn sample(elapsed: u64, token: NonZeroU32, info: &TcpInfo) -> Sample {
         bytes_acked: info.bytes_acked,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsent_data_is_limited_where_samples_are_ordered_with_it() {
+        let test = NonZeroU32::MIN;
+        let terms = |task| Terms {
+            task,
+            time: Duration::from_secs(1),
+            bytes: None,
+            bits_per_second: None,
+        };
+        let wanted = LoadParameters {
+            unsent_ms: Some(5),
+            ..LoadParameters::default()
+        };
+        let can = Some(5).filter(|_| TcpConn::LIMITS_UNSENT);
+        assert_eq!(unsent_ms(&terms(Task::Samples(test)), &wanted), can);
+        let none = LoadParameters::default();
+        assert_eq!(unsent_ms(&terms(Task::Samples(test)), &none), None);
+        assert_eq!(unsent_ms(&terms(Task::MtuUp), &wanted), None);
+    }
+}

@@ -2,6 +2,9 @@
 
 use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
 use crate::pair::has;
 use crate::program::{Ended, Program, command};
 
@@ -50,6 +53,15 @@ impl Traced {
             program: Program::spawn(trace),
             calls,
         }
+    }
+
+    /// Interrupts the program: strace takes no notice of its own signals.
+    fn interrupt(&self) {
+        let id = self.program.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let child = children.expect("a child").trim().parse().expect("its id");
+        let child = Pid::from_raw(child).expect("a process");
+        kill_process(child, Signal::INT).expect("a running process");
     }
 
     fn end(self) -> (Ended, String) {
@@ -212,4 +224,25 @@ fn probes_and_their_replies_have_the_class_of_the_flows() {
     let (ended, server) = server.end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     has(&server, "cmsg_type=IP_TOS, cmsg_data=[0xb8");
+}
+
+#[test]
+fn both_ends_keep_the_unsent_data_of_a_loaded_path_short() {
+    if !can_trace("both_ends_keep_the_unsent_data_of_a_loaded_path_short") {
+        return;
+    }
+    let port = interop::free_port();
+    let mut server = Traced::native(&format!("-s -p {port}"));
+    server.program.line("istening on ");
+    let line = format!("responsiveness 127.0.0.1 -p {port} -t 8 --full-duplex --draft id=0.5 --draft mnp=2 --json");
+    let (ended, client) = Traced::native(&line).end();
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    server.interrupt();
+    let (_, server) = server.end();
+    for calls in [client, server] {
+        has(&calls, "SOL_TCP, TCP_NOTSENT_LOWAT, [");
+    }
+    let document: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let deviations = document["deviations"].to_string();
+    assert!(!deviations.contains("unsent"), "{deviations}");
 }
