@@ -275,6 +275,7 @@ proptest! {
         server_receive in option::of(timestamp()),
         server_send in option::of(timestamp()),
         hold_micros in 0..=limits::MAX_HOLD_MICROS,
+        mark in option::of(mark()),
     ) {
         let message = Bounceback {
             request_size: sizes[0],
@@ -283,6 +284,7 @@ proptest! {
             server_receive: server_receive.filter(|time| time.seconds != u32::MAX),
             server_send: server_send.filter(|time| time.seconds != u32::MAX),
             hold_micros,
+            mark,
         };
         let mut bytes = [0; Bounceback::LENGTH];
         message.write(&mut bytes);

@@ -15,6 +15,7 @@ pub(crate) mod bounceback;
 pub(crate) mod connect_back;
 pub(crate) mod first_message;
 pub(crate) mod l4s;
+pub(crate) mod probe_run;
 pub(crate) mod stamps;
 pub(crate) mod start_time;
 pub(crate) mod tcp_flow;

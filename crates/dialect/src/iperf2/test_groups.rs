@@ -5,14 +5,15 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, MutexExt, Role};
 use tapeline_report::ClientTest;
 use tapeline_wire::iperf2::TestMode;
 
+use super::probe_run::ProbeRuns;
 use super::test_header::test_mode;
 use crate::plan::{ClientPlan, LoadDirection};
 use crate::sampler::{GroupKey, GroupKind, ReporterHandle};
@@ -122,6 +123,8 @@ pub(crate) struct TestGroups {
     uncounted: Mutex<HashMap<IpAddr, TestSums>>,
     /// Tests that were numbered.
     numbered: AtomicU32,
+    /// Runs of probes, each of which is one flow.
+    pub(crate) probes: Arc<ProbeRuns>,
 }
 
 impl TestGroups {

@@ -23,6 +23,7 @@ use super::pending::{
 use super::shared::ServerShared;
 use super::tcp_test::Session;
 use crate::iperf2::first_message::{FirstMessageReader, Protocols, Request};
+use crate::iperf2::probe_run::{Probe, probe_run};
 use crate::iperf2::start_time::{Start, barrier_start, ordered_start};
 use crate::iperf2::test_header::{EXCHANGE_LIMIT, FIRST_MESSAGE};
 use crate::iperf3::accept;
@@ -507,6 +508,18 @@ impl TcpService {
                 one.accepted,
                 *cookie,
             ));
+        }
+        if let Request::Exchange { first, bytes } = &request
+            && let Some(run) = probe_run(peer, first)
+            && let Some(link) = self.shared.groups.probes.link(run)
+        {
+            // A run that cannot take it any more is gone with all of its connections.
+            let _ = link.send(Probe {
+                conn: Arc::new(one.conn),
+                already: bytes.clone(),
+                _slot: slot,
+            });
+            return Ok(false);
         }
         let grant = self.shared.policy.grant(peer).within(self.shared.plan.time);
         let share = grant.share(request.streams());

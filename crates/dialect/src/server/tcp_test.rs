@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, FlowTag, MonoTime, Pace, Role, Transport, WallTime};
 use tapeline_engine::{SendEnd, Stop, THREADED_FLOWS};
-use tapeline_report::{ClientTest, Connected, ConnectionFlavour, Event, Notice};
+use tapeline_report::{ClientTest, Connected, ConnectionFlavour, Endpoints, Event, Notice};
 use tapeline_sys::TcpConn;
 use tapeline_wire::iperf2::{
     AckTimes, Bounceback, PeerVersion, ServerAck, TcpClientHeader, TestMode, Workload, limits,
@@ -17,6 +17,7 @@ use super::listener::PeerFilter;
 use super::shared::ServerShared;
 use crate::iperf2::connect_back::ConnectBack;
 use crate::iperf2::first_message::Request;
+use crate::iperf2::probe_run::{Probe, ProbeFlow, ProbeRun, probe_run};
 use crate::iperf2::start_time::MAX_AHEAD;
 use crate::iperf2::tcp_flow::{ReceivePart, SendPart, TcpFlow, payload};
 use crate::iperf2::tcp_traffic::{BurstOrder, TcpTraffic, burst_period, is_stamped, seed};
@@ -505,6 +506,35 @@ impl Session<'_> {
         line.trip_times = first.clock_synchronised;
         line.tos = banner::tos_note(flavour, false, tos, self.shared.plan.reflected_tos);
         context.reporter.event(Event::Connected(line));
+        let probes = &self.shared.groups.probes;
+        if let Some(name) = probe_run(self.peer.ip(), first)
+            && let Some(queue) = probes.open(name)
+        {
+            let run = ProbeRun {
+                name,
+                runs: Arc::clone(probes),
+                context: Arc::clone(context),
+                stop: self.stop.clone(),
+                part: self.shared.tally.begin(),
+            };
+            let flow = ProbeFlow {
+                tag: self.tag,
+                start: self.start,
+                interval: self.shared.plan.interval,
+                endpoints: Endpoints {
+                    local: self.local,
+                    peer: self.peer,
+                    local_sends: false,
+                },
+                group: sums.opened,
+            };
+            let probe = Probe {
+                conn: self.conn,
+                already: bytes.to_vec(),
+                _slot: self.slot,
+            };
+            return run.begin(flow, probe, queue);
+        }
         let own_end = self.share.time.map(|time| self.start + time);
         let flow = self.flow(self.tag, vec![sums.opened], false, None);
         bounceback::respond(flow, context, first, bytes, own_end);

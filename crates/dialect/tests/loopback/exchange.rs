@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tapeline_base::Transport::Tcp;
@@ -13,6 +14,7 @@ use tapeline_report::{
 };
 use tapeline_sys::SystemClock;
 use tapeline_wire::iperf2::Bounceback;
+use tapeline_wire::native::Mark;
 
 use crate::harness::*;
 
@@ -339,4 +341,43 @@ fn a_reply_is_stamped_after_the_hold() {
     assert!(sent.nanos_since(received) >= 29_000_000);
     drop(peer);
     server.stop();
+}
+
+/// Sends a probe of a run on a new connection, and takes the answer.
+fn probe(server: &TestServer, run: u32) {
+    let mut bytes = [0; 68];
+    Bounceback {
+        request_size: 68,
+        id: 1,
+        mark: NonZeroU32::new(run).map(|number| Mark { version: 1, number }),
+        ..Bounceback::default()
+    }
+    .write(&mut bytes);
+    let mut peer = connect(server);
+    // The rest comes later, as it may.
+    peer.write_all(&bytes[..66]).expect("a request");
+    peer.write_all(&bytes[66..]).expect("its end");
+    peer.read_exact(&mut bytes).expect("an answer");
+    let answer = Bounceback::parse(bytes.first_chunk().expect("a header")).expect("an answer");
+    assert!(answer.server_send.is_some());
+}
+
+#[test]
+fn the_probes_of_a_run_are_one_flow_of_the_server() {
+    let server = TestServer::on(V4, Tcp);
+    for _ in 0..30 {
+        probe(&server, 7);
+    }
+    probe(&server, 8);
+    for _ in 0..2 {
+        probe(&server, 0);
+    }
+    let events = server.stop();
+    let connected = events
+        .iter()
+        .filter(|event| matches!(event, Event::Connected(_)));
+    assert_eq!(connected.count(), 4, "{events:?}");
+    let mut bytes: Vec<u64> = totals(&events).iter().map(|row| row.bytes).collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, [136, 136, 136, 30 * 136]);
 }

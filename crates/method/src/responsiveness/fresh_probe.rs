@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tapeline_base::Clock;
 use tapeline_sys::{Interest, SocketOptions, SystemClock, TcpConn, Wait};
 use tapeline_wire::iperf2::{Bounceback, Timestamp, fill_pattern, limits};
+use tapeline_wire::native::Mark;
 
 /// Bytes of a request and of its answer: the shortest of bounce-back, the header in them.
 pub(crate) const LENGTH: u32 = limits::MIN_BOUNCEBACK;
@@ -35,6 +36,8 @@ pub(crate) struct ProbeTarget {
     pub(crate) server: SocketAddr,
     pub(crate) local: Option<SocketAddr>,
     pub(crate) options: SocketOptions,
+    /// What tells a server that is tapeline which probes belong together.
+    pub(crate) mark: Option<Mark>,
 }
 
 impl ProbeTarget {
@@ -63,6 +66,7 @@ impl ProbeTarget {
             request_size: LENGTH,
             id: 1,
             client_send: Timestamp::from(SystemClock.wall()),
+            mark: self.mark,
             ..Bounceback::default()
         }
         .write(&mut request);

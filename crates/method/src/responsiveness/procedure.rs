@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use tapeline_dialect::Interruption;
+use tapeline_dialect::{Interruption, MethodSession};
 use tapeline_report::method::{
     Direction, LoadedResponsiveness, NOT_KNOWN, PlannedPhase, ResponsivenessResult,
 };
 use tapeline_stats::{DelaySamples, ResponsivenessConstants};
 use tapeline_sys::{SocketOptions, reason};
+use tapeline_wire::native::{Mark, VERSIONS};
 
 use super::fresh_probe::{LENGTH, ProbeTarget};
 use super::loaded::Load;
@@ -81,6 +82,10 @@ impl ResponsivenessPlan {
                 tos: self.common.tos,
                 ..SocketOptions::default()
             },
+            mark: self.common.control.then(|| Mark {
+                version: *VERSIONS.end(),
+                number: MethodSession::test_number(),
+            }),
         };
         run.begin(IDLE, None, IDLE_SPACING * IDLE_PROBES);
         let idle = idle(run, &target)?;

@@ -234,7 +234,9 @@ fn both_ends_keep_the_unsent_data_of_a_loaded_path_short() {
     let port = interop::free_port();
     let mut server = Traced::native(&format!("-s -p {port}"));
     server.program.line("istening on ");
-    let line = format!("responsiveness 127.0.0.1 -p {port} -t 8 --full-duplex --draft id=0.5 --draft mnp=2 --json");
+    let line = format!(
+        "responsiveness 127.0.0.1 -p {port} -t 8 --full-duplex --draft id=0.5 --draft mnp=2 --json"
+    );
     let (ended, client) = Traced::native(&line).end();
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
     server.interrupt();

@@ -7,6 +7,7 @@ use super::field::{half, put, put_half, put_word, word};
 use super::flags::{BouncebackFlags, Flags};
 use super::limits::{BOUNCEBACK_HEADER, MAX_BOUNCEBACK, MAX_HOLD_MICROS, MIN_BOUNCEBACK};
 use super::settings::{Ticks, Timestamp};
+use crate::native::Mark;
 
 /// A bounce-back request or reply (2.1 and later). The reply is the request with the
 /// server's times filled in.
@@ -20,7 +21,8 @@ use super::settings::{Ticks, Timestamp};
 /// | 16 | run time in 10 ms, 0 |
 /// | 20, 28, 36 | client send, server receive, server send: seconds, microseconds |
 /// | 44 | hold in microseconds |
-/// | 48, 52 | round-trip and read time, never sent: fill |
+/// | 48, 52 | round-trip and read time, never sent: fill; the mark of a tapeline's probe |
+/// | 56 | fill |
 /// | 60 | reply size (2.2; fill before) |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounceback {
@@ -50,6 +52,8 @@ pub struct Bounceback {
     pub hold_micros: u32,
     /// Bytes of the reply where they differ from the request, in the same range.
     pub reply_size: Option<u32>,
+    /// It is a probe on a connection of its own, of this run of a tapeline.
+    pub mark: Option<Mark>,
 }
 
 impl Bounceback {
@@ -57,6 +61,7 @@ impl Bounceback {
     pub const LENGTH: usize = BOUNCEBACK_HEADER;
     const RECEIVE_AT: usize = 28;
     const SEND_AT: usize = 36;
+    const MARK_AT: usize = 48;
     const FILL: u8 = 0x5a;
     const ABSENT: Timestamp = Timestamp {
         seconds: u32::MAX,
@@ -93,6 +98,7 @@ impl Bounceback {
             server_send: stamp(Self::SEND_AT),
             hold_micros: word(bytes, 44).min(MAX_HOLD_MICROS),
             reply_size: reply_size.map(bounded_size).transpose()?,
+            mark: Mark::from_words(word(bytes, Self::MARK_AT), word(bytes, Self::MARK_AT + 4)),
         })
     }
 
@@ -113,7 +119,11 @@ impl Bounceback {
             .unwrap_or(Self::ABSENT)
             .write(message, Self::SEND_AT);
         put_word(message, 44, self.hold_micros);
-        put(message, 48, &[Self::FILL; 12]);
+        put(message, Self::MARK_AT, &[Self::FILL; 12]);
+        if let Some((name, number)) = self.mark.map(Mark::to_words) {
+            put_word(message, Self::MARK_AT, name);
+            put_word(message, Self::MARK_AT + 4, number);
+        }
         put_word(message, 60, self.reply_length());
     }
 
@@ -175,6 +185,30 @@ mod tests {
             .write(&mut message);
             assert_eq!(Bounceback::parse(&message).is_ok(), fits, "reply {size}");
         }
+    }
+
+    #[test]
+    fn a_probe_has_the_bytes_of_the_specification() {
+        let mark = Mark {
+            version: 1,
+            number: std::num::NonZeroU32::new(7).unwrap(),
+        };
+        let probe = Bounceback {
+            request_size: 68,
+            mark: Some(mark),
+            ..Bounceback::default()
+        };
+        let mut message = [0; BOUNCEBACK_HEADER];
+        probe.write(&mut message);
+        assert_eq!(&message[48..60], b"TPL\x01\0\0\0\x07ZZZZ");
+        assert_eq!(Bounceback::parse(&message), Ok(probe));
+        Bounceback {
+            mark: None,
+            ..probe
+        }
+        .write(&mut message);
+        assert_eq!(&message[48..60], b"ZZZZZZZZZZZZ");
+        assert_eq!(Bounceback::parse(&message).unwrap().mark, None);
     }
 
     #[test]
