@@ -205,7 +205,6 @@ fn a_short_path_without_deep_queues_is_excellent() {
             let (document, shown) = measured(&path, "");
             for direction in ["up", "down"] {
                 let found = &document["result"][direction];
-                println!("{} {direction} {found}", way.rate);
                 let rpm = number(&found["rpm"], &shown);
                 assert_within(direction, rpm, 6000.0, 30_000.0, &shown);
                 assert_eq!(found["class"], "excellent", "{shown}");
