@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -65,9 +65,9 @@ pub fn execute(
             is_gone: false,
         }),
         tests: TestProcesses::default(),
+        timing: Once::new(),
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| executor.tests.keep_time());
         let end = executor.follow(&mut input, scope);
         executor.tests.close();
         end
@@ -85,6 +85,22 @@ struct Executor<'a, W, H> {
     host: &'a H,
     output: Mutex<Output<W>>,
     tests: TestProcesses,
+    /// With the first test there is a thread that keeps time.
+    timing: Once,
+}
+
+/// A process that an order wants.
+#[derive(Clone, Copy, Debug)]
+struct Wanted<'a> {
+    /// The number of the order.
+    id: u64,
+    job: Job<'a>,
+    options: &'a [GivenOption],
+    class: Class,
+    /// It lasts so long at most.
+    time: Option<Duration>,
+    /// Its events are passed on, not its end alone.
+    live: bool,
 }
 
 impl<W: Write + Send, H: Host> Executor<'_, W, H> {
@@ -169,10 +185,15 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                 live,
                 class,
             } => {
-                let begun = self.start(id, Job::Client, &options, class, None);
-                if let Some(outputs) = begun {
-                    scope.spawn(move || self.report(id, outputs, live, None));
-                }
+                let wanted = Wanted {
+                    id,
+                    job: Job::Client,
+                    options: &options,
+                    class,
+                    time: None,
+                    live,
+                };
+                self.start(wanted, scope);
             }
             Order::Serve {
                 options,
@@ -180,9 +201,15 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                 class,
                 ..
             } => {
-                if let Some(outputs) = self.start(id, Job::AnyServer, &options, class, None) {
-                    scope.spawn(move || self.report(id, outputs, true, Some(ServedTests::Any)));
-                }
+                let wanted = Wanted {
+                    id,
+                    job: Job::AnyServer,
+                    options: &options,
+                    class,
+                    time: None,
+                    live: true,
+                };
+                self.start(wanted, scope);
             }
             Order::Serve {
                 options,
@@ -196,47 +223,62 @@ impl<W: Write + Send, H: Host> Executor<'_, W, H> {
                     let text = "serve needs networks to allow, and a time";
                     return self.reply(&Reply::error(Some(id), "usage", text));
                 };
-                let job = Job::Server { allow: &allow };
-                if let Some(outputs) = self.start(id, job, &options, class, Some(time)) {
-                    scope.spawn(move || self.report(id, outputs, true, Some(ServedTests::One)));
-                }
+                let wanted = Wanted {
+                    id,
+                    job: Job::Server { allow: &allow },
+                    options: &options,
+                    class,
+                    time: Some(time),
+                    live: true,
+                };
+                self.start(wanted, scope);
             }
         }
     }
 
-    /// Starts a process; what stands in its way is told.
-    fn start(
-        &self,
-        id: u64,
-        job: Job<'_>,
-        options: &[GivenOption],
-        class: Class,
-        time: Option<Duration>,
-    ) -> Option<Outputs> {
-        let refuse = |id: u64, name: &str, why: String| {
+    /// Starts a process and passes on what it says; what stands in its way is told.
+    fn start<'scope, 'env>(
+        &'env self,
+        wanted: Wanted<'_>,
+        scope: &'scope std::thread::Scope<'scope, 'env>,
+    ) {
+        let Wanted {
+            id,
+            job,
+            class,
+            live,
+            ..
+        } = wanted;
+        let refuse = |name: &str, why: String| {
             self.reply(&Reply::error(Some(id), name, why));
         };
-        let mut command = match self.host.command(job, options) {
+        let mut command = match self.host.command(job, wanted.options) {
             Ok(command) => command,
-            Err(why) => {
-                refuse(id, "usage", why);
-                return None;
-            }
+            Err(why) => return refuse("usage", why),
         };
         command.words.push("--json-stream".into());
         let errors = StandardError::Kept;
         let started = self
             .tests
-            .start(id, class, self.program, &command, errors, time);
+            .start(id, class, self.program, &command, errors, wanted.time);
         match started {
-            Ok(outputs) => return Some(outputs),
-            Err(NotStarted::Busy(why)) => refuse(id, "busy", why),
-            Err(NotStarted::Closed) => refuse(id, "busy", "the session ends".to_owned()),
+            Ok(outputs) => {
+                self.timing.call_once(|| {
+                    scope.spawn(|| self.tests.keep_time());
+                });
+                let serves = match job {
+                    Job::Client => None,
+                    Job::Server { .. } => Some(ServedTests::One),
+                    Job::AnyServer => Some(ServedTests::Any),
+                };
+                scope.spawn(move || self.report(id, outputs, live, serves));
+            }
+            Err(NotStarted::Busy(why)) => refuse("busy", why),
+            Err(NotStarted::Closed) => refuse("busy", "the session ends".to_owned()),
             Err(NotStarted::NoProcess(error)) => {
-                refuse(id, "test-failed", format!("no process starts: {error}"));
+                refuse("test-failed", format!("no process starts: {error}"));
             }
         }
-        None
     }
 
     /// Passes on what a test or a server prints, and its end. A server of one test ends with it.

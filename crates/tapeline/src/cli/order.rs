@@ -61,8 +61,16 @@ pub(crate) fn arguments(job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsS
 pub(crate) fn find(name: &str) -> Result<&'static OptionSpec, String> {
     let mut known = usable(Personality::Native);
     known
-        .find(|spec| identifier(spec) == name)
+        .find(|spec| is_identified(spec, name))
         .ok_or_else(|| format!("no option is called {:?}", shortened(name)))
+}
+
+fn is_identified(spec: &OptionSpec, name: &str) -> bool {
+    match (spec.long_name(), spec.short) {
+        (Some(long), _) => long == name,
+        (None, Some(letter)) => name.strip_prefix(letter) == Some(""),
+        (None, None) => false,
+    }
 }
 
 /// What identifies an option: its long name, or its letter where it has none.

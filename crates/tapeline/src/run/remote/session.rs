@@ -62,54 +62,85 @@ impl Host for ThisProgram {
     }
 }
 
-/// What must hold for any lines of orders: each is answered by replies, and what is carried out writes no
+/// What must hold for any lines of orders: each is answered by replies, and what would be carried out writes no
 /// file and reads none.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn contract(lines: &[u8]) {
-    use tapeline_dialect::Payload;
-    use tapeline_remote::{Order, OrderLine, Reply};
-
-    use crate::cli::invocation::understand;
-    use crate::plan::{Invocation, Plan};
+    use tapeline_remote::Reply;
 
     let mut replies = Vec::new();
-    // No process starts: that is said in the place of its results.
     let nothing = std::path::Path::new("/nonexistent/tapeline");
-    let end = execute(lines, &mut replies, nothing, &ThisProgram);
+    let end = execute(lines, &mut replies, nothing, &NoProcesses);
     assert_ne!(end, SessionEnd::OutputGone);
     for reply in replies.split(|byte| *byte == b'\n') {
         let read = serde_json::from_slice::<Reply>(reply);
         assert!(reply.is_empty() || read.is_ok(), "{reply:?}");
     }
-    for line in lines.split(|byte| *byte == b'\n') {
-        let Ok(OrderLine {
-            order: Order::Run { options, .. },
-            ..
-        }) = serde_json::from_slice(line)
-        else {
-            continue;
-        };
-        let Ok(words) = order::arguments(Job::Client, &options) else {
-            continue;
-        };
-        assert!(
-            words
-                .iter()
-                .all(|word| word.as_encoded_bytes().starts_with(b"-"))
-        );
-        let invocation = Invocation {
-            program: "tapeline".into(),
-            arguments: words,
-            variable: &|_| None,
-            resolver: |_| Vec::new(),
-        };
-        if let Ok(Plan::Client(plan, presentation, _)) = understand(&invocation).1.outcome {
-            assert!(!matches!(
-                plan.payload,
-                Payload::File(_) | Payload::StandardInput
-            ));
-            assert_eq!(presentation.output_file, None);
-            assert!(presentation.files.is_empty() && presentation.save.is_none());
+}
+
+/// This program without its processes: it looks at the command line of each, and starts none.
+#[cfg(any(test, fuzzing))]
+struct NoProcesses;
+
+#[cfg(any(test, fuzzing))]
+impl Host for NoProcesses {
+    fn command(&self, job: Job<'_>, options: &[GivenOption]) -> Result<CommandLine, String> {
+        let command = ThisProgram.command(job, options)?;
+        is_harmless(command);
+        Err("no process starts here".to_owned())
+    }
+
+    fn hello(&self) -> Hello {
+        Hello {
+            version: String::new(),
+            v: PROTOCOL_VERSION,
+            system: String::new(),
+            addresses: Vec::new(),
+            cpus: 1,
+            time: 0.0,
         }
     }
+}
+
+/// # Panics
+/// The process would write a file, or read one.
+#[cfg(any(test, fuzzing))]
+fn is_harmless(command: CommandLine) {
+    use tapeline_dialect::Payload;
+
+    use crate::cli::invocation::understand;
+    use crate::plan::{Invocation, Life, Plan};
+
+    let words = command.words;
+    assert!(
+        words
+            .iter()
+            .all(|word| word.as_encoded_bytes().starts_with(b"-"))
+    );
+    let variables = command.variables.iter().map(|(name, _)| *name);
+    assert!(
+        variables
+            .into_iter()
+            .all(|name| name == KEY || name == SAVE)
+    );
+    let invocation = Invocation {
+        program: "tapeline".into(),
+        arguments: words,
+        variable: &|_| None,
+        resolver: |_| Vec::new(),
+    };
+    let (payload, presentation) = match understand(&invocation).1.outcome {
+        Ok(Plan::Client(plan, presentation, _)) => (Some(plan.payload), presentation),
+        Ok(Plan::Server(_, presentation, life, _)) => {
+            assert_eq!(life, Life::Foreground);
+            (None, presentation)
+        }
+        _ => return,
+    };
+    assert!(!matches!(
+        payload,
+        Some(Payload::File(_) | Payload::StandardInput)
+    ));
+    assert_eq!(presentation.output_file, None);
+    assert!(presentation.files.is_empty() && presentation.save.is_none());
 }
