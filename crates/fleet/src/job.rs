@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::Ipv6Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,9 @@ use crate::store::Revision;
 pub const ATTEMPTS: u32 = 3;
 /// A slot is granted for the length of the test and this.
 pub const SPARE: Duration = Duration::from_secs(30);
-/// A final job leaves the bucket after this time.
-pub const KEPT: Duration = Duration::from_secs(3600);
+/// A final job leaves the bucket after this time: later than any controller would submit the slot of a schedule that it
+/// was once more, also one whose clock is an hour behind another's that is an hour ahead.
+pub const KEPT: Duration = Duration::from_secs(3 * 3600);
 
 /// Which controller of a site orders: the revision at which it took the lease. A later one has a greater one.
 #[derive(
@@ -223,9 +225,9 @@ pub struct NoStep {
 /// A job as the bucket holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// What is to be done.
+    /// What is to be done. It never changes.
     #[serde(flatten)]
-    pub spec: JobSpec,
+    pub spec: Arc<JobSpec>,
     /// How far it is.
     #[serde(flatten)]
     pub state: State,
@@ -243,7 +245,7 @@ impl JobRecord {
     #[must_use]
     pub fn new(spec: JobSpec) -> Self {
         Self {
-            spec,
+            spec: spec.into(),
             state: State::Queued,
             attempt: Attempt(1),
             epoch: Epoch(0),

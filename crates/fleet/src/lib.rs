@@ -19,6 +19,7 @@ mod bus;
 mod clock;
 mod collector;
 mod controller;
+pub mod fuzz;
 mod host;
 mod job;
 mod message;

@@ -1,5 +1,7 @@
 //! What is said between agents, controllers and the collector.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use tapeline_remote::{Class, GivenOption};
 
@@ -26,6 +28,19 @@ pub struct AgentOrder {
     /// What.
     #[serde(flatten)]
     pub action: Action,
+}
+
+impl AgentOrder {
+    /// From bytes.
+    ///
+    /// # Errors
+    /// They are none, in words.
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.len() > LONGEST_ORDER {
+            return Err(format!("an order of more than {LONGEST_ORDER} bytes"));
+        }
+        serde_json::from_slice(bytes).map_err(|error| format!("no order that is known: {error}"))
+    }
 }
 
 /// What an agent is to do. Each may be repeated: the answer is the same, and nothing happens twice.
@@ -149,7 +164,7 @@ pub struct Beat {
     /// Who.
     pub host: HostName,
     /// What others test towards.
-    pub address: String,
+    pub address: Arc<str>,
     /// The newest epoch that it knows.
     pub epoch: Epoch,
     /// The attempt that has the exclusive slot.
@@ -161,7 +176,7 @@ pub struct Beat {
     /// What waits for the collector.
     pub spool: SpoolSize,
     /// Of the agent.
-    pub version: String,
+    pub version: Arc<str>,
 }
 
 impl Beat {
@@ -330,13 +345,13 @@ mod tests {
         };
         let beat = Beat {
             host: "fra1".parse().expect("a name"),
-            address: "192.0.2.1".to_owned(),
+            address: "192.0.2.1".into(),
             epoch: Epoch(1),
             slot: None,
             is_free: true,
             ended: None,
             spool: SpoolSize::default(),
-            version: String::new(),
+            version: "".into(),
         };
         let beat_bytes = serde_json::to_vec(&beat).expect("JSON");
         let own = "tl.v1.result.lab.fra1.run/7/fra1/osl1";

@@ -1,7 +1,9 @@
-//! Names of sites, hosts and jobs, and the subjects that are made of them.
+//! Names of sites, hosts and jobs, and the subjects that are made of them. Names are shared, not copied: those of
+//! a large site are in every message and table.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -51,7 +53,7 @@ macro_rules! name {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The name as text.
@@ -65,7 +67,8 @@ macro_rules! name {
             type Err = NameError;
 
             fn from_str(text: &str) -> Result<Self, NameError> {
-                text.to_owned().try_into()
+                check(text, $kind, $longest, $more, $letters)?;
+                Ok(Self(text.into()))
             }
         }
 
@@ -73,14 +76,13 @@ macro_rules! name {
             type Error = NameError;
 
             fn try_from(text: String) -> Result<Self, NameError> {
-                check(&text, $kind, $longest, $more, $letters)?;
-                Ok(Self(text))
+                text.parse()
             }
         }
 
         impl From<$name> for String {
             fn from(name: $name) -> Self {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
 
@@ -117,7 +119,7 @@ impl JobId {
     /// The job of a pair in an order that was given by hand at that time, milliseconds since 1970.
     #[must_use]
     pub fn of_run(at: i64, from: &HostName, to: &HostName) -> Self {
-        Self(format!("{}/{at}/{from}/{to}", Self::RUN))
+        Self(format!("{}/{at}/{from}/{to}", Self::RUN).into())
     }
 
     /// What it is made of: the schedule or [`RUN`](Self::RUN), the number of the slot or order, the client's
@@ -137,7 +139,7 @@ impl JobId {
     /// The job of a pair in a slot of a schedule: the same whoever submits it.
     #[must_use]
     pub fn of_schedule(name: &ScheduleName, slot: i64, from: &HostName, to: &HostName) -> Self {
-        Self(format!("{name}/{slot}/{from}/{to}"))
+        Self(format!("{name}/{slot}/{from}/{to}").into())
     }
 }
 

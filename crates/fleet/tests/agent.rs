@@ -8,7 +8,7 @@ use tapeline_fleet::{
     Action, Agent, AgentEffect, AgentInput, AgentOrder, Answer, Ask, Attempt, AttemptKey, Epoch,
     How, Identity, Kept, Limits, Now, Refusal, ReplyId, ResultKey, Status, Stored, UnixTime,
 };
-use tapeline_remote::{Class, Listening};
+use tapeline_remote::{Class, GivenOption, Listening};
 
 fn at(seconds: u64) -> Now {
     Now {
@@ -21,8 +21,8 @@ fn at(seconds: u64) -> Now {
 fn agent(limits: serde_json::Value, kept: Kept) -> Agent {
     let identity = Identity {
         host: "fra1".parse().expect("a name"),
-        address: "192.0.2.1".to_owned(),
-        version: "0".to_owned(),
+        address: "192.0.2.1".into(),
+        version: "0".into(),
     };
     let limits: Limits = serde_json::from_value(limits).expect("limits");
     let mut agent = Agent::new(identity, limits, kept, Vec::new(), 1);
@@ -121,6 +121,41 @@ fn an_older_epoch_is_refused_also_after_a_restart() {
     );
     let effects = order(&mut again, 9, attempt(1), reserve(), at(0));
     assert_eq!(answer(&effects), Some(&Answer::Granted { seconds: 40 }));
+}
+
+#[test]
+fn an_owners_peers_are_those_of_the_test() {
+    let limits = json!({"peers": ["192.0.2.0/24", "2001:db8::/32"]});
+    let mut agent = agent(limits, Kept::default());
+    let effects = order(&mut agent, 1, attempt(1), reserve(), at(0));
+    assert_eq!(answer(&effects), Some(&Answer::Granted { seconds: 40 }));
+    let towards = |host: &str| Action::Run {
+        options: vec![GivenOption::new("client", host)],
+        live: false,
+    };
+    let allow = vec!["192.0.2.9".to_owned(), "0.0.0.0/0".to_owned()];
+    let wide = Action::Serve {
+        options: Vec::new(),
+        allow,
+    };
+    let others = [
+        "198.51.100.1:5001",
+        "[2001:db9::1]:5001",
+        "2001:db9::1",
+        "host",
+    ];
+    let others = others.into_iter().map(towards);
+    for action in others.chain([run(), wide]) {
+        is_refused(
+            &order(&mut agent, 1, attempt(1), action, at(0)),
+            Refusal::Limits,
+        );
+    }
+    let effects = order(&mut agent, 1, attempt(1), towards("192.0.2.9:5001"), at(1));
+    assert_eq!(
+        (answer(&effects), starts(&effects)),
+        (Some(&Answer::Started), 1)
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub const CONTRACTS: &[(&str, Contract)] = &[
     ("permit_key_file", input::secret_contract),
     ("remote_orders", run::orders_contract),
     ("remote_replies", tapeline_remote::fuzz::replies),
+    #[cfg(feature = "fleet")]
+    ("agent_orders", run::agent_contract),
     #[cfg(feature = "prometheus")]
     ("http_request", http::contract),
 ];
@@ -93,6 +95,29 @@ mod tests {
 "#;
         seeds::expect("remote_replies", "session", replies.as_bytes());
         seeds::expect("remote_replies", "login", b"Welcome\x1b[2J\r\n");
+    }
+
+    #[cfg(feature = "fleet")]
+    #[test]
+    fn orders_to_agents_are_seeds() {
+        let test = r#"{"job":"j/1","attempt":1,"epoch":5,"do":"reserve","seconds":10,"class":"exclusive","peer":"192.0.2.7","options":[["time","10"]]}
+{"job":"j/1","attempt":1,"epoch":5,"do":"run","options":[["client","192.0.2.7:5001"],["time","10"],["udp"]],"live":true}
+
+{"job":"j/1","attempt":1,"epoch":5,"do":"renew","seconds":0}
+"#;
+        seeds::expect("agent_orders", "client", test.as_bytes());
+        let serving = r#"{"job":"j","attempt":2,"epoch":7,"do":"reserve","seconds":5,"class":"background","peer":"192.0.2.9","options":[]}
+{"job":"j","attempt":2,"epoch":7,"do":"serve","options":[["udp"]],"allow":["192.0.2.9"]}
+{"job":"j","attempt":2,"epoch":7,"do":"release"}
+{"job":"j","attempt":2,"epoch":6,"do":"release"}
+"#;
+        seeds::expect("agent_orders", "server", serving.as_bytes());
+        let wrong = r#"{"job":"j","attempt":1,"epoch":4,"do":"reserve","seconds":10,"class":"exclusive","peer":"192.0.2.7","options":[]}
+{"job":"j","attempt":1,"epoch":5,"do":"run","options":[["client","192.0.2.7"],["fileinput","/etc/passwd"]],"live":false}
+{"job":"k","attempt":1,"epoch":5,"do":"reserve","seconds":10,"class":"exclusive","peer":"198.51.100.7","options":[]}
+{"job":"k","attempt":1,"epoch":5,"do":"reserve","seconds":90,"class":"exclusive","peer":"192.0.2.7","options":[["time","0"]]}
+"#;
+        seeds::expect("agent_orders", "wrong", wrong.as_bytes());
     }
 
     #[test]

@@ -113,6 +113,7 @@ pub(crate) const FLOORS: &[Floors] = &[
         krate: "crates/fleet",
         floors: &[
             &["host"],
+            &["fuzz"],
             &["bus/many_agents"],
             &[
                 "bus/agent_loop",

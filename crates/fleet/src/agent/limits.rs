@@ -69,8 +69,8 @@ struct Network {
 /// A test that somebody wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The address of the host that it tests with.
-    pub peer: &'a str,
+    /// The addresses of the hosts that it tests with.
+    pub peers: &'a [&'a str],
     /// Its options.
     pub options: &'a [GivenOption],
     /// Its length as it is announced, seconds.
@@ -160,15 +160,22 @@ impl Limits {
     /// # Errors
     /// Why not: a sentence without the host.
     pub fn check(&self, wanted: &Wanted<'_>, now: Now, bytes_today: u64) -> Result<(), String> {
-        let value = |name: &str| {
-            let mut options = wanted.options.iter();
-            let option = options.find(|option| option.name == name)?;
-            option.value.as_deref()
+        // Of an option that is given twice, which one counts is not for this to know.
+        let values = |name: &'static str| {
+            let options = wanted.options.iter();
+            let named = options.filter(move |option| option.name == name);
+            named.filter_map(|option| option.value.as_deref())
         };
         if !self.peers.is_empty() {
-            let peer: Option<IpAddr> = wanted.peer.parse().ok();
-            if !peer.is_some_and(|peer| self.peers.iter().any(|network| network.holds(peer))) {
-                return Err(format!("its owner allows no tests with {}", wanted.peer));
+            if wanted.peers.is_empty() {
+                return Err("its owner wants to know with whom it tests".to_owned());
+            }
+            for peer in wanted.peers {
+                let address: Option<IpAddr> = peer.parse().ok();
+                let holds = |address| self.peers.iter().any(|network| network.holds(address));
+                if !address.is_some_and(holds) {
+                    return Err(format!("its owner allows no tests with {peer}"));
+                }
             }
         }
         if let Some(class) = self.class
@@ -190,11 +197,16 @@ impl Limits {
                 return Err(format!("its owner allows tests from {from} to {to} only"));
             }
         }
-        let time = value("time").map_or(Some(DEFAULT_TIME), |text| parse_seconds(text).ok());
-        let time = time.ok_or_else(|| "time: no number of seconds".to_owned())?;
-        // No end is longer than any.
-        let time = if time > 0.0 { time } else { f64::INFINITY };
-        let time = time.max(f64::from(wanted.seconds));
+        let mut time = f64::from(wanted.seconds);
+        let mut times = values("time").peekable();
+        if times.peek().is_none() {
+            time = time.max(DEFAULT_TIME);
+        }
+        for text in times {
+            let given = parse_seconds(text).map_err(|_| "time: no number of seconds".to_owned())?;
+            // No end is longer than any.
+            time = time.max(if given > 0.0 { given } else { f64::INFINITY });
+        }
         if let Some(most) = self.max_time
             && time > most
         {
@@ -202,15 +214,15 @@ impl Limits {
                 "its owner allows tests of {most} s, not of {time} s"
             ));
         }
-        let streams: u64 = value("parallel")
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(1);
-        let rate = value("bandwidth").map(|text| {
-            let rate = parse_rate(text).map_err(|_| "bandwidth: no rate".to_owned())?;
-            Ok::<u64, String>(rate.0.saturating_mul(streams))
-        });
+        let streams = values("parallel").filter_map(|text| text.parse::<u64>().ok());
+        let streams = streams.max().unwrap_or(1).max(1);
+        let rates: Result<Vec<BitRate>, _> = values("bandwidth").map(parse_rate).collect();
+        let rates = rates.map_err(|_| "bandwidth: no rate".to_owned())?;
         // 0 is as fast as it can, as is no rate.
-        let rate = rate.transpose()?.filter(|rate| *rate > 0);
+        let is_limited = rates.iter().all(|rate| rate.0 > 0);
+        let fastest = rates.iter().map(|rate| rate.0).max();
+        let rate = fastest.filter(|_| is_limited);
+        let rate = rate.map(|rate| rate.saturating_mul(streams));
         if let Some(BitRate(most)) = self.max_rate
             && rate.is_none_or(|rate| rate > most)
         {
@@ -258,7 +270,7 @@ mod tests {
             .map(|(name, value)| GivenOption::new(name, value))
             .collect();
         let wanted = Wanted {
-            peer,
+            peers: &[peer],
             options: &options,
             seconds: 10,
             class: Class::Exclusive,
@@ -282,6 +294,14 @@ mod tests {
             assert_eq!(check(&limits, bad, &[]), Err(refused));
         }
         assert_eq!(check(&Limits::default(), "host", &[]), Ok(()));
+        let unknown = Wanted {
+            peers: &[],
+            options: &[],
+            seconds: 10,
+            class: Class::Exclusive,
+        };
+        assert!(limits.check(&unknown, at(12), 0).is_err());
+        assert!(Limits::default().check(&unknown, at(12), 0).is_ok());
     }
 
     #[test]
@@ -296,6 +316,13 @@ mod tests {
         assert!(!check(&[("bandwidth", "101m")]));
         assert!(!check(&[("bandwidth", "60m"), ("parallel", "2")]));
         assert!(!check(&[]), "without a rate it is as fast as it can");
+        for twice in [["time", "10", "61"], ["bandwidth", "10m", "101m"]] {
+            let [name, small, great] = twice;
+            let rate = ("bandwidth", "10m");
+            assert!(!check(&[rate, (name, small), (name, great)]), "{name}");
+            assert!(!check(&[(name, great), (name, small), rate]), "{name}");
+            assert!(check(&[rate, (name, small), (name, small)]), "{name}");
+        }
     }
 
     #[test]
@@ -303,7 +330,7 @@ mod tests {
         let limits = limits(json!({"bytes-per-day": "1G"}));
         let options = [GivenOption::new("bandwidth", "80m")];
         let wanted = Wanted {
-            peer: "192.0.2.7",
+            peers: &["192.0.2.7"],
             options: &options,
             seconds: 10,
             class: Class::Exclusive,
@@ -317,7 +344,7 @@ mod tests {
     fn hours_may_go_over_midnight() {
         let open = |hours: &str, hour| {
             let wanted = Wanted {
-                peer: "192.0.2.7",
+                peers: &["192.0.2.7"],
                 options: &[],
                 seconds: 10,
                 class: Class::Exclusive,

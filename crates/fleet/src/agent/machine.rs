@@ -1,11 +1,12 @@
 //! What an agent does about each thing that happens.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tapeline_base::{MonoTime, SplitMix64};
-use tapeline_remote::{Class, Listening, Order, ServedTests};
+use tapeline_remote::{Class, GivenOption, Listening, Order, ServedTests};
 
 use crate::agent::limits::{Limits, Wanted};
 use crate::agent::slot::{Phase, Slot};
@@ -39,9 +40,9 @@ pub struct Identity {
     /// Its host.
     pub host: HostName,
     /// What others test towards.
-    pub address: String,
+    pub address: Arc<str>,
     /// Of the program.
-    pub version: String,
+    pub version: Arc<str>,
 }
 
 /// What an agent keeps beside its spool; it outlives its process.
@@ -140,10 +141,10 @@ pub enum AgentEffect {
         /// To which question.
         reply: ReplyId,
         /// With what.
-        beat: Beat,
+        beat: Arc<Beat>,
     },
     /// Publish that the agent is there.
-    Beat(Beat),
+    Beat(Arc<Beat>),
     /// Close what the agent has of the lock file, open it anew and try to lock it; the test's processes inherit
     /// it. The input `Locked` follows.
     Lock(AttemptKey),
@@ -173,6 +174,30 @@ pub enum AgentEffect {
     Publish(ResultKey),
 }
 
+/// A test that is to start in a slot.
+struct Test<'a> {
+    peers: &'a [&'a str],
+    options: &'a [GivenOption],
+    /// What the slot becomes.
+    phase: Phase,
+}
+
+/// The address in the option of a client that says with whom it tests.
+fn server_of(option: &GivenOption) -> Option<&str> {
+    let value = option.value.as_deref().unwrap_or_default();
+    if option.name != "client" {
+        return None;
+    }
+    let bracketed = value
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'));
+    Some(match (bracketed, value.split_once(':')) {
+        (Some((address, _)), _) => address,
+        (None, Some((address, port))) if !port.contains(':') => address,
+        (None, _) => value,
+    })
+}
+
 /// The agent of a host.
 #[derive(Clone, Debug)]
 pub struct Agent {
@@ -188,6 +213,8 @@ pub struct Agent {
     ended: Option<(AttemptKey, How)>,
     is_connected: bool,
     next_beat: MonoTime,
+    /// What it says of itself, as long as that is so.
+    said: Option<Arc<Beat>>,
     spool_fails_until: MonoTime,
     /// The second in which orders are counted, and their number.
     orders: (MonoTime, u32),
@@ -222,6 +249,7 @@ impl Agent {
             ended: None,
             is_connected: false,
             next_beat: MonoTime::FAR,
+            said: None,
             spool_fails_until: MonoTime::ZERO,
             orders: (MonoTime::ZERO, 0),
             random: SplitMix64::new(seed),
@@ -245,6 +273,9 @@ impl Agent {
 
     /// What is to be done about something that happened.
     pub fn handle(&mut self, input: AgentInput, now: Now) -> Vec<AgentEffect> {
+        if !matches!(input, AgentInput::Tick) {
+            self.said = None;
+        }
         match input {
             AgentInput::Connected => {
                 self.is_connected = true;
@@ -297,6 +328,7 @@ impl Agent {
             .map(|slot| slot.of.clone())
             .collect();
         for of in expired {
+            self.said = None;
             self.give_up(&of);
             self.beat(now);
         }
@@ -320,7 +352,13 @@ impl Agent {
         }
     }
 
-    fn present(&self) -> Beat {
+    fn present(&mut self) -> Arc<Beat> {
+        let said = self.said.take().unwrap_or_else(|| self.news().into());
+        self.said = Some(Arc::clone(&said));
+        said
+    }
+
+    fn news(&self) -> Beat {
         let mut slots = self.slots.iter();
         let exclusive = slots.find(|slot| slot.class == Class::Exclusive);
         Beat {
@@ -382,7 +420,7 @@ impl Agent {
                 options,
             } => {
                 let wanted = Wanted {
-                    peer: &peer,
+                    peers: &[&peer],
                     options: &options,
                     seconds,
                     class,
@@ -390,7 +428,7 @@ impl Agent {
                 if let Err(text) = self.limits.check(&wanted, now, self.bytes_today(now)) {
                     return self.refuse(reply, Refusal::Limits, text);
                 }
-                self.reserve(of, seconds, class, peer, reply, now);
+                self.reserve(of, seconds, class, reply, now);
             }
             Action::Renew { seconds } => {
                 self.renew(&of, seconds, now);
@@ -409,7 +447,13 @@ impl Agent {
                     seconds: slot.until.since(now.mono).as_secs_f64(),
                     class: slot.class,
                 };
-                self.start(&of, &options, order, Phase::Starting { reply }, reply, now);
+                let peers: Vec<&str> = allow.iter().map(String::as_str).collect();
+                let test = Test {
+                    peers: &peers,
+                    options: &options,
+                    phase: Phase::Starting { reply },
+                };
+                self.start(&of, test, order, reply, now);
             }
             Action::Run { options, live } => {
                 let order = |slot: &Slot| Order::Run {
@@ -417,27 +461,18 @@ impl Agent {
                     live,
                     class: slot.class,
                 };
-                self.start(
-                    &of,
-                    &options,
-                    order,
-                    Phase::Running { server: None },
-                    reply,
-                    now,
-                );
+                let peers: Vec<&str> = options.iter().filter_map(server_of).collect();
+                let test = Test {
+                    peers: &peers,
+                    options: &options,
+                    phase: Phase::Running { server: None },
+                };
+                self.start(&of, test, order, reply, now);
             }
         }
     }
 
-    fn reserve(
-        &mut self,
-        of: AttemptKey,
-        seconds: u32,
-        class: Class,
-        peer: String,
-        reply: ReplyId,
-        now: Now,
-    ) {
+    fn reserve(&mut self, of: AttemptKey, seconds: u32, class: Class, reply: ReplyId, now: Now) {
         let length = Duration::from_secs(u64::from(seconds)) + SPARE;
         if let Some(place) = self.slot(&of) {
             let slot = &mut self.slots[place];
@@ -485,7 +520,6 @@ impl Agent {
         self.slots.push(Slot {
             of: of.clone(),
             class,
-            peer,
             seconds,
             until: now.mono + length,
             latest: now.mono + longest.unwrap_or(2 * length),
@@ -534,12 +568,16 @@ impl Agent {
     fn start(
         &mut self,
         of: &AttemptKey,
-        options: &[tapeline_remote::GivenOption],
+        test: Test<'_>,
         order: impl Fn(&Slot) -> Order,
-        phase: Phase,
         reply: ReplyId,
         now: Now,
     ) {
+        let Test {
+            peers,
+            options,
+            phase,
+        } = test;
         let bytes = self.bytes_today(now);
         let Some(place) = self.slot(of) else {
             return match self.status(of, now) {
@@ -574,7 +612,7 @@ impl Agent {
             }
         }
         let wanted = Wanted {
-            peer: &slot.peer,
+            peers,
             options,
             seconds: slot.seconds,
             class: slot.class,
@@ -599,7 +637,7 @@ impl Agent {
             return;
         };
         if let Phase::Starting { reply } = self.slots[place].phase {
-            let address = self.identity.address.clone();
+            let address = self.identity.address.to_string();
             let at = ServerAt { address, ports };
             self.slots[place].phase = Phase::Running {
                 server: Some(at.clone()),

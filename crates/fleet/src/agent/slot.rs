@@ -35,8 +35,6 @@ pub(crate) enum Phase {
 pub(crate) struct Slot {
     pub(crate) of: AttemptKey,
     pub(crate) class: Class,
-    /// The address of the host that it tests with.
-    pub(crate) peer: String,
     /// The length of the test that it was asked for, seconds.
     pub(crate) seconds: u32,
     /// It frees itself then.

@@ -17,9 +17,7 @@ use crate::bus::requests::{Requests, send};
 use crate::bus::runtime::block_on;
 use crate::bus::stop::Stop;
 use crate::job::{AttemptKey, ResultKey};
-use crate::message::{
-    AgentOrder, Answer, Ask, How, LONGEST_ORDER, Refusal, ReplyId, ResultMessage, Stored,
-};
+use crate::message::{AgentOrder, Answer, Ask, How, Refusal, ReplyId, ResultMessage, Stored};
 use crate::names::{PREFIX, Subject};
 use crate::site::AgentSettings;
 use crate::store::Written;
@@ -135,8 +133,8 @@ pub(crate) async fn serve(
     let (sender, mut events): (_, UnboundedReceiver<TestEvent>) = unbounded_channel();
     let identity = Identity {
         host: settings.host.clone(),
-        address: settings.address.clone(),
-        version: start.version,
+        address: settings.address.as_str().into(),
+        version: start.version.into(),
     };
     let seed = RandomState::new().hash_one(&settings.host);
     let limits = settings.limits.clone();
@@ -289,12 +287,7 @@ impl Serving<'_> {
 
     async fn ordered(&mut self, message: Message) {
         let reply = self.remember(&message);
-        let order = match message.payload.len() {
-            0..=LONGEST_ORDER => serde_json::from_slice::<AgentOrder>(&message.payload)
-                .map_err(|error| format!("no order that is known: {error}")),
-            _ => Err(format!("an order of more than {LONGEST_ORDER} bytes")),
-        };
-        match order {
+        match AgentOrder::read(&message.payload) {
             Ok(order) => self.take(AgentInput::Order { order, reply }).await,
             Err(text) => {
                 let why = Refusal::Usage;

@@ -310,7 +310,7 @@ impl Control {
 
     async fn beat(&mut self, beat: Option<Beat>) {
         if let Some(beat) = beat {
-            self.take(ControllerInput::Beat(beat)).await;
+            self.take(ControllerInput::Beat(beat.into())).await;
         }
     }
 }

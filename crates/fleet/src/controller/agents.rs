@@ -1,6 +1,7 @@
 //! Which agents are there.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
@@ -15,30 +16,47 @@ pub const AWAY: Duration = Duration::from_secs(80);
 
 #[derive(Clone, Debug)]
 struct Presence {
-    address: String,
+    address: Arc<str>,
     epoch: Epoch,
     last: MonoTime,
     last_wall: UnixTime,
     is_away: bool,
 }
 
+impl Presence {
+    fn is_there(&self, now: MonoTime) -> bool {
+        !self.is_away && now.since(self.last) < AWAY
+    }
+}
+
 /// The agents that were ever heard of.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agents {
-    agents: BTreeMap<HostName, Presence>,
+    agents: HashMap<HostName, Presence>,
 }
 
 impl Agents {
-    /// An agent is there.
-    pub(crate) fn heard(&mut self, beat: &Beat, now: MonoTime, wall: UnixTime) {
-        let presence = Presence {
-            address: beat.address.clone(),
-            epoch: beat.epoch,
-            last: now,
-            last_wall: wall,
-            is_away: false,
+    /// An agent is there. Returns whether it was before.
+    pub(crate) fn heard(&mut self, beat: &Beat, now: MonoTime, wall: UnixTime) -> bool {
+        let Some(presence) = self.agents.get_mut(&beat.host) else {
+            let presence = Presence {
+                address: Arc::clone(&beat.address),
+                epoch: beat.epoch,
+                last: now,
+                last_wall: wall,
+                is_away: false,
+            };
+            self.agents.insert(beat.host.clone(), presence);
+            return false;
         };
-        self.agents.insert(beat.host.clone(), presence);
+        let was_there = presence.is_there(now);
+        if presence.address != beat.address {
+            presence.address = Arc::clone(&beat.address);
+        }
+        presence.epoch = beat.epoch;
+        (presence.last, presence.last_wall) = (now, wall);
+        presence.is_away = false;
+        was_there
     }
 
     /// No message reaches the agent.
@@ -51,7 +69,7 @@ impl Agents {
     /// Whether orders are likely to reach it.
     pub(crate) fn is_there(&self, host: &HostName, now: MonoTime) -> bool {
         let agent = self.agents.get(host);
-        agent.is_some_and(|agent| !agent.is_away && now.since(agent.last) < AWAY)
+        agent.is_some_and(|agent| agent.is_there(now))
     }
 
     /// When it was there last; none: never.
@@ -60,13 +78,8 @@ impl Agents {
     }
 
     /// What others test towards.
-    pub(crate) fn address(&self, host: &HostName) -> String {
+    pub(crate) fn address(&self, host: &HostName) -> &str {
         let agent = self.agents.get(host);
-        agent.map(|agent| agent.address.clone()).unwrap_or_default()
-    }
-
-    /// The newest epoch that it is known to know.
-    pub(crate) fn epoch(&self, host: &HostName) -> Option<Epoch> {
-        self.agents.get(host).map(|agent| agent.epoch)
+        agent.map(|agent| &*agent.address).unwrap_or_default()
     }
 }

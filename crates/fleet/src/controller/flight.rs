@@ -210,7 +210,7 @@ impl Flight {
                 let client = view.agents.address(&spec.from);
                 let action = Action::Serve {
                     options: Vec::new(),
-                    allow: vec![client],
+                    allow: vec![client.to_string()],
                 };
                 let host = spec.to.clone();
                 self.step = Step::Serving;
@@ -252,7 +252,7 @@ impl Flight {
         let action = Action::Reserve {
             seconds: spec.seconds,
             class: spec.class,
-            peer: view.agents.address(peer),
+            peer: view.agents.address(peer).to_string(),
             options: spec.options.clone(),
         };
         self.step = Step::Reserving { is_second };

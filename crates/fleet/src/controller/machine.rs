@@ -1,6 +1,7 @@
 //! What a controller does about each thing that happens.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, SplitMix64};
@@ -74,7 +75,7 @@ pub enum ControllerInput {
     /// The bucket of jobs changed.
     Watch(WatchInput),
     /// An agent is there: on its own, or asked.
-    Beat(Beat),
+    Beat(Arc<Beat>),
     /// The collector has results in its database.
     Stored(Stored),
     /// The stream has the event of that step.
@@ -420,12 +421,11 @@ impl Controller {
     }
 
     fn beat(&mut self, beat: &Beat, now: Now) {
-        let was_there = self.agents.is_there(&beat.host, now.mono);
-        self.agents.heard(beat, now.mono, now.wall);
+        let was_there = self.agents.heard(beat, now.mono, now.wall);
         let Some(epoch) = self.epoch else {
             return;
         };
-        if self.agents.epoch(&beat.host) < Some(epoch) && now.mono.since(self.asked) >= ASK_AGAIN {
+        if beat.epoch < epoch && now.mono.since(self.asked) >= ASK_AGAIN {
             self.ask(now);
         }
         if let Some((of, how)) = &beat.ended {
@@ -441,7 +441,7 @@ impl Controller {
             }
         }
         if !was_there {
-            self.try_host(&beat.host.clone(), now);
+            self.try_host(&beat.host, now);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The server: buckets with revisions, a stream with a consumer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use tapeline_base::MonoTime;
@@ -60,37 +60,41 @@ impl<K: Ord + Clone, V: Clone> Bucket<K, V> {
 /// The stream of results and its consumer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results {
-    messages: BTreeMap<u64, ResultKey>,
+    /// Those that are to be delivered, or delivered again.
+    unacknowledged: BTreeMap<u64, ResultKey>,
     last: u64,
-    /// Ids and when they came.
-    ids: BTreeMap<String, MonoTime>,
-    unacknowledged: BTreeSet<u64>,
+    /// The ids of the window in which none is taken twice, and when they came.
+    ids: HashSet<ResultKey>,
+    came: VecDeque<(MonoTime, ResultKey)>,
 }
 
 impl Results {
     /// A result is published: its number, unless it is a repeated one.
     pub(crate) fn publish(&mut self, key: &ResultKey, now: MonoTime) -> Option<u64> {
         let window: Duration = Stream::Result.bounds().duplicates;
-        let id = key.to_string();
-        if self.ids.get(&id).is_some_and(|at| now.since(*at) < window) {
+        while let Some((at, key)) = self.came.front()
+            && now.since(*at) >= window
+        {
+            self.ids.remove(key);
+            self.came.pop_front();
+        }
+        if !self.ids.insert(key.clone()) {
             return None;
         }
-        self.ids.insert(id, now);
+        self.came.push_back((now, key.clone()));
         self.last += 1;
-        self.messages.insert(self.last, key.clone());
-        self.unacknowledged.insert(self.last);
+        self.unacknowledged.insert(self.last, key.clone());
         Some(self.last)
     }
 
     /// What is to be delivered, or delivered again.
     pub(crate) fn unacknowledged(&self) -> Vec<u64> {
-        self.unacknowledged.iter().copied().collect()
+        self.unacknowledged.keys().copied().collect()
     }
 
     /// A message that is not acknowledged.
     pub(crate) fn message(&self, number: u64) -> Option<ResultKey> {
-        let number = self.unacknowledged.get(&number)?;
-        self.messages.get(number).cloned()
+        self.unacknowledged.get(&number).cloned()
     }
 
     pub(crate) fn acknowledge(&mut self, number: u64) {

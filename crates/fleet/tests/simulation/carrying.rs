@@ -9,7 +9,7 @@ use tapeline_fleet::{
 
 use crate::event::{Caller, Event, Input, Message, Node};
 use crate::host::Holder;
-use crate::log::Line;
+use crate::log::{Line, fingerprint};
 use crate::processes;
 use crate::world::{Guard, World};
 
@@ -120,7 +120,7 @@ pub(crate) fn agent_does(world: &mut World, host: usize, effect: AgentEffect) {
         }
         AgentEffect::Unspool(key) => {
             world.hosts[host].unspool(&key);
-            if !world.database.contains_key(&key) {
+            if !world.database.contains(&fingerprint(&key)) {
                 world.line(Line::GivenUp { key });
             }
         }
@@ -138,11 +138,11 @@ pub(crate) fn collector_does(world: &mut World, effect: CollectorEffect) {
         CollectorEffect::Insert { delivery, key, .. } => {
             let inserted = if world.is_database_full {
                 Inserted::Failed
-            } else if world.database.contains_key(&key) && world.setting.without != Some(Guard::Key)
+            } else if !world.database.insert(fingerprint(&key))
+                && world.setting.without != Some(Guard::Key)
             {
                 Inserted::Existed
             } else {
-                *world.database.entry(key.clone()).or_default() += 1;
                 world.line(Line::Inserted { key });
                 Inserted::New
             };

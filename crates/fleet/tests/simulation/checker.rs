@@ -1,11 +1,13 @@
 //! Whether the guarantees held, by all logs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
 
 use tapeline_base::MonoTime;
-use tapeline_fleet::{AttemptKey, JobId, ResultKey, State};
+use tapeline_fleet::{AttemptKey, JobId, JobRecord, ResultKey, Revision, State};
 
-use crate::log::{Line, Log};
+use crate::clocks::BEGIN;
+use crate::log::{Line, Log, fingerprint};
 
 /// A guarantee that did not hold, with what shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,55 +28,83 @@ pub(crate) enum Broken {
     OldEpoch(String),
 }
 
-/// All that is broken; jobs must be final by `final_by`.
-pub(crate) fn check(log: &Log, final_by: MonoTime) -> Vec<Broken> {
-    let mut checker = Checker::default();
-    for (at, line) in &log.lines {
-        checker.line(*at, line, final_by);
-    }
-    for job in &checker.accepted {
-        if !checker.finals.contains_key(job) {
-            let state = checker.states.get(job);
-            checker
-                .broken
-                .push(Broken::Open(format!("{job} is {state:?}")));
-        }
-    }
-    for key in &checker.done {
-        if !checker.inserted.contains_key(key) {
-            checker.broken.push(Broken::Hollow(key.to_string()));
-        }
-    }
-    for key in &checker.spooled {
-        match checker.inserted.get(key) {
-            None => checker.broken.push(Broken::Missing(key.to_string())),
-            Some(1) => {}
-            Some(times) => checker
-                .broken
-                .push(Broken::Twice(format!("{key}: {times} times"))),
-        }
-    }
-    checker.broken
+/// When a job must have its final state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FinalBy {
+    /// All jobs by then.
+    Time(MonoTime),
+    /// Each so long after it would expire.
+    Expiry(Duration),
 }
 
-#[derive(Default)]
-struct Checker {
-    /// The process of an exclusive test on each host.
+/// All that is broken; jobs must be final by `final_by`.
+pub(crate) fn check(log: &Log, final_by: MonoTime) -> Vec<Broken> {
+    let mut checker = Checker::new(FinalBy::Time(final_by));
+    for (at, line) in log.lines() {
+        checker.line(*at, line);
+    }
+    checker.missing(MonoTime::FAR)
+}
+
+/// A job without a final state.
+#[derive(Debug)]
+struct Open {
+    state: State,
+    by: MonoTime,
+}
+
+/// Follows logs. Of jobs and results that are over it keeps little: there may be millions.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    final_by: FinalBy,
+    /// The processes of exclusive tests on each host.
     running: BTreeMap<usize, BTreeSet<u64>>,
-    accepted: BTreeSet<JobId>,
-    states: BTreeMap<JobId, State>,
+    open: BTreeMap<JobId, Open>,
     finals: BTreeMap<JobId, State>,
-    /// What the jobs that are done have measured.
-    done: Vec<ResultKey>,
-    spooled: BTreeSet<ResultKey>,
-    inserted: BTreeMap<ResultKey, u32>,
+    /// Jobs that left the bucket: their fingerprints.
+    gone: HashSet<u64>,
+    /// Results that are not in the database, and since when.
+    spooled: BTreeMap<ResultKey, MonoTime>,
+    /// Fingerprints of those that are.
+    inserted: HashSet<u64>,
     /// The newest epoch of each host.
     epochs: BTreeMap<usize, u64>,
     broken: Vec<Broken>,
 }
 
 impl Checker {
-    fn line(&mut self, at: MonoTime, line: &Line, final_by: MonoTime) {
+    pub(crate) fn new(final_by: FinalBy) -> Self {
+        Self {
+            final_by,
+            running: BTreeMap::new(),
+            open: BTreeMap::new(),
+            finals: BTreeMap::new(),
+            gone: HashSet::new(),
+            spooled: BTreeMap::new(),
+            inserted: HashSet::new(),
+            epochs: BTreeMap::new(),
+            broken: Vec::new(),
+        }
+    }
+
+    /// All that is broken at the end: also jobs that should have a final state before `now`, and results that were
+    /// spooled [`RESULTS`](crate::RESULTS) before it.
+    pub(crate) fn missing(&mut self, now: MonoTime) -> Vec<Broken> {
+        let open = self.open.iter().filter(|(_, open)| open.by < now);
+        let open = open.map(|(job, open)| Broken::Open(format!("{job} is {}", open.state)));
+        let spooled = self.spooled.iter();
+        let missing = spooled.filter(|(_, at)| now.since(**at) > crate::RESULTS);
+        let missing = missing.map(|(key, _)| Broken::Missing(key.to_string()));
+        self.broken.extend(open.chain(missing));
+        std::mem::take(&mut self.broken)
+    }
+
+    /// How many jobs and results are over.
+    pub(crate) fn over(&self) -> (usize, usize) {
+        (self.gone.len() + self.finals.len(), self.inserted.len())
+    }
+
+    pub(crate) fn line(&mut self, at: MonoTime, line: &Line) {
         let seconds = at.as_nanos() as f64 / 1e9;
         match line {
             Line::Started { host, process } => {
@@ -88,50 +118,34 @@ impl Checker {
             Line::Ended { host, process } => {
                 self.running.entry(*host).or_default().remove(process);
             }
-            Line::Accepted { job } => {
-                self.accepted.insert(job.clone());
-            }
             Line::Wrote {
                 job,
                 record,
                 revision,
-            } => {
-                if let Some(state) = self.finals.get(job) {
-                    let what = format!(
-                        "{job} was {state}, and is {} by {revision:?} of {:?} at {seconds:.3}",
-                        record.state, record.epoch
-                    );
-                    self.broken.push(Broken::Overwritten(what));
-                } else if record.state.is_final() {
-                    if at > final_by {
-                        let what = format!("{job} is {} only at {seconds:.3}", record.state);
-                        self.broken.push(Broken::Open(what));
-                    }
-                    if record.state == State::Done {
-                        let of = AttemptKey {
-                            job: job.clone(),
-                            attempt: record.attempt,
-                        };
-                        let host = record.spec.from.clone();
-                        self.done.push(ResultKey { of, host });
-                    }
-                    self.finals.insert(job.clone(), record.state.clone());
-                }
-                self.states.insert(job.clone(), record.state.clone());
-            }
+            } => self.wrote(at, job, record, *revision),
             Line::Deleted { job } => {
-                if !self.finals.contains_key(job) {
+                self.open.remove(job);
+                if self.finals.remove(job).is_none() {
                     let what = format!("{job} left without a final state at {seconds:.3}");
                     self.broken.push(Broken::Open(what));
                 }
+                self.gone.insert(fingerprint(job));
             }
             Line::Spooled { key } => {
-                self.spooled.insert(key.clone());
+                if !self.inserted.contains(&fingerprint(key)) {
+                    self.spooled.insert(key.clone(), at);
+                }
             }
             Line::GivenUp { key } => {
                 self.spooled.remove(key);
             }
-            Line::Inserted { key } => *self.inserted.entry(key.clone()).or_default() += 1,
+            Line::Inserted { key } => {
+                self.spooled.remove(key);
+                if !self.inserted.insert(fingerprint(key)) {
+                    let what = format!("{key} at {seconds:.3}");
+                    self.broken.push(Broken::Twice(what));
+                }
+            }
             Line::Knows { host, epoch } => {
                 let newest = self.epochs.entry(*host).or_default();
                 *newest = epoch.0.max(*newest);
@@ -147,6 +161,47 @@ impl Checker {
                 }
             }
             Line::Refused | Line::Fault { .. } => {}
+        }
+    }
+
+    fn wrote(&mut self, at: MonoTime, job: &JobId, record: &JobRecord, revision: Revision) {
+        let seconds = at.as_nanos() as f64 / 1e9;
+        let by = match self.final_by {
+            FinalBy::Time(by) => by,
+            FinalBy::Expiry(spare) => {
+                let expires = u64::try_from(record.spec.expires.0 - BEGIN).unwrap_or_default();
+                MonoTime::ZERO + Duration::from_secs(expires) + spare
+            }
+        };
+        let ended = self.finals.get(job).map(State::to_string);
+        let gone = || self.gone.contains(&fingerprint(job));
+        if let Some(ended) = ended.or_else(|| gone().then(|| "final, and had left".to_owned())) {
+            let what = format!(
+                "{job} was {ended}, and is {} by {revision:?} of {:?} at {seconds:.3}",
+                record.state, record.epoch
+            );
+            self.broken.push(Broken::Overwritten(what));
+        } else if record.state.is_final() {
+            if at > by {
+                let what = format!("{job} is {} only at {seconds:.3}", record.state);
+                self.broken.push(Broken::Open(what));
+            }
+            if record.state == State::Done {
+                let of = AttemptKey {
+                    job: job.clone(),
+                    attempt: record.attempt,
+                };
+                let host = record.spec.from.clone();
+                let key = ResultKey { of, host };
+                if !self.inserted.contains(&fingerprint(&key)) {
+                    self.broken.push(Broken::Hollow(key.to_string()));
+                }
+            }
+            self.open.remove(job);
+            self.finals.insert(job.clone(), record.state.clone());
+        } else {
+            let state = record.state.clone();
+            self.open.insert(job.clone(), Open { state, by });
         }
     }
 }

@@ -42,7 +42,7 @@ impl Clocks {
         if mono == MonoTime::FAR {
             return mono;
         }
-        let left = mono.since(self.now(now).mono);
-        now + left.div_f64(1.0 + self.drift) + Duration::from_micros(1)
+        let left = mono.since(self.now(now).mono).as_nanos() as f64;
+        now + Duration::from_nanos((left / (1.0 + self.drift)) as u64) + Duration::from_micros(1)
     }
 }

@@ -1,8 +1,7 @@
 //! What is to happen in a world, and when.
 
-use std::cmp::Ordering;
+use std::sync::Arc;
 
-use tapeline_base::MonoTime;
 use tapeline_fleet::Expected;
 use tapeline_fleet::{
     AgentEffect, AgentInput, AgentOrder, Answer, Ask, Beat, CallId, CollectorEffect,
@@ -35,7 +34,7 @@ pub(crate) enum Effect {
 }
 
 /// A controller's process and its call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Caller {
     pub(crate) controller: usize,
     pub(crate) generation: u64,
@@ -54,8 +53,8 @@ pub(crate) enum Message {
         reply: ReplyId,
         answer: Answer,
     },
-    Present(Beat),
-    Beat(Beat),
+    Present(Arc<Beat>),
+    Beat(Arc<Beat>),
     Write {
         caller: Caller,
         target: Target,
@@ -119,33 +118,4 @@ pub(crate) enum Ending {
     FullDisk(usize),
     Stuck(usize),
     Database,
-}
-
-/// An event in its place.
-#[derive(Debug)]
-pub(crate) struct Planned {
-    pub(crate) at: MonoTime,
-    pub(crate) number: u64,
-    pub(crate) event: Event,
-}
-
-impl PartialEq for Planned {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Planned {}
-
-impl PartialOrd for Planned {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Planned {
-    /// The earliest is the greatest, as a heap wants it.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
 }

@@ -15,7 +15,8 @@ pub(crate) fn strike(world: &mut World) {
     if world.now >= world.faults_until {
         return;
     }
-    let next = Duration::from_millis(200 + world.random.below(4_000));
+    let calm = world.setting.calm.as_millis() as u64;
+    let next = Duration::from_millis(200 + world.random.below(calm));
     if world.now + next < world.faults_until {
         world.plan(next, Event::Fault);
     }
@@ -81,6 +82,7 @@ pub(crate) fn strike(world: &mut World) {
         9 => local_test(world, agent, length),
         _ => {}
     }
+    world.counts.faults += 1;
     let what = format!("{kind} {node:?} agent {agent} for {length:?}");
     world.line(Line::Fault { what });
 }

@@ -11,6 +11,7 @@ mod faults;
 mod host;
 mod log;
 mod processes;
+mod queue;
 mod scale;
 mod server;
 mod world;
@@ -46,7 +47,8 @@ fn setting(seed: u64, without: Option<Guard>) -> Setting {
         without,
         limits: Limits::default(),
         delay: Duration::from_millis(5),
-        is_logged: true,
+        calm: Duration::from_secs(4),
+        checked: None,
     }
 }
 
@@ -87,7 +89,7 @@ fn the_guarantees_hold_whatever_goes_wrong() {
         let (world, broken) = chaos(seed, None);
         if !broken.is_empty() {
             let lines: String = match one {
-                Some(_) => world.log.lines.iter().map(print).collect(),
+                Some(_) => world.log.lines().iter().map(print).collect(),
                 None => String::new(),
             };
             panic!("{lines}seed {seed}: {broken:#?}");
@@ -285,7 +287,7 @@ fn a_full_mesh_takes_little_longer_than_its_tests() {
     assert_eq!(check(&world.log, at(1000)), []);
     assert_eq!(world.states(), [("done".to_owned(), 992)].into());
     let ends = |(at, line): &(MonoTime, Line)| matches!(line, Line::Ended { .. }).then_some(*at);
-    let last = world.log.lines.iter().filter_map(ends).max();
+    let last = world.log.lines().iter().filter_map(ends).max();
     let taken = last
         .map(|last| last.since(at(10)).as_secs_f64())
         .unwrap_or_default();

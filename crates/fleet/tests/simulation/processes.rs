@@ -24,6 +24,7 @@ pub(crate) fn start(world: &mut World, host: usize, of: AttemptKey, order: Order
     let node = Node::Agent(host);
     let generation = world.peer(node).generation;
     if work == Work::Serve {
+        world.serving.insert(of.clone(), host);
         let ports = Listening {
             tcp: Some(5001),
             udp: None,
@@ -42,8 +43,7 @@ pub(crate) fn start(world: &mut World, host: usize, of: AttemptKey, order: Order
         return;
     };
     let spec = entry.value.spec;
-    let server = world.numbers[&spec.to];
-    let is_served = world.hosts[server].process_of(&of).is_some();
+    let is_served = world.serving.get(&of) == Some(&world.numbers[&spec.to]);
     let (how, length) = if is_served {
         (How::Measured, Duration::from_secs(u64::from(spec.seconds)))
     } else {
@@ -109,12 +109,13 @@ pub(crate) fn process_ends(world: &mut World, host: usize, number: u64, how: How
     let Some(of) = process.of else {
         return;
     };
+    if process.work == Work::Serve {
+        world.serving.remove(&of);
+    }
     let mut how = how;
     if process.work == Work::Run {
         // The server of this attempt serves one test. Without it there is no result.
-        let serves = (0..world.hosts.len())
-            .find(|other| *other != host && world.hosts[*other].process_of(&of).is_some());
-        match serves {
+        match world.serving.get(&of).copied() {
             Some(server) => {
                 if let Some(process) = world.hosts[server].process_of(&of) {
                     end_soon(world, server, process, how.clone(), 10);

@@ -142,9 +142,6 @@ pub(crate) fn write_job(
 ) -> Written {
     let written = world.bus.jobs.write(job, Some(record.clone()), expected);
     if let Written::At(revision) = written {
-        if expected == Expected::Absent {
-            world.line(Line::Accepted { job: job.clone() });
-        }
         world.line(Line::Wrote {
             job: job.clone(),
             record,

@@ -1,20 +1,22 @@
 //! A site in virtual time: machines, their processes and connections, the server, the hosts.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use tapeline_base::{MonoTime, SplitMix64};
 use tapeline_fleet::{
-    Agent, AgentEffect, AgentInput, Answer, Collector, Controller, ControllerEffect,
-    ControllerInput, HostName, How, Identity, Limits, Outcome, Refusal, ReplyId, ResultKey,
-    Schedules, State, WatchInput,
+    Agent, AgentEffect, AgentInput, Answer, AttemptKey, Collector, Controller, ControllerEffect,
+    ControllerInput, HostName, How, Identity, Limits, Outcome, Refusal, ReplyId, Schedules, State,
+    WatchInput,
 };
 
 use crate::bus::Bus;
+use crate::checker::FinalBy;
 use crate::clocks::Clocks;
-use crate::event::{Caller, Effect, Ending, Event, Input, Message, Node, Planned};
+use crate::event::{Caller, Effect, Ending, Event, Input, Message, Node};
 use crate::host::{Holder, Host, Work};
 use crate::log::{Line, Log};
+use crate::queue::Queue;
 use crate::{carrying, processes, server};
 
 /// What keeps the guarantees. Each can be switched off.
@@ -44,8 +46,10 @@ pub(crate) struct Setting {
     pub(crate) limits: Limits,
     /// Length of a message's way, at most.
     pub(crate) delay: Duration,
-    /// Lines are kept.
-    pub(crate) is_logged: bool,
+    /// The longest pause between two faults; half of it is usual.
+    pub(crate) calm: Duration,
+    /// Lines are checked by this as they come; otherwise they are kept.
+    pub(crate) checked: Option<FinalBy>,
 }
 
 /// A process and its connection.
@@ -104,6 +108,7 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     /// Writes that were refused.
     pub(crate) conflicts: u64,
+    pub(crate) faults: u64,
 }
 
 /// A site.
@@ -115,24 +120,26 @@ pub(crate) struct World {
     pub(crate) counts: Counts,
     pub(crate) bus: Bus,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) database: BTreeMap<ResultKey, u32>,
+    /// Fingerprints of its keys.
+    pub(crate) database: HashSet<u64>,
     pub(crate) is_database_full: bool,
     /// Faults happen until then.
     pub(crate) faults_until: MonoTime,
     pub(crate) names: Vec<HostName>,
-    pub(crate) numbers: BTreeMap<HostName, usize>,
+    pub(crate) numbers: HashMap<HostName, usize>,
     /// Agents, controllers, the collector.
     pub(crate) peers: Vec<Peer>,
     pub(crate) agents: Vec<Agent>,
     pub(crate) controllers: Vec<Controller>,
     pub(crate) collector: Collector,
     pub(crate) schedules: Schedules,
-    pub(crate) queue: BinaryHeap<Planned>,
-    pub(crate) number: u64,
+    pub(crate) queue: Queue,
     pub(crate) process: u64,
+    /// Where the servers of attempts run.
+    pub(crate) serving: HashMap<AttemptKey, usize>,
     /// Calls whose outcome is waited for, and what they come to without one.
-    pub(crate) calls: BTreeMap<Caller, Outcome>,
-    pub(crate) replies: BTreeMap<ReplyId, Caller>,
+    pub(crate) calls: HashMap<Caller, Outcome>,
+    pub(crate) replies: HashMap<ReplyId, Caller>,
     pub(crate) reply: u64,
 }
 
@@ -144,11 +151,11 @@ impl World {
             .collect();
         let mut world = Self {
             now: MonoTime::ZERO,
-            log: Log::default(),
+            log: Log::new(setting.checked),
             counts: Counts::default(),
             bus: Bus::new(setting.without != Some(Guard::Compare)),
             hosts: vec![Host::default(); setting.agents],
-            database: BTreeMap::new(),
+            database: HashSet::new(),
             is_database_full: false,
             faults_until: MonoTime::ZERO,
             numbers: names
@@ -163,11 +170,11 @@ impl World {
             controllers: Vec::new(),
             collector: Collector::default(),
             schedules,
-            queue: BinaryHeap::new(),
-            number: 0,
+            queue: Queue::default(),
             process: 0,
-            calls: BTreeMap::new(),
-            replies: BTreeMap::new(),
+            serving: HashMap::new(),
+            calls: HashMap::new(),
+            replies: HashMap::new(),
             reply: 0,
             random: random.clone(),
             setting,
@@ -202,8 +209,9 @@ impl World {
                 number >> 16,
                 (number >> 8) & 255,
                 number & 255
-            ),
-            version: "0".to_owned(),
+            )
+            .into(),
+            version: "0".into(),
         };
         let disk = &mut self.hosts[number].disk;
         if self.setting.without == Some(Guard::Spool) {
@@ -231,24 +239,14 @@ impl World {
     }
 
     pub(crate) fn plan_at(&mut self, at: MonoTime, event: Event) {
-        self.number += 1;
-        self.queue.push(Planned {
-            at,
-            number: self.number,
-            event,
-        });
+        self.queue.plan(at, event);
     }
 
     /// Lets everything happen until then.
     pub(crate) fn run_until(&mut self, until: MonoTime) {
-        while let Some(planned) = self.queue.peek()
-            && planned.at <= until
-        {
-            let Some(planned) = self.queue.pop() else {
-                return;
-            };
-            self.now = planned.at;
-            if let Some(event) = self.admit(planned.event) {
+        while let Some((at, event)) = self.queue.next(until) {
+            self.now = at;
+            if let Some(event) = self.admit(event) {
                 self.happen(event);
             }
         }
@@ -256,9 +254,7 @@ impl World {
     }
 
     pub(crate) fn line(&mut self, line: Line) {
-        if self.setting.is_logged {
-            self.log.add(self.now, line);
-        }
+        self.log.add(self.now, line);
     }
 
     fn place(&self, node: Node) -> usize {
@@ -313,7 +309,13 @@ impl World {
                 _ => {}
             },
             Event::Tick(node, _) => {
-                self.peer_mut(node).tick = MonoTime::FAR;
+                let now = self.now;
+                let peer = self.peer_mut(node);
+                if peer.tick > now {
+                    // It came earlier, and is planned again.
+                    return;
+                }
+                peer.tick = MonoTime::FAR;
                 self.feed(
                     node,
                     match node {
@@ -367,7 +369,7 @@ impl World {
     /// Something happens to a machine; what it wants done is done a moment later.
     fn feed(&mut self, node: Node, input: Input) {
         let now = self.peer(node).clocks.now(self.now);
-        let (effects, wake): (Vec<Effect>, MonoTime) = match (node, input) {
+        match (node, input) {
             (Node::Agent(host), Input::Agent(input)) => {
                 let ordered = match &input {
                     AgentInput::Order { order, .. } => Some(order.epoch),
@@ -375,65 +377,52 @@ impl World {
                 };
                 let agent = &mut self.agents[host];
                 let effects = agent.handle(input, now);
-                let is_refused = |effect: &AgentEffect| {
-                    let AgentEffect::Answer { answer, .. } = effect else {
-                        return false;
-                    };
-                    matches!(
-                        answer,
-                        Answer::Refused {
-                            why: Refusal::OldEpoch,
-                            ..
-                        }
-                    )
-                };
+                let wake = agent.wake_at();
                 if let Some(epoch) = ordered
                     && !effects.iter().any(is_refused)
                 {
                     self.line(Line::Followed { host, epoch });
                 }
-                let agent = &self.agents[host];
-                (
-                    effects.into_iter().map(Effect::Agent).collect(),
-                    agent.wake_at(),
-                )
+                self.carry(node, effects.into_iter().map(Effect::Agent), wake);
             }
             (Node::Controller(number), Input::Controller(input)) => {
                 let controller = &mut self.controllers[number];
                 let effects = controller.handle(input, now);
-                (
-                    effects.into_iter().map(Effect::Controller).collect(),
-                    controller.wake_at(),
-                )
+                let wake = controller.wake_at();
+                let is_order =
+                    |effect: &ControllerEffect| matches!(effect, ControllerEffect::Order(..));
+                if effects.iter().any(is_order)
+                    && let Some(time) = self.peer_mut(node).pause_at_order.take()
+                {
+                    self.pause(node, time);
+                }
+                self.carry(node, effects.into_iter().map(Effect::Controller), wake);
             }
             (Node::Collector, Input::Collector(input)) => {
-                let effects = self.collector.handle(input);
-                (
-                    effects.into_iter().map(Effect::Collector).collect(),
-                    MonoTime::FAR,
-                )
+                let effects = self.collector.handle(input).into_iter();
+                self.carry(node, effects.map(Effect::Collector), MonoTime::FAR);
             }
-            _ => return,
-        };
-        let is_order =
-            |effect: &Effect| matches!(effect, Effect::Controller(ControllerEffect::Order(..)));
-        if effects.iter().any(is_order)
-            && let Some(time) = self.peer_mut(node).pause_at_order.take()
-        {
-            self.pause(node, time);
+            _ => {}
         }
-        let generation = self.peer(node).generation;
-        // In their order, also after those of an earlier event.
-        let mut at = self.peer(node).last_effect.max(self.now);
+    }
+
+    /// Plans what a machine wants done: in its order, also after what an earlier event led to.
+    fn carry(&mut self, node: Node, effects: impl Iterator<Item = Effect>, wake: MonoTime) {
+        let now = self.now;
+        let place = self.place(node);
+        let peer = &mut self.peers[place];
+        let generation = peer.generation;
+        let mut at = peer.last_effect.max(now);
         for effect in effects {
             at += Duration::from_micros(1 + self.random.below(200));
-            self.plan_at(at, Event::Carry(node, generation, Box::new(effect)));
+            let event = Event::Carry(node, generation, Box::new(effect));
+            self.queue.plan(at, event);
         }
-        self.peer_mut(node).last_effect = at;
-        let wake = self.peer(node).clocks.world(wake, self.now);
-        if wake < self.peer(node).tick {
-            self.peer_mut(node).tick = wake;
-            self.plan_at(wake, Event::Tick(node, generation));
+        peer.last_effect = at;
+        let wake = peer.clocks.world(wake, now);
+        if wake < peer.tick {
+            peer.tick = wake;
+            self.queue.plan(wake, Event::Tick(node, generation));
         }
     }
 
@@ -667,4 +656,12 @@ impl World {
     pub(crate) fn processes(&self) -> usize {
         self.hosts.iter().map(|host| host.processes.len()).sum()
     }
+}
+
+fn is_refused(effect: &AgentEffect) -> bool {
+    let AgentEffect::Answer { answer, .. } = effect else {
+        return false;
+    };
+    let why = Refusal::OldEpoch;
+    matches!(answer, Answer::Refused { why: other, .. } if *other == why)
 }

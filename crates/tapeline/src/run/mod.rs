@@ -61,6 +61,8 @@ pub(crate) use iperf3::iperf3;
 #[cfg(feature = "mesh")]
 pub(crate) use mesh::mesh;
 pub(crate) use method::method;
+#[cfg(all(feature = "fleet", any(test, fuzzing)))]
+pub(crate) use remote::agent_contract;
 #[cfg(any(test, fuzzing))]
 pub(crate) use remote::orders_contract;
 pub(crate) use remote::{end_with_input, remote};

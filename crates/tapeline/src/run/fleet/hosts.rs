@@ -59,10 +59,10 @@ pub(crate) fn hosts(settings: &Path, destination: Option<&Destination>) -> Resul
         let text = |of: fn(&Beat) -> String| beat.map_or_else(|| "-".to_owned(), of);
         vec![
             row.host.clone(),
-            text(|beat| beat.address.clone()),
+            text(|beat| beat.address.to_string()),
             row.state.clone(),
             text(|beat| beat.spool.results.to_string()),
-            text(|beat| beat.version.clone()),
+            text(|beat| beat.version.to_string()),
             row.groups.join(","),
         ]
     });

@@ -86,7 +86,7 @@ struct NoProcesses;
 impl Host for NoProcesses {
     fn command(&self, job: Job<'_>, options: &[GivenOption]) -> Result<CommandLine, String> {
         let command = ThisProgram.command(job, options)?;
-        is_harmless(command);
+        harmless(command);
         Err("no process starts here".to_owned())
     }
 
@@ -102,45 +102,69 @@ impl Host for NoProcesses {
     }
 }
 
+/// What must hold for any lines of orders to an agent: those that start a test start one that writes no file and
+/// reads none, with a host that the agent's owner allows.
+#[cfg(all(feature = "fleet", any(test, fuzzing)))]
+pub(crate) fn agent_contract(lines: &[u8]) {
+    use std::net::IpAddr;
+
+    use tapeline_remote::Order;
+
+    tapeline_fleet::fuzz::orders(lines, &mut |order| {
+        let (job, options) = match order {
+            Order::Serve { options, allow, .. } => (Job::Server { allow }, options),
+            Order::Run { options, .. } => (Job::Client, options),
+            _ => return,
+        };
+        let Ok(command) = ThisProgram.command(job, options) else {
+            return;
+        };
+        for host in harmless(command) {
+            let address = host.parse().map(|address: IpAddr| address.to_canonical());
+            let is_allowed =
+                matches!(address, Ok(IpAddr::V4(host)) if host.octets()[..3] == [192, 0, 2]);
+            assert!(is_allowed, "a test with {host}");
+        }
+    });
+}
+
+/// The hosts that a process tests with, if it would begin to.
+///
 /// # Panics
-/// The process would write a file, or read one.
+/// The process would write a file, or read one, or outlive whoever started it.
 #[cfg(any(test, fuzzing))]
-fn is_harmless(command: CommandLine) {
+fn harmless(command: CommandLine) -> Vec<String> {
     use tapeline_dialect::Payload;
 
     use crate::cli::invocation::understand;
     use crate::plan::{Invocation, Life, Plan};
 
     let words = command.words;
-    assert!(
-        words
-            .iter()
-            .all(|word| word.as_encoded_bytes().starts_with(b"-"))
-    );
-    let variables = command.variables.iter().map(|(name, _)| *name);
-    assert!(
-        variables
-            .into_iter()
-            .all(|name| name == KEY || name == SAVE)
-    );
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    assert!(words.iter().all(is_option), "{words:?}");
+    let mut variables = command.variables.iter();
+    assert!(variables.all(|(name, _)| *name == KEY || *name == SAVE));
     let invocation = Invocation {
         program: "tapeline".into(),
         arguments: words,
         variable: &|_| None,
         resolver: |_| Vec::new(),
     };
-    let (payload, presentation) = match understand(&invocation).1.outcome {
-        Ok(Plan::Client(plan, presentation, _)) => (Some(plan.payload), presentation),
+    let (clients, presentation) = match understand(&invocation).1.outcome {
+        Ok(Plan::Client(plan, presentation, _)) => (vec![*plan], presentation),
+        Ok(Plan::Flows(plan, presentation)) => {
+            let flows = plan.flows.into_iter();
+            (flows.map(|flow| flow.plan).collect(), presentation)
+        }
         Ok(Plan::Server(_, presentation, life, _)) => {
             assert_eq!(life, Life::Foreground);
-            (None, presentation)
+            (Vec::new(), presentation)
         }
-        _ => return,
+        _ => return Vec::new(),
     };
-    assert!(!matches!(
-        payload,
-        Some(Payload::File(_) | Payload::StandardInput)
-    ));
+    let reads = |payload: &Payload| matches!(payload, Payload::File(_) | Payload::StandardInput);
+    assert!(clients.iter().all(|client| !reads(&client.payload)));
     assert_eq!(presentation.output_file, None);
     assert!(presentation.files.is_empty() && presentation.save.is_none());
+    clients.into_iter().map(|client| client.host).collect()
 }
