@@ -112,7 +112,7 @@ impl<'a> OrderWorld<'a> {
 
     /// Tests end, and slots become free.
     pub(crate) fn time_passes(&mut self) {
-        self.now.mono = self.now.mono + PAUSE;
+        self.now.mono += PAUSE;
         self.now.wall = self.now.wall.after(PAUSE);
         self.take(AgentInput::Tick);
     }

@@ -262,6 +262,7 @@ impl Vector {
             server_send: stamp("/server_tx").filter(|_| reply),
             hold_micros: self.word("/hold_usec"),
             reply_size: wanted(BouncebackFlags::REPLY_SIZE, "/reply_size"),
+            mark: None,
         };
         assert_eq!(message, recorded, "{}", self.name);
         // A reply longer than its request ends in zeros; 2.1.8 has no reply size.
