@@ -191,28 +191,27 @@ fn both_directions_at_once_have_one_number() {
     });
 }
 
-/// What is left where no queue of the path stands are the hosts' own queues and the time of a probe.
+/// Without a limit of its own the path runs at 2 Gbit/s, and its devices hold 5000 packets: 20 ms of queue. At
+/// 200 Mbit/s with a short one what is left is the time of a probe.
 #[test]
 #[ignore = "a minute"]
-fn a_short_path_without_deep_queues_is_excellent() {
-    let name = "a_short_path_without_deep_queues_is_excellent";
-    let delay = Duration::from_millis(1);
-    for way in [Way::shaped(200_000_000, 16 * 1024, delay), Way::free(delay)] {
-        in_a_quiet_moment(|| {
-            let Some(path) = queued(name, way, way) else {
-                return;
-            };
-            let (document, shown) = measured(&path, "");
-            for direction in ["up", "down"] {
-                let found = &document["result"][direction];
-                let rpm = number(&found["rpm"], &shown);
-                assert_within(direction, rpm, 6000.0, 30_000.0, &shown);
-                assert_eq!(found["class"], "excellent", "{shown}");
-            }
-            let deviations = document["deviations"].to_string();
-            assert!(!deviations.contains("unsent"), "{shown}");
-        });
-    }
+fn a_short_path_without_a_deep_queue_is_excellent() {
+    let name = "a_short_path_without_a_deep_queue_is_excellent";
+    in_a_quiet_moment(|| {
+        let way = Way::shaped(200_000_000, 16 * 1024, Duration::from_millis(1));
+        let Some(path) = queued(name, way, way) else {
+            return;
+        };
+        let (document, shown) = measured(&path, "");
+        for direction in ["up", "down"] {
+            let found = &document["result"][direction];
+            let rpm = number(&found["rpm"], &shown);
+            assert_within(direction, rpm, 6000.0, 30_000.0, &shown);
+            assert_eq!(found["class"], "excellent", "{shown}");
+        }
+        let deviations = document["deviations"].to_string();
+        assert!(!deviations.contains("unsent"), "{shown}");
+    });
 }
 
 #[test]
