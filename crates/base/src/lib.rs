@@ -5,6 +5,7 @@
 //! or are shown to people. A [`Clock`] reads both.
 
 mod clock;
+mod endpoint;
 mod exit;
 mod flow;
 mod number;
@@ -14,6 +15,7 @@ mod tos;
 mod units;
 
 pub use clock::{Clock, MonoTime, WallTime, whole_nanos};
+pub use endpoint::{Endpoint, with_port};
 pub use exit::ExitCode;
 pub use flow::{Direction, Family, FlowId, FlowTag, Role, Transport};
 pub use number::{

@@ -1,11 +1,11 @@
 //! A job: a test that is to run once between two hosts, and how far it is.
 
 use std::fmt;
-use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tapeline_base::with_port;
 use tapeline_remote::{Class, GivenOption, Listening};
 use thiserror::Error;
 
@@ -106,12 +106,8 @@ impl ServerAt {
     /// The option of a client that tests with it.
     #[must_use]
     pub fn client_option(&self) -> GivenOption {
-        let address = match self.address.parse::<Ipv6Addr>() {
-            Ok(address) => format!("[{address}]"),
-            Err(_) => self.address.clone(),
-        };
         let port = self.ports.tcp.or(self.ports.udp).unwrap_or_default();
-        GivenOption::new("client", &format!("{address}:{port}"))
+        GivenOption::new("client", &with_port(&self.address, port))
     }
 }
 

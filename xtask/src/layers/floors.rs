@@ -152,7 +152,6 @@ pub(crate) const FLOORS: &[Floors] = &[
             &["cli/values"],
             &["cli/spec"],
             &["cli/parse", "cli/settings", "cli/diagnostics"],
-            &["cli/endpoint"],
             &["output", "files", "explain"],
             &["identity", "explanations"],
             &["plan"],

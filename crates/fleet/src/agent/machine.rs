@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tapeline_base::{MonoTime, SplitMix64};
+use tapeline_base::{Endpoint, MonoTime, SplitMix64};
 use tapeline_remote::{Class, GivenOption, Listening, Order, ServedTests};
 
 use crate::agent::limits::{Limits, Wanted};
@@ -182,19 +182,17 @@ struct Test<'a> {
     phase: Phase,
 }
 
-/// The address in the option of a client that says with whom it tests.
-fn server_of(option: &GivenOption) -> Option<&str> {
-    let value = option.value.as_deref().unwrap_or_default();
+/// The address in the option of a client that says with whom it tests, as the client takes it apart. One that
+/// names an interface, too, is no address.
+fn server_of(option: &GivenOption) -> Option<String> {
     if option.name != "client" {
         return None;
     }
-    let bracketed = value
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'));
-    Some(match (bracketed, value.split_once(':')) {
-        (Some((address, _)), _) => address,
-        (None, Some((address, port))) if !port.contains(':') => address,
-        (None, _) => value,
+    let value = option.value.as_deref().unwrap_or_default();
+    let endpoint = Endpoint::parse(value);
+    Some(match endpoint.device {
+        None => endpoint.host,
+        Some(_) => value.to_owned(),
     })
 }
 
@@ -461,7 +459,8 @@ impl Agent {
                     live,
                     class: slot.class,
                 };
-                let peers: Vec<&str> = options.iter().filter_map(server_of).collect();
+                let servers: Vec<String> = options.iter().filter_map(server_of).collect();
+                let peers: Vec<&str> = servers.iter().map(String::as_str).collect();
                 let test = Test {
                     peers: &peers,
                     options: &options,

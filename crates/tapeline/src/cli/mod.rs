@@ -19,7 +19,6 @@ pub(crate) mod commands;
 pub(crate) mod config_file;
 pub(crate) mod configuration;
 pub(crate) mod diagnostics;
-pub(crate) mod endpoint;
 pub(crate) mod environment;
 pub(crate) mod flows;
 #[cfg(feature = "web")]

@@ -1,5 +1,6 @@
 //! Options that somebody elsewhere gives by identifier and value, as a command line.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use tapeline_dialect::Personality;
@@ -61,23 +62,20 @@ pub(crate) fn arguments(job: Job<'_>, options: &[GivenOption]) -> Result<Vec<OsS
 pub(crate) fn find(name: &str) -> Result<&'static OptionSpec, String> {
     let mut known = usable(Personality::Native);
     known
-        .find(|spec| is_identified(spec, name))
+        .find(|spec| name_of(spec) == name)
         .ok_or_else(|| format!("no option is called {:?}", shortened(name)))
-}
-
-fn is_identified(spec: &OptionSpec, name: &str) -> bool {
-    match (spec.long_name(), spec.short) {
-        (Some(long), _) => long == name,
-        (None, Some(letter)) => name.strip_prefix(letter) == Some(""),
-        (None, None) => false,
-    }
 }
 
 /// What identifies an option: its long name, or its letter where it has none.
 pub(crate) fn identifier(spec: &OptionSpec) -> String {
-    let letter = || spec.short.map(String::from);
-    let name = spec.long_name().map(str::to_owned);
-    name.or_else(letter).unwrap_or_default()
+    name_of(spec).into_owned()
+}
+
+/// The same for comparison: few options have no long name.
+fn name_of(spec: &OptionSpec) -> Cow<'static, str> {
+    let letter = || spec.short.map(String::from).unwrap_or_default();
+    spec.long_name()
+        .map_or_else(|| Cow::Owned(letter()), Cow::Borrowed)
 }
 
 /// One word, as the command line has it.

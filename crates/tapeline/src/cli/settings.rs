@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, Clock, Pace, Tos, WallTime};
+use tapeline_base::{BitRate, Clock, Endpoint, Pace, Tos, WallTime};
 use tapeline_dialect::{
     AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
     MaxTests, Payload, Personality, Precision,
@@ -14,7 +14,6 @@ use tapeline_method::{
 use tapeline_report::method::PassLimit;
 use tapeline_sys::SystemClock;
 
-use super::endpoint::Endpoint;
 use crate::plan::{Life, Supervision};
 use crate::presentation::{Presentation, TextStyle};
 

@@ -1,9 +1,8 @@
 //! `--from`, `--via`, `--serve-on`: a client's line becomes orders for other hosts.
 
-use tapeline_base::ExitCode;
+use tapeline_base::{Endpoint, ExitCode};
 use tapeline_remote::{GivenOption, Transport};
 
-use super::endpoint::Endpoint;
 use super::order;
 use super::order::identifier;
 use super::spec::{Given, OptionId as Id, RawArgs, RawItem, Remote};

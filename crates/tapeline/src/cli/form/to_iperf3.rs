@@ -1,13 +1,12 @@
 //! A form as iperf3 writes it.
 
-use tapeline_base::{Pace, Tos, parse_amount, parse_pace, parse_rate, parse_seconds};
+use tapeline_base::{Endpoint, Pace, Tos, parse_amount, parse_pace, parse_rate, parse_seconds};
 use tapeline_remote::GivenOption;
 
 use super::model::{Form, FormJob};
 use super::number::spelled;
 use super::spelling::{Spelling, shown, sound};
 use super::translation::with_port_apart;
-use crate::cli::endpoint::Endpoint;
 use crate::cli::iperf3::options::{self, Id as To};
 use crate::cli::iperf3::quantity;
 use crate::cli::spec::{OptionId as Id, OptionSpec};

@@ -1,12 +1,11 @@
 //! Where the names tapeline and iperf write the same thing differently: rates (`50M` is 50 · 10^6 to one
 //! and 50 · 2^20 to the other), the port behind a host, names of code points.
 
-use tapeline_base::{Tos, parse_amount, parse_bit_or_byte_rate, parse_decimal};
+use tapeline_base::{Endpoint, Tos, parse_amount, parse_bit_or_byte_rate, parse_decimal};
 use tapeline_remote::GivenOption;
 
 use super::model::{Form, FormJob};
 use super::number::{Reader, respelled};
-use crate::cli::endpoint::Endpoint;
 use crate::cli::order;
 use crate::cli::spec::OptionId as Id;
 

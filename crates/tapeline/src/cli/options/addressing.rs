@@ -2,12 +2,11 @@
 
 use std::net::IpAddr;
 
-use tapeline_base::Family;
+use tapeline_base::{Endpoint, Family};
 use tapeline_dialect::AddressSteps;
 
 use super::amount::MAX_PARALLEL;
 use crate::cli::diagnostics::{Diagnostics, Exit};
-use crate::cli::endpoint::Endpoint;
 use crate::cli::settings::{AskedPorts, Mode, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
 use crate::cli::spec::{Given, Group, OptionId as Id, OptionSpec, Remote, Sides, ValueKind};

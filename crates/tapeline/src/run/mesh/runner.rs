@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tapeline_base::Transport;
+use tapeline_base::{Transport, with_port};
 use tapeline_mesh::{Ended, Forecast, HostId, MeshPlan, Mode, Pair, Schedule, TestId};
 use tapeline_remote::{Body, Class, GivenOption, Hello, Order, Reply, ServedTests, unix_time};
 use tapeline_report::matrix::{Cell, HostState, MeshHost, Outcome};
@@ -15,7 +15,6 @@ use super::results::Results;
 use super::running_test::{RunningTest, Side};
 use super::sessions::{Happening, Member, Sessions};
 use super::test_line::TestLine;
-use crate::cli::endpoint;
 use crate::run::history::note;
 
 /// Between two looks at the time.
@@ -292,7 +291,7 @@ impl<'a> Runner<'a> {
 
     fn order_client(&self, running: &RunningTest, port: u16, start: Option<f64>) -> Option<u64> {
         let from = running.pair.from;
-        let server = endpoint::with_port(&running.address, port);
+        let server = with_port(&running.address, port);
         let mut options = vec![GivenOption::new("client", &server)];
         options.extend_from_slice(&self.line.options);
         if self.plan.mode == Mode::FullDuplex {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tapeline_base::ExitCode;
+use tapeline_base::{ExitCode, with_port};
 use tapeline_remote::{BEGINNING, GivenOption, Session, Transport};
 use tapeline_sys::reason;
 
@@ -10,7 +10,6 @@ use super::allowed::allowed;
 use super::client::{self, Ending};
 use super::server::Server;
 use super::shown_forms::ShownForms;
-use crate::cli::endpoint;
 use crate::identity;
 use crate::message::cannot;
 use crate::plan::ThirdParty;
@@ -50,7 +49,7 @@ fn perform(job: &ThirdParty, shown: &mut ShownForms, ending: &Ending) -> Result<
         Some(transport) if !ending.is_wanted() => {
             let own = session.hello().addresses.iter().cloned();
             let server = Server::start(transport, allowed(own, &job.host))?;
-            let host = endpoint::with_port(&job.host, server.port);
+            let host = with_port(&job.host, server.port);
             options.retain(|given| given.name != "client");
             options.insert(0, GivenOption::new("client", &host));
             Some(server)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
+use tapeline_base::Endpoint;
 use tapeline_remote::GivenOption;
 use tapeline_sys::{host_addresses, system_information};
 use tapeline_web::{
@@ -13,7 +14,6 @@ use tapeline_web::{
 };
 
 use super::results::Results;
-use crate::cli::endpoint::Endpoint;
 use crate::cli::environment::SAVE;
 use crate::cli::form::{self, FormJob};
 use crate::plan::{CommandName, Target, WebJob};

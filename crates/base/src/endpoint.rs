@@ -2,16 +2,19 @@
 
 /// A host with what may stand around it: `HOST[:PORT][%DEV]`, `[V6]:PORT[%DEV]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint {
-    pub(crate) host: String,
+pub struct Endpoint {
+    /// A name or an address, without brackets.
+    pub host: String,
     /// Text behind the colon.
-    pub(crate) port: Option<String>,
-    pub(crate) device: Option<String>,
+    pub port: Option<String>,
+    /// The interface behind `%`.
+    pub device: Option<String>,
 }
 
 impl Endpoint {
     /// Splits the text. The zone of an IPv6 link-local address stays part of the host.
-    pub(crate) fn parse(text: &str) -> Self {
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
         let (mut rest, mut device) = match text.rsplit_once('%') {
             Some((host, device)) if !host.is_empty() => (host, Some(device)),
             _ => (text, None),
@@ -48,7 +51,8 @@ impl Endpoint {
 }
 
 /// `HOST:PORT`, `[V6]:PORT`: as [`Endpoint::parse`] takes it apart.
-pub(crate) fn with_port(host: &str, port: u16) -> String {
+#[must_use]
+pub fn with_port(host: &str, port: u16) -> String {
     match host.contains(':') {
         true => format!("[{host}]:{port}"),
         false => format!("{host}:{port}"),
