@@ -9,10 +9,10 @@ use tapeline_remote::{Listening, Order};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::agent::{Agent, AgentEffect, AgentInput, Identity, Kept, Spooled};
-use crate::bus::connection::{Connection, Link};
+use crate::bus::connection::{Connection, Link, LinkChange};
 use crate::bus::error::BusError;
 use crate::bus::machine_clock::MachineClock;
-use crate::bus::records::{identified, is_repeated, json, written};
+use crate::bus::records::{identified, is_new, json};
 use crate::bus::requests::{Requests, send};
 use crate::bus::runtime::block_on;
 use crate::bus::stop::Stop;
@@ -20,7 +20,6 @@ use crate::job::{AttemptKey, ResultKey};
 use crate::message::{AgentOrder, Answer, Ask, How, Refusal, ReplyId, ResultMessage, Stored};
 use crate::names::{PREFIX, Subject};
 use crate::site::AgentSettings;
-use crate::store::Written;
 
 /// Requests whose answer is still due are remembered: more than an agent takes in a minute.
 const MOST_REPLIES: usize = 2048;
@@ -154,19 +153,18 @@ pub(crate) async fn serve(
     (serving.say)("waits for orders");
     loop {
         let link = *connection.link.borrow_and_update();
-        if link != linked {
-            if linked.is_up {
-                serving.take(AgentInput::Disconnected).await;
-                (serving.say)("lost the server");
+        for change in link.since(linked) {
+            serving
+                .take(match change {
+                    LinkChange::Lost => AgentInput::Disconnected,
+                    LinkChange::Up { .. } => AgentInput::Connected,
+                })
+                .await;
+            if let Some(words) = change.words() {
+                (serving.say)(words);
             }
-            if link.is_up {
-                if linked.number > 0 {
-                    (serving.say)("is back at the server");
-                }
-                serving.take(AgentInput::Connected).await;
-            }
-            linked = link;
         }
+        linked = link;
         while serving.requests.expired(clock.now().mono).is_some() {}
         let wake = serving.machine.wake_at().min(serving.requests.wake_at());
         tokio::select! {
@@ -187,8 +185,7 @@ pub(crate) async fn serve(
             }
             Some(message) = replies.next() => {
                 if let Some((key, came)) = serving.requests.take(message)
-                    && matches!(written(&came), Written::At(_))
-                    && !is_repeated(&came)
+                    && is_new(&came)
                 {
                     serving.take(AgentInput::Published { key }).await;
                 }

@@ -11,9 +11,10 @@ use futures_util::StreamExt;
 use tapeline_base::MutexExt;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::bus::connection::{Connection, Link};
+use crate::bus::connection::{Connection, Link, LinkChange};
 use crate::bus::error::BusError;
 use crate::bus::machine_clock::MachineClock;
+use crate::bus::records::json;
 use crate::bus::requests::send;
 use crate::bus::setup::store;
 use crate::bus::stop::Stop;
@@ -113,14 +114,10 @@ async fn collect(
     say("collects");
     loop {
         let link = *connection.link.borrow_and_update();
-        if link != linked {
-            match (linked.is_up, link.is_up) {
-                (true, _) => say("lost the server"),
-                (false, true) if linked.number > 0 => say("is back at the server"),
-                (false, _) => {}
-            }
-            linked = link;
-        }
+        link.since(linked)
+            .filter_map(LinkChange::words)
+            .for_each(&mut *say);
+        linked = link;
         tokio::select! {
             () = stop.wished() => return Ok(()),
             Ok(()) = connection.link.changed() => {}
@@ -143,7 +140,6 @@ async fn collect(
                 let ResultMessage { key, document } = result;
                 let input = CollectorInput::Delivered { delivery: last, key, document };
                 let mut effects = collector.handle(input);
-                let mut is_said = false;
                 while let Some(effect) = effects.pop() {
                     match effect {
                         CollectorEffect::Insert { delivery, key, document } => {
@@ -154,14 +150,14 @@ async fn collect(
                         }
                         CollectorEffect::Stored(host, stored) => {
                             let subject = Subject::Stored(access.site.clone(), host).to_string();
-                            let payload = serde_json::to_vec(&stored).unwrap_or_default();
-                            is_said = send(&client, subject, None, None, payload).await;
+                            if !send(&client, subject, None, None, json(&stored)).await {
+                                // Not acknowledged, it comes again, and its agent hears of it.
+                                effects.clear();
+                            }
                         }
                         CollectorEffect::Acknowledge(_) => {
-                            // Without it, the result comes again, and its agent hears of it.
-                            if is_said {
-                                let _ = message.ack().await;
-                            }
+                            // Without it, the result comes again.
+                            let _ = message.ack().await;
                         }
                     }
                 }

@@ -32,6 +32,40 @@ pub(crate) struct Link {
     pub(crate) is_up: bool,
 }
 
+/// What became of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkChange {
+    /// It is lost.
+    Lost,
+    /// There is one.
+    Up {
+        /// There was one before.
+        is_again: bool,
+    },
+}
+
+impl Link {
+    /// What happened since it was `before`.
+    pub(crate) fn since(self, before: Self) -> impl Iterator<Item = LinkChange> {
+        let is_other = self != before;
+        let lost = (is_other && before.is_up).then_some(LinkChange::Lost);
+        let is_again = before.number > 0;
+        let up = (is_other && self.is_up).then_some(LinkChange::Up { is_again });
+        lost.into_iter().chain(up)
+    }
+}
+
+impl LinkChange {
+    /// What is said of it; nothing of the first connection.
+    pub(crate) fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Lost => Some("lost the server"),
+            Self::Up { is_again: true } => Some("is back at the server"),
+            Self::Up { is_again: false } => None,
+        }
+    }
+}
+
 /// A connection that comes back by itself.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -184,6 +218,20 @@ mod tests {
             assert!(pause(attempt) <= LONGEST_PAUSE);
             assert!(pause(1) <= Duration::from_secs(4));
         }
+    }
+
+    #[test]
+    fn a_connection_in_the_place_of_another_was_lost_and_is_back() {
+        let link = |number, is_up| Link { number, is_up };
+        let said = |before: Link, now: Link| -> Vec<_> {
+            now.since(before).map(LinkChange::words).collect()
+        };
+        let (lost, back) = (Some("lost the server"), Some("is back at the server"));
+        assert_eq!(said(Link::default(), link(1, true)), [None]);
+        assert_eq!(said(link(1, true), link(1, true)), []);
+        assert_eq!(said(link(1, true), link(1, false)), [lost]);
+        assert_eq!(said(link(1, false), link(2, true)), [back]);
+        assert_eq!(said(link(1, true), link(2, true)), [lost, back]);
     }
 
     #[test]

@@ -72,44 +72,46 @@ pub(crate) fn is_deletion(message: &Message) -> bool {
     headers.is_some_and(|headers| headers.get(OPERATION).is_some())
 }
 
+/// What a server answers to a write.
+#[derive(Deserialize)]
+struct Acknowledgement {
+    seq: Option<u64>,
+    error: Option<Refusal>,
+    #[serde(default)]
+    duplicate: bool,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    err_code: Option<u64>,
+}
+
+fn acknowledgement(reply: &Reply) -> Option<Acknowledgement> {
+    let Reply::Message(message) = reply else {
+        return None;
+    };
+    serde_json::from_slice(&message.payload).ok()
+}
+
 /// What came of a write.
 pub(crate) fn written(reply: &Reply) -> Written {
-    #[derive(Deserialize)]
-    struct Acknowledgement {
-        seq: Option<u64>,
-        error: Option<Refusal>,
-    }
-    #[derive(Deserialize)]
-    struct Refusal {
-        err_code: Option<u64>,
-    }
-    let Reply::Message(message) = reply else {
-        return Written::Unknown;
-    };
-    match serde_json::from_slice::<Acknowledgement>(&message.payload) {
-        Ok(Acknowledgement {
+    match acknowledgement(reply) {
+        Some(Acknowledgement {
             error: Some(refusal),
             ..
         }) if refusal.err_code == Some(WRONG_SEQUENCE) => Written::Conflict,
-        Ok(Acknowledgement {
+        Some(Acknowledgement {
             error: None,
             seq: Some(seq),
+            ..
         }) => Written::At(Revision(seq)),
         _ => Written::Unknown,
     }
 }
 
-/// Whether the stream had the message already, by its id, and delivers nothing.
-pub(crate) fn is_repeated(reply: &Reply) -> bool {
-    #[derive(Deserialize)]
-    struct Acknowledgement {
-        #[serde(default)]
-        duplicate: bool,
-    }
-    let Reply::Message(message) = reply else {
-        return false;
-    };
-    serde_json::from_slice::<Acknowledgement>(&message.payload).is_ok_and(|it| it.duplicate)
+/// Whether the stream has the message, and did not have it before: it delivers it.
+pub(crate) fn is_new(reply: &Reply) -> bool {
+    acknowledgement(reply).is_some_and(|it| it.error.is_none() && it.seq.is_some() && !it.duplicate)
 }
 
 /// What came of a read.
@@ -158,7 +160,7 @@ mod tests {
         for reply in [&new, &repeated] {
             assert_eq!(written(reply), Written::At(Revision(17)));
         }
-        assert!(!is_repeated(&new) && is_repeated(&repeated));
-        assert!(!is_repeated(&Reply::Silence));
+        assert!(is_new(&new) && !is_new(&repeated));
+        assert!(!is_new(&Reply::Silence));
     }
 }

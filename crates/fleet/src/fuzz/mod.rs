@@ -3,4 +3,5 @@
 mod order_world;
 mod orders;
 
+pub use order_world::is_allowed;
 pub use orders::orders;

@@ -269,7 +269,8 @@ fn limits() -> Limits {
 }
 
 /// Whether the agent's owner allows tests with the host.
-fn is_allowed(host: &str) -> bool {
+#[must_use]
+pub fn is_allowed(host: &str) -> bool {
     let address = host.parse().map(|address: IpAddr| address.to_canonical());
     matches!(address, Ok(IpAddr::V4(address)) if address.octets()[..3] == [192, 0, 2])
 }
