@@ -17,6 +17,8 @@ const RATE: u64 = 100_000_000;
 const LIMIT: Duration = Duration::from_secs(300);
 /// How the words of the sshd of a connection begin.
 const SSH_SESSION: &str = "sshd: root";
+/// The same of what carries out a host's part.
+const REMOTE: &str = "tapeline remote";
 /// Processes on a host have ended after this time.
 const GONE: Duration = Duration::from_secs(10);
 
@@ -164,18 +166,29 @@ fn the_slow_host_is_named_and_no_other() {
     mesh.nothing_is_left();
 }
 
-#[test]
-fn a_killed_host_costs_its_own_pairs_and_a_later_run_tests_those() {
-    let name = "a_killed_host_costs_its_own_pairs_and_a_later_run_tests_those";
+/// A host whose processes that begin so are killed in the middle costs its own pairs.
+fn kill_in_the_middle(name: &str, beginning: &str) {
     let Some(mesh) = Mesh::new(name, 4) else {
         return;
     };
     let running = mesh.line("hosts.toml").spawn().expect("tapeline");
     mesh.await_cells(2);
-    assert!(mesh.hosts.hosts()[2].kill("tapeline remote") > 0);
+    assert!(mesh.hosts.hosts()[2].kill(beginning) > 0);
     only_of(&document(&running.wait().expect("an end")), "h3");
     mesh.nothing_is_left();
     all_measured(&mesh.resume(), 12);
+}
+
+#[test]
+fn a_killed_host_costs_its_own_pairs_and_a_later_run_tests_those() {
+    let name = "a_killed_host_costs_its_own_pairs_and_a_later_run_tests_those";
+    kill_in_the_middle(name, REMOTE);
+}
+
+/// Its half of the connection: the sshd that listens stays.
+#[test]
+fn a_killed_ssh_costs_the_pairs_of_its_host() {
+    kill_in_the_middle("a_killed_ssh_costs_the_pairs_of_its_host", SSH_SESSION);
 }
 
 #[test]
@@ -206,20 +219,6 @@ fn a_pulled_cable_costs_the_pairs_of_its_host() {
     all_measured(&mesh.resume(), 12);
 }
 
-#[test]
-fn a_killed_ssh_costs_the_pairs_of_its_host() {
-    let Some(mesh) = Mesh::new("a_killed_ssh_costs_the_pairs_of_its_host", 4) else {
-        return;
-    };
-    let running = mesh.line("hosts.toml").spawn().expect("tapeline");
-    mesh.await_cells(2);
-    // Its half of the connection: the sshd that listens stays.
-    assert!(mesh.hosts.hosts()[2].kill(SSH_SESSION) > 0);
-    only_of(&document(&running.wait().expect("an end")), "h3");
-    mesh.nothing_is_left();
-    all_measured(&mesh.resume(), 12);
-}
-
 /// What is killed is there before the first test begins.
 #[test]
 fn what_is_lost_while_hosts_are_opened_costs_the_pairs_of_its_host() {
@@ -228,9 +227,10 @@ fn what_is_lost_while_hosts_are_opened_costs_the_pairs_of_its_host() {
         return;
     };
     let lost = &mesh.hosts.hosts()[2];
-    for killed in [SSH_SESSION, "tapeline remote"] {
+    for killed in [SSH_SESSION, REMOTE] {
         let running = mesh.line("hosts.toml").spawn().expect("tapeline");
-        assert!(lost.kill_first(killed, LIMIT), "{killed}");
+        assert!(lost.has_within(LIMIT, killed), "{}", running.stderr());
+        assert!(lost.kill(killed) > 0, "{killed}");
         only_of(&document(&running.wait().expect("an end")), "h3");
         mesh.nothing_is_left();
         all_measured(&mesh.resume(), 12);
@@ -243,15 +243,7 @@ fn what_is_lost_while_hosts_are_opened_costs_the_pairs_of_its_host() {
     all_measured(&mesh.resume(), 12);
     mesh.forget_journal();
     let running = mesh.line("hosts.toml").spawn().expect("tapeline");
-    let is_there = |host: &interop::SshHost| {
-        let all = host.processes();
-        all.iter().any(|one| one.line.contains("tapeline remote"))
-    };
-    let until = Instant::now() + LIMIT;
-    while !is_there(lost) {
-        assert!(Instant::now() < until, "{}", running.stderr());
-        std::thread::yield_now();
-    }
+    assert!(lost.has_within(LIMIT, REMOTE), "{}", running.stderr());
     running.kill().expect("it is killed");
     mesh.nothing_is_left();
 }

@@ -221,16 +221,17 @@ impl SshHost {
         self.host.signal(beginning, Signal::KILL)
     }
 
-    /// Kills the first processes whose words begin so, as soon as there are any. Whether there were within `time`.
-    pub fn kill_first(&self, beginning: &str, time: Duration) -> bool {
+    /// Waits for a process whose words begin so. Whether there was one within `time`.
+    #[must_use]
+    pub fn has_within(&self, time: Duration, beginning: &str) -> bool {
         let until = Instant::now() + time;
-        while Instant::now() < until {
-            if self.kill(beginning) > 0 {
-                return true;
+        while !self.host.has(beginning) {
+            if Instant::now() >= until {
+                return false;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        false
+        true
     }
 }
 

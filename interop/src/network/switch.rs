@@ -129,6 +129,13 @@ impl SwitchedHost {
         found.collect()
     }
 
+    /// Whether it has a process whose words, or whose program's name, begin so.
+    #[must_use]
+    pub fn has(&self, beginning: &str) -> bool {
+        let all = self.processes();
+        all.iter().any(|process| begins(&process.line, beginning))
+    }
+
     /// Sends a signal to the processes whose words, or whose program's name, begin so; how many.
     pub fn signal(&self, beginning: &str, signal: Signal) -> usize {
         self.signal_all(signal, |line| begins(line, beginning))

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Clock, Transport};
 use tapeline_dialect::{
-    AllowedMethods, Arrangement, ClientPlan, ClientWorkload, FlowProbes, Interruption, Limits,
-    LoadParameters, MethodSession, Networks, Order, OrderDirection, OrderEnd, PathMtuRequest,
-    Precision, ReceiveLoad, SendLoad, ServedTransports, ServerPlan, SessionError, SessionEvent,
-    measure_path_mtu, receive_load, send_load,
+    AllowedMethods, Arrangement, ClientPlan, ClientWorkload, Done, FlowProbes, Interruption,
+    Limits, LoadParameters, MethodFlow, MethodSession, Networks, Order, OrderDirection, OrderEnd,
+    PathMtuRequest, Precision, ReceiveLoad, SendLoad, ServedTransports, ServerPlan, SessionError,
+    SessionEvent, measure_path_mtu, receive_load, send_load,
 };
 use tapeline_stats::{LoadRules, LoadSearch, LoadTable};
 use tapeline_sys::SystemClock;
@@ -343,20 +343,25 @@ fn a_path_is_searched_both_ways() {
         wanted.parameters.quick = Some(true);
         let ready = session.order(&wanted).expect("ready");
         let mut flow = session.flow(&ready).expect("a flow");
-        let done = loop {
-            flow.answer_probes(Duration::from_millis(10))
-                .expect("probes");
-            let event = session.next_event(Duration::ZERO).expect("events");
-            if let Some(SessionEvent::Done(done)) = event {
-                break done;
-            }
-        };
+        let done = answered(&mut session, &mut flow);
         assert_eq!(done.end, OrderEnd::Complete, "{done:?}");
         let path = done.path_mtu.expect("a result");
         assert_eq!(path.mtu_bytes, Some(3000), "{path:?}");
         assert!(path.probes_answered > 0 && path.error.is_none());
         drop(session);
         server.stop();
+    }
+}
+
+/// Answers a server's probes until its search is over.
+fn answered(session: &mut MethodSession, flow: &mut MethodFlow) -> Done {
+    loop {
+        flow.answer_probes(Duration::from_millis(10))
+            .expect("probes");
+        let event = session.next_event(Duration::ZERO).expect("events");
+        if let Some(SessionEvent::Done(done)) = event {
+            return *done;
+        }
     }
 }
 
@@ -414,14 +419,7 @@ fn a_search_goes_on_while_any_sign_of_the_client_arrives() {
         let mut ready = session.order(&wanted).expect("ready");
         ready.udp_port = NonZeroU16::new(lossy(server.address, 1400, signs).port());
         let mut flow = session.flow(&ready).expect("a flow");
-        let done = loop {
-            flow.answer_probes(Duration::from_millis(10))
-                .expect("probes");
-            let event = session.next_event(Duration::ZERO).expect("events");
-            if let Some(SessionEvent::Done(done)) = event {
-                break done;
-            }
-        };
+        let done = answered(&mut session, &mut flow);
         let path = done.path_mtu.expect("a result");
         assert_eq!((done.end, path.mtu_bytes), (OrderEnd::Complete, Some(1428)));
         assert!(path.exact && path.error.is_none(), "{path:?}");
