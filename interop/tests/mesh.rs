@@ -263,8 +263,9 @@ fn sixty_four_hosts_cost_little() {
         .deadline(3 * LIMIT)
         .spawn()
         .expect("tapeline");
-    // The hosts are open.
-    mesh.await_cells(0);
+    for host in mesh.hosts.hosts() {
+        assert!(host.has_within(LIMIT, REMOTE), "{}", running.stderr());
+    }
     let (begun, mut vitals) = (Instant::now(), Vitals::read(running.id()).expect("it runs"));
     let before = vitals.cpu;
     while let Some(now) = Vitals::read(running.id()) {

@@ -176,11 +176,17 @@ impl Probing {
         matches!(self.phase, ProbePhase::Quiet { .. })
     }
 
+    /// No probe of the row is under way.
+    fn is_row_answered(&self) -> bool {
+        self.open.iter().all(|open| open.loaded)
+    }
+
     /// When to call [`next`](Self::next); nothing while no probe is due.
     pub(crate) fn due(&self) -> Option<MonoTime> {
         match self.phase {
             ProbePhase::Loaded => Some(self.next),
             ProbePhase::Quiet { left: 1.., until } => Some(self.next.min(until)),
+            ProbePhase::Quiet { .. } if self.is_row_answered() => Some(MonoTime::ZERO),
             ProbePhase::Quiet { until, .. } => Some(until),
             ProbePhase::Paused | ProbePhase::Over => None,
         }
@@ -194,10 +200,10 @@ impl Probing {
         wall: WallTime,
         traffic: u64,
     ) -> Option<[u8; ProbeRequest::LENGTH]> {
+        let is_row_answered = self.is_row_answered();
         let (loaded, mean) = match &mut self.phase {
             ProbePhase::Quiet { left, until } => {
-                let answered = *left == 0 && self.open.iter().all(|open| open.loaded);
-                if now >= *until || answered {
+                if now >= *until || (*left == 0 && is_row_answered) {
                     self.phase = ProbePhase::Over;
                     return None;
                 }
@@ -559,6 +565,32 @@ mod tests {
         assert_eq!(probing.result(None), None);
         probing.received(&reply(request, then, then), wall(at(10)));
         assert_eq!(probing.result(None), None, "an answer counts once");
+    }
+
+    #[test]
+    fn a_row_is_over_with_its_last_reply() {
+        let mut probing = Probing::new(KEY, Tos::default(), at(0));
+        let mut now = at(1000);
+        probing.compare(now);
+        for left in (0..ROW).rev() {
+            now = probing.due().expect("the next one").max(now);
+            let probe = probing.next(now, wall(now), u64::MAX).expect("a probe");
+            if left == 0 {
+                assert!(probing.due() > Some(now), "the last reply is awaited");
+            }
+            let request = ProbeRequest::parse(&probe).expect("a request");
+            let then = nanos(wall(now));
+            let reply = ProbeReply {
+                request,
+                received: then,
+                sent: then,
+            };
+            now = now + Duration::from_millis(1);
+            probing.received(&reply.encode(), wall(now));
+        }
+        assert!(probing.due() <= Some(now));
+        assert_eq!(probing.next(now, wall(now), u64::MAX), None);
+        assert!(!probing.is_comparing());
     }
 
     #[test]
