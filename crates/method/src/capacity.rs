@@ -151,9 +151,10 @@ impl Procedure for CapacityPlan {
             }
             let mut one = DirectionCapacity::default();
             let ended = Bench::measure(self, run, *direction, &mut one);
-            // Of a search that broke off the best second so far is no maximum.
-            let is_over = matches!(ended, Ok(()) | Err(RunError::BudgetUsed(_)));
-            let measured = is_over.then_some(one);
+            let measured = match ended {
+                Ok(()) | Err(RunError::BudgetUsed(_)) => Some(one),
+                Err(_) => one.broken_off(),
+            };
             match direction {
                 Direction::Up => result.up = measured,
                 Direction::Down => result.down = measured,

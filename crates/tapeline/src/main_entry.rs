@@ -88,6 +88,8 @@ fn carry_out(plan: &Plan, personality: Personality) -> ExitCode {
         Plan::Gate(job) => run::gate(job),
         #[cfg(feature = "mesh")]
         Plan::Mesh(job) => run::mesh(job),
+        #[cfg(feature = "mesh")]
+        Plan::Inventory(file) => run::inventory(file),
         #[cfg(feature = "fleet")]
         Plan::Agent(job) => run::agent(job),
         #[cfg(feature = "fleet")]

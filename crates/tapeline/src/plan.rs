@@ -81,6 +81,9 @@ pub enum Plan {
     /// `tapeline mesh`.
     #[cfg(feature = "mesh")]
     Mesh(Box<MeshJob>),
+    /// `tapeline mesh --inventory FILE`.
+    #[cfg(feature = "mesh")]
+    Inventory(PathBuf),
     /// `tapeline agent`.
     #[cfg(feature = "fleet")]
     Agent(Box<AgentJob>),
@@ -129,7 +132,7 @@ impl Plan {
             #[cfg(feature = "history")]
             Self::History(_) | Self::Compare(_) | Self::Gate(_) => {}
             #[cfg(feature = "mesh")]
-            Self::Mesh(_) => {}
+            Self::Mesh(_) | Self::Inventory(_) => {}
             #[cfg(feature = "fleet")]
             Self::Agent(_) | Self::Fleet(_) => {}
             #[cfg(feature = "web")]

@@ -104,7 +104,7 @@ pub(crate) const FLOORS: &[Floors] = &[
         floors: &[
             &["forecast", "journal"],
             &["schedule"],
-            &["plan"],
+            &["inventory", "plan"],
             &["hosts_file", "pattern"],
             &["host"],
         ],

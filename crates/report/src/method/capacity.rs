@@ -34,7 +34,7 @@ pub struct CapacityResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionCapacity {
-    /// The largest rate of a sub-interval, and what went with it.
+    /// The largest rate of a sub-interval, and what went with it; `null` of a search that broke off.
     pub capacity: Option<Capacity>,
     /// The same rate with Ethernet headers and check sums.
     pub ethernet_bits_per_second: Option<f64>,
@@ -170,6 +170,24 @@ impl DirectionCapacity {
             self.tcp_payload_bits_per_second = Some((capacity.bits_per_second * share).round());
         }
         self.capacity = Some(capacity);
+    }
+
+    /// What is left of a search that broke off: its sub-intervals, if there is one. The best of them is no
+    /// maximum.
+    #[must_use]
+    pub fn broken_off(self) -> Option<Self> {
+        let left = Self {
+            capacity: None,
+            ethernet_bits_per_second: None,
+            line_bits_per_second: None,
+            tcp_payload_bits_per_second: None,
+            bimodal: None,
+            still_rising: false,
+            approximate: false,
+            limited_by: None,
+            ..self
+        };
+        (!left.sub_intervals.is_empty()).then_some(left)
     }
 
     fn is_host_limited(&self) -> bool {

@@ -59,7 +59,7 @@ pub(crate) use flows::flows;
 pub(crate) use history::{compare, gate, history};
 pub(crate) use iperf3::iperf3;
 #[cfg(feature = "mesh")]
-pub(crate) use mesh::mesh;
+pub(crate) use mesh::{inventory, mesh};
 pub(crate) use method::method;
 #[cfg(all(feature = "fleet", any(test, fuzzing)))]
 pub(crate) use remote::agent_contract;

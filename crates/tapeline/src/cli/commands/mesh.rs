@@ -9,8 +9,9 @@ use super::line::one_on_standard_output;
 use crate::plan::{Copies, Destination, MeshJob};
 
 /// How it is used.
-pub(crate) const USAGE: &str = "usage: tapeline mesh HOSTS.TOML [OPTIONS] [-- TEST], or \
-                                tapeline mesh --resume FILE [OPTIONS]";
+pub(crate) const USAGE: &str = "usage: tapeline mesh HOSTS.TOML [OPTIONS] [-- TEST], \
+                                tapeline mesh --resume FILE [OPTIONS], or \
+                                tapeline mesh --inventory FILE";
 
 /// What was typed.
 #[derive(Debug)]
@@ -150,6 +151,12 @@ mod tests {
     }
 
     #[test]
+    fn an_inventory_is_no_mesh() {
+        let plan = resolve(&["mesh", "--inventory", "i"].map(Into::into)).outcome;
+        assert_eq!(plan.expect("a plan"), Plan::Inventory("i".into()));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (words, part) in [
             ("", "usage"),
@@ -162,6 +169,8 @@ mod tests {
             ("h -- -t 1 -- -t 2", "one test"),
             ("h --", "needs its options"),
             ("--resume j --pattern ring", "--resume goes on"),
+            ("h.toml --inventory i", "nothing else stands beside it"),
+            ("--inventory i --json", "nothing else stands beside it"),
             ("h --utc", "does not apply"),
         ] {
             let said = mesh(words).expect_err(words);

@@ -11,7 +11,7 @@ use Arity::{Optional, Required, Switch};
 pub(crate) enum Id {
     Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Iperf3Json, Csv, Html, Output, Quantities, Notice,
     Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
-    Pattern, Plan, Resume, FullDuplex, AllAtOnce, Copy, Binary, Save,
+    Pattern, Plan, Resume, Inventory, FullDuplex, AllAtOnce, Copy, Binary, Save,
     Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
     #[cfg(feature = "fleet")] Site,
@@ -96,6 +96,7 @@ const RESULTS: &[Spec] = &[
     row(Id::Pattern, None, "pattern", Required, "PATTERN", &["mesh"], "who tests whom: full (default), ring, star:HOST, incast:HOST, outcast:HOST, pairs, groups, sample:NUMBER"),
     row(Id::Plan, None, "plan", Switch, "", &["mesh"], "say how long it would take, and test nothing"),
     row(Id::Resume, None, "resume", Required, "FILE", &["mesh"], "go on with this journal: what has a result is not repeated"),
+    row(Id::Inventory, None, "inventory", Required, "FILE", &["mesh"], "print an inventory of Ansible (INI, JSON) as a hosts.toml, and test nothing"),
     row(Id::FullDuplex, None, "full-duplex", Switch, "", &["mesh"], "both directions of a pair in one test"),
     row(Id::AllAtOnce, None, "all-at-once", Switch, "", &["mesh"], "all tests at a common time; they interfere with each other"),
     row(Id::Copy, None, "copy", Switch, "", &["mesh"], "copy this program, a static build, to hosts of ssh that have none"),

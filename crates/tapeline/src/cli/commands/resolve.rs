@@ -254,6 +254,14 @@ fn gate(line: &Line) -> Result<Plan, String> {
 #[cfg(feature = "mesh")]
 fn mesh(line: &Line) -> Result<Plan, String> {
     let words = line.texts();
+    if let Some(file) = line.path(Id::Inventory) {
+        if line.options.len() > 1 || !words.is_empty() || !line.tests.is_empty() {
+            return Err(
+                "--inventory prints a hosts.toml: nothing else stands beside it".to_owned(),
+            );
+        }
+        return Ok(Plan::Inventory(file));
+    }
     let hosts = match &words[..] {
         [] => None,
         [hosts] => Some(PathBuf::from(hosts)),

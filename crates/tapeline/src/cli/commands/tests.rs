@@ -155,7 +155,7 @@ fn every_option_has_its_effect() {
     tested.extend([Id::Open, Id::Listen, Id::KeyFile, Id::Name]);
     tested.extend([Id::Targets, Id::MaxTests, Id::ReadOnly, Id::NoSave]);
     // And of `mesh`.
-    tested.extend([Id::Pattern, Id::Plan, Id::Resume, Id::Save]);
+    tested.extend([Id::Pattern, Id::Plan, Id::Resume, Id::Inventory, Id::Save]);
     tested.extend([Id::FullDuplex, Id::AllAtOnce, Id::Copy, Id::Binary]);
     for spec in table("history") {
         assert!(tested.contains(&spec.id), "{:?} has no test", spec.id);

@@ -9,6 +9,7 @@
 mod addresses;
 mod clocks;
 mod forms;
+mod inventory;
 mod job;
 mod progress;
 mod results;
@@ -19,6 +20,7 @@ mod test_line;
 
 #[cfg(feature = "fleet")]
 pub(crate) use forms::Forms;
+pub(crate) use inventory::inventory;
 pub(crate) use job::mesh;
 #[cfg(feature = "fleet")]
 pub(crate) use test_line::TestLine;
