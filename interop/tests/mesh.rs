@@ -292,6 +292,57 @@ fn sixty_four_hosts_cost_little() {
     mesh.nothing_is_left();
 }
 
+/// A build that needs no libraries; as on all hosts here, it is for this kind of processor.
+#[cfg(target_arch = "x86_64")]
+fn static_build() -> PathBuf {
+    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/static");
+    let built = std::process::Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "tapeline", "--target-dir"])
+        .arg(&target)
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .status()
+        .expect("cargo");
+    assert!(built.success(), "{built}");
+    target.join("x86_64-unknown-linux-gnu/debug/tapeline")
+}
+
+/// The second run finds the copies of the first.
+#[test]
+#[ignore = "minutes: cargo xtask test chaos"]
+#[cfg(target_arch = "x86_64")]
+fn a_static_program_is_copied_to_hosts_without_one() {
+    let Some(mesh) = Mesh::new("a_static_program_is_copied_to_hosts_without_one", 3) else {
+        return;
+    };
+    let program = static_build();
+    for host in mesh.hosts.hosts() {
+        host.uninstall().expect("it was there");
+    }
+    let line = format!("hosts.toml --binary {}", program.display());
+    let mut copied = Vec::new();
+    for _ in 0..2 {
+        let finished = mesh
+            .line(&line)
+            .deadline(3 * LIMIT)
+            .run()
+            .expect("tapeline");
+        all_measured(&document(&finished), 6);
+        let copies = mesh.hosts.hosts().iter().map(|host| {
+            let versions = fs::read_dir(host.home().join(".cache/tapeline")).expect("a cache");
+            let folders: Vec<_> = versions.map(|one| one.expect("a version").path()).collect();
+            assert_eq!(folders.len(), 1, "{folders:?}");
+            let file = fs::metadata(folders[0].join("tapeline")).expect("a copy");
+            assert_eq!(file.len(), fs::metadata(&program).expect("a program").len());
+            file.modified().expect("a time")
+        });
+        copied.push(copies.collect::<Vec<_>>());
+        mesh.forget_journal();
+    }
+    assert_eq!(copied[0], copied[1], "they were copied again");
+    mesh.nothing_is_left();
+}
+
 /// The program under test needs libraries, so that it is no copy for others.
 #[test]
 fn a_host_without_tapeline_is_named() {

@@ -357,14 +357,20 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let idle = least.mul_f64(1.2) + Duration::from_millis(1);
-        let slow = loop {
+        let (mut seen, mut unanswered) = (None, 0);
+        loop {
             match baseline::fastest(session, self.guard)? {
-                // Nothing can be seen.
-                None => return Ok(()),
                 Some(round_trip) if round_trip <= idle => return Ok(()),
-                Some(round_trip) if Instant::now() >= until => break round_trip,
-                Some(_) => {}
+                Some(round_trip) => seen = Some(round_trip),
+                None => unanswered += 1,
             }
+            // A full queue may drop a row of probes; where two are dropped, nothing can be seen.
+            if Instant::now() >= until || (seen.is_none() && unanswered == 2) {
+                break;
+            }
+        }
+        let Some(slow) = seen else {
+            return Ok(());
         };
         let (now, idle) = (slow.as_secs_f64() * 1e3, least.as_secs_f64() * 1e3);
         self.warn(

@@ -259,6 +259,10 @@ fn try_without_a_host_has_a_family_and_a_time() {
         ("try h -t 3", "-t: 3 is not between 5 and 30 s"),
         ("try h --udp", "--udp does not apply to try"),
         ("try -t 0", "-t: 0 is no length, and try needs an end"),
+        ("mtu h -t 5", "-t does not apply to mtu"),
+        ("mtu h -P 2", "-P does not apply to mtu"),
+        ("mtu h -w 1M", "-w does not apply to mtu"),
+        ("mtu h -Z reno", "-Z does not apply to mtu"),
     ] {
         assert_eq!(
             said(&line(Native, text)),

@@ -17,6 +17,15 @@ pub(crate) fn plan(
     common: Common,
     log: &mut Diagnostics,
 ) -> Result<MethodPlan, Exit> {
+    let without_effect = [
+        ("-t", common.time.is_some()),
+        ("-P", common.parallel.is_some()),
+        ("-w", common.window.is_some()),
+        ("-Z", common.congestion.is_some()),
+    ];
+    if let Some((option, _)) = without_effect.iter().find(|(_, given)| *given) {
+        return Err(log.fatal("", format!("{option} does not apply to mtu")));
+    }
     if common.length.is_some_and(|bytes| !LARGEST.contains(&bytes)) {
         let range = format!(
             "-l of mtu is the largest packet that it tries: {} to {} bytes",
