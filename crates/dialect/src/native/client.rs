@@ -374,10 +374,9 @@ impl Session {
             if self.poller.wait(&mut events, wait).is_err() {
                 break;
             }
-            shared.waker.drain();
             for event in events.iter() {
                 match event.token {
-                    WAKER => {}
+                    WAKER => shared.waker.drain(),
                     CONTROL => self.receive(),
                     PROBES => self.receive_replies(),
                     token => {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tapeline_base::MonoTime;
 
-use crate::clock::UnixTime;
 use crate::job::Epoch;
 use crate::message::Beat;
 use crate::names::HostName;
@@ -19,7 +18,6 @@ struct Presence {
     address: Arc<str>,
     epoch: Epoch,
     last: MonoTime,
-    last_wall: UnixTime,
     is_away: bool,
 }
 
@@ -37,13 +35,12 @@ pub(crate) struct Agents {
 
 impl Agents {
     /// An agent is there. Returns whether it was before.
-    pub(crate) fn heard(&mut self, beat: &Beat, now: MonoTime, wall: UnixTime) -> bool {
+    pub(crate) fn heard(&mut self, beat: &Beat, now: MonoTime) -> bool {
         let Some(presence) = self.agents.get_mut(&beat.host) else {
             let presence = Presence {
                 address: Arc::clone(&beat.address),
                 epoch: beat.epoch,
                 last: now,
-                last_wall: wall,
                 is_away: false,
             };
             self.agents.insert(beat.host.clone(), presence);
@@ -54,7 +51,7 @@ impl Agents {
             presence.address = Arc::clone(&beat.address);
         }
         presence.epoch = beat.epoch;
-        (presence.last, presence.last_wall) = (now, wall);
+        presence.last = now;
         presence.is_away = false;
         was_there
     }
@@ -70,11 +67,6 @@ impl Agents {
     pub(crate) fn is_there(&self, host: &HostName, now: MonoTime) -> bool {
         let agent = self.agents.get(host);
         agent.is_some_and(|agent| agent.is_there(now))
-    }
-
-    /// When it was there last; none: never.
-    pub(crate) fn last(&self, host: &HostName) -> Option<UnixTime> {
-        self.agents.get(host).map(|agent| agent.last_wall)
     }
 
     /// What others test towards.

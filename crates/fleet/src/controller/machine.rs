@@ -208,12 +208,6 @@ impl Controller {
         self.refused
     }
 
-    /// What the job's table says of hosts that are away: `fra1 is away since ...`; none for one that is there.
-    #[must_use]
-    pub fn away_since(&self, host: &HostName, now: Now) -> Option<Option<UnixTime>> {
-        (!self.agents.is_there(host, now.mono)).then(|| self.agents.last(host))
-    }
-
     /// The schedules from now on.
     pub fn set_schedules(&mut self, schedules: Schedules) {
         self.schedules = schedules;
@@ -421,7 +415,7 @@ impl Controller {
     }
 
     fn beat(&mut self, beat: &Beat, now: Now) {
-        let was_there = self.agents.heard(beat, now.mono, now.wall);
+        let was_there = self.agents.heard(beat, now.mono);
         let Some(epoch) = self.epoch else {
             return;
         };

@@ -35,9 +35,14 @@ pub(crate) fn script() -> String {
             script,
             "complete -c tapeline -n __fish_is_first_arg -a {word} -d {about}"
         );
+        let mut offered = Vec::new();
         for (action, _, about) in command.actions {
-            // Of two words the first is offered alone, with what it does first.
+            // Of two words the first is offered alone and once, with what it does first.
             let action = action.split(' ').next().unwrap_or(action);
+            if offered.contains(&action) {
+                continue;
+            }
+            offered.push(action);
             let about = quoted(about);
             let _ = writeln!(
                 script,

@@ -3,7 +3,7 @@
 use tapeline_dialect::Personality;
 use tapeline_method::MethodPlan;
 
-use super::entry::result_commands;
+use super::entry::{ResultCommand, result_commands};
 use super::roff::Page;
 use crate::cli::environment::variables;
 use crate::cli::options::table::usable;
@@ -31,7 +31,7 @@ pub(crate) fn page(personality: Personality) -> String {
     }
     if personality == Personality::Native {
         methods(&mut page);
-        results(&mut page);
+        commands(&mut page);
     }
     options(&mut page, personality);
     values(&mut page, personality);
@@ -101,44 +101,67 @@ fn description(personality: Personality) -> &'static [&'static str] {
     }
 }
 
-/// The commands about results that stay.
-fn results(page: &mut Page) {
-    let commands = result_commands();
-    if commands.is_empty() {
-        return;
-    }
-    page.section("HISTORY");
-    page.paragraph(
+/// The sections of the commands.
+const COMMANDS: [(&str, &[&str], &str); 3] = [
+    (
+        "HISTORY",
+        &["history", "compare", "gate"],
         "--save keeps results in a file; these commands list, compare and judge them. RUNS are r42, \
          r42..r57, s14 (a series), last, last:10, tag:KEY=VALUE, baseline:NAME, or a file with a \
          report, a series, or results of iperf 2 or iperf3; + joins several. compare --interleave RUNS -- 'TEST' -- \
          'TEST' and gate FILE -- TEST measure themselves; TEST is the command line of a client.",
-    );
-    for command in commands {
-        let actions = command.actions.iter();
-        let actions: Vec<String> = actions
-            .map(|(action, words, about)| {
-                format!("{action} {words}").trim_end().to_owned() + ": " + about
-            })
-            .collect();
-        let options = command.options.iter();
-        let options: Vec<String> = options
-            .map(|(name, value, help)| match *value {
-                "" => format!("{name}: {help}"),
-                value => format!("{name} {value}: {help}"),
-            })
-            .collect();
-        let actions = match actions.is_empty() {
-            true => String::new(),
-            false => format!(" Actions: {}.", actions.join("; ")),
-        };
-        let text = format!(
-            "{}.{actions} Options: {}.",
-            command.about,
-            options.join("; ")
-        );
-        page.item(command.word, &text);
+    ),
+    (
+        "PAGE",
+        &["web"],
+        "The same in a browser: tests, a server, the history.",
+    ),
+    (
+        "MANY HOSTS",
+        &["mesh", "agent", "fleet"],
+        "mesh tests hosts with each other over ssh; agent and fleet do so for good, over a \
+         nats-server.",
+    ),
+];
+
+fn commands(page: &mut Page) {
+    let all = result_commands();
+    for (section, words, about) in COMMANDS {
+        let mut own = all.iter().filter(|command| words.contains(&command.word));
+        if let Some(first) = own.next() {
+            page.section(section);
+            page.paragraph(about);
+            std::iter::once(first)
+                .chain(own)
+                .for_each(|one| command(page, one));
+        }
     }
+}
+
+fn command(page: &mut Page, command: &ResultCommand) {
+    let actions = command.actions.iter();
+    let actions: Vec<String> = actions
+        .map(|(action, words, about)| {
+            format!("{action} {words}").trim_end().to_owned() + ": " + about
+        })
+        .collect();
+    let options = command.options.iter();
+    let options: Vec<String> = options
+        .map(|(name, value, help)| match *value {
+            "" => format!("{name}: {help}"),
+            value => format!("{name} {value}: {help}"),
+        })
+        .collect();
+    let actions = match actions.is_empty() {
+        true => String::new(),
+        false => format!(" Actions: {}.", actions.join("; ")),
+    };
+    let text = format!(
+        "{}.{actions} Options: {}.",
+        command.about,
+        options.join("; ")
+    );
+    page.item(command.word, &text);
 }
 
 /// The procedures, and the limits of each.

@@ -61,6 +61,33 @@ fn a_page_has_every_option_of_its_name() {
     }
 }
 
+#[test]
+fn a_page_has_every_command_once_in_its_section() {
+    let page = text(Document::Man, CommandName::Tapeline);
+    for command in result_commands() {
+        let item = format!("\n.TP\n{}\n", command.word);
+        assert_eq!(page.matches(&item).count(), 1, "{}", command.word);
+    }
+    #[cfg(feature = "mesh")]
+    {
+        let many = page.find("MANY HOSTS").expect("a section");
+        let mesh = page.find("\n.TP\nmesh\n").expect("an item");
+        assert!(many < mesh && page.find("HISTORY").expect("a section") < many);
+    }
+}
+
+/// A command of two words is offered by its first, and once.
+#[test]
+fn fish_offers_an_action_once() {
+    let script = text(Document::Fish, CommandName::Tapeline);
+    let actions = script.lines().filter(|line| line.contains("_from "));
+    let mut offers: Vec<&str> = actions.filter_map(|line| line.split(" -d ").next()).collect();
+    let all = offers.len();
+    offers.sort_unstable();
+    offers.dedup();
+    assert_eq!(offers.len(), all);
+}
+
 /// Scripts that use the names of before go on; nobody learns these names any more.
 #[test]
 fn former_names_are_accepted_and_shown_nowhere() {
