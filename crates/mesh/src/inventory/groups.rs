@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fault::InventoryError;
-use super::{hosts_toml, ini, json};
-
 /// Variables by name.
 pub(crate) type Variables = BTreeMap<String, String>;
 
@@ -30,25 +27,6 @@ pub(crate) const ALL: &str = "all";
 pub(crate) const UNGROUPED: &str = "ungrouped";
 
 impl Inventory {
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
-    pub fn read(file: &str, text: &str) -> Result<Self, InventoryError> {
-        if text.trim_start().starts_with(['{', '[']) && json::is_json(text) {
-            return json::read(file, text);
-        }
-        ini::read(file, text)
-    }
-
-    /// The text of a `hosts.toml` with these hosts and groups, and how they are reached.
-    ///
-    /// # Errors
-    /// A host that is reached in a way that a mesh has no words for; names that a mesh refuses.
-    pub fn hosts_toml(&self, file: &str) -> Result<String, InventoryError> {
-        hosts_toml::write(self, file)
-    }
-
     /// The hosts, in the order of the file.
     pub(crate) fn hosts(&self) -> &[String] {
         &self.hosts

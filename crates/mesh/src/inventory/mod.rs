@@ -1,6 +1,7 @@
 //! An inventory of Ansible as `hosts.toml`.
 
 mod fault;
+mod forms;
 mod groups;
 mod host_line;
 mod hosts_toml;

@@ -81,7 +81,9 @@ fn a_page_has_every_command_once_in_its_section() {
 fn fish_offers_an_action_once() {
     let script = text(Document::Fish, CommandName::Tapeline);
     let actions = script.lines().filter(|line| line.contains("_from "));
-    let mut offers: Vec<&str> = actions.filter_map(|line| line.split(" -d ").next()).collect();
+    let mut offers: Vec<&str> = actions
+        .filter_map(|line| line.split(" -d ").next())
+        .collect();
     let all = offers.len();
     offers.sort_unstable();
     offers.dedup();
