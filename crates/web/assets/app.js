@@ -23,7 +23,7 @@ async function login() {
 }
 
 function keyForm() {
-  const key = element("input", { type: "password", name: "key", autocomplete: "off" }), fault = element("p", { class: "fault", role: "alert" }, reason ?? "");
+  const key = element("input", { type: "password", name: "key", autocomplete: "off" }), fault = element("p.fault", { role: "alert" }, reason ?? "");
   const open = async () => {
     const text = key.value.trim();
     try {
@@ -35,27 +35,27 @@ function keyForm() {
       key.select();
     }
   };
-  const form = element("form", { class: "key-form" }, element("h1", {}, words.keyTitle), element("p", {}, words.keyHelp),
-    element("div", { class: "inline" }, labelled(words.key, key), button(words.enter, open, { class: "primary" })), fault);
+  const form = element("form.key-form", element("h1", words.keyTitle), element("p", words.keyHelp),
+    element("div.inline", labelled(words.key, key), button(words.enter, open, { class: "primary" })), fault);
   form.addEventListener("submit", event => { event.preventDefault(); open(); });
-  app.replaceChildren(element("main", {}, form));
+  app.replaceChildren(element("main", form));
   key.focus();
 }
 
 function frame() {
   const { session } = given;
   const nav = element("nav", { "aria-label": "tapeline" }, Object.keys(VIEWS).slice(session.read_only ? 2 : 0).map(path => link(path, words.views[path.slice(1)])));
-  const banner = element("p", { class: "banner", role: "status", hidden: "" }, words.lostLink);
+  const banner = element("p.banner", { role: "status", hidden: "" }, words.lostLink);
   let timer = null;
   tests.addEventListener("link", ({ detail }) => {
     clearTimeout(timer);
     if (detail) banner.hidden = true; else timer = setTimeout(() => { banner.hidden = false; }, 2000);
   });
-  const keys = element("details", { class: "keys" }, element("summary", {}, words.keysTitle), element("ul", {}, words.keys.map(([key, what]) => element("li", {}, element("kbd", {}, key), ` ${what}`))));
+  const keys = element("details.keys", element("summary", words.keysTitle), element("ul", words.keys.map(([key, what]) => element("li", element("kbd", key), ` ${what}`))));
   const colours = labelled(words.theme, select(theme.names.map(name => [name, words.themes[name]]), theme.get(), name => theme.set(name)));
-  app.replaceChildren(link("#view", words.skip, { class: "skip" }), element("header", { class: "top" }, element("strong", {}, "tapeline"), nav),
-    banner, ...(session.read_only ? [element("p", { class: "banner" }, words.readOnly)] : []), element("main", { id: "view", tabindex: "-1" }),
-    element("footer", {}, element("span", {}, words.version(session)), colours, keys));
+  app.replaceChildren(link("#view", words.skip, { class: "skip" }), element("header.top", element("strong", "tapeline"), nav),
+    banner, ...(session.read_only ? [element("p.banner", words.readOnly)] : []), element("main", { id: "view", tabindex: "-1" }),
+    element("footer", element("span", words.version(session)), colours, keys));
 }
 
 /* Shows the view of the address, as it was left. */
@@ -112,7 +112,7 @@ async function begin() {
     show();
   } catch (refusal) {
     if (refusal.status === 401) return;
-    app.replaceChildren(element("main", {}, fault(`${words.failedToLoad} ${refusal.message}`), button(words.again, begin)));
+    app.replaceChildren(element("main", fault(`${words.failedToLoad} ${refusal.message}`), button(words.again, begin)));
     if (!(refusal instanceof api.Refusal)) throw refusal;
   }
 }

@@ -25,12 +25,12 @@ export class Command {
       return tab;
     });
     this.line = element("textarea", { rows: "1", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-label": words.command });
-    this.why = element("p", { class: "why" });
-    this.said = element("div", { class: "faults" });
+    this.why = element("p.why");
+    this.said = element("div.faults");
     this.copied = copier(() => this.names[this.name]?.line ?? "", { title: words.keyOf("c") });
-    this.node = element("section", { class: "command", "aria-label": words.command },
-      element("div", { class: "tabs", role: "tablist", "aria-label": words.sameTestAs }, this.tabs),
-      element("div", { class: "line" }, element("span", { class: "prompt", "aria-hidden": "true" }, "$"), this.line, this.why, this.copied), this.said);
+    this.node = element("section.command", { "aria-label": words.command },
+      element("div.tabs", { role: "tablist", "aria-label": words.sameTestAs }, this.tabs),
+      element("div.line", element("span.prompt", { "aria-hidden": "true" }, "$"), this.line, this.why, this.copied), this.said);
     const read = later(350, () => typed(this.#text()));
     this.line.addEventListener("input", () => { this.typing = this.#text(); this.#grow(); read(); });
     this.line.addEventListener("keydown", event => {

@@ -22,11 +22,11 @@ export class CompareView {
     this.b = box("b", words.exampleB);
     this.notice = element("input", { type: "number", name: "notice", min: "0", max: "100", step: "any", value: "2" });
     this.place = element("div", { "aria-live": "polite" });
-    const form = element("form", { class: "filters", novalidate: "" }, labelled(words.sideA, this.a), labelled(words.sideB, this.b), labelled(words.notice, this.notice), button(words.compare, () => this.#ask(), { class: "primary" }));
+    const form = element("form.filters", { novalidate: "" }, labelled(words.sideA, this.a), labelled(words.sideB, this.b), labelled(words.notice, this.notice), button(words.compare, () => this.#ask(), { class: "primary" }));
     form.addEventListener("submit", event => event.preventDefault());
     form.addEventListener("keydown", event => { if (event.key === "Enter" && event.target.matches("input")) { event.preventDefault(); this.#ask(); } });
-    this.node = element("div", { class: "compare" }, element("h1", {}, words.compareTitle), form, element("details", { class: "help" }, element("summary", {}, words.selections), element("ul", {}, words.selectionList.map(([code, what]) => element("li", {}, element("code", {}, code), ` ${what}`)))), this.place);
-    this.place.append(element("div", { class: "welcome" }, element("p", {}, words.compareWelcome)));
+    this.node = element("div.compare", element("h1", words.compareTitle), form, element("details.help", element("summary", words.selections), element("ul", words.selectionList.map(([code, what]) => element("li", element("code", code), ` ${what}`)))), this.place);
+    this.place.append(element("div.welcome", element("p", words.compareWelcome)));
   }
   enter() {
     const given = new URLSearchParams(location.search), next = ["a", "b"].map(name => given.get(name) ?? "");
@@ -51,16 +51,16 @@ export class CompareView {
       if (turn !== this.#turn) return;
       this.#show(comparison, text, body);
       const figure = comparisons.courses(...await Promise.all([body.a, body.b].map(reports)).catch(() => [[], []]));
-      if (turn === this.#turn && figure) this.courses.replaceChildren(element("h2", {}, words.bothCourses), element("div", { class: "charts single" }, withImage(figure, "comparison")));
+      if (turn === this.#turn && figure) this.courses.replaceChildren(element("h2", words.bothCourses), element("div.charts.single", withImage(figure, "comparison")));
     } catch (refusal) {
       if (turn === this.#turn) this.place.replaceChildren(fault(refusal.message));
     }
   }
   #show(comparison, text, body) {
     const address = `/api/compare/page?${new URLSearchParams(body)}`;
-    this.courses = element("section", {});
+    this.courses = element("section");
     this.place.replaceChildren(...comparisons.shown(comparison, this.courses),
-      element("div", { class: "buttons" }, file(address, "comparison.html", words.asPage), page(address, words.openPage), button("JSON", () => save("comparison.json", "application/json", `${JSON.stringify(comparison, null, 2)}\n`)), button(words.asText, () => save("comparison.txt", "text/plain", text))),
-      element("details", { class: "terminal", open: "" }, element("summary", {}, words.asInTerminal), element("pre", { tabindex: "0", class: "wide" }, text)));
+      element("div.buttons", file(address, "comparison.html", words.asPage), page(address, words.openPage), button("JSON", () => save("comparison.json", "application/json", `${JSON.stringify(comparison, null, 2)}\n`)), button(words.asText, () => save("comparison.txt", "text/plain", text))),
+      element("details.terminal", { open: "" }, element("summary", words.asInTerminal), element("pre", { tabindex: "0", class: "wide" }, text)));
   }
 }

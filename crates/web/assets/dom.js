@@ -12,22 +12,22 @@ export const link = (href, label, attributes = {}) => element("a", { href, ...at
 export const file = (href, name, label) => link(href, label, { download: name, class: "button" });
 export const page = (href, label) => link(href, label, { target: "_blank", rel: "noopener", class: "button" });
 
-export const faint = (...text) => element("p", { class: "faint" }, ...text);
-export const fault = text => element("p", { class: "fault" }, text);
+export const faint = (...text) => element("p.faint", ...text);
+export const fault = text => element("p.fault", text);
 
 /* A control under its name. */
 export function labelled(name, control, ...more) {
-  return element("label", { class: "labelled" }, element("span", {}, name), control, ...more);
+  return element("label.labelled", element("span", name), control, ...more);
 }
 export function select(choices, chosen, act) {
-  const made = element("select", {}, choices.map(([value, name]) => element("option", { value }, name)));
+  const made = element("select", choices.map(([value, name]) => element("option", { value }, name)));
   made.value = chosen;
   made.addEventListener("change", () => act(made.value));
   return made;
 }
 
 export function failure(title, text, hint) {
-  return element("div", { class: "failure", role: "alert" }, element("h2", {}, title), element("p", {}, text), hint && faint(hint));
+  return element("div.failure", { role: "alert" }, element("h2", title), element("p", text), hint && faint(hint));
 }
 
 /* Says something to who does not see the page. */
@@ -37,11 +37,11 @@ export function announce(text) {
 
 /* A line at the foot of the page for some seconds. */
 export function toast(text, { seconds = 6, label, act, bad = false } = {}) {
-  const made = element("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, element("span", {}, text));
+  const made = element("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, element("span", text));
   const timer = setTimeout(() => made.remove(), seconds * 1000);
   if (act) made.append(button(label, () => { clearTimeout(timer); made.remove(); act(); }));
   let all = document.querySelector(".toasts");
-  if (!all) document.body.append(all = element("div", { class: "toasts" }));
+  if (!all) document.body.append(all = element("div.toasts"));
   all.append(made);
   return made;
 }
@@ -53,7 +53,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const area = element("textarea", { class: "unseen", readonly: "" });
+    const area = element("textarea.unseen", { readonly: "" });
     area.value = text;
     document.body.append(area);
     area.select();

@@ -14,7 +14,7 @@ const sentence = text => text.charAt(0).toUpperCase() + text.slice(1);
 class Field {
   constructor(options, node, get, set) {
     Object.assign(this, { options, node, get, set });
-    this.fault = element("p", { class: "fault", id: `fault-${options[0].id}-${Field.#count += 1}` });
+    this.fault = element("p.fault", { id: `fault-${options[0].id}-${Field.#count += 1}` });
     this.node.append(this.fault);
     this.controls = [...node.querySelectorAll("input, select, textarea")];
   }
@@ -38,29 +38,29 @@ function box(option) {
 
 /* A folded field: its name, what it does, and its value. */
 function plain(option) {
-  const what = element("span", { class: "what" }, sentence(option.help), " ", element("code", {}, names(option)));
-  const more = option.details ? element("small", { class: "faint" }, option.details) : null;
+  const what = element("span.what", sentence(option.help), " ", element("code", names(option)));
+  const more = option.details ? element("small.faint", option.details) : null;
   const given = values => values !== null;
   if (option.kind === "switch") {
     const check = element("input", { type: "checkbox", name: option.id });
-    return new Field([option], element("div", { class: "field switchable" }, element("label", {}, check, what), more),
+    return new Field([option], element("div.field.switchable", element("label", check, what), more),
       () => check.checked ? [[option.id]] : [], values => { check.checked = given(values); });
   }
   if (option.kind === "choice") {
     const choice = element("select", { name: option.id, "aria-label": `${option.help} ${names(option)}` },
       [["", words.defaultChoice], ...(option.value_needed ? [] : [[" ", words.bareChoice]]), ...option.choices.map(one => [one, one])].map(([value, name]) => element("option", { value }, name)));
-    return new Field([option], element("div", { class: "field" }, element("label", {}, what, choice), more),
+    return new Field([option], element("div.field", element("label", what, choice), more),
       () => choice.value === " " ? [[option.id]] : choice.value ? [[option.id, choice.value]] : [], values => { choice.value = values ? values[0] ?? " " : ""; });
   }
   const value = box(option);
   if (option.value_needed) {
-    return new Field([option], element("div", { class: "field" }, element("label", {}, what, value), more),
+    return new Field([option], element("div.field", element("label", what, value), more),
       () => value.value.split("\n").map(one => one.trim()).filter(Boolean).map(one => [option.id, one]), values => { value.value = values?.join("\n") ?? ""; });
   }
   // The value may be left out: a switch says whether the option is given at all.
   const check = element("input", { type: "checkbox", name: `${option.id}-given` });
   value.addEventListener("input", () => { if (value.value) check.checked = true; });
-  return new Field([option], element("div", { class: "field optional" }, element("label", {}, check, what), value, more),
+  return new Field([option], element("div.field.optional", element("label", check, what), value, more),
     () => !check.checked ? [] : value.value.trim() ? [[option.id, value.value.trim()]] : [[option.id]],
     values => { check.checked = given(values); value.value = values?.[0] ?? ""; });
 }
@@ -70,7 +70,7 @@ function short(option) {
   const name = option.id === "udp" ? words.udpOnly : words.usual[option.id] ?? sentence(option.help);
   if (option.kind === "switch") {
     const check = element("input", { type: "checkbox", name: option.id });
-    return new Field([option], element("div", { class: "usual switchable" }, element("label", {}, check, element("span", {}, name))),
+    return new Field([option], element("div.usual.switchable", element("label", check, element("span", name))),
       () => check.checked ? [[option.id]] : [], values => { check.checked = values !== null; });
   }
   const value = box(option);
@@ -84,17 +84,17 @@ function transport(option) {
   const radio = (value, name, checked) => {
     const one = element("input", { type: "radio", name: "transport", value });
     one.checked = checked;
-    return [one, element("label", {}, one, element("span", {}, name))];
+    return [one, element("label", one, element("span", name))];
   };
   const [tcp, first] = radio("tcp", "TCP", true), [udp, second] = radio("udp", "UDP", false);
-  return new Field([option], element("fieldset", { class: "usual pair" }, element("legend", {}, words.usual.udp), element("div", { class: "segments" }, first, second)),
+  return new Field([option], element("fieldset.usual.pair", element("legend", words.usual.udp), element("div.segments", first, second)),
     () => udp.checked ? [["udp"]] : [], values => { udp.checked = values !== null; tcp.checked = values === null; });
 }
 
 function direction(options) {
   const choice = element("select", { name: "direction" }, element("option", { value: "" }, words.directions.forward),
     options.map(option => element("option", { value: option.id }, words.directions[option.id])));
-  return new Field(options, element("div", { class: "usual" }, labelled(words.usual.direction, choice)),
+  return new Field(options, element("div.usual", labelled(words.usual.direction, choice)),
     () => choice.value ? [[choice.value]] : [], (values, all) => { choice.value = DIRECTIONS.find(id => all.has(id)) ?? ""; });
 }
 
@@ -107,20 +107,20 @@ export class Form {
     const usual = USUAL[job].filter(find), ways = DIRECTIONS.map(find).filter(Boolean);
     const front = usual.filter(id => !DIRECTIONS.includes(id)).map(id => id === "udp" && job === "client" ? transport(find(id)) : short(find(id)));
     if (job === "client" && ways.length) front.push(direction(ways));
-    this.front = element("div", { class: "front" }, front.map(field => field.node));
+    this.front = element("div.front", front.map(field => field.node));
     this.fields = [...front];
     this.groups = table.groups.map(name => {
       const fields = offered.filter(option => option.group === name && !usual.includes(option.id)).map(plain);
       this.fields.push(...fields);
-      const count = element("span", { class: "count" });
-      const node = element("details", { class: "group" }, element("summary", {}, name, " ", count), element("div", { class: "fields" }, fields.map(field => field.node)));
+      const count = element("span.count");
+      const node = element("details.group", element("summary", name, " ", count), element("div.fields", fields.map(field => field.node)));
       return { name, fields, count, node };
     }).filter(({ fields }) => fields.length);
     this.search = element("input", { type: "search", placeholder: words.searchOptions, "aria-label": words.searchOptions, autocomplete: "off", spellcheck: "false" });
     this.search.addEventListener("input", () => this.#find());
     this.search.addEventListener("keydown", event => { if (event.key === "Escape") { this.search.value = ""; this.#find(); } });
-    this.none = element("div", { class: "none" });
-    this.rest = element("div", { class: "rest" }, element("div", { class: "search" }, this.search), this.none, this.groups.map(({ node }) => node));
+    this.none = element("div.none");
+    this.rest = element("div.rest", element("div.search", this.search), this.none, this.groups.map(({ node }) => node));
     for (const part of [this.front, this.rest]) part.addEventListener("input", event => {
       if (event.target === this.search) return;
       this.#counts();
@@ -187,7 +187,7 @@ export class Form {
     const above = wanted ? this.fields.filter(field => this.front.contains(field.node) && field.options.some(hit)) : [];
     const refused = wanted ? this.refused.filter(hit) : [];
     this.none.replaceChildren(...above.map(field => button(words.above(words.usual[field.options.length > 1 ? "direction" : field.options[0].id] ?? field.options[0].help), () => field.controls[0].focus(), { class: "quiet" })),
-      ...refused.map(option => faint(element("code", {}, names(option)), ` ${words.notOffered(option.refused)}`)),
+      ...refused.map(option => faint(element("code", names(option)), ` ${words.notOffered(option.refused)}`)),
       ...(wanted && !found && !above.length && !refused.length ? [faint(words.noOption(this.search.value))] : []));
   }
 }

@@ -32,13 +32,13 @@ export class HistoryView {
     this.file.addEventListener("change", () => { this.#takeIn([...this.file.files]); this.file.value = ""; });
     this.import = button(words.importFiles, () => this.file.click());
     this.import.hidden = session.read_only || !session.history;
-    this.chart = element("div", { class: "trend" });
-    this.table = element("div", { class: "runs" });
-    this.bar = element("div", { class: "sides", "aria-live": "polite" });
-    this.more = element("p", { class: "faint" });
-    this.list = element("div", {}, element("h1", {}, words.historyTitle), element("div", { class: "filters", role: "search" }, labelled(words.search, this.text),
+    this.chart = element("div.trend");
+    this.table = element("div.runs");
+    this.bar = element("div.sides", { "aria-live": "polite" });
+    this.more = element("p.faint");
+    this.list = element("div", element("h1", words.historyTitle), element("div.filters", { role: "search" }, labelled(words.search, this.text),
       Object.entries(this.filters).map(([name, one]) => labelled(words.filters[name], one)), this.import, this.file), this.bar, this.chart, this.table, this.more);
-    this.node = element("div", { class: "history" });
+    this.node = element("div.history");
     this.node.addEventListener("dragover", event => { if (this.import.hidden) return; event.preventDefault(); this.node.classList.add("over"); });
     this.node.addEventListener("dragleave", event => { if (!this.node.contains(event.relatedTarget)) this.node.classList.remove("over"); });
     this.node.addEventListener("drop", event => {
@@ -59,7 +59,7 @@ export class HistoryView {
 
   async #load() {
     if (!this.session.history) {
-      this.node.replaceChildren(element("h1", {}, words.historyTitle), element("p", {}, words.noHistory));
+      this.node.replaceChildren(element("h1", words.historyTitle), element("p", words.noHistory));
       return;
     }
     const turn = this.#turn += 1;
@@ -89,7 +89,7 @@ export class HistoryView {
         changed: async () => { await this.#load(); await this.#open(true); } });
       if (wanted("run") === name) this.node.replaceChildren(node);
     } catch (refusal) {
-      this.node.replaceChildren(element("p", {}, link("/history", words.backToHistory)), fault(refusal.message));
+      this.node.replaceChildren(element("p", link("/history", words.backToHistory)), fault(refusal.message));
     }
   }
 
@@ -120,12 +120,12 @@ export class HistoryView {
     this.#bars();
     if (!runs.length) {
       this.chart.replaceChildren();
-      this.table.replaceChildren(element("div", { class: "welcome" }, element("p", {}, words.emptyHistory), element("p", {}, link("/test", words.firstTest, { class: "button primary" })), faint(words.orImport)));
+      this.table.replaceChildren(element("div.welcome", element("p", words.emptyHistory), element("p", link("/test", words.firstTest, { class: "button primary" })), faint(words.orImport)));
       this.more.replaceChildren();
       return;
     }
     this.#trend(chosen);
-    this.table.replaceChildren(chosen.length ? this.#rows(chosen) : element("p", {}, words.noneMatches));
+    this.table.replaceChildren(chosen.length ? this.#rows(chosen) : element("p", words.noneMatches));
     this.more.replaceChildren(words.shownOf(chosen.length, total), " ", ...(runs.length < total && this.#most < MOST ? [button(words.showMore, () => { this.#most = MOST; this.#load(); }, { class: "quiet" })] : []));
   }
   #trend(runs) {
@@ -155,8 +155,8 @@ export class HistoryView {
       [words.rate, run => comparisons.number(quantity("rate"), rateOf(run))], [words.trip, run => comparisons.number(quantity("rtt"), run.quantities.rtt ?? run.quantities["rtt:round_trip"])],
       [words.loss, run => comparisons.number(quantity("lost_percent"), run.quantities.lost_percent ?? run.quantities["lost_percent:reverse"])],
       [words.limitedBy, run => element("span", { class: `limit ${groupOf(run)}` }, run.error ? words.failedShort : run.left_out ? words.leftOutShort : documents.limits[run.limited_by] ?? "–")],
-      [words.marks, run => [...tagsOf(run).map(tag => element("span", { class: "tag" }, tag)), run.note ? element("span", { class: "faint" }, run.note) : null]]];
-    if (!this.session.read_only) columns.push([element("span", { class: "unseen" }, words.deleteColumn), run => button(words.delete, () => this.#delete([run.run]), { class: "quiet", "aria-label": words.deleteRun(run.run) })]);
+      [words.marks, run => [...tagsOf(run).map(tag => element("span.tag", tag)), run.note ? element("span.faint", run.note) : null]]];
+    if (!this.session.read_only) columns.push([element("span.unseen", words.deleteColumn), run => button(words.delete, () => this.#delete([run.run]), { class: "quiet", "aria-label": words.deleteRun(run.run) })]);
     return documents.grid(columns, runs);
   }
   #tick(run, name) {
@@ -169,8 +169,8 @@ export class HistoryView {
     if (!a.size && !b.size) { this.bar.replaceChildren(faint(words.tickHint)); return; }
     const address = `/compare?${new URLSearchParams({ a: api.together(ordered(a)), b: api.together(ordered(b)) })}`;
     const name = side => ordered(side).join(", ") || words.nothing;
-    this.bar.replaceChildren(element("p", {}, element("b", { class: "side-a" }, "A "), name(a), " ", element("b", { class: "side-b" }, "B "), name(b)),
-      ...(a.size && b.size ? [link(address, words.compare, { class: "button primary" })] : [element("span", { class: "faint" }, words.otherSide(a.size ? "B" : "A"))]),
+    this.bar.replaceChildren(element("p", element("b.side-a", "A "), name(a), " ", element("b.side-b", "B "), name(b)),
+      ...(a.size && b.size ? [link(address, words.compare, { class: "button primary" })] : [element("span.faint", words.otherSide(a.size ? "B" : "A"))]),
       button(words.clear, () => { a.clear(); b.clear(); this.#draw(); }, { class: "quiet" }));
   }
 

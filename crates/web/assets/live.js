@@ -130,7 +130,7 @@ export class Course {
 
 /* Charts in their places: those that are there get new values. */
 export class Board {
-  node = element("div", { class: "charts" });
+  node = element("div.charts");
   #shown = new Map();
   show(all) {
     for (const [name, figure] of all) {

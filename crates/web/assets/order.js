@@ -20,12 +20,12 @@ export class Order extends EventTarget {
 
   /* The command above the form, and beside it what comes of it. */
   page(title, actions, beside, start) {
-    const { front, rest } = this.form, fields = element("form", { class: "form", novalidate: "" }, front, actions, element("h2", {}, words.allOptions), rest);
+    const { front, rest } = this.form, fields = element("form.form", { novalidate: "" }, front, actions, element("h2", words.allOptions), rest);
     fields.addEventListener("submit", event => event.preventDefault());
     fields.addEventListener("keydown", event => {
       if (event.key === "Enter" && event.target.matches(".front input, .front select")) { event.preventDefault(); start(); }
     });
-    return element("div", {}, element("h1", {}, title), this.command.node, element("div", { class: "columns" }, fields, element("div", { class: "side" }, beside)));
+    return element("div", element("h1", title), this.command.node, element("div.columns", fields, element("div.side", beside)));
   }
 
   set(options) {

@@ -30,7 +30,7 @@ export function svg(figure) {
     x += room;
   }
   const all = y + 12, made = element("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: all, viewBox: `0 0 ${width} ${all}` },
-    element("title", {}, source.getAttribute("aria-label")), element("rect", { width, height: all, fill: style.backgroundColor }),
+    element("title", source.getAttribute("aria-label")), element("rect", { width, height: all, fill: style.backgroundColor }),
     text(10, 22, 14, figure.querySelector("h2").textContent, { "font-weight": 600 }), element("g", { transform: `translate(0 ${TITLE})` }, ...chart.childNodes), key);
   return new XMLSerializer().serializeToString(made);
 }

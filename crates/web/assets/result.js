@@ -11,11 +11,11 @@ export function result(report, name, error = null) {
   try {
     shown = documents.shown(told);
   } catch {
-    return [element("p", {}, words.notDrawable)];
+    return [element("p", words.notDrawable)];
   }
-  const heads = shown.headlines.map(one => element("h2", { class: "headline" }, one.number, one.words && element("small", {}, ` ${one.words}`)));
-  const nodes = [heads.length || error ? heads : element("h2", { class: "headline" }, words.noResult), faint(shown.setup), ...shown.nodes].flat();
-  const all = element("div", { class: "result" }, nodes);
+  const heads = shown.headlines.map(one => element("h2.headline", one.number, one.words && element("small", ` ${one.words}`)));
+  const nodes = [heads.length || error ? heads : element("h2.headline", words.noResult), faint(shown.setup), ...shown.nodes].flat();
+  const all = element("div.result", nodes);
   for (const figure of all.querySelectorAll("figure.chart"))
     withImage(figure, name);
   return [all];
@@ -30,13 +30,13 @@ export function withImage(figure, name) {
 
 /* Files of a result; `base` is its place in the API. */
 export function files(base, name) {
-  return element("div", { class: "buttons" }, element("span", { class: "faint" }, words.saveAs), file(`${base}/json`, `${name}.json`, "JSON"), file(`${base}/csv`, `${name}.csv`, "CSV"),
+  return element("div.buttons", element("span.faint", words.saveAs), file(`${base}/json`, `${name}.json`, "JSON"), file(`${base}/csv`, `${name}.csv`, "CSV"),
     file(`${base}/text`, `${name}.txt`, words.asText), file(`${base}/page`, `${name}.html`, words.asPage), page(`${base}/page`, words.openPage));
 }
 
 /* The text as the terminal has it. */
 export function terminal(path) {
-  const folded = element("details", { class: "terminal" }, element("summary", {}, words.asInTerminal));
+  const folded = element("details.terminal", element("summary", words.asInTerminal));
   folded.addEventListener("toggle", async () => {
     if (!folded.open || folded.querySelector("pre")) return;
     const text = await api.text(path).catch(refusal => refusal.message);

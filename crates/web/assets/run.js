@@ -21,15 +21,15 @@ export async function run(row, { readOnly, remove, changed }) {
     if (key) post("/api/history/tag", { key, value: value.join("=") });
   };
   tag.addEventListener("keydown", event => { if (event.key === "Enter") { event.preventDefault(); add(); } });
-  const tags = Object.entries(row.tags ?? {}).map(([key, value]) => element("li", {}, value ? `${key}=${value}` : key,
+  const tags = Object.entries(row.tags ?? {}).map(([key, value]) => element("li", value ? `${key}=${value}` : key,
     readOnly ? null : button("×", () => post("/api/history/tag", { key, value: null }), { class: "quiet", "aria-label": words.removeTag(key) })));
-  const marks = element("section", { class: "marks" }, element("h2", {}, words.marksTitle), tags.length ? element("ul", { class: "tags" }, tags) : null,
-    readOnly ? element("p", {}, row.note ?? "") : [element("div", { class: "inline" }, labelled(words.newTag, tag), button(words.addTag, add)),
-      element("div", { class: "inline" }, labelled(words.note, note), button(words.saveNote, () => post("/api/history/note", { text: note.value.trim() })))]);
-  return element("article", { class: "run" },
-    element("p", {}, link("/history", words.backToHistory)),
-    element("h1", {}, words.runTitle(row.run), " ", element("small", {}, documents.time(row.time) ?? "")),
-    row.command ? element("pre", { class: "wide" }, row.command) : null, row.left_out ? fault(words.leftOut(row.left_out)) : null,
+  const marks = element("section.marks", element("h2", words.marksTitle), tags.length ? element("ul.tags", tags) : null,
+    readOnly ? element("p", row.note ?? "") : [element("div.inline", labelled(words.newTag, tag), button(words.addTag, add)),
+      element("div.inline", labelled(words.note, note), button(words.saveNote, () => post("/api/history/note", { text: note.value.trim() })))]);
+  return element("article.run",
+    element("p", link("/history", words.backToHistory)),
+    element("h1", words.runTitle(row.run), " ", element("small", documents.time(row.time) ?? "")),
+    row.command ? element("pre.wide", row.command) : null, row.left_out ? fault(words.leftOut(row.left_out)) : null,
     ...result(report, row.run), files(base, row.run), terminal(`${base}/text`), marks,
-    readOnly ? null : element("div", { class: "buttons" }, button(words.deleteRun(row.run), remove, { class: "danger" })));
+    readOnly ? null : element("div.buttons", button(words.deleteRun(row.run), remove, { class: "danger" })));
 }

@@ -16,9 +16,9 @@ function spark(course) {
   const far = all.reduce((most, [at]) => Math.max(most, at), 0) || 1, top = all.reduce((most, [, rate]) => Math.max(most, rate), 0) || 1;
   const point = ([at, rate]) => `${(at / far * SPARK.width).toFixed(1)} ${(SPARK.height - 1 - rate / top * (SPARK.height - 3)).toFixed(1)}`;
   const floor = `L${(lines[0].at(-1)[0] / far * SPARK.width).toFixed(1)} ${SPARK.height}L${(lines[0][0][0] / far * SPARK.width).toFixed(1)} ${SPARK.height}Z`;
-  return element("svg", { class: "spark", viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, width: SPARK.width, height: SPARK.height, role: "img", "aria-label": words.sparkOf(charts.rate(top)) },
-    lines.map((line, index) => element("g", { class: `r-${index + 1}` }, index ? null : element("path", { class: "fill", d: `M${line.map(point).join("L")}${floor}` }),
-      element("path", { class: "stroke", d: `M${line.map(point).join("L")}` }))));
+  return element("svg.spark", { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, width: SPARK.width, height: SPARK.height, role: "img", "aria-label": words.sparkOf(charts.rate(top)) },
+    lines.map((line, index) => element("g", { class: `r-${index + 1}` }, index ? null : element("path.fill", { d: `M${line.map(point).join("L")}${floor}` }),
+      element("path.stroke", { d: `M${line.map(point).join("L")}` }))));
 }
 
 class Served {
@@ -27,11 +27,11 @@ class Served {
   #timer = null;
   constructor(row) {
     this.row = row;
-    this.node = element("section", { class: "served" });
-    this.ports = element("div", {});
-    this.table = element("div", { class: "clients" });
-    this.notes = element("div", {});
-    this.node.append(this.ports, element("h2", {}, words.clients), this.table, this.notes);
+    this.node = element("section.served");
+    this.ports = element("div");
+    this.table = element("div.clients");
+    this.notes = element("div");
+    this.node.append(this.ports, element("h2", words.clients), this.table, this.notes);
     tests.follow(row.test, event => this.#take(event));
   }
   close() { tests.unfollow(this.row.test); clearTimeout(this.#timer); }
@@ -58,19 +58,19 @@ class Served {
   #ports() {
     const { listening, state, error } = this.row, { addresses, host } = this.session;
     if (state === "ended") {
-      this.ports.replaceChildren(error ? failure(words.serverFailed, error) : element("p", { class: "headline" }, words.serverEnded));
+      this.ports.replaceChildren(error ? failure(words.serverFailed, error) : element("p.headline", words.serverEnded));
       return;
     }
     if (!listening) { this.ports.replaceChildren(faint(words.starting)); return; }
     const port = listening.tcp ?? listening.udp, udp = listening.tcp ? "" : " -u";
     const line = (name, address) => {
       const text = `${name} -c ${address}${port === (name === "iperf3" ? 5201 : 5001) ? "" : ` -p ${port}`}${udp}`;
-      return element("li", {}, element("code", {}, text), copier(() => text, { title: words.copyOf(text) }));
+      return element("li", element("code", text), copier(() => text, { title: words.copyOf(text) }));
     };
     const heard = ["tcp", "udp"].filter(one => listening[one]).map(one => `${one.toUpperCase()} ${listening[one]}`).join(", ");
     const shown = addresses.length ? addresses : [host];
-    this.ports.replaceChildren(element("p", { class: "headline" }, words.listening, element("small", {}, ` ${words.onPorts(heard)}`)), element("p", {}, words.typeThere),
-      ...shown.slice(0, 4).map(address => element("ul", { class: "lines" }, ["tapeline", "iperf", "iperf3"].map(name => line(name, address)))));
+    this.ports.replaceChildren(element("p.headline", words.listening, element("small", ` ${words.onPorts(heard)}`)), element("p", words.typeThere),
+      ...shown.slice(0, 4).map(address => element("ul.lines", ["tapeline", "iperf", "iperf3"].map(name => line(name, address)))));
   }
   #draw() {
     const rows = [...this.clients].reverse();
@@ -96,8 +96,8 @@ export class ServerView {
     this.order = new Order(form, "server", session.form?.job === "server" ? session.form.options : [["interval", "0.5"]]);
     this.order.addEventListener("other", event => go("/test", event.detail));
     this.start = button(words.startServer, () => this.toggle(), { class: "primary", title: words.keyOf("s") });
-    this.place = element("div", { class: "place" }, element("div", { class: "welcome" }, element("p", {}, words.serverWelcome), faint(words.serverHint)));
-    this.node = this.order.page(words.serverTitle, [element("div", { class: "actions" }, this.start)], [this.place], () => this.toggle());
+    this.place = element("div.place", element("div.welcome", element("p", words.serverWelcome), faint(words.serverHint)));
+    this.node = this.order.page(words.serverTitle, [element("div.actions", this.start)], [this.place], () => this.toggle());
     tests.addEventListener("row", ({ detail }) => { if (detail.job === "server") this.#row(detail); });
     for (const row of [...tests.rows.values()]) if (row.job === "server") this.#row(row);
     this.#buttons();

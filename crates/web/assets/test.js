@@ -11,16 +11,16 @@ const REDRAW = 400;
 
 /* One test, from its queueing to its result. */
 class Shown {
-  node = element("section", { class: "shown", "aria-label": words.resultOf });
+  node = element("section.shown", { "aria-label": words.resultOf });
   #board = new Board();
   #course = new Course();
   #timer = null;
   #drawn = 0;
   constructor(row) {
     this.test = row.test;
-    this.head = element("div", { class: "now" });
-    this.notes = element("div", {});
-    this.rows = element("details", { class: "rows" }, element("summary", {}, words.rows));
+    this.head = element("div.now");
+    this.notes = element("div");
+    this.rows = element("details.rows", element("summary", words.rows));
     this.rows.addEventListener("toggle", () => this.#later());
     this.node.append(this.head, this.notes, this.#board.node, this.rows);
     this.update(row);
@@ -50,7 +50,7 @@ class Shown {
     this.#drawn = performance.now();
     if (this.row.state === "ended" || document.hidden) { if (document.hidden) this.#later(); return; }
     const course = this.#course, wanted = course.start?.test.requested_seconds;
-    const lines = course.now.map(({ way, rate }) => element("p", { class: "headline" }, charts.rate(rate), element("small", {}, ` ${words.now(words.ways[way])}`)));
+    const lines = course.now.map(({ way, rate }) => element("p.headline", charts.rate(rate), element("small", ` ${words.now(words.ways[way])}`)));
     const progress = wanted ? element("progress", { max: `${wanted}`, value: `${Math.min(wanted, course.seconds)}`, "aria-label": words.progress }) : null;
     const state = this.row.state === "queued" ? words.queued : lines.length ? words.running(course.seconds, wanted) : words.connecting;
     this.head.replaceChildren(...lines, ...(progress ? [progress] : []), faint(state));
@@ -72,23 +72,23 @@ class Shown {
     const report = reports.at(-1), several = reports.length > 1;
     const error = row.error ?? report?.error?.text;
     const failed = error ? failure(words.failed, error, words.hintOf(error)) : null;
-    const kept = row.run ? element("p", { class: "kept" }, words.savedAs, link(`/history?${several ? "series" : "run"}=${row.run}`, row.run), ".") :
-      row.unsaved ? element("p", { class: "kept faint" }, words.notSaved(row.unsaved)) : null;
+    const kept = row.run ? element("p.kept", words.savedAs, link(`/history?${several ? "series" : "run"}=${row.run}`, row.run), ".") :
+      row.unsaved ? element("p.kept.faint", words.notSaved(row.unsaved)) : null;
     const name = row.run ?? `test-${row.test}`;
-    this.node.replaceChildren(...[failed, ...(several ? this.#series(reports, name) : report ? result(report, name, error) : error ? [] : [element("p", {}, words.noResult)]), kept,
+    this.node.replaceChildren(...[failed, ...(several ? this.#series(reports, name) : report ? result(report, name, error) : error ? [] : [element("p", words.noResult)]), kept,
       row.has_document ? files(base, name) : null, !several && report?.intervals?.length ? this.#intervals(report) : null, row.has_document || row.code !== null ? terminal(`${base}/text`) : null].filter(Boolean));
     announce(error ?? words.ended(this.node.querySelector(".headline")?.textContent ?? ""));
     tests.unfollow(row.test);
   }
   #series(reports, name) {
-    return [element("h2", { class: "headline" }, words.runs(reports.length)), ...reports.map((report, index) => {
-      const [head] = documents.shown(report).headlines, folded = element("details", { class: "rows" }, element("summary", {}, `${index + 1}: ${head ? `${head.number} ${head.words ?? ""}` : words.noResult}`));
+    return [element("h2.headline", words.runs(reports.length)), ...reports.map((report, index) => {
+      const [head] = documents.shown(report).headlines, folded = element("details.rows", element("summary", `${index + 1}: ${head ? `${head.number} ${head.words ?? ""}` : words.noResult}`));
       folded.addEventListener("toggle", () => { if (!folded.querySelector(".result")) folded.append(...result(report, `${name}-${index + 1}`)); });
       return folded;
     })];
   }
   #intervals(report) {
-    const folded = element("details", { class: "rows" }, element("summary", {}, words.rows));
+    const folded = element("details.rows", element("summary", words.rows));
     folded.addEventListener("toggle", () => {
       if (!folded.open || folded.querySelector("table")) return;
       const course = new Course();
@@ -110,10 +110,10 @@ export class TestView {
     this.order.addEventListener("plan", () => this.#buttons());
     this.start = button(words.start, () => this.toggle(), { class: "primary", title: words.keyOf("s") });
     this.reset = button(words.reset, () => { this.order.set([["interval", "0.25"]]); this.order.form.focus("client"); }, { class: "quiet" });
-    this.place = element("div", { class: "place" });
-    this.list = element("details", { class: "earlier", hidden: "" });
+    this.place = element("div.place");
+    this.list = element("details.earlier", { hidden: "" });
     const targets = session.targets ? faint(words.targets(session.targets)) : null;
-    this.node = this.order.page(words.testTitle, [targets, element("div", { class: "actions" }, this.start, this.reset)], [this.place, this.list], () => this.toggle());
+    this.node = this.order.page(words.testTitle, [targets, element("div.actions", this.start, this.reset)], [this.place, this.list], () => this.toggle());
     tests.addEventListener("row", ({ detail }) => { if (detail.job === "client") this.#row(detail); });
     this.place.append(this.#welcome());
     const rows = tests.newest("client"), first = rows.find(row => row.state === "running") ?? rows[0];
@@ -153,7 +153,7 @@ export class TestView {
   }
 
   #welcome() {
-    return element("div", { class: "welcome" }, element("p", {}, words.welcome), element("ol", {}, words.steps.map(step => element("li", {}, step))),
+    return element("div.welcome", element("p", words.welcome), element("ol", words.steps.map(step => element("li", step))),
       faint(words.orHere, link("/server", words.views.server), "."));
   }
   /* The test that the button stops. */
@@ -185,7 +185,7 @@ export class TestView {
     this.list.hidden = rows.length < 2;
     const open = rows.filter(row => row.state !== "ended").length;
     const entry = row => element("li", { class: row.test === this.#shown?.test ? "chosen" : "" }, button(row.line || `${row.test}`, () => this.#show(row), { class: "quiet" }),
-      element("span", { class: "faint" }, ` ${row.state === "ended" ? row.error ?? row.run ?? (row.code ? words.failedShort : words.states.ended) : words.states[row.state]}`));
-    this.list.replaceChildren(element("summary", {}, words.testsHere(rows.length, open)), element("ul", {}, rows.map(entry)));
+      element("span.faint", ` ${row.state === "ended" ? row.error ?? row.run ?? (row.code ? words.failedShort : words.states.ended) : words.states[row.state]}`));
+    this.list.replaceChildren(element("summary", words.testsHere(rows.length, open)), element("ul", rows.map(entry)));
   }
 }

@@ -1,8 +1,7 @@
 /* All words of the page. Short, plain, and errors say what to do. */
-const { known, rate, size } = charts;
+const { known, rate, size } = charts, { counted } = documents;
 const PROGRAMS = { iperf2: "iperf 2", iperf3: "iperf3" };
 const listed = names => names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const plain = value => `${Number(value.toFixed(1))}`;
 const end = sum => known(sum.receiver.bytes) ? sum.receiver : sum.sender;
 const WAYS = { forward: "to server", reverse: "from server", round_trip: "requests" };

@@ -13,10 +13,12 @@ const SVG_NAMES = new Set(["svg", "path", "line", "text", "rect", "circle", "g",
 const known = value => typeof value === "number" && Number.isFinite(value);
 const extent = values => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 
-/* An element; a child that is text stays text, whatever it contains. */
-function element(name, attributes, ...children) {
+/* An element, as in `element("p.faint", { id: "x" }, "text")`; a child that is text stays text, whatever it contains. */
+function element(kind, ...children) {
+  const [name, ...classes] = kind.split("."), given = children[0]?.constructor === Object ? children.shift() : {};
   const made = SVG_NAMES.has(name) ? document.createElementNS(SVG, name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
+  if (classes.length) made.setAttribute("class", classes.join(" "));
+  for (const [key, value] of Object.entries(given)) made.setAttribute(key, value);
   made.append(...children.flat(3).filter(child => child !== null && child !== undefined && child !== false));
   return made;
 }
@@ -142,7 +144,7 @@ function chart({ title, kind, series, x = { name: "seconds", from: 0 }, none }) 
   series = series.filter(one => values(one).length).map(drawable);
   if (!series.length) return null;
   const all = series.flatMap(values);
-  if (all.every(value => value === 0)) return element("p", { class: "zero" }, none || `${title}: 0 throughout.`);
+  if (all.every(value => value === 0)) return element("p.zero", none || `${title}: 0 throughout.`);
   const scale = unit(kind, extent(all.map(Math.abs))[1]);
   const y = axis(all.map(value => value / scale.factor), { whole: kind === "count" });
   const xs = series.flatMap(one => one.shape === "level" ? [] : one.points.flatMap(point =>
@@ -185,9 +187,9 @@ function distribution({ title, views }) {
   };
   const shown = drawn(views[0]);
   if (views.length > 1) {
-    const choice = element("select", {}, ...views.map((view, number) => element("option", { value: number }, view.name)));
+    const choice = element("select", ...views.map((view, number) => element("option", { value: number }, view.name)));
     choice.addEventListener("change", () => update(shown, drawn(views[choice.value])));
-    shown.querySelector(".key").after(element("label", { class: "switch" }, "Show ", choice));
+    shown.querySelector(".key").after(element("label.switch", "Show ", choice));
   }
   return shown;
 }
@@ -201,10 +203,10 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
   for (const [value, label] of up.ticks) {
     const y = HEIGHT - BOTTOM - (value - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
     svg.append(element("line", { class: value === 0 ? "zero-line" : "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y }),
-      element("text", { class: "y", x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
+      element("text.y", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
   }
   for (const [value, label] of across.ticks)
-    svg.append(element("text", { class: "x", x: px(value), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, label));
+    svg.append(element("text.x", { x: px(value), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, label));
   svg.append(element("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, x));
   const draw = { line, stairs, band, dots, rings, level };
   // Bands lie behind the levels, levels behind the lines and dots.
@@ -219,7 +221,7 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
       broken = !known(vertical);
     }
     const marks = bare || points.length > 60 ? [] : dots({ name, points });
-    return [element("path", { class: "stroke", d: path }), ...marks];
+    return [element("path.stroke", { d: path }), ...marks];
   }
   function stairs({ points }) {
     let path = "", end = null;
@@ -230,29 +232,29 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
       path += `${joined ? "L" : "M"}${at(joined ? end : from, vertical)}L${at(to, vertical)}`;
       end = to;
     }
-    return [element("path", { class: "stroke", d: path })];
+    return [element("path.stroke", { d: path })];
   }
   function band({ points }) {
     const its = points.filter(point => point.every(known));
     const upper = its.map(([horizontal, , high]) => at(horizontal, high));
     const lower = its.map(([horizontal, low]) => at(horizontal, low)).reverse();
-    return [element("path", { class: "fill", d: `M${[...upper, ...lower].join("L")}Z` })];
+    return [element("path.fill", { d: `M${[...upper, ...lower].join("L")}Z` })];
   }
   function dots({ name, points }, ring) {
     return points.filter(([, vertical]) => known(vertical)).map(([horizontal, vertical, label]) =>
       element("circle", { class: ring ? "ring" : "dot", cx: px(horizontal), cy: py(vertical), r: ring ? 4 : 3 },
-        element("title", {}, `${label ?? name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
+        element("title", `${label ?? name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
   }
   function rings(one) { return dots(one, true); }
   function level({ points: [[low, high]] }) {
     const [left, right] = [LEFT, WIDTH - RIGHT];
-    return low === high ? [element("path", { class: "stroke dashed", d: `M${left} ${py(low)}H${right}` })] :
-      [element("path", { class: "fill", d: `M${left} ${py(low)}H${right}V${py(high)}H${left}Z` })];
+    return low === high ? [element("path.stroke.dashed", { d: `M${left} ${py(low)}H${right}` })] :
+      [element("path.fill", { d: `M${left} ${py(low)}H${right}V${py(high)}H${left}Z` })];
   }
 
-  const key = element("figcaption", { class: "key" }, ...series.filter(one => !one.faint).map(one => element("span", {}, swatch(one), one.name)));
-  const made = element("figure", { class: "chart" }, element("h2", {}, title, remark && element("small", {}, ` ${remark}`)), svg, key,
-    element("p", { class: "said", "aria-live": "polite" }));
+  const key = element("figcaption.key", ...series.filter(one => !one.faint).map(one => element("span", swatch(one), one.name)));
+  const made = element("figure.chart", element("h2", title, remark && element("small", ` ${remark}`)), svg, key,
+    element("p.said", { "aria-live": "polite" }));
   made.told = { series, title, scale, x, px, py };
   walk(made, svg);
   if (settings.tables) made.append(twin(made));
@@ -286,7 +288,7 @@ function walk(made, svg) {
     const { px, py, scale, x } = made.told, [horizontal, vertical] = [px(point.at), py(point.value)];
     unmark();
     svg.append(element("g", { class: `cursor r-${one.role}` }, element("line", { x1: horizontal, x2: horizontal, y1: TOP, y2: HEIGHT - BOTTOM }),
-      element("circle", { class: "dot", cx: horizontal, cy: vertical, r: 5 })));
+      element("circle.dot", { cx: horizontal, cy: vertical, r: 5 })));
     const value = `${scale.bare(point.value)} ${scale.label}`.trim();
     made.querySelector(".said").textContent = point.label ? `${point.label}: ${value}` : `${one.name}: ${value} at ${plain(point.said)} ${x}`;
     at = point.at;
@@ -326,7 +328,7 @@ function walk(made, svg) {
 
 /* The values of a chart as a table, made when it is unfolded. */
 function twin(made) {
-  const folded = element("details", { class: "twin" }, element("summary", {}, "Table"));
+  const folded = element("details.twin", element("summary", "Table"));
   const fill = () => {
     if (!folded.open) return;
     const { series, scale, x } = made.told, shown = series.filter(one => one.shape !== "level"), rows = new Map();
@@ -337,10 +339,10 @@ function twin(made) {
       if (numbers.length) rows.get(key).cells[column] = one.shape === "band" ? numbers.join(" to ") : numbers[0];
     }));
     const ordered = [...rows].sort(([, a], [, b]) => a.at - b.at);
-    const table = element("table", {}, element("thead", {}, element("tr", {}, [x, ...shown.map(one => one.name)].map(name => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, ordered.map(([key, { cells }]) => element("tr", {}, element("th", { scope: "row" }, key), cells.map(cell => element("td", {}, cell))))));
+    const table = element("table", element("thead", element("tr", [x, ...shown.map(one => one.name)].map(name => element("th", { scope: "col" }, name)))),
+      element("tbody", ordered.map(([key, { cells }]) => element("tr", element("th", { scope: "row" }, key), cells.map(cell => element("td", cell))))));
     folded.querySelector(".scroll")?.remove();
-    folded.append(element("div", { class: "scroll", tabindex: "0" }, table));
+    folded.append(element("div.scroll", { tabindex: "0" }, table));
   };
   folded.addEventListener("toggle", fill);
   made.addEventListener("renewed", fill);
@@ -349,10 +351,10 @@ function twin(made) {
 
 function swatch({ role, shape, points }) {
   const filled = shape === "level" && points[0][0] !== points[0][1];
-  const mark = { band: element("rect", { class: "fill", x: 0, y: 1, width: 22, height: 10 }),
-    dots: element("circle", { class: "dot", cx: 11, cy: 6, r: 3.5 }), rings: element("circle", { class: "ring", cx: 11, cy: 6, r: 4 }),
-    level: element("path", { class: "stroke dashed", d: "M0 6H22" }) }[filled ? "band" : shape] ||
-    element("path", { class: "stroke", d: "M0 6H22" });
+  const mark = { band: element("rect.fill", { x: 0, y: 1, width: 22, height: 10 }),
+    dots: element("circle.dot", { cx: 11, cy: 6, r: 3.5 }), rings: element("circle.ring", { cx: 11, cy: 6, r: 4 }),
+    level: element("path.stroke.dashed", { d: "M0 6H22" }) }[filled ? "band" : shape] ||
+    element("path.stroke", { d: "M0 6H22" });
   return element("svg", { class: `swatch r-${role}`, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
 }
 

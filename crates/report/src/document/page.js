@@ -2,9 +2,7 @@
 /* The page of a document (`--html`). */
 (() => {
 const { element, known, digits } = charts;
-const { card, grid, notes, time } = documents;
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
-const cell = (show, value) => known(value) ? show(value) : "-";
+const { card, cell, counted, grid, notes, time } = documents;
 const told = JSON.parse(document.getElementById("report").textContent);
 
 /* A method: what its numbers mean, criteria, charts, the page of the terminal, and its phases. */
@@ -22,17 +20,16 @@ function method({ view, ...document }) {
   const passed = document.series ? [] : document.pass.map(one => card(`Limit: ${one.name}`, one.passed ? "good" : "bad", [one.passed ? "kept" : "missed",
     `${known(one.value) ? digits(one.value) : "not known"} ${one.unit}, limit ${digits(one.limit)} ${one.unit}`]));
   const phases = document.series ? null : grid([["phase", one => one.name], ["direction", one => one.direction ?? "-"], ["state", one => one.state],
-    ["seconds", one => cell(value => value.toFixed(1), one.seconds)], ["planned", one => value1(one.planned_seconds)], ["reason", one => one.reason ?? "-"]], document.phases);
-  function value1(value) { return known(value) ? value.toFixed(1) : "-"; }
-  const deviations = document.series || !document.deviations.length ? null : element("details", {}, element("summary", {}, `Differs from ${document.standard || "the procedure"}`),
-    element("ul", {}, document.deviations.map(text => element("li", {}, text))));
+    ["seconds", one => cell(value => value.toFixed(1), one.seconds)], ["planned", one => cell(value => value.toFixed(1), one.planned_seconds)], ["reason", one => one.reason ?? "-"]], document.phases);
+  const deviations = document.series || !document.deviations.length ? null : element("details", element("summary", `Differs from ${document.standard || "the procedure"}`),
+    element("ul", document.deviations.map(text => element("li", text))));
   const failed = document.error ? notes([{ severity: "error", ...document.error }]) : null;
   const words = document.series ? `to ${who}, ${counted(runs.length, "run")}` : `to ${who}`;
   return { headlines: [{ number: first.method, words, title: `${first.method} ${words}` }], who, started: first.started,
     setup: [first.standard, first.peer.program && `server ${first.peer.program} ${first.peer.version ?? ""}`.trim(),
       document.series ? null : `${digits(document.seconds)} s`, document.interrupted || document.series?.interrupted ? "interrupted" : null].filter(Boolean).join(" · "),
-    nodes: [failed, document.series ? null : element("p", { class: "verdict" }, last.verdict), passed.length ? element("div", { class: "cards" }, passed) : null,
-      pictures.length ? element("div", { class: "charts" }, pictures) : null, ...sentences, view.page ? element("pre", {}, view.page) : null,
+    nodes: [failed, document.series ? null : element("p.verdict", last.verdict), passed.length ? element("div.cards", passed) : null,
+      pictures.length ? element("div.charts", pictures) : null, ...sentences, view.page ? element("pre", view.page) : null,
       phases, deviations, notes(document.warnings)].filter(Boolean) };
 }
 
@@ -56,14 +53,15 @@ function save() {
   URL.revokeObjectURL(link.href);
 }
 
-const shown = told.view ? method(told) : told.cells ? matrix.shown(told) : documents.shown(told);
+const shown = told.view ? method(told) : told.cells ? matrix.shown(told) : told.flows ? several.flows(told) :
+  told.series ? several.series(told) : documents.shown(told);
 const title = shown.headlines.map(one => one.title).join(", ");
 document.title = title || `No result from ${shown.who}`;
 document.getElementById("page").replaceChildren(
-  element("header", {}, element("div", {}, (shown.headlines.length ? shown.headlines : [{ number: "No result", words: "" }]).map(one =>
-    element("h1", {}, one.number, one.words && element("small", {}, ` ${one.words}`)))), time(shown.started)),
-  element("p", { class: "faint" }, shown.setup), ...shown.nodes,
-  ...(told.command ? [element("h2", {}, "Command"), element("pre", { id: "command" }, told.command)] : []),
-  element("p", { class: "buttons" }, ...(told.command ? [button("Copy command", copy)] : []), button("Save results as JSON", save)),
-  element("p", { class: "faint" }, `${told.imported ? `${told.version ?? "iperf"}, imported (${told.imported.from})` : `tapeline ${told.version}`} · ${told.schema} · “tapeline explain ID” says more about a warning`));
+  element("header", element("div", (shown.headlines.length ? shown.headlines : [{ number: "No result", words: "" }]).map(one =>
+    element("h1", one.number, one.words && element("small", ` ${one.words}`)))), time(shown.started)),
+  element("p.faint", shown.setup), ...shown.nodes,
+  ...(told.command ? [element("h2", "Command"), element("pre", { id: "command" }, told.command)] : []),
+  element("p.buttons", ...(told.command ? [button("Copy command", copy)] : []), button("Save results as JSON", save)),
+  element("p.faint", `${told.imported ? `${told.version ?? "iperf"}, imported (${told.imported.from})` : `tapeline ${told.version}`} · ${told.schema} · “tapeline explain ID” says more about a warning`));
 })();

@@ -8,7 +8,10 @@ use tapeline_stats::LimitedBy;
 use crate::native::limit_words;
 
 /// What every page has; the document takes the place of [`REPORT`].
-static PAGE: LazyLock<String> = LazyLock::new(|| template("", &[CHARTS_JS, DOCUMENTS_JS, PAGE_JS]));
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let several = include_str!("several.js");
+    template("", &[CHARTS_JS, DOCUMENTS_JS, several, PAGE_JS])
+});
 
 /// A page with styles of its own and these scripts; [`page_of`] puts a document in.
 pub(crate) fn template(css: &str, scripts: &[&str]) -> String {

@@ -3,7 +3,7 @@
    cell was chosen. */
 const matrix = (() => {
 const { element, known, unit, millis, rate, percent } = charts;
-const { grid, notes, limits, time } = documents;
+const { counted, grid, notes, limits, time } = documents;
 const SHADES = 7;
 /* Above, cells hold their number alone. */
 const FEW_HOSTS = 14;
@@ -15,7 +15,6 @@ const QUANTITIES = [
   { id: "rate", member: "bits_per_second", name: "Throughput", kind: "rate", factor: 1, better: (a, b) => b - a },
   { id: "round_trip", member: "rtt_seconds", name: "Round trip", kind: "ms", factor: 1e3, better: (a, b) => a - b },
 ];
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const paired = (from, to) => `${from}\n${to}`;
 
 function covers(finding, cell) {
@@ -48,30 +47,30 @@ function heat(mesh, quantity, choose) {
 
   function content(from, to) {
     const cell = cells.get(paired(from, to));
-    if (!cell) return element("div", { class: "none" }, from === to ? "·" : "");
+    if (!cell) return element("div.none", from === to ? "·" : "");
     const number = value(cell), slow = known(number) && findings.some(one => covers(one, cell));
     const limit = cell.limited_by && quantity.id === "rate" ? limits[cell.limited_by] ?? cell.limited_by : null;
     const words = known(number) ? [`${scale.bare(number)} ${scale.label}`, slow && "stands out", limit && `limited by ${limit}`] : [cell.outcome === "measured" ? "not known" : cell.outcome];
     const label = `${from} to ${to}: ${words.filter(Boolean).join(", ")}`;
     const made = element("button", { type: "button", tabindex: "-1", title: label, "aria-label": label, "aria-pressed": "false",
       class: known(number) ? `h${shade.get(number)}${slow ? " slow" : ""}` : "void" },
-    known(number) ? [element("b", {}, scale.bare(number)), limit && element("small", {}, limit)] :
-      element("span", {}, cell.outcome === "measured" ? "-" : many ? cell.outcome[0].toUpperCase() : cell.outcome));
+    known(number) ? [element("b", scale.bare(number)), limit && element("small", limit)] :
+      element("span", cell.outcome === "measured" ? "-" : many ? cell.outcome[0].toUpperCase() : cell.outcome));
     made.addEventListener("click", () => choose(cell, made));
     return made;
   }
-  const table = element("table", {}, element("caption", { class: "faint" }, "row to column"),
-    element("thead", {}, element("tr", {}, element("td", {}), names.map(name => element("th", { scope: "col", title: name }, element("span", {}, name))))),
-    element("tbody", {}, names.map(from => element("tr", {}, element("th", { scope: "row", title: from }, from),
-      names.map(to => element("td", {}, content(from, to)))))));
+  const table = element("table", element("caption.faint", "row to column"),
+    element("thead", element("tr", element("td"), names.map(name => element("th", { scope: "col", title: name }, element("span", name))))),
+    element("tbody", names.map(from => element("tr", element("th", { scope: "row", title: from }, from),
+      names.map(to => element("td", content(from, to)))))));
   walk(table);
   const groups = Array.from({ length: SHADES }, (_, index) => values.filter(one => shade.get(one) === index + 1)).map((its, index) => [its, index + 1]);
-  const key = element("p", { class: "shades" }, "Colour by rank, pale within 10 % of the median: ", groups.filter(([its]) => its.length).map(([its, index]) => {
+  const key = element("p.shades", "Colour by rank, pale within 10 % of the median: ", groups.filter(([its]) => its.length).map(([its, index]) => {
     const [low, high] = [Math.min(...its), Math.max(...its)].map(scale.bare);
     return element("span", { class: `h${index}` }, low === high ? low : `${low} to ${high}`);
-  }), findings.length ? element("span", {}, "! stands out") : null,
-  mesh.cells.some(cell => cell.outcome !== "measured") ? element("span", { class: "void" }, element("span", {}, "no result")) : null);
-  return [element("h2", {}, title), element("div", { class: `heat${many ? " many" : ""}${upright ? " upright" : ""}`, role: "region", "aria-label": title }, table), key];
+  }), findings.length ? element("span", "! stands out") : null,
+  mesh.cells.some(cell => cell.outcome !== "measured") ? element("span.void", element("span", "no result")) : null);
+  return [element("h2", title), element("div", { class: `heat${many ? " many" : ""}${upright ? " upright" : ""}`, role: "region", "aria-label": title }, table), key];
 }
 
 /* Tab reaches one cell of a table, arrows the others. */
@@ -103,7 +102,7 @@ function test(cell) {
     cell.attempts > 1 && `${cell.attempts} attempts`].filter(Boolean).join(" · ");
   const its = cell.report && cell.outcome === "measured" ? documents.shown(cell.report) : null;
   const failed = cell.outcome === "measured" ? null : notes([{ severity: "error", id: cell.outcome, text: cell.text ?? `the test was ${cell.outcome}` }]);
-  return [element("h2", { tabindex: "-1" }, `${cell.from} → ${cell.to}`), element("p", { class: "faint" }, [facts, its?.setup].filter(Boolean).join(" · ")),
+  return [element("h2", { tabindex: "-1" }, `${cell.from} → ${cell.to}`), element("p.faint", [facts, its?.setup].filter(Boolean).join(" · ")),
     its?.started && time(its.started), failed, ...(its?.nodes ?? [])].filter(Boolean);
 }
 
@@ -111,7 +110,7 @@ function test(cell) {
 function shown(mesh) {
   const measured = mesh.cells.filter(cell => cell.outcome === "measured").length;
   const versions = [...new Set(mesh.hosts.map(host => host.version).filter(Boolean))];
-  const below = element("section", { id: "test", "aria-label": "The chosen test" }, element("p", { class: "faint" },
+  const below = element("section", { id: "test", "aria-label": "The chosen test" }, element("p.faint",
     "Choose a test in the matrix to see its charts: click, or arrow keys and Enter."));
   function choose(cell, made) {
     document.querySelectorAll(".heat button[aria-pressed='true']").forEach(other => other.setAttribute("aria-pressed", "false"));
@@ -126,17 +125,17 @@ function shown(mesh) {
   const failed = mesh.cells.filter(cell => cell.outcome !== "measured");
   const state = grid([["host", host => host.name], ["address", host => host.address ?? "-"], ["groups", host => host.groups.join(", ") || "-"],
     ["tapeline", host => host.version ?? "-"], ["system", host => host.system ?? "-"], ["state", host => host.state]], mesh.hosts);
-  const lost = failed.length ? element("details", {}, element("summary", {}, counted(failed.length, "test"), " without a result"),
+  const lost = failed.length ? element("details", element("summary", counted(failed.length, "test"), " without a result"),
     grid([["test", cell => `${cell.from} → ${cell.to}`], ["outcome", cell => cell.outcome], ["reason", cell => cell.text ?? "-"], ["attempts", cell => `${cell.attempts}`]], failed)) : null;
   const words = `of ${counted(mesh.cells.length, "test")} between ${counted(mesh.hosts.length, "host")} measured`;
   if (mesh.hosts.length > FEW_HOSTS / 2) document.getElementById("page").classList.add("wide");
   return { headlines: [{ number: `${measured}`, words, title: `${mesh.hosts.length} hosts, ${counted(mesh.findings.length, "finding")}` }],
     who: "the hosts", started: new Date(mesh.started * 1e3).toISOString(),
     setup: [`pattern ${mesh.pattern}`, mesh.test && `each test ${mesh.test}`, `${Math.round(mesh.seconds)} s in all`, versions.length && `tapeline ${versions.join(", ")}`].filter(Boolean).join(" · "),
-    nodes: [said.length ? element("ul", { class: "warnings" }, said.map(([severity, text]) => element("li", { class: severity }, text))) :
-      measured ? element("p", {}, "No host and no path stands out.") : null,
+    nodes: [said.length ? element("ul.warnings", said.map(([severity, text]) => element("li", { class: severity }, text))) :
+      measured ? element("p", "No host and no path stands out.") : null,
       ...QUANTITIES.flatMap(quantity => heat(mesh, quantity, choose)), below,
-      element("details", {}, element("summary", {}, "Hosts"), state), lost].filter(Boolean) };
+      element("details", element("summary", "Hosts"), state), lost].filter(Boolean) };
 }
 
 return { shown };
