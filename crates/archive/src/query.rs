@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Params};
 use crate::archive::Archive;
 use crate::error::ArchiveError;
 use crate::id::{RunId, SeriesId};
+use crate::new_run::SeriesKind;
 use crate::selector::{Selection, Selector};
 use crate::stored_run::StoredRun;
 
@@ -114,6 +115,23 @@ impl<'a> Query<'a> {
             }
         });
         entries.collect()
+    }
+
+    /// What the newest series of a kind was planned as, of those whose plan has a member.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn newest_plan(
+        &self,
+        kind: SeriesKind,
+        member: &str,
+    ) -> Result<Option<String>, ArchiveError> {
+        let sql = "SELECT plan FROM series WHERE kind = ?1 AND instr(plan, ?2) > 0 \
+                   ORDER BY started DESC, id DESC LIMIT 1";
+        let wanted = [kind.id().to_owned(), format!("\"{member}\":")];
+        let connection = self.archive.connection();
+        let found = connection.query_row(sql, wanted, |row| row.get(0));
+        found.optional().map_err(|cause| self.failed(&cause))
     }
 
     /// Of each pair of hosts the newest client's run with a tag, if it began at `since` (milliseconds since

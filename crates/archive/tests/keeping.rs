@@ -118,6 +118,33 @@ fn a_run_is_kept_once() {
 }
 
 #[test]
+fn the_newest_plan_of_a_kind_is_found() {
+    let (_folder, path) = place();
+    let plans = [
+        (SeriesKind::Mesh, 0, r#"{"file":"old"}"#),
+        (SeriesKind::Mesh, 2, r#"{"file":"new"}"#),
+        (SeriesKind::Mesh, 3, r#"{"site":"lab"}"#),
+        (SeriesKind::Schedule, 4, r#"{"file":"other"}"#),
+    ];
+    for (kind, minute, plan) in plans {
+        let started = MORNING + 60_000 * minute;
+        let mut new = run(940.0, minute);
+        new.series = Some(NewSeries {
+            uuid: Uuid::at(started),
+            started,
+            kind,
+            plan: Some(plan.to_owned()),
+        });
+        kept(&path, &new);
+    }
+    let archive = Archive::open_to_read(&path).expect("a history");
+    let newest = |kind| Query::new(&archive).newest_plan(kind, "file");
+    let newest = |kind| newest(kind).expect("an answer");
+    assert_eq!(newest(SeriesKind::Mesh).as_deref(), Some(plans[1].2));
+    assert_eq!(newest(SeriesKind::Repeat), None);
+}
+
+#[test]
 fn runs_of_a_series_are_one_entry() {
     let (_folder, path) = place();
     kept(&path, &run(900.0, 0));

@@ -555,6 +555,8 @@ pub struct MeshJob {
     pub csv: Option<Destination>,
     /// A page.
     pub html: Option<PathBuf>,
+    /// What happens, a line of JSON each, in the place of the text.
+    pub stream: bool,
     /// The history that results are kept in.
     pub history: Option<PathBuf>,
 }

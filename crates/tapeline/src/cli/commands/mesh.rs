@@ -30,6 +30,7 @@ pub(crate) struct MeshWords {
     pub(crate) json: Option<Destination>,
     pub(crate) csv: Option<Destination>,
     pub(crate) html: Option<PathBuf>,
+    pub(crate) stream: bool,
     pub(crate) history: Option<PathBuf>,
     pub(crate) saves: bool,
 }
@@ -69,6 +70,10 @@ pub(crate) fn job(words: MeshWords) -> Result<MeshJob, String> {
     let pattern = pattern.map_err(|error| format!("--pattern: {error}"))?;
     let text = |word: OsString| word.to_string_lossy().into_owned();
     one_on_standard_output(&words.json, &words.csv)?;
+    let stdout = Some(Destination::Stdout);
+    if words.stream && (words.json == stdout || words.csv == stdout) {
+        return Err("--json-stream: --json and --csv need a file beside it".to_owned());
+    }
     Ok(MeshJob {
         hosts: words.hosts,
         resume: words.resume,
@@ -85,6 +90,7 @@ pub(crate) fn job(words: MeshWords) -> Result<MeshJob, String> {
         json: words.json,
         csv: words.csv,
         html: words.html,
+        stream: words.stream,
         history: words.history.filter(|_| words.saves),
     })
 }
@@ -121,6 +127,7 @@ mod tests {
             json: None,
             csv: None,
             html: None,
+            stream: false,
             history: Some("h".into()),
         };
         assert_eq!(job, plain);
@@ -148,6 +155,8 @@ mod tests {
         assert_eq!(job.mode, Mode::AllAtOnce);
         assert_eq!(job.copies, Copies::Other("b".into()));
         assert_eq!(mesh("--resume j").expect("a job").hosts, None);
+        let job = mesh("h.toml --json-stream --json=j").expect("a job");
+        assert!(job.stream);
     }
 
     #[test]
@@ -165,6 +174,7 @@ mod tests {
             ("h --seed x", "--seed"),
             ("h --full-duplex --all-at-once", "cannot be combined"),
             ("h --json --csv", "needs a file"),
+            ("h --json-stream --json", "need a file"),
             ("h --html", "--html needs a file"),
             ("h -- -t 1 -- -t 2", "one test"),
             ("h --", "needs its options"),

@@ -11,7 +11,7 @@ use Arity::{Optional, Required, Switch};
 pub(crate) enum Id {
     Count, All, From, Tag, Older, KeepTagged, Intervals, Remove, Json, Iperf3Json, Csv, Html, Output, Quantities, Notice,
     Strict, List, Interleave, Seed, Pause, Undecided, MaxRuns, Markdown, Junit, BaselineFile,
-    Pattern, Plan, Resume, Inventory, FullDuplex, AllAtOnce, Copy, Binary, Save,
+    JsonStream, Pattern, Plan, Resume, Inventory, FullDuplex, AllAtOnce, Copy, Binary, Save,
     Listen, Open, KeyFile, Targets, MaxTests, ReadOnly, NoSave, Name,
     History, Utc, Help,
     #[cfg(feature = "fleet")] Site,
@@ -92,6 +92,7 @@ const RESULTS: &[Spec] = &[
     row(Id::Markdown, None, "markdown", Required, "FILE", &["gate"], "a table for a pull request"),
     row(Id::Junit, None, "junit", Required, "FILE", &["gate"], "JUnit's XML"),
     row(Id::Json, None, "json", Optional, "FILE", &["list", "show", "export", "compare", "gate", "mesh"], "the result as JSON"),
+    row(Id::JsonStream, None, "json-stream", Switch, "", &["mesh"], "a line of JSON for each test as it ends, in the place of the text"),
     row(Id::Output, Some('o'), "output", Required, "FILE", &["export"], "write to this file"),
     row(Id::Pattern, None, "pattern", Required, "PATTERN", &["mesh"], "who tests whom: full (default), ring, star:HOST, incast:HOST, outcast:HOST, pairs, groups, sample:NUMBER"),
     row(Id::Plan, None, "plan", Switch, "", &["mesh"], "say how long it would take, and test nothing"),

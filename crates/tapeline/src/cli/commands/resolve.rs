@@ -286,6 +286,7 @@ fn mesh(line: &Line) -> Result<Plan, String> {
         json: line.destination(Id::Json),
         csv: line.destination(Id::Csv),
         html: line.page()?,
+        stream: line.has(Id::JsonStream),
         history: line.file(),
         saves: !line.has(Id::NoSave),
     })?;

@@ -157,6 +157,7 @@ fn every_option_has_its_effect() {
     // And of `mesh`.
     tested.extend([Id::Pattern, Id::Plan, Id::Resume, Id::Inventory, Id::Save]);
     tested.extend([Id::FullDuplex, Id::AllAtOnce, Id::Copy, Id::Binary]);
+    tested.insert(Id::JsonStream);
     for spec in table("history") {
         assert!(tested.contains(&spec.id), "{:?} has no test", spec.id);
     }

@@ -1,25 +1,23 @@
 //! From a job to its result.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use tapeline_base::{Clock, ExitCode, counted};
-use tapeline_mesh::{
-    Forecast, Host, HostId, HostsFile, Journal, JournalError, Kept, MeshPlan, Mode, Schedule, Via,
-};
+use tapeline_base::{Clock, ExitCode};
+use tapeline_mesh::{Host, HostId, Journal, JournalError, Kept, MeshPlan, Mode, Schedule, Via};
 use tapeline_remote::{Transport, unix_time};
 use tapeline_report::Calendar;
 use tapeline_report::matrix::{Cell, MeshDocument, MeshRun, text};
 use tapeline_sys::{SystemClock, exit_now, reason};
 
+use super::event_stream::EventStream;
 use super::forms::Forms;
+use super::planned::{Planned, Wanted};
 use super::results::Results;
 use super::runner::{Measured, Runner};
 use super::sessions::{Happening, Sessions};
 use super::test_line::TestLine;
-use crate::cli::flows;
 use crate::cli::via::via;
 use crate::identity;
 use crate::output::ascii::ascii;
@@ -44,15 +42,15 @@ pub(crate) fn mesh(job: &MeshJob) -> ExitCode {
 fn perform(job: &MeshJob) -> Result<ExitCode, Fault> {
     let kept = job.resume.as_deref().map(Journal::read::<Cell>).transpose();
     let kept = kept.map_err(refused)?;
-    let (plan, line) = planned(job, kept.as_ref())?;
-    let unfit = |error| Fault::Usage(format!("--pattern {}: {error}", plan.pattern));
-    let forecast = Forecast::new(&plan, line.expected()).map_err(unfit)?;
-    let schedule = Schedule::new(&plan, line.expected() + Forecast::BETWEEN).map_err(unfit)?;
+    let planned = planned(job, kept.as_ref())?;
+    let forecast = planned.forecast().map_err(Fault::Usage)?;
+    let schedule = planned.schedule().map_err(Fault::Usage)?;
+    let Planned { plan, line, file } = &planned;
     if plan.mode == Mode::AllAtOnce {
-        refuse_crowds(&plan, &schedule)?;
+        refuse_crowds(plan, &schedule)?;
     }
     if job.only_plan {
-        print(&forecast_text(&plan, &line, &forecast))?;
+        print(&planned.text(&forecast))?;
         return Ok(ExitCode::Success);
     }
     let transports = plan.hosts.iter().map(transport);
@@ -64,11 +62,20 @@ fn perform(job: &MeshJob) -> Result<ExitCode, Fault> {
     };
     let (journal, earlier) = match (&job.resume, kept) {
         (Some(path), Some(kept)) => (Journal::resume(path, &kept).map_err(refused)?, kept.cells),
-        _ => (new_journal(&plan)?, Vec::new()),
+        _ => (new_journal(plan)?, Vec::new()),
     };
-    let results = Results::new(&plan, journal, earlier, job.history.as_deref());
+    let stream = EventStream::new(job.stream);
+    let results = Results::new(
+        plan,
+        journal,
+        earlier,
+        job.history.as_deref(),
+        file.as_deref(),
+        stream,
+    );
+    results.say_start(schedule.tests().map(|(_, pair)| pair));
     let (started, clock) = (unix_time(), Instant::now());
-    let mut runner = Runner::new(&plan, &line, forecast, schedule, results);
+    let mut runner = Runner::new(plan, line, forecast, schedule, results, stream);
 
     let lost = |error: std::io::Error| Fault::Failure(format!("no thread: {}", reason(&error)));
     let (mut sessions, interrupts) = Sessions::open(transports, copy).map_err(lost)?;
@@ -78,55 +85,40 @@ fn perform(job: &MeshJob) -> Result<ExitCode, Fault> {
     sessions.close();
     let measured = runner.into_results();
     // What was measured is said even where the journal could not take it.
-    let code = report(job, &plan, measured, (started, clock.elapsed()))?;
+    let code = report(job, plan, measured, (started, clock.elapsed()))?;
     ran.map_err(Fault::Failure)?;
     Ok(code)
 }
 
-/// The plan of a job, and what its tests do.
-fn planned(job: &MeshJob, kept: Option<&Kept<Cell>>) -> Result<(MeshPlan, TestLine), Fault> {
+/// The plan of a job, what its tests do, and the file that it is made from.
+fn planned(job: &MeshJob, kept: Option<&Kept<Cell>>) -> Result<Planned, Fault> {
     let Some(path) = &job.hosts else {
         // A line without hosts has a journal.
         let plan = kept.map(|kept| kept.plan.clone());
         let plan = plan.ok_or_else(|| Fault::Usage("a mesh needs hosts".to_owned()))?;
         let line = TestLine::read(&plan.test).map_err(Fault::Usage)?;
-        return Ok((plan, line));
+        let file = None;
+        return Ok(Planned { plan, line, file });
     };
     let name = path.display().to_string();
     let content = std::fs::read_to_string(path)
         .map_err(|error| Fault::Usage(format!("{name}: {}", reason(&error))))?;
-    let file = HostsFile::read(&name, &content);
-    let file = file.map_err(|error| Fault::Usage(error.to_string()))?;
-    let (test, line) = match (&job.test, &file.test) {
-        (Some(words), _) => (words.clone(), TestLine::read(words).map_err(Fault::Usage)?),
-        (None, Some(located)) => {
-            let words =
-                flows::words(&located.text).ok_or("a quotation mark is not closed".to_owned());
-            let read = words.and_then(|words| Ok((TestLine::read(&words)?, words)));
-            let (line, words) = read.map_err(|why| {
-                Fault::Usage(file.fault(located, &format!("test: {why}")).to_string())
-            })?;
-            (words, line)
-        }
-        (None, None) => (Vec::new(), TestLine::read(&[]).map_err(Fault::Usage)?),
-    };
-    let chance = || RandomState::new().hash_one(0);
-    let seed = job.seed.or(kept.map(|kept| kept.plan.seed));
-    let plan = MeshPlan {
-        hosts: file.hosts,
-        shared: file.shared,
-        pattern: job.pattern.clone(),
-        seed: seed.unwrap_or_else(chance),
-        test,
+    let planned = Planned::read(&Wanted {
+        name: &name,
+        content: &content,
+        pattern: &job.pattern,
+        seed: job.seed.or(kept.map(|kept| kept.plan.seed)),
+        test: job.test.as_deref(),
         mode: job.mode,
-    };
-    if kept.is_some_and(|kept| kept.plan != plan) {
+    });
+    let planned = planned.map_err(|error| Fault::Usage(error.to_string()))?;
+    if kept.is_some_and(|kept| kept.plan != planned.plan) {
         return Err(Fault::Usage(
             "--resume: the journal has another plan: hosts, pattern, seed or test differ"
                 .to_owned(),
         ));
     }
-    Ok((plan, line))
+    Ok(planned)
 }
 
 /// No host can take part in that many tests at the same time.
@@ -143,39 +135,6 @@ fn refuse_crowds(plan: &MeshPlan, schedule: &Schedule) -> Result<(), Fault> {
             plan.host(*host).name
         ))),
         _ => Ok(()),
-    }
-}
-
-/// `6 hosts, 30 directed tests of 10 s in 10 slots: about 1 min 50 s; each host is busy 91 % of that time`.
-fn forecast_text(plan: &MeshPlan, line: &TestLine, forecast: &Forecast) -> String {
-    let kind = match plan.mode {
-        Mode::FullDuplex => "tests of both directions",
-        Mode::InTurn | Mode::AllAtOnce => "directed tests",
-    };
-    let (busiest, share) = forecast.busiest;
-    let who = match forecast.is_even {
-        true => "each host".to_owned(),
-        false => format!("{}, the busiest host,", plan.host(busiest).name),
-    };
-    format!(
-        "{}, {} {kind} of {} s in {}: about {}; {who} is busy {:.0} % of that time\n",
-        counted(plan.hosts.len() as u64, "host"),
-        forecast.tests,
-        line.expected().as_secs_f64(),
-        counted(u64::from(forecast.slots), "slot"),
-        duration(forecast.time),
-        share * 100.0
-    )
-}
-
-/// `1 min 50 s`, `2 h 5 min`.
-fn duration(time: Duration) -> String {
-    let seconds = time.as_secs_f64().round() as u64;
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, 0) => format!("{minutes} min"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 
@@ -235,6 +194,7 @@ fn report(
     } = measured;
     let journal = results.journal().display().to_string();
     let saved = results.saved();
+    results.say_saved();
     let cells = results.into_cells(tests.into_iter());
     let is_whole = cells.iter().all(|cell| cell.measured().is_some());
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -256,6 +216,9 @@ fn report(
     };
     let says = forms.deliver(&document)?;
     let saved = saved.map(|names| format!("saved    {names}"));
+    if job.stream {
+        return Ok(code(is_whole));
+    }
     if says {
         let text = format!("{}\n{}", reached(&document.run), text::render(&document));
         print(&if speaks_utf8() { text } else { ascii(&text) })?;
@@ -263,10 +226,14 @@ fn report(
     } else if let Some(saved) = saved {
         note(&saved.replace("saved    ", "saved "));
     }
-    Ok(match is_whole {
+    Ok(code(is_whole))
+}
+
+const fn code(is_whole: bool) -> ExitCode {
+    match is_whole {
         true => ExitCode::Success,
         false => ExitCode::Incomplete,
-    })
+    }
 }
 
 /// `reached  6 of 6 hosts, tapeline 0.2.0 on all`.

@@ -8,9 +8,11 @@
 
 mod addresses;
 mod clocks;
+mod event_stream;
 mod forms;
 mod inventory;
 mod job;
+mod planned;
 mod progress;
 mod results;
 mod runner;
@@ -22,5 +24,7 @@ mod test_line;
 pub(crate) use forms::Forms;
 pub(crate) use inventory::inventory;
 pub(crate) use job::mesh;
+#[cfg(feature = "web")]
+pub(crate) use planned::{Planned, Unplanned, Wanted};
 #[cfg(feature = "fleet")]
 pub(crate) use test_line::TestLine;

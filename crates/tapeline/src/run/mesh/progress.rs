@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::time::Duration;
 
+use serde_json::json;
 use tapeline_mesh::{Forecast, MeshPlan, Pair};
 
+use super::event_stream::EventStream;
 use crate::run::printer::speaks_utf8;
 
 /// Takes the cursor to the beginning of its line, and empties that.
@@ -17,21 +19,30 @@ const WIDTH: usize = 80;
 pub(crate) struct Progress {
     /// Standard error, if people look on.
     terminal: Option<Stderr>,
+    stream: EventStream,
+    /// What the stream was given last.
+    said: String,
     width: usize,
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(stream: EventStream) -> Self {
         let errors = io::stderr();
         let size = terminal_size::terminal_size_of(&errors);
         Self {
             width: size.map_or(WIDTH, |(width, _)| usize::from(width.0)),
             terminal: errors.is_terminal().then_some(errors),
+            stream,
+            said: String::new(),
         }
     }
 
     /// Draws it anew.
     pub(crate) fn draw(&mut self, text: &str) {
+        if self.said != text {
+            text.clone_into(&mut self.said);
+            self.stream.say("progress", &json!({ "text": text }));
+        }
         if let Some(terminal) = &mut self.terminal {
             let shown: String = text.chars().take(self.width.saturating_sub(1)).collect();
             // Without standard error nobody reads it.
@@ -47,7 +58,7 @@ impl Progress {
         left: usize,
         running: impl Iterator<Item = Pair>,
     ) {
-        if self.terminal.is_some() {
+        if self.terminal.is_some() || self.stream.is_wanted() {
             let text = tests(plan, forecast, left, running, self.width);
             self.draw(&text);
         }

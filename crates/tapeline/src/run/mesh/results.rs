@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tapeline_archive::{Bound, NewRun, NewSeries, Patience, Saved, SeriesKind, Uuid, save};
 use tapeline_mesh::{HostId, Journal, MeshPlan, Mode, Pair};
 use tapeline_report::FlowDirection;
 use tapeline_report::matrix::{Cell, Outcome};
 
+use super::event_stream::EventStream;
 use crate::message::{self, CliMessage};
 use crate::run::saving::{names, now, unsaved_line};
 
@@ -26,6 +27,7 @@ pub(crate) struct Results<'a> {
     cells: BTreeMap<(HostId, HostId), Cell>,
     journal: Journal,
     history: Option<History<'a>>,
+    stream: EventStream,
 }
 
 /// The series of a mesh in the history.
@@ -43,16 +45,18 @@ impl<'a> Results<'a> {
         journal: Journal,
         earlier: Vec<Cell>,
         history: Option<&'a Path>,
+        file: Option<&str>,
+        stream: EventStream,
     ) -> Self {
         let now = now();
+        let words = words(plan, file);
         let history = history.map(|file| History {
             file,
             series: NewSeries {
                 uuid: Uuid::at(now),
                 started: now,
                 kind: SeriesKind::Mesh,
-                // Everything in a plan is text, a number, or a list.
-                plan: serde_json::to_string(plan).ok(),
+                plan: words,
             },
             saved: Vec::new(),
         });
@@ -69,6 +73,41 @@ impl<'a> Results<'a> {
             cells: cells.collect(),
             journal,
             history,
+            stream,
+        }
+    }
+
+    /// Says which tests there will be.
+    pub(crate) fn say_start(&self, tests: impl Iterator<Item = Pair>) {
+        if self.stream.is_wanted() {
+            let hosts: Vec<&String> = self.plan.hosts.iter().map(|host| &host.name).collect();
+            let cells: usize = tests.map(|pair| self.ways(pair).len()).sum();
+            self.stream
+                .say("start", &json!({ "hosts": hosts, "cells": cells }));
+            self.cells.values().for_each(|cell| self.say_cell(cell));
+        }
+    }
+
+    fn say_cell(&self, cell: &Cell) {
+        if self.stream.is_wanted() {
+            let report = None;
+            let cell = Cell {
+                report,
+                ..cell.clone()
+            };
+            self.stream.say("cell", &cell);
+        }
+    }
+
+    /// Says what was kept.
+    pub(crate) fn say_saved(&self) {
+        let saved = self.history.as_ref().map(|history| &history.saved[..]);
+        if let Some([first, ..]) = saved {
+            let runs = saved.unwrap_or_default().iter();
+            let runs: Vec<String> = runs.map(|saved| saved.run.to_string()).collect();
+            let series = first.series.map(|series| series.to_string());
+            self.stream
+                .say("saved", &json!({ "runs": runs, "series": series }));
         }
     }
 
@@ -107,7 +146,7 @@ impl<'a> Results<'a> {
         if let Some(history) = &mut self.history
             && report["error"].is_null()
         {
-            history.keep(names.clone(), report.clone());
+            history.keep(names.clone(), report.clone(), self.stream);
         }
         cells.insert(0, Cell::from_report(from, to, attempts, report));
         cells
@@ -122,6 +161,7 @@ impl<'a> Results<'a> {
             self.journal
                 .append(&cell)
                 .map_err(|error| error.to_string())?;
+            self.say_cell(&cell);
             self.cells.insert(way, cell);
         }
         Ok(())
@@ -131,8 +171,11 @@ impl<'a> Results<'a> {
     pub(crate) fn note(&mut self, pair: Pair, attempts: u32, outcome: &Outcome) {
         for way in self.ways(pair) {
             let [from, to] = [way.0, way.1].map(|host| &self.plan.host(host).name);
-            let cell = || Cell::unmeasured(from, to, attempts, outcome.clone());
-            self.cells.entry(way).or_insert_with(cell);
+            if !self.cells.contains_key(&way) {
+                let cell = Cell::unmeasured(from, to, attempts, outcome.clone());
+                self.say_cell(&cell);
+                self.cells.insert(way, cell);
+            }
         }
     }
 
@@ -156,7 +199,7 @@ impl<'a> Results<'a> {
 }
 
 impl History<'_> {
-    fn keep(&mut self, [from, to]: [String; 2], report: Value) {
+    fn keep(&mut self, [from, to]: [String; 2], report: Value, stream: EventStream) {
         let Ok(mut run) = NewRun::new(report, now()) else {
             return;
         };
@@ -168,8 +211,19 @@ impl History<'_> {
             Err(unsaved) => {
                 // Without standard error nobody reads it.
                 let line = unsaved_line(&unsaved);
+                stream.say("unsaved", &json!({ "why": line.trim_end() }));
                 let _ = message::print(&[CliMessage::err(line.trim_end())]);
             }
         }
     }
+}
+
+/// A plan in the history: with the text of its file, which says more to people.
+fn words(plan: &MeshPlan, file: Option<&str>) -> Option<String> {
+    // Everything in a plan is text, a number, or a list.
+    let mut words = serde_json::to_value(plan).ok()?;
+    if let Some(file) = file {
+        words["file"] = file.into();
+    }
+    Some(words.to_string())
 }

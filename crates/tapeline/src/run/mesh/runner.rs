@@ -10,6 +10,7 @@ use tapeline_report::matrix::{Cell, HostState, MeshHost, Outcome};
 
 use super::addresses::{sources, target};
 use super::clocks::Clocks;
+use super::event_stream::EventStream;
 use super::progress::Progress;
 use super::results::Results;
 use super::running_test::{RunningTest, Side};
@@ -51,6 +52,7 @@ impl<'a> Runner<'a> {
         forecast: Forecast,
         mut schedule: Schedule,
         results: Results<'a>,
+        stream: EventStream,
     ) -> Self {
         let known = schedule.tests().filter(|(_, pair)| results.has(*pair));
         let known: Vec<TestId> = known.map(|(test, _)| test).collect();
@@ -67,7 +69,7 @@ impl<'a> Runner<'a> {
             clocks: Clocks::default(),
             running: Vec::new(),
             began: Instant::now(),
-            progress: Progress::new(),
+            progress: Progress::new(stream),
         }
     }
 
