@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ pub struct CommandLine {
     pub words: Vec<OsString>,
     /// Environment variables, for what nobody else may read.
     pub variables: Vec<(&'static str, OsString)>,
+    /// Where it runs, if not where this process does.
+    pub folder: Option<PathBuf>,
 }
 
 /// Where a test's standard error goes.
@@ -63,6 +65,9 @@ impl Running {
     ) -> io::Result<(Self, Outputs)> {
         let mut process = Command::new(program);
         set_apart(&mut process);
+        if let Some(folder) = &command.folder {
+            process.current_dir(folder);
+        }
         let mut child = process
             .args(&command.words)
             .envs(command.variables.iter().map(|(name, value)| (name, value)))
@@ -150,7 +155,7 @@ impl Outputs {
     }
 
     /// Calls `each` with each line of the stream, and returns what was said on standard error.
-    pub(crate) fn read(self, mut each: impl FnMut(&[u8])) -> String {
+    pub fn read(self, mut each: impl FnMut(&[u8])) -> String {
         let Self { mut lines, errors } = self;
         std::thread::scope(|scope| {
             let said = scope.spawn(|| errors.map(first_bytes).unwrap_or_default());

@@ -1,5 +1,4 @@
 /* Requests to `tapeline web`. */
-import { words } from "./words.js";
 
 /* A request that was refused. */
 export class Refusal extends Error {

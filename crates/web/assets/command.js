@@ -1,6 +1,5 @@
 /* The command line of a form, under three names. */
-import { button, copier, element, later } from "./dom.js";
-import { words } from "./words.js";
+import { button, copier, make, fill, later, on } from "./dom.js";
 
 const NAMES = ["tapeline", "iperf", "iperf3"];
 
@@ -13,7 +12,7 @@ export class Command {
     this.names = {};
     this.tabs = NAMES.map(name => {
       const tab = button(name, () => this.#choose(name), { role: "tab" });
-      tab.addEventListener("keydown", event => {
+      on(tab, "keydown", event => {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!step) return;
         event.preventDefault();
@@ -24,22 +23,22 @@ export class Command {
       });
       return tab;
     });
-    this.line = element("textarea", { rows: "1", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-label": words.command });
-    this.why = element("p.why");
-    this.said = element("div.faults");
+    this.line = make("textarea", { rows: "1", "aria-label": words.command });
+    this.why = make("p.why");
+    this.said = make("div.faults");
     this.copied = copier(() => this.names[this.name]?.line ?? "", { title: words.keyOf("c") });
-    this.node = element("section.command", { "aria-label": words.command },
-      element("div.tabs", { role: "tablist", "aria-label": words.sameTestAs }, this.tabs),
-      element("div.line", element("span.prompt", { "aria-hidden": "true" }, "$"), this.line, this.why, this.copied), this.said);
+    this.node = make("section.command", { "aria-label": words.command },
+      make("div.tabs", { role: "tablist", "aria-label": words.sameTestAs }, this.tabs),
+      make("div.line", make("span.prompt", { "aria-hidden": "true" }, "$"), this.line, this.why, this.copied), this.said);
     const read = later(350, () => typed(this.#text()));
-    this.line.addEventListener("input", () => { this.typing = this.#text(); this.#grow(); read(); });
-    this.line.addEventListener("keydown", event => {
+    on(this.line, "input", () => { this.typing = this.#text(); this.#grow(); read(); });
+    on(this.line, "keydown", event => {
       if (event.key !== "Enter") return;
       event.preventDefault();
       typed(this.#text());
     });
     // What was typed gives way to the program's own words once it is in the form.
-    this.line.addEventListener("blur", () => { if (!this.typing) this.#draw(); });
+    on(this.line, "blur", () => { if (!this.typing) this.#draw(); });
     addEventListener("resize", () => this.#grow());
     this.#choose(this.name);
   }
@@ -50,7 +49,7 @@ export class Command {
     if (document.activeElement !== this.line) this.#draw();
     for (const tab of this.tabs) tab.classList.toggle("cannot", Boolean(this.names[tab.textContent]?.why));
   }
-  say(rest) { this.said.replaceChildren(...rest.map(one => element("p", { class: one.kind }, one.text))); }
+  say(rest) { fill(this.said, rest.map(one => make("p", { class: one.kind }, one.text))); }
   copy() { this.copied.click(); }
 
   #text() { return this.line.value.replace(/\\\n/g, " ").replace(/\s*\n\s*/g, " ").trim(); }

@@ -1,33 +1,51 @@
 /* Elements of the page. Text stays text: nothing here takes HTML. */
-import { words } from "./words.js";
 
-export const { element } = charts;
+export const { make, fill, fold, on } = charts;
 
 export function button(label, act, attributes = {}) {
-  const made = element("button", { type: "button", ...attributes }, label);
-  made.addEventListener("click", event => act(made, event));
+  const made = make("button", { type: "button", ...attributes }, label);
+  on(made, "click", event => act(made, event));
   return made;
 }
-export const link = (href, label, attributes = {}) => element("a", { href, ...attributes }, label);
+/* What starts and stops the test of a view. */
+export function starter(view, label, { read_only: readOnly }) {
+  const made = button(label, () => view.toggle(), { class: "primary", title: words.keyOf("s") });
+  made.hidden = readOnly;
+  return made;
+}
+/* Says what it does by the state of its test. */
+export function relabel(made, start, state, stop = words.stop) {
+  made.textContent = { queued: words.withdraw, running: stop }[state] ?? start;
+  made.classList.toggle("stop", made.textContent !== start);
+}
+export const link = (href, label, attributes = {}) => make("a", { href, ...attributes }, label);
 export const file = (href, name, label) => link(href, label, { download: name, class: "button" });
 export const page = (href, label) => link(href, label, { target: "_blank", rel: "noopener", class: "button" });
 
-export const faint = (...text) => element("p.faint", ...text);
-export const fault = text => element("p.fault", text);
+export const faint = (...text) => make("p.faint", ...text);
+export const fault = text => make("p.fault", text);
+
+/* Something to unfold that `load` makes then. */
+export function lazily(name, kind, load) {
+  const made = fold(name, kind);
+  made.addEventListener("toggle", async () => made.append(...[await load()].flat()), { once: true });
+  return made;
+}
 
 /* A control under its name. */
 export function labelled(name, control, ...more) {
-  return element("label.labelled", element("span", name), control, ...more);
+  return make("label.labelled", make("span", name), control, ...more);
 }
-export function select(choices, chosen, act) {
-  const made = element("select", choices.map(([value, name]) => element("option", { value }, name)));
+export const choices = named => named.map(([value, name]) => make("option", { value }, name));
+export function select(named, chosen, act) {
+  const made = make("select", choices(named));
   made.value = chosen;
-  made.addEventListener("change", () => act(made.value));
+  on(made, "change", () => act(made.value));
   return made;
 }
 
 export function failure(title, text, hint) {
-  return element("div.failure", { role: "alert" }, element("h2", title), element("p", text), hint && faint(hint));
+  return make("div.failure", { role: "alert" }, make("h2", title), make("p", text), hint && faint(hint));
 }
 
 /* Says something to who does not see the page. */
@@ -37,11 +55,11 @@ export function announce(text) {
 
 /* A line at the foot of the page for some seconds. */
 export function toast(text, { seconds = 6, label, act, bad = false } = {}) {
-  const made = element("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, element("span", text));
+  const made = make("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, make("span", text));
   const timer = setTimeout(() => made.remove(), seconds * 1000);
   if (act) made.append(button(label, () => { clearTimeout(timer); made.remove(); act(); }));
   let all = document.querySelector(".toasts");
-  if (!all) document.body.append(all = element("div.toasts"));
+  if (!all) document.body.append(all = make("div.toasts"));
   all.append(made);
   return made;
 }
@@ -53,7 +71,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const area = element("textarea.unseen", { readonly: "" });
+    const area = make("textarea.unseen", { readonly: "" });
     area.value = text;
     document.body.append(area);
     area.select();

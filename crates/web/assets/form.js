@@ -1,7 +1,5 @@
-/* A form of the options of a client or a server, made from the program's own table (`GET /api/form`). The usual
-   fields stand open, the others are folded by group; a search looks through all. */
-import { button, element, faint, labelled } from "./dom.js";
-import { words } from "./words.js";
+/* A form of the options of a client or a server, made from the program's own table (`GET /api/form`). */
+import { button, choices, make, faint, fill, fold, labelled, on } from "./dom.js";
 
 const DIRECTIONS = ["reverse", "full-duplex", "dualtest", "tradeoff"];
 /* Options that may be given again and again: a line for each. */
@@ -14,7 +12,7 @@ const sentence = text => text.charAt(0).toUpperCase() + text.slice(1);
 class Field {
   constructor(options, node, get, set) {
     Object.assign(this, { options, node, get, set });
-    this.fault = element("p.fault", { id: `fault-${options[0].id}-${Field.#count += 1}` });
+    this.fault = make("p.fault", { id: `fault-${options[0].id}-${Field.#count += 1}` });
     this.node.append(this.fault);
     this.controls = [...node.querySelectorAll("input, select, textarea")];
   }
@@ -30,71 +28,70 @@ class Field {
 }
 
 function box(option) {
-  const attributes = { name: option.id, autocomplete: "off", spellcheck: "false", autocapitalize: "off",
-    placeholder: option.value ?? "", "aria-label": `${option.help} ${names(option)}` };
-  return REPEATED.has(option.id) ? element("textarea", { ...attributes, rows: "2", placeholder: `${option.value}, ${words.lineEach}` }) :
-    element("input", { ...attributes, type: "text" });
+  const attributes = { name: option.id, placeholder: option.value ?? "", "aria-label": `${option.help} ${names(option)}` };
+  return REPEATED.has(option.id) ? make("textarea", { ...attributes, rows: "2", placeholder: `${option.value}, ${words.lineEach}` }) :
+    make("input", { ...attributes, type: "text" });
 }
+
+/* How a switch is read and set. */
+const ticked = (option, check) => [() => check.checked ? [[option.id]] : [], values => { check.checked = values !== null; }];
 
 /* A folded field: its name, what it does, and its value. */
 function plain(option) {
-  const what = element("span.what", sentence(option.help), " ", element("code", names(option)));
-  const more = option.details ? element("small.faint", option.details) : null;
-  const given = values => values !== null;
+  const what = make("span.what", sentence(option.help), " ", make("code", names(option)));
+  const more = option.details ? make("small.faint", option.details) : null;
+  const field = (kind, nodes, get, set) => new Field([option], make(`div.field${kind}`, nodes, more), get, set);
   if (option.kind === "switch") {
-    const check = element("input", { type: "checkbox", name: option.id });
-    return new Field([option], element("div.field.switchable", element("label", check, what), more),
-      () => check.checked ? [[option.id]] : [], values => { check.checked = given(values); });
+    const check = make("input", { type: "checkbox", name: option.id });
+    return field(".switchable", make("label", check, what), ...ticked(option, check));
   }
   if (option.kind === "choice") {
-    const choice = element("select", { name: option.id, "aria-label": `${option.help} ${names(option)}` },
-      [["", words.defaultChoice], ...(option.value_needed ? [] : [[" ", words.bareChoice]]), ...option.choices.map(one => [one, one])].map(([value, name]) => element("option", { value }, name)));
-    return new Field([option], element("div.field", element("label", what, choice), more),
+    const choice = make("select", { name: option.id, "aria-label": `${option.help} ${names(option)}` },
+      choices([["", words.defaultChoice], ...(option.value_needed ? [] : [[" ", words.bareChoice]]), ...option.choices.map(one => [one, one])]));
+    return field("", make("label", what, choice),
       () => choice.value === " " ? [[option.id]] : choice.value ? [[option.id, choice.value]] : [], values => { choice.value = values ? values[0] ?? " " : ""; });
   }
   const value = box(option);
   if (option.value_needed) {
-    return new Field([option], element("div.field", element("label", what, value), more),
+    return field("", make("label", what, value),
       () => value.value.split("\n").map(one => one.trim()).filter(Boolean).map(one => [option.id, one]), values => { value.value = values?.join("\n") ?? ""; });
   }
   // The value may be left out: a switch says whether the option is given at all.
-  const check = element("input", { type: "checkbox", name: `${option.id}-given` });
-  value.addEventListener("input", () => { if (value.value) check.checked = true; });
-  return new Field([option], element("div.field.optional", element("label", check, what), value, more),
+  const check = make("input", { type: "checkbox", name: `${option.id}-given` });
+  on(value, "input", () => { if (value.value) check.checked = true; });
+  return field(".optional", [make("label", check, what), value],
     () => !check.checked ? [] : value.value.trim() ? [[option.id, value.value.trim()]] : [[option.id]],
-    values => { check.checked = given(values); value.value = values?.[0] ?? ""; });
+    values => { check.checked = values !== null; value.value = values?.[0] ?? ""; });
 }
 
 /* One of the usual fields, by a short name of its own. */
 function short(option) {
   const name = option.id === "udp" ? words.udpOnly : words.usual[option.id] ?? sentence(option.help);
   if (option.kind === "switch") {
-    const check = element("input", { type: "checkbox", name: option.id });
-    return new Field([option], element("div.usual.switchable", element("label", check, element("span", name))),
-      () => check.checked ? [[option.id]] : [], values => { check.checked = values !== null; });
+    const check = make("input", { type: "checkbox", name: option.id });
+    return new Field([option], make("div.usual.switchable", make("label", check, make("span", name))), ...ticked(option, check));
   }
   const value = box(option);
   value.removeAttribute("aria-label");
   value.placeholder = words.examples[option.id] ?? option.value ?? "";
-  return new Field([option], element("div", { class: `usual of-${option.id}` }, labelled(name, value)),
+  return new Field([option], make("div", { class: `usual of-${option.id}` }, labelled(name, value)),
     () => value.value.trim() ? [[option.id, value.value.trim()]] : [], values => { value.value = values?.[0] ?? ""; });
 }
 
 function transport(option) {
   const radio = (value, name, checked) => {
-    const one = element("input", { type: "radio", name: "transport", value });
+    const one = make("input", { type: "radio", name: "transport", value });
     one.checked = checked;
-    return [one, element("label", one, element("span", name))];
+    return [one, make("label", one, make("span", name))];
   };
   const [tcp, first] = radio("tcp", "TCP", true), [udp, second] = radio("udp", "UDP", false);
-  return new Field([option], element("fieldset.usual.pair", element("legend", words.usual.udp), element("div.segments", first, second)),
+  return new Field([option], make("fieldset.usual.pair", make("legend", words.usual.udp), make("div.segments", first, second)),
     () => udp.checked ? [["udp"]] : [], values => { udp.checked = values !== null; tcp.checked = values === null; });
 }
 
 function direction(options) {
-  const choice = element("select", { name: "direction" }, element("option", { value: "" }, words.directions.forward),
-    options.map(option => element("option", { value: option.id }, words.directions[option.id])));
-  return new Field(options, element("div.usual", labelled(words.usual.direction, choice)),
+  const choice = make("select", { name: "direction" }, choices([["", words.directions.forward], ...options.map(({ id }) => [id, words.directions[id]])]));
+  return new Field(options, make("div.usual", labelled(words.usual.direction, choice)),
     () => choice.value ? [[choice.value]] : [], (values, all) => { choice.value = DIRECTIONS.find(id => all.has(id)) ?? ""; });
 }
 
@@ -107,21 +104,21 @@ export class Form {
     const usual = USUAL[job].filter(find), ways = DIRECTIONS.map(find).filter(Boolean);
     const front = usual.filter(id => !DIRECTIONS.includes(id)).map(id => id === "udp" && job === "client" ? transport(find(id)) : short(find(id)));
     if (job === "client" && ways.length) front.push(direction(ways));
-    this.front = element("div.front", front.map(field => field.node));
+    this.front = make("div.front", front.map(field => field.node));
     this.fields = [...front];
     this.groups = table.groups.map(name => {
       const fields = offered.filter(option => option.group === name && !usual.includes(option.id)).map(plain);
       this.fields.push(...fields);
-      const count = element("span.count");
-      const node = element("details.group", element("summary", name, " ", count), element("div.fields", fields.map(field => field.node)));
+      const count = make("span.count");
+      const node = fold([name, " ", count], ".group", make("div.fields", fields.map(field => field.node)));
       return { name, fields, count, node };
     }).filter(({ fields }) => fields.length);
-    this.search = element("input", { type: "search", placeholder: words.searchOptions, "aria-label": words.searchOptions, autocomplete: "off", spellcheck: "false" });
-    this.search.addEventListener("input", () => this.#find());
-    this.search.addEventListener("keydown", event => { if (event.key === "Escape") { this.search.value = ""; this.#find(); } });
-    this.none = element("div.none");
-    this.rest = element("div.rest", element("div.search", this.search), this.none, this.groups.map(({ node }) => node));
-    for (const part of [this.front, this.rest]) part.addEventListener("input", event => {
+    this.search = make("input", { type: "search", placeholder: words.searchOptions, "aria-label": words.searchOptions });
+    on(this.search, "input", () => this.#find());
+    on(this.search, "keydown", event => { if (event.key === "Escape") { this.search.value = ""; this.#find(); } });
+    this.none = make("div.none");
+    this.rest = make("div.rest", make("div.search", this.search), this.none, this.groups.map(({ node }) => node));
+    for (const part of [this.front, this.rest]) on(part, "input", event => {
       if (event.target === this.search) return;
       this.#counts();
       change(event.target.name);
@@ -186,8 +183,8 @@ export class Form {
     }
     const above = wanted ? this.fields.filter(field => this.front.contains(field.node) && field.options.some(hit)) : [];
     const refused = wanted ? this.refused.filter(hit) : [];
-    this.none.replaceChildren(...above.map(field => button(words.above(words.usual[field.options.length > 1 ? "direction" : field.options[0].id] ?? field.options[0].help), () => field.controls[0].focus(), { class: "quiet" })),
-      ...refused.map(option => faint(element("code", names(option)), ` ${words.notOffered(option.refused)}`)),
-      ...(wanted && !found && !above.length && !refused.length ? [faint(words.noOption(this.search.value))] : []));
+    fill(this.none, above.map(field => button(words.above(words.usual[field.options.length > 1 ? "direction" : field.options[0].id] ?? field.options[0].help), () => field.controls[0].focus(), { class: "quiet" })),
+      refused.map(option => faint(make("code", names(option)), ` ${words.notOffered(option.refused)}`)),
+      wanted && !found && !above.length && !refused.length && faint(words.noOption(this.search.value)));
   }
 }

@@ -1,10 +1,9 @@
 /* The view of results that were kept. */
 import * as api from "./api.js";
-import { announce, button, complain, element, faint, fault, labelled, later, link, select, toast } from "./dom.js";
+import { announce, button, choices, complain, make, faint, fault, fill, labelled, later, link, on, select, toast } from "./dom.js";
 import { run as runView } from "./run.js";
 import { tests } from "./tests.js";
 import { groupOf, numberOf, trend } from "./trend.js";
-import { words } from "./words.js";
 
 const PAGE = 200, MOST = 2000, DAY = 86400e3;
 const SPANS = { day: DAY, week: 7 * DAY, month: 30 * DAY, year: 365 * DAY };
@@ -22,32 +21,29 @@ export class HistoryView {
     this.session = session;
     this.go = go;
     const change = () => this.#draw();
-    this.text = element("input", { type: "search", name: "text", placeholder: words.searchRuns, "aria-label": words.searchRuns, autocomplete: "off", spellcheck: "false" });
-    this.text.addEventListener("input", later(120, change));
-    const filter = name => element("select", { name });
-    this.filters = { host: filter("host"), tag: filter("tag"), transport: filter("transport"), time: filter("time") };
-    for (const one of Object.values(this.filters)) one.addEventListener("change", change);
-    this.filters.time.append(...[["", words.anyTime], ...Object.entries(words.spans)].map(([value, name]) => element("option", { value }, name)));
-    this.file = element("input", { type: "file", multiple: "", hidden: "" });
-    this.file.addEventListener("change", () => { this.#takeIn([...this.file.files]); this.file.value = ""; });
+    this.text = make("input", { type: "search", name: "text", placeholder: words.searchRuns, "aria-label": words.searchRuns });
+    on(this.text, "input", later(120, change));
+    this.filters = Object.fromEntries(Object.keys(words.filters).map(name => [name, make("select", { name })]));
+    for (const one of Object.values(this.filters)) on(one, "change", change);
+    fill(this.filters.time, choices([["", words.anyTime], ...Object.entries(words.spans)]));
+    this.file = make("input", { type: "file", multiple: "", hidden: "" });
+    on(this.file, "change", () => { this.#takeIn([...this.file.files]); this.file.value = ""; });
     this.import = button(words.importFiles, () => this.file.click());
     this.import.hidden = session.read_only || !session.history;
-    this.chart = element("div.trend");
-    this.table = element("div.runs");
-    this.bar = element("div.sides", { "aria-live": "polite" });
-    this.more = element("p.faint");
-    this.list = element("div", element("h1", words.historyTitle), element("div.filters", { role: "search" }, labelled(words.search, this.text),
+    this.chart = make("div.trend");
+    this.table = make("div.runs");
+    this.bar = make("div.sides", { "aria-live": "polite" });
+    this.more = make("p.faint");
+    this.list = make("div", make("h1", words.historyTitle), make("div.filters", { role: "search" }, labelled(words.search, this.text),
       Object.entries(this.filters).map(([name, one]) => labelled(words.filters[name], one)), this.import, this.file), this.bar, this.chart, this.table, this.more);
-    this.node = element("div.history");
-    this.node.addEventListener("dragover", event => { if (this.import.hidden) return; event.preventDefault(); this.node.classList.add("over"); });
-    this.node.addEventListener("dragleave", event => { if (!this.node.contains(event.relatedTarget)) this.node.classList.remove("over"); });
-    this.node.addEventListener("drop", event => {
+    this.node = make("div.history");
+    for (const kind of ["dragover", "dragleave", "drop"]) on(this.node, kind, event => {
       if (this.import.hidden) return;
       event.preventDefault();
-      this.node.classList.remove("over");
-      this.#takeIn([...event.dataTransfer.files]);
+      this.node.classList.toggle("over", kind === "dragover");
+      if (kind === "drop") this.#takeIn([...event.dataTransfer.files]);
     });
-    tests.addEventListener("history", later(200, () => { if (this.node.isConnected) this.#load(); else this.#answer = null; }));
+    on(tests, "history", later(200, () => { if (this.node.isConnected) this.#load(); else this.#answer = null; }));
   }
   async enter() {
     const series = wanted("series");
@@ -59,7 +55,7 @@ export class HistoryView {
 
   async #load() {
     if (!this.session.history) {
-      this.node.replaceChildren(element("h1", words.historyTitle), element("p", words.noHistory));
+      fill(this.node, make("h1", words.historyTitle), make("p", words.noHistory));
       return;
     }
     const turn = this.#turn += 1;
@@ -70,39 +66,39 @@ export class HistoryView {
       this.#choices();
       this.#draw();
     } catch (refusal) {
-      this.node.replaceChildren(this.list);
-      this.table.replaceChildren(fault(refusal.message));
+      fill(this.node, this.list);
+      fill(this.table, fault(refusal.message));
     }
   }
   async #open(again = false) {
     const name = wanted("run");
     if (!this.session.history) return;
     if (!name) {
-      if (!this.list.isConnected) this.node.replaceChildren(this.list);
+      if (!this.list.isConnected) fill(this.node, this.list);
       return;
     }
-    if (!again) this.node.replaceChildren(faint(words.loading));
+    if (!again) fill(this.node, faint(words.loading));
     try {
       const row = this.#answer?.runs.find(one => one.run === name) ?? (await api.get(`/api/history?runs=${encodeURIComponent(name)}&most=1`)).runs[0];
       if (!row) throw new Error(words.noRun(name));
       const node = await runView(row, { readOnly: this.session.read_only, remove: () => { this.#delete([name]); this.go("/history"); },
         changed: async () => { await this.#load(); await this.#open(true); } });
-      if (wanted("run") === name) this.node.replaceChildren(node);
+      if (wanted("run") === name) fill(this.node, node);
     } catch (refusal) {
-      this.node.replaceChildren(element("p", link("/history", words.backToHistory)), fault(refusal.message));
+      fill(this.node, make("p", link("/history", words.backToHistory)), fault(refusal.message));
     }
   }
 
   #choices() {
     const { runs } = this.#answer, unlike = values => [...new Set(values.filter(Boolean))].sort();
-    const fill = (one, all, choices) => {
+    const offer = (one, all, names) => {
       const before = one.value;
-      one.replaceChildren(element("option", { value: "" }, all), ...choices.map(choice => element("option", { value: choice }, choice)));
-      one.value = choices.includes(before) ? before : "";
+      fill(one, choices([["", all], ...names.map(name => [name, name])]));
+      one.value = names.includes(before) ? before : "";
     };
-    fill(this.filters.host, words.anyHost, unlike(runs.map(run => run.host)));
-    fill(this.filters.tag, words.anyTag, unlike(runs.flatMap(tagsOf)));
-    fill(this.filters.transport, words.anyTransport, unlike(runs.map(run => run.transport?.toUpperCase())));
+    offer(this.filters.host, words.anyHost, unlike(runs.map(run => run.host)));
+    offer(this.filters.tag, words.anyTag, unlike(runs.flatMap(tagsOf)));
+    offer(this.filters.transport, words.anyTransport, unlike(runs.map(run => run.transport?.toUpperCase())));
   }
   #filtered() {
     const { host, tag, transport, time } = this.filters, parts = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -115,36 +111,37 @@ export class HistoryView {
 
   #draw() {
     if (!this.#answer) return;
-    if (!wanted("run") && !this.list.isConnected) this.node.replaceChildren(this.list);
+    if (!wanted("run") && !this.list.isConnected) fill(this.node, this.list);
     const { runs, total } = this.#answer, chosen = this.#filtered();
     this.#bars();
     if (!runs.length) {
-      this.chart.replaceChildren();
-      this.table.replaceChildren(element("div.welcome", element("p", words.emptyHistory), element("p", link("/test", words.firstTest, { class: "button primary" })), faint(words.orImport)));
-      this.more.replaceChildren();
+      fill(this.chart);
+      fill(this.table, make("div.welcome", make("p", words.emptyHistory), make("p", link("/test", words.firstTest, { class: "button primary" })), faint(words.orImport)));
+      fill(this.more);
       return;
     }
     this.#trend(chosen);
-    this.table.replaceChildren(chosen.length ? this.#rows(chosen) : element("p", words.noneMatches));
-    this.more.replaceChildren(words.shownOf(chosen.length, total), " ", ...(runs.length < total && this.#most < MOST ? [button(words.showMore, () => { this.#most = MOST; this.#load(); }, { class: "quiet" })] : []));
+    fill(this.table, chosen.length ? this.#rows(chosen) : make("p", words.noneMatches));
+    fill(this.more, words.shownOf(chosen.length, total), " ",
+      runs.length < total && this.#most < MOST && button(words.showMore, () => { this.#most = MOST; this.#load(); }, { class: "quiet" }));
   }
+  #of(name) { return this.#answer.quantities.find(one => one.name === name.split(":")[0]); }
   #trend(runs) {
-    const of = name => this.#answer.quantities.find(one => one.name === name.split(":")[0]);
+    const of = name => this.#of(name);
     const keys = [...new Set(runs.flatMap(run => Object.keys(run.quantities)))].filter(of);
-    const order = this.#answer.quantities.map(one => one.name);
-    keys.sort((a, b) => order.indexOf(a.split(":")[0]) - order.indexOf(b.split(":")[0]) || a.length - b.length);
+    const order = key => this.#answer.quantities.indexOf(of(key));
+    keys.sort((a, b) => order(a) - order(b) || a.length - b.length);
     if (!keys.includes(this.#quantity)) this.#quantity = keys[0] ?? null;
-    if (!this.#quantity) { this.chart.replaceChildren(); return; }
+    if (!this.#quantity) { fill(this.chart); return; }
     const made = trend(runs, this.#quantity, of(this.#quantity));
     const choice = select(keys.map(key => [key, comparisons.quantity(key, of(key))]), this.#quantity, value => { this.#quantity = value; this.#draw(); this.chart.querySelector("select")?.focus(); });
     const values = runs.map(run => run.quantities[this.#quantity]).filter(charts.known).sort((a, b) => a - b), count = values.length;
     const middle = (values[count >> 1] + values[(count - 1) >> 1]) / 2;
-    this.chart.replaceChildren(labelled(words.trendOf, choice), made ?? "", count > 1 ? faint(
-      words.median(count, ...[middle, values[0], values[count - 1]].map(value => comparisons.number(of(this.#quantity), value)))) : "");
+    fill(this.chart, labelled(words.trendOf, choice), made, count > 1 && faint(
+      words.median(count, ...[middle, values[0], values[count - 1]].map(value => comparisons.number(of(this.#quantity), value)))));
   }
   #rows(runs) {
-    const rateOf = run => run.quantities.rate ?? run.quantities["rate:reverse"];
-    const quantity = name => this.#answer.quantities.find(one => one.name === name);
+    const number = (run, name, way = "reverse") => comparisons.number(this.#of(name), run.quantities[name] ?? run.quantities[`${name}:${way}`]);
     const side = (run, name) => {
       const made = button(name.toUpperCase(), () => { this.#tick(run.run, name); made.setAttribute("aria-pressed", this.#sides[name].has(run.run)); this.#bars(); },
         { class: `side-${name}`, "aria-pressed": `${this.#sides[name].has(run.run)}`, "aria-label": words.takeAs(run.run, name.toUpperCase()) });
@@ -152,11 +149,10 @@ export class HistoryView {
     };
     const columns = [[words.run, run => [link(`/history?run=${run.run}`, run.run), run.series && [" ", link(`/history?series=${run.series}`, run.series)]]], [words.compareColumn, run => [side(run, "a"), side(run, "b")]],
       [words.when, run => words.shortTime(run.time)], [words.host, run => run.host ?? "–"], [words.what, run => words.testOf(run)],
-      [words.rate, run => comparisons.number(quantity("rate"), rateOf(run))], [words.trip, run => comparisons.number(quantity("rtt"), run.quantities.rtt ?? run.quantities["rtt:round_trip"])],
-      [words.loss, run => comparisons.number(quantity("lost_percent"), run.quantities.lost_percent ?? run.quantities["lost_percent:reverse"])],
-      [words.limitedBy, run => element("span", { class: `limit ${groupOf(run)}` }, run.error ? words.failedShort : run.left_out ? words.leftOutShort : documents.limits[run.limited_by] ?? "–")],
-      [words.marks, run => [...tagsOf(run).map(tag => element("span.tag", tag)), run.note ? element("span.faint", run.note) : null]]];
-    if (!this.session.read_only) columns.push([element("span.unseen", words.deleteColumn), run => button(words.delete, () => this.#delete([run.run]), { class: "quiet", "aria-label": words.deleteRun(run.run) })]);
+      [words.rate, run => number(run, "rate")], [words.trip, run => number(run, "rtt", "round_trip")], [words.loss, run => number(run, "lost_percent")],
+      [words.limitedBy, run => make("span", { class: `limit ${groupOf(run)}` }, run.error ? words.failedShort : run.left_out ? words.leftOutShort : documents.limits[run.limited_by] ?? "–")],
+      [words.marks, run => [...tagsOf(run).map(tag => make("span.tag", tag)), run.note ? make("span.faint", run.note) : null]]];
+    if (!this.session.read_only) columns.push([make("span.unseen", words.deleteColumn), run => button(words.delete, () => this.#delete([run.run]), { class: "quiet", "aria-label": words.deleteRun(run.run) })]);
     return documents.grid(columns, runs);
   }
   #tick(run, name) {
@@ -166,11 +162,11 @@ export class HistoryView {
   }
   #bars() {
     const { a, b } = this.#sides, ordered = side => [...side].sort((one, next) => numberOf({ run: one }) - numberOf({ run: next }));
-    if (!a.size && !b.size) { this.bar.replaceChildren(faint(words.tickHint)); return; }
+    if (!a.size && !b.size) { fill(this.bar, faint(words.tickHint)); return; }
     const address = `/compare?${new URLSearchParams({ a: api.together(ordered(a)), b: api.together(ordered(b)) })}`;
     const name = side => ordered(side).join(", ") || words.nothing;
-    this.bar.replaceChildren(element("p", element("b.side-a", "A "), name(a), " ", element("b.side-b", "B "), name(b)),
-      ...(a.size && b.size ? [link(address, words.compare, { class: "button primary" })] : [element("span.faint", words.otherSide(a.size ? "B" : "A"))]),
+    fill(this.bar, make("p", make("b.side-a", "A "), name(a), " ", make("b.side-b", "B "), name(b)),
+      a.size && b.size ? link(address, words.compare, { class: "button primary" }) : make("span.faint", words.otherSide(a.size ? "B" : "A")),
       button(words.clear, () => { a.clear(); b.clear(); this.#draw(); }, { class: "quiet" }));
   }
 

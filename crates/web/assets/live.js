@@ -1,6 +1,5 @@
 /* The course of a test while it runs, from the lines of `--json-stream`. */
-import { element } from "./dom.js";
-import { words } from "./words.js";
+import { make, fill } from "./dom.js";
 
 const MOST = 2400, FEW_STREAMS = 8, MOST_ROWS = 200;
 const { known } = charts;
@@ -26,11 +25,12 @@ class Curve {
   get line() { return this.points.map(([, end, value]) => [end, value]); }
 }
 const first = ([value]) => value, mean = ([sum, count]) => sum / count, share = ([part, all]) => all > 0 ? 100 * Math.max(0, part) / all : null;
+const lost = row => [row.lost, known(row.packets) && known(row.lost) ? row.packets + row.lost : null];
 const counted = value => [value, known(value) ? 1 : null];
 /* What is followed: [name, the parts of a row, their value]. */
 const FOLLOWED = [
   ["rate", row => [row.bits_per_second], first],
-  ["loss", row => [row.lost, known(row.packets) && known(row.lost) ? row.packets + row.lost : null], share],
+  ["loss", lost, share],
   ["retransmits", row => [row.retransmits], first],
   ["trip", row => counted(row.rtt_ms), mean], ["probe", row => counted(row.probe_mean_ms), mean],
   ["delay", row => counted(row.delay_mean_ms), mean], ["jitter", row => counted(row.jitter_ms), mean]];
@@ -118,19 +118,19 @@ export class Course {
   /* The latest rows, newest first. */
   table(most = MOST_ROWS) {
     const rows = this.rows.slice(-most).reverse(), scale = charts.unit("rate", rows.reduce((top, row) => Math.max(top, row.bits_per_second ?? 0), 0));
-    const cell = (show, value) => known(value) ? show(value) : "-";
-    const loss = row => share([row.lost, known(row.packets) && known(row.lost) ? row.packets + row.lost : 0]);
+    const { cell } = documents;
+    const digits = (name, of) => [name, row => cell(charts.digits, of(row))];
     const columns = [[words.seconds, row => `${row.start_seconds.toFixed(2)}–${row.end_seconds.toFixed(2)}`], [words.streamColumn, row => `${row.stream}`],
       ["", row => words.ways[row.direction] ?? "-"], [scale.label, row => cell(scale.bare, row.bits_per_second)], [words.retransmitsColumn, row => cell(String, row.retransmits)],
-      [words.lossColumn, row => cell(charts.digits, loss(row))], [words.jitterColumn, row => cell(charts.digits, row.jitter_ms)],
-      [words.delayColumn, row => cell(charts.digits, row.delay_mean_ms)], [words.tripColumn, row => cell(charts.digits, row.rtt_ms)], [words.probeColumn, row => cell(charts.digits, row.probe_mean_ms)]];
+      digits(words.lossColumn, row => share(lost(row))), digits(words.jitterColumn, row => row.jitter_ms),
+      digits(words.delayColumn, row => row.delay_mean_ms), digits(words.tripColumn, row => row.rtt_ms), digits(words.probeColumn, row => row.probe_mean_ms)];
     return documents.grid(columns, rows);
   }
 }
 
 /* Charts in their places: those that are there get new values. */
 export class Board {
-  node = element("div.charts");
+  node = make("div.charts");
   #shown = new Map();
   show(all) {
     for (const [name, figure] of all) {
@@ -139,5 +139,5 @@ export class Board {
       else { this.node.append(figure); this.#shown.set(name, figure); }
     }
   }
-  clear() { this.#shown.clear(); this.node.replaceChildren(); }
+  clear() { this.#shown.clear(); fill(this.node); }
 }

@@ -1,9 +1,9 @@
 /* A form and its command line, each following the other by way of the program (`POST /api/plan`). */
 import { post } from "./api.js";
 import { Command } from "./command.js";
-import { element, later } from "./dom.js";
+import { complain, later, make, on } from "./dom.js";
 import { Form } from "./form.js";
-import { words } from "./words.js";
+import { tests } from "./tests.js";
 
 export class Order extends EventTarget {
   constructor(table, job, first) {
@@ -20,12 +20,12 @@ export class Order extends EventTarget {
 
   /* The command above the form, and beside it what comes of it. */
   page(title, actions, beside, start) {
-    const { front, rest } = this.form, fields = element("form.form", { novalidate: "" }, front, actions, element("h2", words.allOptions), rest);
-    fields.addEventListener("submit", event => event.preventDefault());
-    fields.addEventListener("keydown", event => {
+    const { front, rest } = this.form, fields = make("form.form", { novalidate: "", autocomplete: "off" }, front, actions, make("h2", words.allOptions), rest);
+    on(fields, "submit", event => event.preventDefault());
+    on(fields, "keydown", event => {
       if (event.key === "Enter" && event.target.matches(".front input, .front select")) { event.preventDefault(); start(); }
     });
-    return element("div", element("h1", title), this.command.node, element("div.columns", fields, element("div.side", beside)));
+    return make("div", make("h1", title), this.command.node, make("div.columns", fields, make("div.side", beside)));
   }
 
   set(options) {
@@ -46,6 +46,23 @@ export class Order extends EventTarget {
   refused(plan) {
     this.plan = { ...this.plan, faults: plan.faults ?? [], notes: plan.notes ?? [] };
     this.#say(true);
+  }
+
+  /* Stops what runs, or starts a test; its row. */
+  async toggle(running, readOnly) {
+    try {
+      if (running) await post(`/api/tests/${running.test}/stop`);
+      else if (readOnly) complain(words.readOnly);
+      else {
+        const { job } = this, options = await this.ready();
+        if (!options) return null;
+        const { test } = await post("/api/tests", { job, options });
+        return tests.rows.get(test) ?? { test, job, state: "queued", line: "", options };
+      }
+    } catch (refusal) {
+      if (refusal.answer?.faults) this.refused(refusal.answer); else complain(refusal.message);
+    }
+    return null;
   }
 
   #typed(line) { if (line) this.#ask({ line }); }

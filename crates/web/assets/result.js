@@ -1,8 +1,7 @@
 /* What a test found, and the ways to keep it. */
 import * as api from "./api.js";
-import { button, element, faint, file, page } from "./dom.js";
+import { button, make, faint, file, lazily, link, page } from "./dom.js";
 import { savePicture } from "./picture.js";
-import { words } from "./words.js";
 
 /* The parts of a document; `error`: a sentence that stands above them already. */
 export function result(report, name, error = null) {
@@ -11,15 +10,21 @@ export function result(report, name, error = null) {
   try {
     shown = documents.shown(told);
   } catch {
-    return [element("p", words.notDrawable)];
+    return [make("p", words.notDrawable)];
   }
-  const heads = shown.headlines.map(one => element("h2.headline", one.number, one.words && element("small", ` ${one.words}`)));
-  const nodes = [heads.length || error ? heads : element("h2.headline", words.noResult), faint(shown.setup), ...shown.nodes].flat();
-  const all = element("div.result", nodes);
+  const heads = shown.headlines.map(headline);
+  const nodes = [heads.length || error ? heads : make("h2.headline", words.noResult), faint(shown.setup), ...shown.nodes].flat();
+  const all = make("div.result", nodes);
   for (const figure of all.querySelectorAll("figure.chart"))
     withImage(figure, name);
   return [all];
 }
+
+export const headline = one => make("h2.headline", one.number, one.words && make("small", ` ${one.words}`));
+
+/* Where a result is kept. */
+export const kept = ({ run, unsaved }) => run ? make("p.kept", words.savedAs, link(`/history?${run[0] === "s" ? "series" : "run"}=${run}`, run), ".") :
+  unsaved && make("p.kept.faint", words.notSaved(unsaved));
 
 /* A chart with a button that saves it as a picture. */
 export function withImage(figure, name) {
@@ -30,18 +35,10 @@ export function withImage(figure, name) {
 
 /* Files of a result; `base` is its place in the API. */
 export function files(base, name) {
-  return element("div.buttons", element("span.faint", words.saveAs), file(`${base}/json`, `${name}.json`, "JSON"), file(`${base}/csv`, `${name}.csv`, "CSV"),
-    file(`${base}/text`, `${name}.txt`, words.asText), file(`${base}/page`, `${name}.html`, words.asPage), page(`${base}/page`, words.openPage));
+  const forms = [["json", "json", "JSON"], ["csv", "csv", "CSV"], ["text", "txt", words.asText], ["page", "html", words.asPage]];
+  return make("div.buttons", make("span.faint", words.saveAs), forms.map(([form, end, label]) => file(`${base}/${form}`, `${name}.${end}`, label)), page(`${base}/page`, words.openPage));
 }
 
 /* The text as the terminal has it. */
-export function terminal(path) {
-  const folded = element("details.terminal", element("summary", words.asInTerminal));
-  folded.addEventListener("toggle", async () => {
-    if (!folded.open || folded.querySelector("pre")) return;
-    const text = await api.text(path).catch(refusal => refusal.message);
-    folded.querySelector("pre")?.remove();
-    folded.append(element("pre", { tabindex: "0", class: "wide" }, text));
-  });
-  return folded;
-}
+export const terminal = path => lazily(words.asInTerminal, ".terminal", async () =>
+  make("pre.wide", { tabindex: "0" }, await api.text(path).catch(refusal => refusal.message)));

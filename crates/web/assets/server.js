@@ -1,24 +1,20 @@
 /* The view of a server on this host, and the tests of its clients. */
-import * as api from "./api.js";
-import { announce, button, complain, copier, element, failure, faint } from "./dom.js";
+import { announce, copier, make, failure, faint, fill, on, relabel, starter } from "./dom.js";
 import { Course } from "./live.js";
 import { Order } from "./order.js";
 import { tests } from "./tests.js";
-import { words } from "./words.js";
 
-const REDRAW = 500, MOST_CLIENTS = 100, SPARK = { width: 120, height: 26 };
+const REDRAW = 500, MOST_CLIENTS = 100, WIDTH = 120, HEIGHT = 26;
 
 /* The rates as a small curve. */
 function spark(course) {
-  const lines = course.rates.map(stairs => charts.thin(stairs.map(([start, end, rate]) => [(start + end) / 2, rate]), 120));
-  const all = lines.flat();
+  const lines = course.rates.map(stairs => charts.thin(stairs.map(([start, end, rate]) => [(start + end) / 2, rate]), WIDTH)), all = lines.flat();
   if (all.length < 2) return "-";
-  const far = all.reduce((most, [at]) => Math.max(most, at), 0) || 1, top = all.reduce((most, [, rate]) => Math.max(most, rate), 0) || 1;
-  const point = ([at, rate]) => `${(at / far * SPARK.width).toFixed(1)} ${(SPARK.height - 1 - rate / top * (SPARK.height - 3)).toFixed(1)}`;
-  const floor = `L${(lines[0].at(-1)[0] / far * SPARK.width).toFixed(1)} ${SPARK.height}L${(lines[0][0][0] / far * SPARK.width).toFixed(1)} ${SPARK.height}Z`;
-  return element("svg.spark", { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, width: SPARK.width, height: SPARK.height, role: "img", "aria-label": words.sparkOf(charts.rate(top)) },
-    lines.map((line, index) => element("g", { class: `r-${index + 1}` }, index ? null : element("path.fill", { d: `M${line.map(point).join("L")}${floor}` }),
-      element("path.stroke", { d: `M${line.map(point).join("L")}` }))));
+  const [far, top] = [0, 1].map(place => all.reduce((most, point) => Math.max(most, point[place]), 0) || 1);
+  const point = ([at, rate]) => `${(at / far * WIDTH).toFixed(1)} ${(HEIGHT - 1 - rate / top * (HEIGHT - 3)).toFixed(1)}`;
+  return make("svg.spark", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, role: "img", "aria-label": words.sparkOf(charts.rate(top)) },
+    lines.map((line, index) => make("g", { class: `r-${index + 1}` }, !index && make("path.fill", { d: `M0 ${HEIGHT}L${line.map(point).join("L")}V${HEIGHT}Z` }),
+      make("path.stroke", { d: `M${line.map(point).join("L")}` }))));
 }
 
 class Served {
@@ -27,11 +23,11 @@ class Served {
   #timer = null;
   constructor(row) {
     this.row = row;
-    this.node = element("section.served");
-    this.ports = element("div");
-    this.table = element("div.clients");
-    this.notes = element("div");
-    this.node.append(this.ports, element("h2", words.clients), this.table, this.notes);
+    this.node = make("section.served");
+    this.ports = make("div");
+    this.table = make("div.clients");
+    this.notes = make("div");
+    this.node.append(this.ports, make("h2", words.clients), this.table, this.notes);
     tests.follow(row.test, event => this.#take(event));
   }
   close() { tests.unfollow(this.row.test); clearTimeout(this.#timer); }
@@ -58,23 +54,23 @@ class Served {
   #ports() {
     const { listening, state, error } = this.row, { addresses, host } = this.session;
     if (state === "ended") {
-      this.ports.replaceChildren(error ? failure(words.serverFailed, error) : element("p.headline", words.serverEnded));
+      fill(this.ports, error ? failure(words.serverFailed, error) : make("p.headline", words.serverEnded));
       return;
     }
-    if (!listening) { this.ports.replaceChildren(faint(words.starting)); return; }
+    if (!listening) { fill(this.ports, faint(words.starting)); return; }
     const port = listening.tcp ?? listening.udp, udp = listening.tcp ? "" : " -u";
     const line = (name, address) => {
       const text = `${name} -c ${address}${port === (name === "iperf3" ? 5201 : 5001) ? "" : ` -p ${port}`}${udp}`;
-      return element("li", element("code", text), copier(() => text, { title: words.copyOf(text) }));
+      return make("li", make("code", text), copier(() => text, { title: words.copyOf(text) }));
     };
     const heard = ["tcp", "udp"].filter(one => listening[one]).map(one => `${one.toUpperCase()} ${listening[one]}`).join(", ");
     const shown = addresses.length ? addresses : [host];
-    this.ports.replaceChildren(element("p.headline", words.listening, element("small", ` ${words.onPorts(heard)}`)), element("p", words.typeThere),
-      ...shown.slice(0, 4).map(address => element("ul.lines", ["tapeline", "iperf", "iperf3"].map(name => line(name, address)))));
+    fill(this.ports, make("p.headline", words.listening, make("small", ` ${words.onPorts(heard)}`)), make("p", words.typeThere),
+      shown.slice(0, 4).map(address => make("ul.lines", ["tapeline", "iperf", "iperf3"].map(name => line(name, address)))));
   }
   #draw() {
     const rows = [...this.clients].reverse();
-    this.table.replaceChildren(rows.length ? documents.grid([[words.test, ([test]) => `${test}`],
+    fill(this.table, rows.length ? documents.grid([[words.test, ([test]) => `${test}`],
       [words.client, ([, one]) => one.start?.peer.address ?? one.start?.peer.host ?? "-"],
       [words.program, ([, one]) => words.programOf(one.end ?? one.start)],
       [words.what, ([, one]) => one.start ? `${(one.start.test.transport ?? "").toUpperCase()} ${words.directionsShort[one.start.test.direction] ?? ""}`.trim() : "-"],
@@ -84,7 +80,7 @@ class Served {
       [words.state, ([, one]) => one.end ? one.end.error?.text ?? (one.end.test.interrupted ? words.states.interrupted : words.states.ended) : words.states.running]], rows) :
       faint(this.row.state === "ended" ? words.noClients : words.noClientsYet));
     const warnings = [...this.warnings, ...rows.flatMap(([, one]) => one.warnings)].slice(-30);
-    this.notes.replaceChildren(...(warnings.length ? [documents.notes(warnings)] : []));
+    fill(this.notes, documents.notes(warnings));
   }
 }
 
@@ -94,14 +90,12 @@ export class ServerView {
   constructor({ form, session, go }) {
     this.session = session;
     this.order = new Order(form, "server", session.form?.job === "server" ? session.form.options : [["interval", "0.5"]]);
-    this.order.addEventListener("other", event => go("/test", event.detail));
-    this.start = button(words.startServer, () => this.toggle(), { class: "primary", title: words.keyOf("s") });
-    this.place = element("div.place", element("div.welcome", element("p", words.serverWelcome), faint(words.serverHint)));
-    this.node = this.order.page(words.serverTitle, [element("div.actions", this.start)], [this.place], () => this.toggle());
-    tests.addEventListener("row", ({ detail }) => { if (detail.job === "server") this.#row(detail); });
-    for (const row of [...tests.rows.values()]) if (row.job === "server") this.#row(row);
+    on(this.order, "other", event => go("/test", event.detail));
+    this.start = starter(this, words.startServer, session);
+    this.place = make("div.place", make("div.welcome", make("p", words.serverWelcome), faint(words.serverHint)));
+    this.node = this.order.page(words.serverTitle, [make("div.actions", this.start)], [this.place], () => this.toggle());
+    tests.watch("server", row => this.#row(row));
     this.#buttons();
-    this.start.hidden = session.read_only;
   }
   enter() {}
   search() { this.order.form.search.focus(); }
@@ -109,31 +103,19 @@ export class ServerView {
   take({ options }) { this.order.set(options); }
 
   async toggle() {
-    const running = this.#active();
-    try {
-      if (running) { await api.post(`/api/tests/${running.test}/stop`); return; }
-      if (this.session.read_only) { complain(words.readOnly); return; }
-      const options = await this.order.ready();
-      if (!options) return;
-      const { test } = await api.post("/api/tests", { job: "server", options });
-      this.#row(tests.rows.get(test) ?? { test, job: "server", state: "queued", listening: null });
-      announce(words.serverStarted);
-    } catch (refusal) {
-      if (refusal.answer?.faults) this.order.refused(refusal.answer); else complain(refusal.message);
-    }
+    const row = await this.order.toggle(this.#active(), this.session.read_only);
+    if (!row) return;
+    this.#row(row);
+    announce(words.serverStarted);
   }
   #active() { return tests.newest("server").find(row => row.state !== "ended"); }
-  #buttons() {
-    const active = this.#active();
-    this.start.textContent = active ? words.stopServer : words.startServer;
-    this.start.classList.toggle("stop", Boolean(active));
-  }
+  #buttons() { relabel(this.start, words.startServer, this.#active()?.state, words.stopServer); }
   #row(row) {
     if (row.test >= (this.#served?.row.test ?? 0)) {
       if (this.#served?.row.test !== row.test) {
         this.#served?.close();
         this.#served = new Served(row);
-        this.place.replaceChildren(this.#served.node);
+        fill(this.place, this.#served.node);
       }
       this.#served.update(row, this.session);
     }

@@ -1,27 +1,26 @@
 /* The view of tests from this host. */
 import * as api from "./api.js";
-import { announce, button, complain, element, failure, faint, link } from "./dom.js";
+import { announce, button, make, failure, faint, fill, fold, lazily, link, on, relabel, starter } from "./dom.js";
 import { Board, Course } from "./live.js";
 import { Order } from "./order.js";
-import { files, result, terminal } from "./result.js";
+import { files, kept, result, terminal } from "./result.js";
 import { tests } from "./tests.js";
-import { words } from "./words.js";
 
 const REDRAW = 400;
 
 /* One test, from its queueing to its result. */
 class Shown {
-  node = element("section.shown", { "aria-label": words.resultOf });
+  node = make("section.shown", { "aria-label": words.resultOf });
   #board = new Board();
   #course = new Course();
   #timer = null;
   #drawn = 0;
   constructor(row) {
     this.test = row.test;
-    this.head = element("div.now");
-    this.notes = element("div");
-    this.rows = element("details.rows", element("summary", words.rows));
-    this.rows.addEventListener("toggle", () => this.#later());
+    this.head = make("div.now");
+    this.notes = make("div");
+    this.rows = fold(words.rows, ".rows");
+    on(this.rows, "toggle", () => this.#later());
     this.node.append(this.head, this.notes, this.#board.node, this.rows);
     this.update(row);
     if (row.state !== "ended") tests.follow(row.test, event => this.#take(event));
@@ -50,16 +49,16 @@ class Shown {
     this.#drawn = performance.now();
     if (this.row.state === "ended" || document.hidden) { if (document.hidden) this.#later(); return; }
     const course = this.#course, wanted = course.start?.test.requested_seconds;
-    const lines = course.now.map(({ way, rate }) => element("p.headline", charts.rate(rate), element("small", ` ${words.now(words.ways[way])}`)));
-    const progress = wanted ? element("progress", { max: `${wanted}`, value: `${Math.min(wanted, course.seconds)}`, "aria-label": words.progress }) : null;
+    const lines = course.now.map(({ way, rate }) => make("p.headline", charts.rate(rate), make("small", ` ${words.now(words.ways[way])}`)));
+    const progress = wanted && make("progress", { max: `${wanted}`, value: `${Math.min(wanted, course.seconds)}`, "aria-label": words.progress });
     const state = this.row.state === "queued" ? words.queued : lines.length ? words.running(course.seconds, wanted) : words.connecting;
-    this.head.replaceChildren(...lines, ...(progress ? [progress] : []), faint(state));
-    if (course.warnings.length) this.notes.replaceChildren(documents.notes(course.warnings));
+    fill(this.head, lines, progress, faint(state));
+    if (course.warnings.length) fill(this.notes, documents.notes(course.warnings));
     this.#board.show(course.charts());
     this.rows.hidden = !course.rows.length;
     if (this.rows.open) {
       const scroll = this.rows.querySelector(".scroll"), at = scroll?.scrollTop ?? 0, fresh = course.table();
-      if (scroll) scroll.replaceChildren(...fresh.childNodes); else this.rows.append(fresh);
+      if (scroll) fill(scroll, [...fresh.childNodes]); else this.rows.append(fresh);
       if (scroll) scroll.scrollTop = at;
     }
   }
@@ -72,30 +71,24 @@ class Shown {
     const report = reports.at(-1), several = reports.length > 1;
     const error = row.error ?? report?.error?.text;
     const failed = error ? failure(words.failed, error, words.hintOf(error)) : null;
-    const kept = row.run ? element("p.kept", words.savedAs, link(`/history?${several ? "series" : "run"}=${row.run}`, row.run), ".") :
-      row.unsaved ? element("p.kept.faint", words.notSaved(row.unsaved)) : null;
     const name = row.run ?? `test-${row.test}`;
-    this.node.replaceChildren(...[failed, ...(several ? this.#series(reports, name) : report ? result(report, name, error) : error ? [] : [element("p", words.noResult)]), kept,
-      row.has_document ? files(base, name) : null, !several && report?.intervals?.length ? this.#intervals(report) : null, row.has_document || row.code !== null ? terminal(`${base}/text`) : null].filter(Boolean));
+    fill(this.node, failed, several ? this.#series(reports, name) : report ? result(report, name, error) : !error && make("p", words.noResult), kept(row),
+      row.has_document ? files(base, name) : null, !several && report?.intervals?.length ? this.#intervals(report) : null, (row.has_document || row.code !== null) && terminal(`${base}/text`));
     announce(error ?? words.ended(this.node.querySelector(".headline")?.textContent ?? ""));
     tests.unfollow(row.test);
   }
   #series(reports, name) {
-    return [element("h2.headline", words.runs(reports.length)), ...reports.map((report, index) => {
-      const [head] = documents.shown(report).headlines, folded = element("details.rows", element("summary", `${index + 1}: ${head ? `${head.number} ${head.words ?? ""}` : words.noResult}`));
-      folded.addEventListener("toggle", () => { if (!folded.querySelector(".result")) folded.append(...result(report, `${name}-${index + 1}`)); });
-      return folded;
+    return [make("h2.headline", words.runs(reports.length)), reports.map((report, index) => {
+      const [head] = documents.shown(report).headlines;
+      return lazily(`${index + 1}: ${head ? `${head.number} ${head.words ?? ""}` : words.noResult}`, ".rows", () => result(report, `${name}-${index + 1}`));
     })];
   }
   #intervals(report) {
-    const folded = element("details.rows", element("summary", words.rows));
-    folded.addEventListener("toggle", () => {
-      if (!folded.open || folded.querySelector("table")) return;
+    return lazily(words.rows, ".rows", () => {
       const course = new Course();
       course.rows = [...report.intervals].reverse();
-      folded.append(course.table(2400));
+      return course.table(2400);
     });
-    return folded;
   }
 }
 
@@ -106,20 +99,19 @@ export class TestView {
     this.session = session;
     const kept = session.form?.job === "client" ? session.form.options : null;
     this.order = new Order(form, "client", kept ?? [["interval", "0.25"]]);
-    this.order.addEventListener("other", event => go("/server", event.detail));
-    this.order.addEventListener("plan", () => this.#buttons());
-    this.start = button(words.start, () => this.toggle(), { class: "primary", title: words.keyOf("s") });
+    on(this.order, "other", event => go("/server", event.detail));
+    on(this.order, "plan", () => this.#buttons());
+    this.start = starter(this, words.start, session);
     this.reset = button(words.reset, () => { this.order.set([["interval", "0.25"]]); this.order.form.focus("client"); }, { class: "quiet" });
-    this.place = element("div.place");
-    this.list = element("details.earlier", { hidden: "" });
+    this.place = make("div.place");
+    this.list = make("details.earlier", { hidden: "" });
     const targets = session.targets ? faint(words.targets(session.targets)) : null;
-    this.node = this.order.page(words.testTitle, [targets, element("div.actions", this.start, this.reset)], [this.place, this.list], () => this.toggle());
-    tests.addEventListener("row", ({ detail }) => { if (detail.job === "client") this.#row(detail); });
+    this.node = this.order.page(words.testTitle, [targets, make("div.actions", this.start, this.reset)], [this.place, this.list], () => this.toggle());
+    on(tests, "row", ({ detail }) => { if (detail.job === "client") this.#row(detail); });
     this.place.append(this.#welcome());
     const rows = tests.newest("client"), first = rows.find(row => row.state === "running") ?? rows[0];
     if (first) this.#show(first);
     this.#buttons();
-    this.start.hidden = session.read_only;
   }
   enter() {
     if (!this.#shown && !matchMedia("(max-width: 560px)").matches || !this.order.form.get().some(([id]) => id === "client")) this.order.form.focus("client");
@@ -130,30 +122,19 @@ export class TestView {
   take({ options }) { this.order.set(options); }
 
   async toggle() {
-    const running = this.#active();
-    if (running) {
-      await api.post(`/api/tests/${running.test}/stop`).catch(refusal => complain(refusal.message));
-      return;
-    }
-    if (this.session.read_only) { complain(words.readOnly); return; }
     this.start.disabled = true;
-    try {
-      const options = await this.order.ready();
-      if (!options) return;
-      const { test } = await api.post("/api/tests", { job: "client", options });
-      this.#show(tests.rows.get(test) ?? { test, job: "client", state: "queued", line: "", options });
+    const row = await this.order.toggle(this.#active(), this.session.read_only);
+    this.start.disabled = false;
+    if (row) {
+      this.#show(row);
       announce(words.started);
       if (matchMedia("(max-width: 900px)").matches) this.place.scrollIntoView({ block: "start" });
-    } catch (refusal) {
-      if (refusal.answer?.faults) this.order.refused(refusal.answer); else complain(refusal.message);
-    } finally {
-      this.start.disabled = false;
-      this.#buttons();
     }
+    this.#buttons();
   }
 
   #welcome() {
-    return element("div.welcome", element("p", words.welcome), element("ol", words.steps.map(step => element("li", step))),
+    return make("div.welcome", make("p", words.welcome), make("ol", words.steps.map(step => make("li", step))),
       faint(words.orHere, link("/server", words.views.server), "."));
   }
   /* The test that the button stops. */
@@ -161,16 +142,12 @@ export class TestView {
     const open = tests.newest("client").filter(row => row.state !== "ended");
     return open.find(row => row.test === this.#shown?.test) ?? open.at(-1);
   }
-  #buttons() {
-    const active = this.#active();
-    this.start.textContent = !active ? words.start : active.state === "queued" ? words.withdraw : words.stop;
-    this.start.classList.toggle("stop", Boolean(active));
-  }
+  #buttons() { relabel(this.start, words.start, this.#active()?.state); }
   #show(row) {
     if (this.#shown?.test === row.test) { this.#shown.update(row); return; }
     this.#shown?.close();
     this.#shown = new Shown(row);
-    this.place.replaceChildren(this.#shown.node);
+    fill(this.place, this.#shown.node);
     this.#lists();
     this.#buttons();
   }
@@ -184,8 +161,8 @@ export class TestView {
     const rows = tests.newest("client");
     this.list.hidden = rows.length < 2;
     const open = rows.filter(row => row.state !== "ended").length;
-    const entry = row => element("li", { class: row.test === this.#shown?.test ? "chosen" : "" }, button(row.line || `${row.test}`, () => this.#show(row), { class: "quiet" }),
-      element("span.faint", ` ${row.state === "ended" ? row.error ?? row.run ?? (row.code ? words.failedShort : words.states.ended) : words.states[row.state]}`));
-    this.list.replaceChildren(element("summary", words.testsHere(rows.length, open)), element("ul", rows.map(entry)));
+    const entry = row => make("li", { class: row.test === this.#shown?.test ? "chosen" : "" }, button(row.line || `${row.test}`, () => this.#show(row), { class: "quiet" }),
+      make("span.faint", ` ${row.state === "ended" ? row.error ?? row.run ?? (row.code ? words.failedShort : words.states.ended) : words.states[row.state]}`));
+    fill(this.list, make("summary", words.testsHere(rows.length, open)), make("ul", rows.map(entry)));
   }
 }

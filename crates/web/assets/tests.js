@@ -23,6 +23,11 @@ class Tests extends EventTarget {
   newest(job) {
     return [...this.rows.values()].filter(row => row.job === job).sort((a, b) => b.test - a.test);
   }
+  /* Hands each row of a job to `take`, also when it changes. */
+  watch(job, take) {
+    this.addEventListener("row", ({ detail }) => { if (detail.job === job) take(detail); });
+    this.newest(job).reverse().forEach(take);
+  }
   async refresh() {
     const { tests } = await get("/api/tests");
     tests.forEach(row => this.#row(row));

@@ -1,5 +1,4 @@
 /* One quantity of many runs, with what limited each by colour and form. */
-import { words } from "./words.js";
 
 /* The groups of verdicts: [id, role, shape]. */
 const GROUPS = [["network", "good", "dots"], ["asked", "1", "dots"], ["host", "warn", "rings"], ["unknown", "quiet", "dots"], ["left_out", "bad", "rings"]];

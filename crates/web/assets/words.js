@@ -1,31 +1,32 @@
+"use strict";
 /* All words of the page. Short, plain, and errors say what to do. */
-const { known, rate, size } = charts, { counted } = documents;
-const PROGRAMS = { iperf2: "iperf 2", iperf3: "iperf3" };
+const words = (() => {
+const { known, rate, size } = charts, { counted, joined } = documents, { plain } = comparisons;
 const listed = names => names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
-const plain = value => `${Number(value.toFixed(1))}`;
+const sums = (report, member, show) => report.sum.directions.map(one => end(one)[member]).filter(known).map(show).join(", ") || "-";
 const end = sum => known(sum.receiver.bytes) ? sum.receiver : sum.sender;
-const WAYS = { forward: "to server", reverse: "from server", round_trip: "requests" };
+const WAYS = { ...documents.WAYS, round_trip: "requests" };
 
-export const words = {
-  views: { test: "Test", server: "Server", history: "History", compare: "Compare" },
+return {
+  views: { test: "Test", server: "Server", mesh: "Mesh", history: "History", compare: "Compare" },
   ways: WAYS,
   directionsShort: { forward: "from client", reverse: "to client", bidirectional: "both ways", round_trip: "requests" },
   loading: "Loading…",
   unreachable: "No answer from tapeline web. Is it still running?",
   refused: status => `The server refused this (${status}).`,
-  lostLink: "The connection to tapeline web is lost. This page tries again. If tapeline web has ended, so have its tests.",
+  lostLink: "tapeline web does not answer. This page tries again. If it has ended, so have its tests.",
   failedToLoad: "This page could not be loaded:",
   again: "Try again",
   version: ({ version, host }) => `tapeline ${version} on ${host}`,
-  readOnly: "This page only shows results; it starts no tests.",
+  readOnly: "This page only shows results.",
   theme: "Colours", themes: { system: "as the system", light: "light", dark: "dark" },
   keys: [["/", "search"], ["s", "start or stop"], ["c", "copy the command"], ["← → ↑ ↓", "walk a chart"]],
   keysTitle: "Keys", keyOf: key => `Key: ${key}`,
   skip: "To the content",
 
   keyTitle: "This page needs its key",
-  keyHelp: "Open the address that tapeline web printed in its terminal, or paste the key here: it follows #k= in that address.",
-  key: "Key", enter: "Open", wrongKey: "This is not the key. Copy it again from the terminal where tapeline web runs.", tooOften: "Too many wrong keys. Wait a second, then try again.",
+  keyHelp: "Open the address that tapeline web printed, or paste the key here: it follows #k= in that address.",
+  key: "Key", enter: "Open",
 
   testTitle: "Test the network to another host",
   command: "Command", sameTestAs: "The same test as", copy: "Copy", copied: "Copied", copyFailed: "Copy failed", copyOf: line => `Copy ${line}`,
@@ -43,13 +44,13 @@ export const words = {
   orHere: "To let another host test towards this one, start a server: ",
   resultOf: "Result", rows: "Intervals", progress: "Progress",
   now: way => `${way} now`,
-  queued: "Waiting: another test is running. This one starts when that ends.",
+  queued: "Waiting for another test to end.",
   connecting: "Connecting…",
   running: (seconds, wanted) => wanted ? `${seconds.toFixed(1)} of ${wanted} s` : `${seconds.toFixed(1)} s`,
   started: "The test was started.", ended: text => `The test ended. ${text}`,
   failed: "The test failed",
   hintOf(error) {
-    if (error.includes("refused")) return "No server listens there. Start one at the other host (tapeline -s or iperf -s), or check the port. For a server of iperf3, type iperf3 -c HOST as the command above.";
+    if (error.includes("refused")) return "No server listens there. Start one (tapeline -s or iperf -s), or check the port. For iperf3 -s, type iperf3 -c HOST as the command above.";
     if (error.includes("unknown host")) return "Check the spelling, or enter the address.";
     if (/connect|time/.test(error)) return "Check that the host is up and that no firewall is in the way.";
     return "";
@@ -67,25 +68,28 @@ export const words = {
   seconds: "seconds", all: "all streams", mean: "mean", probes: "probes", smoothed: "TCP, smoothed",
   noLoss: "Loss: no datagram was lost.", noRetransmits: "Retransmissions: none.",
   counted: by => ({ sender: "sent", receiver: "received" })[by] ?? "all",
-  stream: (id, way) => ["stream " + id, way].filter(Boolean).join(" "),
+  stream: (id, way) => joined(["stream " + id, way], " "),
   streamColumn: "stream", retransmitsColumn: "retrans", lossColumn: "loss %", jitterColumn: "jitter ms", delayColumn: "delay ms", tripColumn: "round trip ms", probeColumn: "probes ms",
 
   serverTitle: "Let other hosts test towards this one",
   serverWelcome: "A server waits for tests of tapeline, iperf and iperf3, on one port.",
-  serverHint: "Press “Start server”. The commands to type at the other end appear here, and each test as it runs.",
+  serverHint: "Press “Start server”. The commands for the other hosts appear here, and each test as it runs.",
   startServer: "Start server", stopServer: "Stop server", starting: "Starting…", serverStarted: "The server was started.",
   serverFailed: "The server did not start or ended", serverEnded: "The server has ended",
-  listening: "Listening", onPorts: ports => `on ${ports}`, typeThere: "At the other end, type one of these:",
+  listening: "Listening", onPorts: ports => `on ${ports}`, typeThere: "On another host, type one of these:",
   clients: "Tests of clients", test: "test", client: "client", program: "program", what: "test", rateNow: "rate", course: "course", total: "total", state: "state",
-  noClientsYet: "No client has tested yet. Each test appears here while it runs.", noClients: "No client has tested.",
+  noClientsYet: "No client has tested yet.", noClients: "No client has tested.",
   sparkOf: top => `Rate over time, at most ${top}`,
-  programOf: report => !report ? "-" : report.peer.program ? [report.peer.program, report.peer.version, report.peer.program === "tapeline" && report.test.protocol === "iperf3" ? "(protocol of iperf3)" : ""].filter(Boolean).join(" ") : PROGRAMS[report.test.protocol] ?? "-",
-  sumOf: report => report.sum.directions.map(one => end(one).bits_per_second).filter(known).map(rate).join(", ") || "-",
-  bytesOf: report => report.sum.directions.map(one => end(one).bytes).filter(known).map(size).join(", ") || "-",
+  programOf: report => !report ? "-" : report.peer.program ? joined([report.peer.program, report.peer.version, report.peer.program === "tapeline" && report.test.protocol === "iperf3" ? "(protocol of iperf3)" : ""], " ") : documents.PROGRAMS[report.test.protocol] ?? "-",
+  sumOf: report => sums(report, "bits_per_second", rate), bytesOf: report => sums(report, "bytes", size),
+
+  meshTitle: "Which of many hosts is slow?", startMesh: "Run", check: "Check", asInFile: "as in the file",
+  meshWelcome: "The hosts test with each other, over ssh from here. They need tapeline, and nothing that runs.",
+  meshFields: { hosts: "Hosts", pattern: "Who tests whom", test: "Options of a test" },
 
   historyTitle: "Results that were kept",
-  noHistory: "No history is kept: tapeline web was started without one.",
-  emptyHistory: "Each test that you start here is kept, and appears in this list with its rate, round trip and what limited it. Two sets of runs can then be compared.",
+  noHistory: "tapeline web was started without a history.",
+  emptyHistory: "Each test that you start here is kept in this list. Two sets of runs can then be compared.",
   firstTest: "Start a test", orImport: "Or drop files here: results of tapeline, iperf3 (JSON) and iperf 2.",
   search: "Search", searchRuns: "command, host, note, tag", filters: { host: "Host", tag: "Tag", transport: "Transport", time: "Time" },
   anyHost: "any", anyTag: "any", anyTransport: "any", anyTime: "any time", spans: { day: "last day", week: "last 7 days", month: "last 30 days", year: "last year" },
@@ -95,19 +99,20 @@ export const words = {
   groups: { network: "limited by the network", asked: "as requested", host: "limited by a host", unknown: "limit unknown", left_out: "does not count" },
   compareColumn: "compare", run: "run", when: "when", rate: "rate", trip: "round trip", loss: "loss", limitedBy: "limited by", host: "host", marks: "tags and note", delete: "Delete", deleteColumn: "Delete",
   shortTime: text => { const at = new Date(text ?? NaN); return Number.isNaN(at.getTime()) ? "-" : new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" }).format(at); },
-  testOf: run => [(run.transport ?? "").toUpperCase(), run.workload && run.workload !== "stream" ? run.workload.replaceAll("_", " ") : (run.role !== "server" && WAYS[run.direction] || words.directionsShort[run.direction]),
-    run.streams > 1 ? counted(run.streams, "stream") : "", known(run.seconds) ? `${plain(run.seconds)} s` : ""].filter(Boolean).join(" "),
+  testOf: run => joined([(run.transport ?? "").toUpperCase(), run.workload && run.workload !== "stream" ? run.workload.replaceAll("_", " ") : (run.role !== "server" && WAYS[run.direction] || words.directionsShort[run.direction]),
+    run.streams > 1 ? counted(run.streams, "stream") : "", known(run.seconds) ? `${plain(run.seconds)} s` : ""], " "),
   leftOut: why => `Does not count in comparisons: ${why}`, leftOutShort: "does not count", failedShort: "failed",
   takeAs: (run, side) => `Take ${run} as ${side}`, tickHint: "To compare, mark runs as A and others as B.", otherSide: side => `Now mark the runs of ${side}.`, nothing: "none", clear: "Clear",
-  noneMatches: "No run matches. Change the filters above.", shownOf: (some, all) => `${some} of ${counted(all, "run")}`, showMore: "Show more",
+  noneMatches: "No run matches the filters.", shownOf: (some, all) => `${some} of ${counted(all, "run")}`, showMore: "Show more",
   deleteRun: run => `Delete ${run}`, deleted: runs => `${listed(runs)} deleted.`, undo: "Undo", undone: runs => `${listed(runs)} is back.`,
-  noRun: name => `There is no ${name} in the history. It may have been deleted.`,
+  noRun: name => `There is no ${name} in the history.`,
   backToHistory: "← All results", runTitle: run => `Run ${run}`,
   marksTitle: "Tags and note", newTag: "New tag", tagExample: "name=value", addTag: "Add", removeTag: key => `Remove tag ${key}`, note: "Note", saveNote: "Save note",
 
   bothCourses: "Over time",
   compareTitle: "Do two sets of runs differ?",
-  compareWelcome: "Name the runs of both sides, for example r1+r3 and r2+r4, or mark them in the history. Four runs a side or more give a sure answer.",
+  compareWelcome: "Name the runs of both sides, or mark them in the history. Four runs a side or more give a sure answer.",
   sideA: "A", sideB: "B", exampleA: "r1+r3 or tag:link=old", exampleB: "last:5", notice: "Of no interest, %", compare: "Compare", bothSides: "Name the runs of both sides.",
   selections: "How runs are named", selectionList: [["r12", "one run"], ["r3..r8", "a range"], ["r1+r5", "several"], ["s2", "the runs of a series"], ["last:10", "the latest"], ["tag:link=old", "those with a tag"], ["baseline:main", "a named baseline"]],
 };
+})();

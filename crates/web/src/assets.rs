@@ -9,6 +9,7 @@ use miniz_oxide::deflate::compress_to_vec;
 use sha2::{Digest, Sha256};
 use tapeline_report::comparison::COMPARISONS_JS;
 use tapeline_report::document::{CHARTS_CSS, CHARTS_JS, DOCUMENTS_JS};
+use tapeline_report::matrix::html::{MATRIX_CSS, MATRIX_JS};
 
 /// Bytes of all of them together, as they are written.
 #[cfg(test)]
@@ -30,6 +31,8 @@ macro_rules! assets {
             Asset { name: "charts.js", content: CHARTS_JS },
             Asset { name: "documents.js", content: DOCUMENTS_JS },
             Asset { name: "comparisons.js", content: COMPARISONS_JS },
+            Asset { name: "matrix.css", content: MATRIX_CSS },
+            Asset { name: "matrix.js", content: MATRIX_JS },
             $(Asset { name: $name, content: include_str!(concat!("../assets/", $name)) }),*
         ]
     };
@@ -38,7 +41,7 @@ macro_rules! assets {
 /// All of them.
 #[rustfmt::skip]
 const ASSETS: &[Asset] = assets![
-    "api.js", "app.css", "app.js", "command.js", "compare.js", "dom.js", "form.js", "history.js", "index.html", "live.js", "order.js", "picture.js", "result.js", "run.js", "server.js", "test.js", "tests.js", "theme.js", "trend.js", "words.js"
+    "api.js", "app.css", "app.js", "command.js", "compare.js", "dom.js", "form.js", "history.js", "index.html", "live.js", "mesh.js", "order.js", "picture.js", "result.js", "run.js", "server.js", "test.js", "tests.js", "theme.js", "trend.js", "words.js"
 ];
 
 /// What a browser gets of a file.

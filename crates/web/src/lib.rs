@@ -1,8 +1,9 @@
 //! The page (`tapeline web`): an HTTP server that shows results and orders tests of this host.
 //!
 //! ```text
-//! browser ─► connection (bounds) ─► guard (who may ask) ─► routes ─┬► Tests ─► Executor ─► `tapeline remote`
-//!                                                                  │    └► EventLog ─► server-sent events
+//! browser ─► connection (bounds) ─► guard (who may ask) ─► routes ─┬► Tests ─┬► Executor ─► `tapeline remote`
+//!                                                                  │        ├► MeshProcess ─► `tapeline mesh`
+//!                                                                  │        └► EventLog ─► server-sent events
 //!                                                                  └► Program: options, results, history
 //! ```
 //!
@@ -16,6 +17,7 @@ mod event_log;
 mod executor;
 mod guard;
 mod key;
+mod mesh_process;
 mod ordered_test;
 mod program;
 mod refusal;
@@ -27,7 +29,8 @@ mod trash;
 pub use connection::serve;
 pub use key::Key;
 pub use program::{
-    CompareRequest, Form, Job, NameLine, Names, PlanAnswer, PlanRequest, Program, SessionFacts,
+    CompareRequest, Form, Job, MeshCommand, MeshRequest, NameLine, Names, PlanAnswer, PlanRequest,
+    Program, SessionFacts,
 };
 pub use refusal::{Fault, Refusal};
 pub use routes::openapi;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tapeline_remote::{GivenOption, Listening};
 
-use crate::program::Job;
+use crate::program::{Job, MeshCommand, MeshRequest};
 
 /// Lines of `--json-stream` that are kept of a test.
 const MAX_LINES: usize = 20_000;
@@ -48,17 +48,58 @@ pub(crate) struct Test {
     pub(crate) unsaved: Option<String>,
     /// It has a result.
     pub(crate) has_document: bool,
-    /// With its key, until it has been ordered.
+    /// Until it has been ordered.
     #[serde(skip)]
-    pub(crate) order: Vec<GivenOption>,
+    pub(crate) order: Option<TestOrder>,
     #[serde(skip)]
     pub(crate) lines: Lines,
+    /// That of a mesh.
+    #[serde(skip)]
+    pub(crate) document: Vec<u8>,
+}
+
+/// What a test is to do.
+#[derive(Clone, Debug)]
+pub(crate) enum TestOrder {
+    /// A client's test, with its key.
+    Client(Vec<GivenOption>),
+    /// A server, with its key.
+    Server(Vec<GivenOption>),
+    /// Tests among many hosts.
+    Mesh(MeshRequest, MeshCommand),
+}
+
+impl TestOrder {
+    /// What it is for.
+    pub(crate) const fn job(&self) -> Job {
+        match self {
+            Self::Client(_) => Job::Client,
+            Self::Server(_) => Job::Server,
+            Self::Mesh(..) => Job::Mesh,
+        }
+    }
+
+    /// The options that everybody may see.
+    pub(crate) fn shown(&self) -> Vec<GivenOption> {
+        match self {
+            Self::Client(options) | Self::Server(options) => {
+                let shown = options.iter().filter(|given| given.name != "permit-key");
+                shown.cloned().collect()
+            }
+            Self::Mesh(..) => Vec::new(),
+        }
+    }
 }
 
 impl Test {
     /// Whether it takes a place among those that run.
     pub(crate) fn runs(&self, job: Job) -> bool {
         self.state == State::Running && self.job == job
+    }
+
+    /// What is kept of it in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lines.bytes() + self.document.len()
     }
 }
 

@@ -1,11 +1,12 @@
 //! What the page needs of the program that it belongs to.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tapeline_remote::GivenOption;
+use tapeline_remote::{CommandLine, GivenOption};
 
 use crate::refusal::{Fault, Refusal};
 
@@ -18,6 +19,9 @@ pub enum Job {
     Client,
     /// A server, until it is stopped.
     Server,
+    /// Tests among many hosts, which are ordered in words of their own: [`MeshRequest`].
+    #[serde(skip_deserializing)]
+    Mesh,
 }
 
 /// A command line, as options or as words.
@@ -33,6 +37,39 @@ pub struct PlanRequest {
     /// A line that somebody typed, in the place of the rest.
     #[serde(default)]
     pub line: Option<String>,
+}
+
+/// Tests among many hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeshRequest {
+    /// The text of the file of hosts.
+    pub hosts: String,
+    /// Who tests whom; all with all where it is empty.
+    #[serde(default)]
+    pub pattern: String,
+    /// Options of one test, in the place of the file's unless they are empty.
+    #[serde(default)]
+    pub test: String,
+}
+
+/// A process that tests among many hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeshCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its words; it finds the hosts in [`MeshCommand::HOSTS`] of the folder where it starts, writes its
+    /// document to [`MeshCommand::DOCUMENT`], and what happens to standard output, a line of JSON each.
+    pub command: CommandLine,
+    /// The line that people would type.
+    pub line: String,
+}
+
+impl MeshCommand {
+    /// The file of hosts.
+    pub const HOSTS: &'static str = "hosts.toml";
+    /// The file of the result.
+    pub const DOCUMENT: &'static str = "mesh.json";
 }
 
 /// What a command line comes to.
@@ -136,6 +173,27 @@ pub trait Program: Send + Sync + 'static {
     /// # Errors
     /// It may not.
     fn admit(&self, options: &[GivenOption], host: &str) -> Result<(), Refusal>;
+
+    /// What tests among many hosts come to, in a sentence.
+    ///
+    /// # Errors
+    /// Something is wrong with them, or may not be done from here.
+    fn check_mesh(&self, request: &MeshRequest) -> Result<String, Refusal>;
+
+    /// The hosts of the last mesh, or an example.
+    fn last_mesh(&self) -> MeshRequest;
+
+    /// The process for a mesh.
+    ///
+    /// # Errors
+    /// Those of [`Program::check_mesh`], and that this program is not found.
+    fn mesh(&self, request: &MeshRequest) -> Result<MeshCommand, Refusal>;
+
+    /// The result of a mesh in a form.
+    ///
+    /// # Errors
+    /// It is none.
+    fn export_mesh(&self, document: &[u8], form: Form) -> Result<String, Refusal>;
 
     /// The process that carries out orders.
     ///

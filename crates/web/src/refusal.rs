@@ -22,6 +22,8 @@ pub enum Refusal {
     Wrong(String),
     /// A command line with faults.
     Faults(Vec<Fault>),
+    /// A text is wrong in a line, counted from 1.
+    AtLine(String, usize),
     /// Nobody may ask for that here.
     Forbidden(String),
     /// It is not there.
@@ -35,7 +37,7 @@ pub enum Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self {
-            Self::Wrong(_) | Self::Faults(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Wrong(_) | Self::Faults(_) | Self::AtLine(..) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Missing(_) => StatusCode::NOT_FOUND,
             Self::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -46,6 +48,7 @@ impl IntoResponse for Refusal {
                 let first = faults.first().map_or("", |fault| fault.text.as_str());
                 json!({ "error": first, "faults": faults })
             }
+            Self::AtLine(why, line) => json!({ "error": why, "line": line }),
             Self::Wrong(why)
             | Self::Forbidden(why)
             | Self::Missing(why)

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 use tapeline_base::MutexExt;
-use tapeline_remote::{Body, Class, GivenOption, Order, ServedTests, unix_time};
+use tapeline_remote::{Body, Class, Order, ServedTests, unix_time};
 
 use crate::event_log::EventLog;
 use crate::executor::Executor;
-use crate::ordered_test::{Lines, State, Test};
-use crate::program::{Form, Job, PlanAnswer, Program};
+use crate::mesh_process::{MeshNews, MeshProcess};
+use crate::ordered_test::{Lines, State, Test, TestOrder};
+use crate::program::{Form, Job, MeshRequest, PlanAnswer, Program};
 use crate::refusal::Refusal;
 
 /// Tests that wait at most.
@@ -19,6 +20,8 @@ const MAX_QUEUED: usize = 16;
 const MAX_TESTS: usize = 50;
 /// Bytes of their lines together.
 const MAX_BYTES: usize = 64 << 20;
+/// How many run at a time is decided here.
+const CLASS: Class = Class::Background;
 
 /// The tests of the page.
 pub(crate) struct TestQueue {
@@ -35,6 +38,7 @@ struct Known {
     tests: VecDeque<Test>,
     last: u64,
     executor: Option<Executor>,
+    mesh: Option<MeshProcess>,
     is_closed: bool,
 }
 
@@ -53,6 +57,20 @@ impl Known {
         self.tests.iter().filter(|test| test.runs(job)).count()
     }
 
+    /// The test that may start now, of `most` clients at a time. A mesh runs beside no client's test, and what
+    /// was queued behind it does not overtake it.
+    fn next(&self, most: usize) -> Option<u64> {
+        let (clients, meshes) = (self.running(Job::Client), self.running(Job::Mesh));
+        let mut queued = self.tests.iter().filter(|test| test.state == State::Queued);
+        let first = queued.clone().find(|test| test.job != Job::Server);
+        let first = first.filter(|test| match test.job {
+            Job::Mesh => clients + meshes == 0,
+            Job::Client | Job::Server => meshes == 0 && clients < most,
+        });
+        let server = queued.find(|test| test.job == Job::Server);
+        server.or(first).map(|test| test.test)
+    }
+
     /// Forgets the oldest that have ended, and lines of those that take much room.
     fn tidy(&mut self) {
         let mut excess = self.tests.len().saturating_sub(MAX_TESTS);
@@ -61,11 +79,12 @@ impl Known {
             excess -= usize::from(goes);
             !goes
         });
-        let mut bytes: usize = self.tests.iter().map(|test| test.lines.bytes()).sum();
+        let mut bytes: usize = self.tests.iter().map(Test::bytes).sum();
         for test in &mut self.tests {
             if bytes > MAX_BYTES && test.state == State::Ended {
-                bytes -= test.lines.bytes();
+                bytes -= test.bytes();
                 test.lines.clear();
+                test.document = Vec::new();
             }
         }
     }
@@ -88,16 +107,43 @@ impl TestQueue {
         line: String,
         who: &str,
     ) -> Result<u64, Refusal> {
-        let order = plan.options.unwrap_or_default();
+        let options = plan.options.unwrap_or_default();
+        let order = match plan.job {
+            Job::Server => TestOrder::Server(options),
+            Job::Client | Job::Mesh => TestOrder::Client(options),
+        };
+        self.queue(order, line, who)
+    }
+
+    /// Queues tests among many hosts that `who` wants; their number.
+    pub(crate) fn start_mesh(
+        self: &Arc<Self>,
+        request: MeshRequest,
+        who: &str,
+    ) -> Result<u64, Refusal> {
+        let command = self.program.mesh(&request)?;
+        let line = command.line.clone();
+        let order = TestOrder::Mesh(request, command);
+        self.queue(order, line, who)
+    }
+
+    fn queue(self: &Arc<Self>, order: TestOrder, line: String, who: &str) -> Result<u64, Refusal> {
+        let job = order.job();
         let mut known = self.known();
         if known.is_closed {
             return Err(Refusal::Busy("the page is being closed".to_owned()));
         }
-        let is_active = |test: &Test| test.job == Job::Server && test.state != State::Ended;
-        if plan.job == Job::Server && known.tests.iter().any(is_active) {
-            return Err(Refusal::Busy(
-                "a server runs already: stop it first".to_owned(),
-            ));
+        // Of these there is one at a time.
+        let second = match job {
+            Job::Client => None,
+            Job::Server => Some("a server runs already: stop it first"),
+            Job::Mesh => Some("a mesh runs already: stop it first"),
+        };
+        let is_active = |test: &Test| test.job == job && test.state != State::Ended;
+        if let Some(why) = second
+            && known.tests.iter().any(is_active)
+        {
+            return Err(Refusal::Busy(why.to_owned()));
         }
         let queued = known
             .tests
@@ -111,13 +157,9 @@ impl TestQueue {
         let said = format!("test {number} of {who}: {line}");
         let test = Test {
             test: number,
-            job: plan.job,
+            job,
             line,
-            options: order
-                .iter()
-                .filter(|given| given.name != "permit-key")
-                .cloned()
-                .collect(),
+            options: order.shown(),
             state: State::Queued,
             at: unix_time(),
             listening: None,
@@ -126,8 +168,9 @@ impl TestQueue {
             error: None,
             unsaved: None,
             has_document: false,
-            order,
+            order: Some(order),
             lines: Lines::default(),
+            document: Vec::new(),
         };
         known.tests.push_back(test);
         known.tidy();
@@ -142,7 +185,9 @@ impl TestQueue {
     /// Asks a test to end.
     pub(crate) fn stop(self: &Arc<Self>, number: u64) -> Result<(), Refusal> {
         let mut known = self.known();
-        match known.asked(number)?.state {
+        let test = known.asked(number)?;
+        let (state, job) = (test.state, test.job);
+        match state {
             State::Ended => {}
             State::Queued => {
                 self.end(
@@ -151,6 +196,11 @@ impl TestQueue {
                     None,
                     Some("stopped before it began".to_owned()),
                 );
+            }
+            State::Running if job == Job::Mesh => {
+                if let Some(mesh) = &known.mesh {
+                    mesh.stop();
+                }
             }
             State::Running => {
                 let gone = known
@@ -180,8 +230,16 @@ impl TestQueue {
         let (run, stream) = {
             let mut known = self.known();
             let test = known.asked(number)?;
-            if test.state != State::Ended && test.job == Job::Client {
+            if test.state != State::Ended && test.job != Job::Server {
                 return Err(Refusal::Missing(format!("test {number} has not ended")));
+            }
+            if test.job == Job::Mesh {
+                let document = test.document.clone();
+                drop(known);
+                return match &document[..] {
+                    [] => Err(Refusal::Missing(format!("test {number} has no result"))),
+                    document => self.program.export_mesh(document, form),
+                };
             }
             let is_whole = !test.lines.is_empty() && !test.lines.are_thinned();
             let run = test.run.clone().filter(|_| !is_whole);
@@ -195,13 +253,16 @@ impl TestQueue {
 
     /// Ends all tests, and waits for it.
     pub(crate) fn close(&self) {
-        let executor = {
+        let (executor, mesh) = {
             let mut known = self.known();
             known.is_closed = true;
-            known.executor.take()
+            (known.executor.take(), known.mesh.take())
         };
         if let Some(executor) = executor {
             executor.end();
+        }
+        if let Some(mesh) = mesh {
+            mesh.end();
         }
     }
 
@@ -218,21 +279,54 @@ impl TestQueue {
 
     /// Orders what may run.
     fn advance(self: &Arc<Self>, known: &mut Known) {
-        loop {
-            let clients = known.running(Job::Client);
-            let next = known.tests.iter().find(|test| {
-                test.state == State::Queued && (test.job == Job::Server || clients < self.most)
-            });
-            let Some(number) = next.map(|test| test.test) else {
+        while let Some(number) = known.next(self.most) {
+            let Some(test) = known.find(number) else {
                 return;
             };
-            if let Err(why) = self.order(known, number) {
+            test.state = State::Running;
+            test.at = unix_time();
+            let class = CLASS;
+            let ordered = match test.order.take() {
+                Some(TestOrder::Client(options)) => {
+                    let live = true;
+                    let order = Order::Run {
+                        options,
+                        live,
+                        class,
+                    };
+                    self.order(known, number, order)
+                }
+                Some(TestOrder::Server(options)) => {
+                    let order = Order::Serve {
+                        options,
+                        tests: ServedTests::Any,
+                        allow: Vec::new(),
+                        seconds: 0.0,
+                        class,
+                    };
+                    self.order(known, number, order)
+                }
+                Some(TestOrder::Mesh(request, command)) => {
+                    let tests = Arc::downgrade(self);
+                    let each = move |news| {
+                        if let Some(tests) = tests.upgrade() {
+                            tests.hear_mesh(number, news);
+                        }
+                    };
+                    self.tell(known, number);
+                    let started = MeshProcess::start(&request, command, each);
+                    let started = started.map(|mesh| known.mesh = Some(mesh));
+                    started.map_err(|error| format!("no process for the mesh starts: {error}"))
+                }
+                None => Ok(()),
+            };
+            if let Err(why) = ordered {
                 self.end(known, number, None, Some(why));
             }
         }
     }
 
-    fn order(self: &Arc<Self>, known: &mut Known, number: u64) -> Result<(), String> {
+    fn order(self: &Arc<Self>, known: &mut Known, number: u64, order: Order) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("no process for tests starts: {error}");
         if known.executor.is_none() {
             let command = self.program.executor().map_err(failed)?;
@@ -244,12 +338,6 @@ impl TestQueue {
             });
             known.executor = Some(executor.map_err(failed)?);
         }
-        let Some(test) = known.find(number) else {
-            return Ok(());
-        };
-        test.state = State::Running;
-        test.at = unix_time();
-        let order = order(test.job, std::mem::take(&mut test.order));
         self.tell(known, number);
         match known.executor.as_mut() {
             Some(executor) => executor
@@ -270,7 +358,7 @@ impl TestQueue {
             test.state = State::Ended;
             test.code = code;
             test.error = error;
-            test.order.clear();
+            test.order = None;
             self.tell(known, number);
         }
     }
@@ -283,7 +371,7 @@ impl TestQueue {
             let running = known
                 .tests
                 .iter()
-                .filter(|test| test.state == State::Running);
+                .filter(|test| test.state == State::Running && test.job != Job::Mesh);
             let running: Vec<u64> = running.map(|test| test.test).collect();
             for number in running {
                 let why = "the process for tests has gone".to_owned();
@@ -317,6 +405,26 @@ impl TestQueue {
         }
     }
 
+    /// What the process of a mesh says.
+    fn hear_mesh(self: &Arc<Self>, number: u64, news: MeshNews) {
+        let mut known = self.known();
+        let Some(test) = known.find(number) else {
+            return;
+        };
+        match news {
+            MeshNews::Event(event) => self.take_event(test, &event),
+            MeshNews::End { code, document } => {
+                let error = document.map(|document| test.document = document).err();
+                test.has_document = error.is_none();
+                known.mesh = None;
+                self.end(&mut known, number, code, error);
+                if !known.is_closed {
+                    self.advance(&mut known);
+                }
+            }
+        }
+    }
+
     fn take_event(&self, test: &mut Test, event: &Value) {
         match event["event"].as_str() {
             Some("saved") => {
@@ -335,25 +443,5 @@ impl TestQueue {
                 self.events.push(&json!({ "test": number, "event": event }));
             }
         }
-    }
-}
-
-/// The order of a test.
-fn order(job: Job, options: Vec<GivenOption>) -> Order {
-    // How many run at a time is decided here.
-    let class = Class::Background;
-    match job {
-        Job::Client => Order::Run {
-            options,
-            live: true,
-            class,
-        },
-        Job::Server => Order::Serve {
-            options,
-            tests: ServedTests::Any,
-            allow: Vec::new(),
-            seconds: 0.0,
-            class,
-        },
     }
 }

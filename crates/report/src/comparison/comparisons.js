@@ -5,7 +5,7 @@
    comparisons.courses   the rates of both sides' runs on one axis: of each side the reports
    comparisons.quantity, number, kindOf   a quantity's name, its number as text, its kind of chart */
 const comparisons = (() => {
-const { element, known, digits } = charts, { counted } = documents;
+const { make, known, digits } = charts, { counted } = documents;
 const NAMES = { rate: "Throughput", sent_rate: "Sent", trips_per_second: "Round trips per second", connects_per_second: "Connections per second", rtt: "Round trip", rtt_p95: "Round trip, 95 % below",
   rtt_p99: "Round trip, 99 % below", loaded_rtt: "Round trip under load", latency_increase: "Latency increase", one_way_delay: "One-way delay", jitter: "Jitter", lost_percent: "Loss",
   lost_network_percent: "Loss in the network", reordered_percent: "Reordered", retransmits_per_gigabyte: "Retransmissions per GB", longest_outage: "Longest outage", connect_time: "Time to connect",
@@ -42,7 +42,7 @@ function verdict(one, confidence) {
   return `${quantity(one.quantity)} of B: ${one.verdict}.${known(one.change) ? ` ${change}${sure}.` : ""}`;
 }
 function side(name, one) {
-  return element("p", element("b", { class: `side-${name}` }, `${name.toUpperCase()} `),
+  return make("p", make("b", { class: `side-${name}` }, `${name.toUpperCase()} `),
     [one.name, `${counted(one.runs, "run")}${one.left_out ? `, ${one.left_out} left out` : ""}`, ...one.test].join(" · "));
 }
 
@@ -55,32 +55,32 @@ function strip(one) {
   let low = least(all) / unit.factor, high = most(all) / unit.factor;
   if (low === high) { low -= Math.abs(low) / 20 || 1; high += Math.abs(high) / 20 || 1; }
   const room = (high - low) * 0.06, at = value => LEFT + 8 + (value / unit.factor - low + room) / (high - low + 2 * room) * (WIDTH - LEFT - RIGHT - 8);
-  const svg = element("svg", { viewBox: `0 0 ${WIDTH} 118`, role: "img", tabindex: "0", "aria-label": `${title(one)}: ${one.verdict}` });
+  const svg = make("svg", { viewBox: `0 0 ${WIDTH} 118`, role: "img", tabindex: "0", "aria-label": `${title(one)}: ${one.verdict}` });
   for (const [value, text] of charts.ticks(low - room, high + room)) {
     const x = at(value * unit.factor);
-    svg.append(element("line.grid", { x1: x, x2: x, y1: 8, y2: AXIS }), element("text.x", { x, y: AXIS + 16, "text-anchor": "middle" }, text));
+    svg.append(make("line.grid", { x1: x, x2: x, y1: 8, y2: AXIS }), make("text.x", { x, y: AXIS + 16, "text-anchor": "middle" }, text));
   }
-  svg.append(element("text", { x: WIDTH / 2, y: AXIS + 37, "text-anchor": "middle" }, label));
+  svg.append(make("text", { x: WIDTH / 2, y: AXIS + 37, "text-anchor": "middle" }, label));
   for (const [name, its, y, role] of [["A", one.a, 24, "1"], ["B", one.b, 56, "2"]]) {
-    svg.append(element("g", { class: `r-${role}` }, element("text", { x: 4, y: y + 5 }, name),
-      its.values.filter(known).map((value, index) => element("circle.dot", { "fill-opacity": "0.55", cx: at(value), cy: y + (index % 3 - 1) * 4, r: 4 }, element("title", `${name}: ${unit.bare(value)} ${label}`))),
-      known(its.median) ? element("path.stroke", { d: `M${at(its.median)} ${y - 13}V${y + 13}` }) : null));
+    svg.append(make("g", { class: `r-${role}` }, make("text", { x: 4, y: y + 5 }, name),
+      its.values.filter(known).map((value, index) => make("circle.dot", { "fill-opacity": "0.55", cx: at(value), cy: y + (index % 3 - 1) * 4, r: 4 }, make("title", `${name}: ${unit.bare(value)} ${label}`))),
+      known(its.median) ? make("path.stroke", { d: `M${at(its.median)} ${y - 13}V${y + 13}` }) : null));
   }
-  return element("figure.chart.strip", element("h2", title(one), " ", element("small", one.verdict)), svg, change(one) ?? "");
+  return make("figure.chart.strip", make("h2", title(one), " ", make("small", one.verdict)), svg, change(one) ?? "");
 }
 
 /* The change with its interval, beside what is of no interest. */
 function change(one) {
   if (!known(one.change)) return null;
-  const sure = interval(one), text = element("p.change", `Change ${signedOf(one, one.change)}${sure ? `, between ${between(one, "and")}` : ""}`);
+  const sure = interval(one), text = make("p.change", `Change ${signedOf(one, one.change)}${sure ? `, between ${between(one, "and")}` : ""}`);
   if (!sure) return text;
   const WIDTH = 500, MIDDLE = 250, far = most([one.change_lower, one.change_upper, one.change].map(Math.abs)) * 1.1 || 1;
   const at = value => MIDDLE + value / far * (MIDDLE - 12), significant = ["surely", "likely", "little"].includes(one.significance);
   const mood = !significant || one.b_is_better === null ? "quiet" : one.b_is_better ? "good" : "bad";
-  return element("div", text, element("svg.bar", { viewBox: `0 0 ${WIDTH} 24`, "aria-hidden": "true" },
-    element("line.grid", { x1: 12, x2: WIDTH - 12, y1: 12, y2: 12 }), element("line.zero-line", { x1: MIDDLE, x2: MIDDLE, y1: 2, y2: 22 }),
-    element("g", { class: `r-${mood}` }, element("path.stroke.thick", { d: `M${at(one.change_lower)} 12H${at(one.change_upper)}` }),
-      element("circle.dot", { cx: at(one.change), cy: 12, r: 5 }))));
+  return make("div", text, make("svg.bar", { viewBox: `0 0 ${WIDTH} 24`, "aria-hidden": "true" },
+    make("line.grid", { x1: 12, x2: WIDTH - 12, y1: 12, y2: 12 }), make("line.zero-line", { x1: MIDDLE, x2: MIDDLE, y1: 2, y2: 22 }),
+    make("g", { class: `r-${mood}` }, make("path.stroke.thick", { d: `M${at(one.change_lower)} 12H${at(one.change_upper)}` }),
+      make("circle.dot", { cx: at(one.change), cy: 12, r: 5 }))));
 }
 
 /* The rates of a run, all streams together. */
@@ -112,12 +112,12 @@ function courses(a, b) {
 function shown({ a, b, quantities, differs, notes, confidence_percent }, place) {
   const main = quantities.find(one => one.main) ?? quantities[0];
   const mood = !main || main.significance === "unclear" || main.b_is_better === null ? "plain" : main.b_is_better ? "good" : "bad";
-  const unlike = differs.map(one => element("li", { class: one.of_the_test ? "warning" : "note" }, `${one.what} differs: ${one.a.join(", ") || "none"} (A), ${one.b.join(", ") || "none"} (B)`));
-  const remarks = notes.map(text => element("li.note", text));
-  return [element("div", { class: `card verdict ${mood}` }, element("p.value", main ? verdict(main, confidence_percent) : "The runs have no quantity in common."), side("a", a), side("b", b)),
-    ...(unlike.length || remarks.length ? [element("ul.warnings", unlike, remarks)] : []),
-    documents.grid(COLUMNS, quantities), place, element("h2", "Each run"), element("div.charts", quantities.map(strip).filter(Boolean))];
+  const unlike = differs.map(one => make("li", { class: one.of_the_test ? "warning" : "note" }, `${one.what} differs: ${one.a.join(", ") || "none"} (A), ${one.b.join(", ") || "none"} (B)`));
+  const remarks = notes.map(text => make("li.note", text));
+  return [make("div", { class: `card verdict ${mood}` }, make("p.value", main ? verdict(main, confidence_percent) : "The runs have no quantity in common."), side("a", a), side("b", b)),
+    ...(unlike.length || remarks.length ? [make("ul.warnings", unlike, remarks)] : []),
+    documents.grid(COLUMNS, quantities), place, make("h2", "Each run"), make("div.charts", quantities.map(strip).filter(Boolean))];
 }
 
-return { shown, courses, quantity, number, kindOf };
+return { shown, courses, quantity, number, kindOf, plain };
 })();

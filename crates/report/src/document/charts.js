@@ -1,6 +1,5 @@
 "use strict";
-/* Charts of measurements, and the numbers of text. This file needs nothing else but `charts.css`: the page (`--html`)
-   carries both, and any other page may.
+/* Charts of measurements, and the numbers of text. This file needs `charts.css` alone.
 
    charts.chart      values over time or over runs
    charts.distribution  which share of the samples is below a delay
@@ -13,15 +12,24 @@ const SVG_NAMES = new Set(["svg", "path", "line", "text", "rect", "circle", "g",
 const known = value => typeof value === "number" && Number.isFinite(value);
 const extent = values => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 
-/* An element, as in `element("p.faint", { id: "x" }, "text")`; a child that is text stays text, whatever it contains. */
-function element(kind, ...children) {
+/* `make("p.faint", { id: "x" }, "text")`; a child that is text stays text, whatever it contains. */
+function make(kind, ...children) {
   const [name, ...classes] = kind.split("."), given = children[0]?.constructor === Object ? children.shift() : {};
   const made = SVG_NAMES.has(name) ? document.createElementNS(SVG, name) : document.createElement(name);
   if (classes.length) made.setAttribute("class", classes.join(" "));
   for (const [key, value] of Object.entries(given)) made.setAttribute(key, value);
-  made.append(...children.flat(3).filter(child => child !== null && child !== undefined && child !== false));
+  return fill(made, children);
+}
+/* Gives `made` other children. */
+function fill(made, ...children) {
+  made.replaceChildren(...children.flat(4).filter(child => child !== null && child !== undefined && child !== false));
   return made;
 }
+const fold = (name, kind, ...children) => make(`details${kind}`, make("summary", name), children);
+/* A table; the first cell of each row names it. */
+const table = (names, rows) => make("div.scroll", { tabindex: "0" }, make("table", make("thead", make("tr", names.map(name => make("th", { scope: "col" }, name)))),
+  make("tbody", rows.map(row => make("tr", row.map((cell, column) => column ? make("td", cell) : make("th", { scope: "row" }, cell)))))));
+const on = (target, event, act) => target.addEventListener(event, act);
 
 /* Numbers: three significant digits, whole from 1000 on. */
 const decimals = value => {
@@ -95,8 +103,7 @@ function logarithmic(values) {
 const LEAST_POINTS = 3;
 const WIDTH = 500, HEIGHT = 250, LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 46;
 
-/* Rows under half an interval, and those after the requested time, in which buffers drain, are no measurement
-   of a rate: they are left out. */
+/* Rows under half an interval, and those after the requested time, in which buffers drain, measure no rate. */
 function whole(rows, interval, requested) {
   const [, longest] = extent(rows.map(row => row.seconds));
   const least = Math.min(interval ?? longest, longest) / 2;
@@ -144,7 +151,7 @@ function chart({ title, kind, series, x = { name: "seconds", from: 0 }, none }) 
   series = series.filter(one => values(one).length).map(drawable);
   if (!series.length) return null;
   const all = series.flatMap(values);
-  if (all.every(value => value === 0)) return element("p.zero", none || `${title}: 0 throughout.`);
+  if (all.every(value => value === 0)) return make("p.zero", none || `${title}: 0 throughout.`);
   const scale = unit(kind, extent(all.map(Math.abs))[1]);
   const y = axis(all.map(value => value / scale.factor), { whole: kind === "count" });
   const xs = series.flatMap(one => one.shape === "level" ? [] : one.points.flatMap(point =>
@@ -187,9 +194,9 @@ function distribution({ title, views }) {
   };
   const shown = drawn(views[0]);
   if (views.length > 1) {
-    const choice = element("select", ...views.map((view, number) => element("option", { value: number }, view.name)));
-    choice.addEventListener("change", () => update(shown, drawn(views[choice.value])));
-    shown.querySelector(".key").after(element("label.switch", "Show ", choice));
+    const choice = make("select", ...views.map((view, number) => make("option", { value: number }, view.name)));
+    on(choice, "change", () => update(shown, drawn(views[choice.value])));
+    shown.querySelector(".key").after(make("label.switch", "Show ", choice));
   }
   return shown;
 }
@@ -197,22 +204,22 @@ function distribution({ title, views }) {
 function figure({ title, described, series, across, up, place, scale, x, remark }) {
   const far = across.log ? Math.log(across.high / across.low) : across.high - across.low;
   const px = value => LEFT + (across.log ? Math.log(value / across.low) : value - across.low) / far * (WIDTH - LEFT - RIGHT);
-  const py = value => HEIGHT - BOTTOM - (place(value) - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
+  const height = value => HEIGHT - BOTTOM - (value - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM), py = value => height(place(value));
   const at = (horizontal, vertical) => `${px(horizontal).toFixed(1)} ${py(vertical).toFixed(1)}`;
-  const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": described, tabindex: "0" });
+  const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": described, tabindex: "0" });
   for (const [value, label] of up.ticks) {
-    const y = HEIGHT - BOTTOM - (value - up.low) / (up.high - up.low) * (HEIGHT - TOP - BOTTOM);
-    svg.append(element("line", { class: value === 0 ? "zero-line" : "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y }),
-      element("text.y", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
+    const y = height(value);
+    svg.append(make("line", { class: value === 0 ? "zero-line" : "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y }),
+      make("text.y", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
   }
   for (const [value, label] of across.ticks)
-    svg.append(element("text.x", { x: px(value), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, label));
-  svg.append(element("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, x));
+    svg.append(make("text.x", { x: px(value), y: HEIGHT - BOTTOM + 20, "text-anchor": "middle" }, label));
+  svg.append(make("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, x));
   const draw = { line, stairs, band, dots, rings, level };
   // Bands lie behind the levels, levels behind the lines and dots.
   const depth = one => ["band", "level"].indexOf(one.shape) + 1 || 3;
   const order = [...series].sort((a, b) => depth(a) - depth(b));
-  for (const one of order) svg.append(element("g", { class: `series ${one.shape} r-${one.role}${one.faint ? " faint" : ""}` }, ...draw[one.shape](one)));
+  for (const one of order) svg.append(make("g", { class: `series ${one.shape} r-${one.role}${one.faint ? " faint" : ""}` }, ...draw[one.shape](one)));
 
   function line({ name, points, bare }) {
     let path = "", broken = true;
@@ -221,7 +228,7 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
       broken = !known(vertical);
     }
     const marks = bare || points.length > 60 ? [] : dots({ name, points });
-    return [element("path.stroke", { d: path }), ...marks];
+    return [make("path.stroke", { d: path }), ...marks];
   }
   function stairs({ points }) {
     let path = "", end = null;
@@ -232,29 +239,29 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
       path += `${joined ? "L" : "M"}${at(joined ? end : from, vertical)}L${at(to, vertical)}`;
       end = to;
     }
-    return [element("path.stroke", { d: path })];
+    return [make("path.stroke", { d: path })];
   }
   function band({ points }) {
     const its = points.filter(point => point.every(known));
     const upper = its.map(([horizontal, , high]) => at(horizontal, high));
     const lower = its.map(([horizontal, low]) => at(horizontal, low)).reverse();
-    return [element("path.fill", { d: `M${[...upper, ...lower].join("L")}Z` })];
+    return [make("path.fill", { d: `M${[...upper, ...lower].join("L")}Z` })];
   }
   function dots({ name, points }, ring) {
     return points.filter(([, vertical]) => known(vertical)).map(([horizontal, vertical, label]) =>
-      element("circle", { class: ring ? "ring" : "dot", cx: px(horizontal), cy: py(vertical), r: ring ? 4 : 3 },
-        element("title", `${label ?? name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
+      make("circle", { class: ring ? "ring" : "dot", cx: px(horizontal), cy: py(vertical), r: ring ? 4 : 3 },
+        make("title", `${label ?? name}: ${scale.bare(vertical)} ${scale.label}`.trim())));
   }
   function rings(one) { return dots(one, true); }
   function level({ points: [[low, high]] }) {
     const [left, right] = [LEFT, WIDTH - RIGHT];
-    return low === high ? [element("path.stroke.dashed", { d: `M${left} ${py(low)}H${right}` })] :
-      [element("path.fill", { d: `M${left} ${py(low)}H${right}V${py(high)}H${left}Z` })];
+    return low === high ? [make("path.stroke.dashed", { d: `M${left} ${py(low)}H${right}` })] :
+      [make("path.fill", { d: `M${left} ${py(low)}H${right}V${py(high)}H${left}Z` })];
   }
 
-  const key = element("figcaption.key", ...series.filter(one => !one.faint).map(one => element("span", swatch(one), one.name)));
-  const made = element("figure.chart", element("h2", title, remark && element("small", ` ${remark}`)), svg, key,
-    element("p.said", { "aria-live": "polite" }));
+  const key = make("figcaption.key", ...series.filter(one => !one.faint).map(one => make("span", swatch(one), one.name)));
+  const made = make("figure.chart", make("h2", title, remark && make("small", ` ${remark}`)), svg, key,
+    make("p.said", { "aria-live": "polite" }));
   made.told = { series, title, scale, x, px, py };
   walk(made, svg);
   if (settings.tables) made.append(twin(made));
@@ -265,7 +272,7 @@ function figure({ title, described, series, across, up, place, scale, x, remark 
 function update(shown, fresh) {
   if (shown.tagName !== "FIGURE" || fresh.tagName !== "FIGURE") { shown.replaceWith(fresh); return fresh; }
   const [svg, next] = [shown, fresh].map(one => one.querySelector(":scope > svg"));
-  svg.replaceChildren(...next.childNodes);
+  fill(svg, [...next.childNodes]);
   svg.setAttribute("aria-label", next.getAttribute("aria-label"));
   for (const part of ["h2", ".key"]) shown.querySelector(`:scope > ${part}`).replaceWith(fresh.querySelector(`:scope > ${part}`));
   shown.told = fresh.told;
@@ -287,14 +294,14 @@ function walk(made, svg) {
   function mark(point, one) {
     const { px, py, scale, x } = made.told, [horizontal, vertical] = [px(point.at), py(point.value)];
     unmark();
-    svg.append(element("g", { class: `cursor r-${one.role}` }, element("line", { x1: horizontal, x2: horizontal, y1: TOP, y2: HEIGHT - BOTTOM }),
-      element("circle.dot", { cx: horizontal, cy: vertical, r: 5 })));
+    svg.append(make("g", { class: `cursor r-${one.role}` }, make("line", { x1: horizontal, x2: horizontal, y1: TOP, y2: HEIGHT - BOTTOM }),
+      make("circle.dot", { cx: horizontal, cy: vertical, r: 5 })));
     const value = `${scale.bare(point.value)} ${scale.label}`.trim();
     made.querySelector(".said").textContent = point.label ? `${point.label}: ${value}` : `${one.name}: ${value} at ${plain(point.said)} ${x}`;
     at = point.at;
   }
   function unmark() { svg.querySelector(".cursor")?.remove(); }
-  svg.addEventListener("keydown", event => {
+  on(svg, "keydown", event => {
     const all = visited(), step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
     const turn = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (event.ctrlKey || event.altKey || event.metaKey || !all.length || !step && !turn) return;
@@ -304,7 +311,7 @@ function walk(made, svg) {
     const next = turn ? Math.max(0, now) : now < 0 ? (step > 0 && step < 2 ? 0 : points.length - 1) : now + step;
     mark(points[Math.max(0, Math.min(points.length - 1, next))], one);
   });
-  svg.addEventListener("pointermove", event => {
+  on(svg, "pointermove", event => {
     const all = visited(), box = svg.getBoundingClientRect();
     if (!all.length) return;
     const [left, top] = [(event.clientX - box.left) * WIDTH / box.width, (event.clientY - box.top) * HEIGHT / box.height];
@@ -313,12 +320,12 @@ function walk(made, svg) {
       Math.abs(px(point.at) - left) < Math.abs(px(best.at) - left) ? point : best)]);
     mark(...found.reduce((best, one) => Math.abs(py(one[1].value) - top) < Math.abs(py(best[1].value) - top) ? one : best).reverse());
   });
-  for (const end of ["pointerleave", "blur"]) svg.addEventListener(end, () => {
+  for (const end of ["pointerleave", "blur"]) on(svg, end, () => {
     unmark();
     at = null;
     made.querySelector(".said").textContent = "";
   });
-  made.addEventListener("renewed", () => {
+  on(made, "renewed", () => {
     const all = visited(), wanted = at;
     if (wanted === null || !all.length) return;
     const [one, points] = all[Math.min(line, all.length - 1)];
@@ -328,7 +335,7 @@ function walk(made, svg) {
 
 /* The values of a chart as a table, made when it is unfolded. */
 function twin(made) {
-  const folded = element("details.twin", element("summary", "Table"));
+  const folded = fold("Table", ".twin");
   const fill = () => {
     if (!folded.open) return;
     const { series, scale, x } = made.told, shown = series.filter(one => one.shape !== "level"), rows = new Map();
@@ -339,24 +346,22 @@ function twin(made) {
       if (numbers.length) rows.get(key).cells[column] = one.shape === "band" ? numbers.join(" to ") : numbers[0];
     }));
     const ordered = [...rows].sort(([, a], [, b]) => a.at - b.at);
-    const table = element("table", element("thead", element("tr", [x, ...shown.map(one => one.name)].map(name => element("th", { scope: "col" }, name)))),
-      element("tbody", ordered.map(([key, { cells }]) => element("tr", element("th", { scope: "row" }, key), cells.map(cell => element("td", cell))))));
     folded.querySelector(".scroll")?.remove();
-    folded.append(element("div.scroll", { tabindex: "0" }, table));
+    folded.append(table([x, ...shown.map(one => one.name)], ordered.map(([key, { cells }]) => [key, ...cells])));
   };
-  folded.addEventListener("toggle", fill);
-  made.addEventListener("renewed", fill);
+  on(folded, "toggle", fill);
+  on(made, "renewed", fill);
   return folded;
 }
 
 function swatch({ role, shape, points }) {
   const filled = shape === "level" && points[0][0] !== points[0][1];
-  const mark = { band: element("rect.fill", { x: 0, y: 1, width: 22, height: 10 }),
-    dots: element("circle.dot", { cx: 11, cy: 6, r: 3.5 }), rings: element("circle.ring", { cx: 11, cy: 6, r: 4 }),
-    level: element("path.stroke.dashed", { d: "M0 6H22" }) }[filled ? "band" : shape] ||
-    element("path.stroke", { d: "M0 6H22" });
-  return element("svg", { class: `swatch r-${role}`, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
+  const mark = { band: make("rect.fill", { x: 0, y: 1, width: 22, height: 10 }),
+    dots: make("circle.dot", { cx: 11, cy: 6, r: 3.5 }), rings: make("circle.ring", { cx: 11, cy: 6, r: 4 }),
+    level: make("path.stroke.dashed", { d: "M0 6H22" }) }[filled ? "band" : shape] ||
+    make("path.stroke", { d: "M0 6H22" });
+  return make("svg", { class: `swatch r-${role}`, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
 }
 
-return { chart, distribution, update, thin, settings, whole, element, known, digits, decimals, unit, rate, size, millis, percent, axis, ticks, logarithmic };
+return { chart, distribution, update, thin, settings, whole, make, fill, fold, on, table, known, digits, decimals, unit, rate, size, millis, percent, axis, ticks, logarithmic };
 })();

@@ -6,7 +6,7 @@
    documents.time, card, notes, grid   its parts: a time, a card, warnings, a table
    documents.limits  limits in words, by their names in documents */
 const documents = (() => {
-const { element, known, digits, decimals, unit, rate, size, millis, percent } = charts;
+const { make, fold, known, digits, decimals, unit, rate, size, millis, percent } = charts;
 const LIMITS = JSON.parse(document.getElementById("limits").textContent);
 /* Above, a chart shows the median of all streams and their extremes, and the table their sum. */
 const FEW_STREAMS = 8;
@@ -14,12 +14,13 @@ const PROGRAMS = { iperf2: "iperf 2", iperf3: "iperf3" };
 const WAYS = { forward: "to server", reverse: "from server", round_trip: "" };
 const seconds = value => `${digits(value)} s`;
 const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const joined = (parts, between = " · ") => parts.filter(Boolean).join(between);
 const cell = (show, value) => known(value) ? show(value) : "-";
 
 /* A card: what it is about, its answer, and the reason; `mood` colours what the words say. */
 function card(label, mood, ...lines) {
-  return element("section", { class: `card ${mood}` }, element("h2", label),
-    lines.map(([value, reason]) => [element("p.value", value), reason && element("p.faint", reason)]));
+  return make("section", { class: `card ${mood}` }, make("h2", label),
+    lines.map(([value, reason]) => [make("p.value", value), reason && make("p.faint", reason)]));
 }
 
 function moodOf(limit) {
@@ -36,17 +37,14 @@ function limitWords(verdict) {
 }
 
 function notes(warnings) {
-  return warnings.length ? element("ul.warnings", warnings.map(one => element("li", { class: one.severity },
-    `${one.severity}: ${one.text} `, element("code", `[${one.id}]`)))) : null;
+  return warnings.length ? make("ul.warnings", warnings.map(one => make("li", { class: one.severity },
+    `${one.severity}: ${one.text} `, make("code", `[${one.id}]`)))) : null;
 }
 
 /* A row for each of `rows`; columns: [name, cell of a row], those without any value left out. */
 function grid(columns, rows) {
   const filled = columns.map(([name, show]) => [name, rows.map(show)]).filter(([, cells]) => cells.some(text => text !== "-"));
-  return element("div.scroll", { tabindex: "0" }, element("table",
-    element("thead", element("tr", filled.map(([name]) => element("th", { scope: "col" }, name)))),
-    element("tbody", rows.map((_, row) => element("tr", filled.map(([, cells], column) =>
-      element(column ? "td" : "th", column ? {} : { scope: "row" }, cells[row])))))));
+  return charts.table(filled.map(([name]) => name), rows.map((_, row) => filled.map(([, cells]) => cells[row])));
 }
 
 /* What a page shows of one test. */
@@ -95,13 +93,13 @@ function setup() {
   const named = client && peer.host && peer.host !== peer.address ? ` ${peer.host}` : "";
   const work = { request_response: "requests to server", connect_only: "connections to server" }[test.workload];
   const program = peer.program ?? (test.workload === "stream" && PROGRAMS[test.protocol]);
-  return [`${transport} ${work ?? way ?? ""}${work || way ? named : ""}`.trim(),
+  return joined([`${transport} ${work ?? way ?? ""}${work || way ? named : ""}`.trim(),
     known(test.streams) && counted(test.streams, "stream"),
     known(test.requested_seconds) ? `${test.requested_seconds} s` : known(test.requested_bytes) && size(test.requested_bytes),
     known(test.requested_bits_per_second) && `at ${rate(test.requested_bits_per_second)}${test.streams > 1 ? " each" : ""}`,
     udp && known(test.length_bytes) && `${test.length_bytes}-byte datagrams`,
     test.transport === "tcp" && test.congestion_control,
-    program && `${client ? "server" : "client"} ${program} ${peer.version ?? ""}`.trim()].filter(Boolean).join(" · ");
+    program && `${client ? "server" : "client"} ${program} ${peer.version ?? ""}`.trim()]);
 }
 
 /* `0.195 % lost (83 of 42517), 60 in the network, 23 in the receiver's host`, for each direction of datagrams. */
@@ -116,7 +114,7 @@ function losses() {
     const of = all === null ? "" : ` of ${all}`;
     const loss = its.lost ? `Loss ${cell(percent, its.lost_percent)} (${its.lost}${of})${places}` : `Loss none (0${of} datagrams)`;
     const jitter = its.jitter_mean_ms ?? its.jitter_ms;
-    return element("p", both ? `${WAYS[one.direction]}: ` : "", loss, known(jitter) ? ` · jitter ${millis(jitter)}` : "");
+    return make("p", both ? `${WAYS[one.direction]}: ` : "", loss, known(jitter) ? ` · jitter ${millis(jitter)}` : "");
   });
 }
 
@@ -150,7 +148,7 @@ function cards() {
   }
   if (report.trust) made.push(card("Trust", { good: "good", poor: "bad" }[report.trust.level] ?? "warn",
     [report.trust.level, report.trust.reasons.join("; ")]));
-  return made.length ? element("div.cards", made) : null;
+  return made.length ? make("div.cards", made) : null;
 }
 
 /* Charts. */
@@ -168,7 +166,7 @@ const several = keys.length > 1;
 const rowsOf = key => grouped.get(key);
 const name = key => {
   const [id, direction] = key.split(" "), way = ways.length > 1 ? WAYS[direction] : "";
-  return keys.length === ways.length && way ? way : [`stream ${id}`, way].filter(Boolean).join(" ");
+  return keys.length === ways.length && way ? way : joined([`stream ${id}`, way], " ");
 };
 /* A stream has one colour in all charts; directions, where only their sums are drawn, have the first ones. */
 const role = key => keys.indexOf(key) + 1;
@@ -186,7 +184,7 @@ const across = (step, member) => step.map(row => row[member]).filter(known).sort
 
 /* Sums of all streams of each direction. */
 function sums(member, only = "sum") {
-  return ways.map((way, index) => ({ name: [ways.length > 1 && WAYS[way], "all streams"].filter(Boolean).join(", "),
+  return ways.map((way, index) => ({ name: joined([ways.length > 1 && WAYS[way], "all streams"], ", "),
     role: ways.length > 1 ? `${index + 1}` : only, shape: "stairs",
     points: steps(way).map(step => [step[0].start_seconds, step[0].end_seconds, total(step, member)]) }));
 }
@@ -282,36 +280,28 @@ function distributionChart() {
     ...requests ? [] : [view("Smoothed round trip (TCP), ms", "rtt")]] });
 }
 
+/* Columns of what `pick` finds in a row: [name, member, how it is shown]. */
+const columns = (pick, ...all) => all.map(([name, member, show = String]) => [name, row => cell(show, pick(row)[member])]);
+
 /* Both ends' totals, of each stream and of all. */
 function table() {
-  if (report.connect_times) {
-    const its = report.connect_times;
-    return grid([["connections", one => cell(String, one.samples)], ["failed", one => cell(String, one.failed)], ["mean ms", one => cell(digits, one.mean_ms)],
-      ["min ms", one => cell(digits, one.min_ms)], ["max ms", one => cell(digits, one.max_ms)]], [its]);
-  }
-  if (requests) return grid([["round trips", one => cell(String, one.requests.responses)], ["median ms", one => cell(digits, one.rtt?.p50_ms)],
-    ["mean ms", one => cell(digits, one.rtt?.mean_ms)], ["min ms", one => cell(digits, one.rtt?.min_ms)], ["p90 ms", one => cell(digits, one.rtt?.p90_ms)],
-    ["p99 ms", one => cell(digits, one.rtt?.p99_ms)], ["max ms", one => cell(digits, one.rtt?.max_ms)],
-    ["retrans", one => cell(String, one.requests.retransmits)]], report.streams.filter(stream => stream.requests));
+  const times = [["mean ms", "mean_ms", digits], ["min ms", "min_ms", digits]], most = ["max ms", "max_ms", digits];
+  if (report.connect_times) return grid(columns(one => one, ["connections", "samples"], ["failed", "failed"], ...times, most), [report.connect_times]);
+  if (requests) return grid(columns(({ requests, rtt }) => ({ ...rtt, ...requests }), ["round trips", "responses"], ["median ms", "p50_ms", digits], ...times,
+    ["p90 ms", "p90_ms", digits], ["p99 ms", "p99_ms", digits], most, ["retrans", "retransmits"]), report.streams.filter(stream => stream.requests));
   const ends = (title, one) => [[title, "sent", one.sender], [title, "received", one.receiver]].filter(([, , end]) => known(end.bytes));
   const each = [...report.streams].sort((a, b) => a.id - b.id)
-    .flatMap(one => ends([`stream ${one.id}`, both && WAYS[one.direction]].filter(Boolean).join(" "), one));
+    .flatMap(one => ends(joined([`stream ${one.id}`, both && WAYS[one.direction]], " "), one));
   const all = directions.filter(one => one.stream_count > 1).flatMap(one => ends(both ? `all ${WAYS[one.direction]}` : "sum", one));
   const lines = [...each, ...all];
   if (!lines.length) return null;
-  const most = member => lines.reduce((top, [, , end]) => Math.max(top, end[member] ?? 0), 0);
-  const rates = unit("rate", most("bits_per_second")), sizes = unit("size", most("bytes"));
-  const columns = [["stream", ([title]) => title], ["", ([, counter]) => counter],
-    ["seconds", ([, , end]) => cell(value => value.toFixed(2), end.seconds)],
-    [rates.label, ([, , end]) => cell(rates.bare, end.bits_per_second)], [sizes.label, ([, , end]) => cell(sizes.bare, end.bytes)],
-    ["retrans", ([, , end]) => cell(String, end.retransmits)], ["datagrams", ([, , end]) => cell(String, end.packets)],
-    ["lost", ([, , end]) => cell(String, end.lost)], ["loss %", ([, , end]) => cell(digits, end.lost_percent)],
-    ["jitter ms", ([, , end]) => cell(digits, end.jitter_mean_ms ?? end.jitter_ms)],
-    ["reordered", ([, , end]) => end.reordered ? `${end.reordered}` : "-"], ["errors", ([, , end]) => end.send_errors ? `${end.send_errors}` : "-"],
-    ["CPU %", ([, , end]) => cell(digits, end.cpu_percent)]];
-  if (report.streams.length <= FEW_STREAMS) return grid(columns, lines);
-  return element("div", grid(columns, all), element("details",
-    element("summary", `All ${report.streams.length} streams`), grid(columns, each)));
+  const top = member => lines.reduce((most, [, , end]) => Math.max(most, end[member] ?? 0), 0);
+  const rates = unit("rate", top("bits_per_second")), sizes = unit("size", top("bytes"));
+  const shown = [["stream", ([title]) => title], ["", ([, counter]) => counter], ...columns(([, , end]) => ({ ...end, jitter: end.jitter_mean_ms ?? end.jitter_ms, reordered: end.reordered || null, send_errors: end.send_errors || null }),
+    ["seconds", "seconds", value => value.toFixed(2)], [rates.label, "bits_per_second", rates.bare], [sizes.label, "bytes", sizes.bare], ["retrans", "retransmits"], ["datagrams", "packets"],
+    ["lost", "lost"], ["loss %", "lost_percent", digits], ["jitter ms", "jitter", digits], ["reordered", "reordered"], ["errors", "send_errors"], ["CPU %", "cpu_percent", digits])];
+  if (report.streams.length <= FEW_STREAMS) return grid(shown, lines);
+  return make("div", grid(shown, all), fold(`All ${report.streams.length} streams`, "", grid(shown, each)));
 }
 
 const found = headlines();
@@ -323,8 +313,8 @@ const drawn = !found.length ? [] : !curves ? [distributionChart()].filter(Boolea
 const pictures = drawn.filter(one => one.tagName === "FIGURE"), sentences = drawn.filter(one => one.tagName !== "FIGURE");
 const nodes = [found.length ? losses() : null, found.length || !report.error || report.warnings.some(one => one.text === report.error.text) ? null :
   notes([{ severity: "error", ...report.error }]), found.length ? cards() : null,
-  pictures.length ? element("div.charts", pictures) : null, sentences, found.length ? table() : null, notes(report.warnings)];
-return { headlines: found, setup: setup(), started: test.started, who, nodes: nodes.flat().filter(Boolean), limit: report.verdict,
+  pictures.length ? make("div.charts", pictures) : null, sentences, found.length ? table() : null, notes(report.warnings)];
+return { headlines: found, setup: setup(), started: test.started, who, nodes, limit: report.verdict,
   trust: report.trust };
 }
 
@@ -334,8 +324,8 @@ function time(started) {
   if (Number.isNaN(at.getTime())) return null;
   const shown = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
     second: "2-digit", timeZoneName: "short" }).format(at);
-  return element("time", { datetime: started }, shown);
+  return make("time", { datetime: started }, shown);
 }
 
-return { shown, time, card, notes, grid, cell, counted, seconds, WAYS, limits: LIMITS, limitWords, moodOf };
+return { shown, time, card, notes, grid, cell, counted, joined, seconds, WAYS, PROGRAMS, limits: LIMITS, limitWords, moodOf };
 })();

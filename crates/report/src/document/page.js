@@ -1,8 +1,8 @@
 "use strict";
 /* The page of a document (`--html`). */
 (() => {
-const { element, known, digits } = charts;
-const { card, cell, counted, grid, notes, time } = documents;
+const { make, fill, fold, on, known, digits } = charts;
+const { card, cell, counted, joined, grid, notes, time } = documents;
 const told = JSON.parse(document.getElementById("report").textContent);
 
 /* A method: what its numbers mean, criteria, charts, the page of the terminal, and its phases. */
@@ -21,21 +21,21 @@ function method({ view, ...document }) {
     `${known(one.value) ? digits(one.value) : "not known"} ${one.unit}, limit ${digits(one.limit)} ${one.unit}`]));
   const phases = document.series ? null : grid([["phase", one => one.name], ["direction", one => one.direction ?? "-"], ["state", one => one.state],
     ["seconds", one => cell(value => value.toFixed(1), one.seconds)], ["planned", one => cell(value => value.toFixed(1), one.planned_seconds)], ["reason", one => one.reason ?? "-"]], document.phases);
-  const deviations = document.series || !document.deviations.length ? null : element("details", element("summary", `Differs from ${document.standard || "the procedure"}`),
-    element("ul", document.deviations.map(text => element("li", text))));
+  const deviations = document.series || !document.deviations.length ? null : fold(`Differs from ${document.standard || "the procedure"}`, "",
+    make("ul", document.deviations.map(text => make("li", text))));
   const failed = document.error ? notes([{ severity: "error", ...document.error }]) : null;
   const words = document.series ? `to ${who}, ${counted(runs.length, "run")}` : `to ${who}`;
   return { headlines: [{ number: first.method, words, title: `${first.method} ${words}` }], who, started: first.started,
-    setup: [first.standard, first.peer.program && `server ${first.peer.program} ${first.peer.version ?? ""}`.trim(),
-      document.series ? null : `${digits(document.seconds)} s`, document.interrupted || document.series?.interrupted ? "interrupted" : null].filter(Boolean).join(" · "),
-    nodes: [failed, document.series ? null : element("p.verdict", last.verdict), passed.length ? element("div.cards", passed) : null,
-      pictures.length ? element("div.charts", pictures) : null, ...sentences, view.page ? element("pre", view.page) : null,
+    setup: joined([first.standard, first.peer.program && `server ${first.peer.program} ${first.peer.version ?? ""}`.trim(),
+      document.series ? null : `${digits(document.seconds)} s`, document.interrupted || document.series?.interrupted ? "interrupted" : null]),
+    nodes: [failed, document.series ? null : make("p.verdict", last.verdict), passed.length ? make("div.cards", passed) : null,
+      pictures.length ? make("div.charts", pictures) : null, ...sentences, view.page ? make("pre", view.page) : null,
       phases, deviations, notes(document.warnings)].filter(Boolean) };
 }
 
 function button(label, act) {
-  const made = element("button", { type: "button" }, label);
-  made.addEventListener("click", () => act(made));
+  const made = make("button", { type: "button" }, label);
+  on(made, "click", () => act(made));
   return made;
 }
 function copy(made) {
@@ -48,7 +48,7 @@ function copy(made) {
 }
 function save() {
   const { view, ...saved } = told, text = `${JSON.stringify(saved, null, 2)}\n`;
-  const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "tapeline.json" });
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "tapeline.json" });
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -57,11 +57,11 @@ const shown = told.view ? method(told) : told.cells ? matrix.shown(told) : told.
   told.series ? several.series(told) : documents.shown(told);
 const title = shown.headlines.map(one => one.title).join(", ");
 document.title = title || `No result from ${shown.who}`;
-document.getElementById("page").replaceChildren(
-  element("header", element("div", (shown.headlines.length ? shown.headlines : [{ number: "No result", words: "" }]).map(one =>
-    element("h1", one.number, one.words && element("small", ` ${one.words}`)))), time(shown.started)),
-  element("p.faint", shown.setup), ...shown.nodes,
-  ...(told.command ? [element("h2", "Command"), element("pre", { id: "command" }, told.command)] : []),
-  element("p.buttons", ...(told.command ? [button("Copy command", copy)] : []), button("Save results as JSON", save)),
-  element("p.faint", `${told.imported ? `${told.version ?? "iperf"}, imported (${told.imported.from})` : `tapeline ${told.version}`} · ${told.schema} · “tapeline explain ID” says more about a warning`));
+fill(document.getElementById("page"),
+  make("header", make("div", (shown.headlines.length ? shown.headlines : [{ number: "No result", words: "" }]).map(one =>
+    make("h1", one.number, one.words && make("small", ` ${one.words}`)))), time(shown.started)),
+  make("p.faint", shown.setup), shown.nodes,
+  told.command && [make("h2", "Command"), make("pre", { id: "command" }, told.command)],
+  make("p.buttons", told.command && button("Copy command", copy), button("Save results as JSON", save)),
+  make("p.faint", `${told.imported ? `${told.version ?? "iperf"}, imported (${told.imported.from})` : `tapeline ${told.version}`} · ${told.schema} · “tapeline explain ID” says more about a warning`));
 })();

@@ -2,8 +2,8 @@
 /* Several tests in one document: the runs of a series, the flows of a test. This file needs `documents.js`; what its
    functions return is as `documents.shown` has it. */
 const several = (() => {
-const { element, known, digits, decimals, unit, rate, millis, percent } = charts;
-const { card, notes, grid, cell, counted, seconds, WAYS, limitWords, moodOf } = documents;
+const { make, fold, known, digits, decimals, unit, rate, millis, percent } = charts;
+const { card, notes, grid, cell, counted, joined, seconds, WAYS, limitWords, moodOf } = documents;
 const LEVELS = ["good", "host-limited", "partial", "poor"];
 
 /* Several runs: their means, the values of each run, and each run to unfold. */
@@ -58,7 +58,7 @@ function series({ series, runs, warnings }) {
       const least = ["low", "medium", "high"].find(word => ordered[0].some(limit => limit.confidence === word)) ?? "low";
       const others = ordered.slice(1).map(one => `${limitWords(one[0])} in ${one.length}`).join(", ");
       made.push(card("Limited by", moodOf(ordered[0][0].limited_by),
-        [`${limitWords(ordered[0][0])}, ${least} confidence`, [`in ${ordered[0].length} of ${counted(its.length, "run")}`, others].filter(Boolean).join(", ")]));
+        [`${limitWords(ordered[0][0])}, ${least} confidence`, joined([`in ${ordered[0].length} of ${counted(its.length, "run")}`, others], ", ")]));
     }
     const main = mains[0];
     if (main && known(main.deviation) && main.mean > 0) {
@@ -74,7 +74,7 @@ function series({ series, runs, warnings }) {
         worst !== "good" && levels[0]?.reasons[0], `${its.length} of ${counted(series.runs, "run")} count`];
       made.push(card("Trust", { good: "good", poor: "bad" }[level] ?? "warn", [level, reasons.filter(Boolean).join("; ")]));
     }
-    return made.length ? element("div.cards", made) : null;
+    return made.length ? make("div.cards", made) : null;
   }
 
   const scales = series.quantities.map(one => unit(kind(one), one.values.filter(known).reduce((top, value) => Math.max(top, value), 0)));
@@ -86,11 +86,11 @@ function series({ series, runs, warnings }) {
   const means = grid([["mean", title], ["", one => interval(one)], ["runs", one => `${one.runs}`],
     ["least", one => known(one.min) ? unit(kind(one), one.mean).bare(Math.max(0, one.min)) : "-"],
     ["largest", one => known(one.max) ? unit(kind(one), one.mean).bare(one.max) : "-"]], series.quantities);
-  const unfold = shown.map((its, run) => element("details", element("summary", `Run ${run + 1}: `,
-    its.headlines.map(one => one.number).join(", ") || "no result", excluded.has(run + 1) ? `, excluded: ${excluded.get(run + 1)}` : ""), ...its.nodes));
+  const unfold = shown.map((its, run) => fold([`Run ${run + 1}: `,
+    its.headlines.map(one => one.number).join(", ") || "no result", excluded.has(run + 1) ? `, excluded: ${excluded.get(run + 1)}` : ""], "", its.nodes));
   const rows = shown.map((its, run) => ({ its, run }));
-  return { headlines, setup: [first?.setup, counted(series.runs, "run")].filter(Boolean).join(" · "), started: first?.started, who,
-    nodes: [cards(), pictures.length ? element("div.charts", pictures) : null, ...sentences,
+  return { headlines, setup: joined([first?.setup, counted(series.runs, "run")]), started: first?.started, who,
+    nodes: [cards(), pictures.length ? make("div.charts", pictures) : null, ...sentences,
       series.quantities.length ? means : null, rows.length ? grid(columns, rows) : null, notes(warnings), ...unfold].filter(Boolean) };
 }
 
@@ -122,13 +122,13 @@ function flows({ flows, directions, latency_under_load: load, seconds: length, h
     ["lost %", ({ sum }) => cell(digits, sum.receiver.lost_percent)], ["retrans", ({ sum }) => cell(String, sum.sender.retransmits)],
     ["limited by", ({ sum }) => sum.verdict?.limited_by ? `${limitWords(sum.verdict)} (${sum.verdict.confidence})` : "-"],
     ["trust", ({ its }) => its.trust?.level ?? "-"], ["options", ({ flow }) => flow.options]], lines);
-  const latency = known(load?.idle?.p50_ms) && known(load.loaded?.p50_ms) ? element("div.cards", card("Latency under load", "plain",
+  const latency = known(load?.idle?.p50_ms) && known(load.loaded?.p50_ms) ? make("div.cards", card("Latency under load", "plain",
     [load.bufferbloat_grade ?? millis(load.loaded.p50_ms), `${millis(load.idle.p50_ms)} idle, ${millis(load.loaded.p50_ms)} under load`])) : null;
-  const unfold = shown.map(({ flow, its }) => element("details", element("summary", `Flow ${title(flow)}: `,
-    its.headlines.map(one => one.number).join(", ") || "no result"), ...its.nodes));
+  const unfold = shown.map(({ flow, its }) => fold([`Flow ${title(flow)}: `,
+    its.headlines.map(one => one.number).join(", ") || "no result"], "", its.nodes));
   return { headlines, who, started: shown.map(({ its }) => its.started).filter(known).sort()[0],
-    setup: [counted(flows.length, "flow"), known(length) && seconds(length)].filter(Boolean).join(" · "),
-    nodes: [latency, chart?.tagName === "FIGURE" ? element("div.charts", chart) : null, lines.length ? table : null, ...unfold].filter(Boolean) };
+    setup: joined([counted(flows.length, "flow"), known(length) && seconds(length)]),
+    nodes: [latency, chart?.tagName === "FIGURE" ? make("div.charts", chart) : null, lines.length ? table : null, ...unfold].filter(Boolean) };
 }
 
 return { series, flows };

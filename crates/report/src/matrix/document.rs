@@ -55,7 +55,7 @@ impl MeshDocument {
 }
 
 /// The hosts and the tests between them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeshRun {
     /// Version of the program that wrote it.

@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 use super::document::MeshDocument;
 use crate::document::{CHARTS_JS, DOCUMENTS_JS, PAGE_JS, page_of, template};
 
-static PAGE: LazyLock<String> = LazyLock::new(|| {
-    let scripts = [CHARTS_JS, DOCUMENTS_JS, include_str!("page.js"), PAGE_JS];
-    template(include_str!("page.css"), &scripts)
-});
+/// Colours and forms of heat maps.
+pub const MATRIX_CSS: &str = include_str!("matrix.css");
+/// What shows tests between many hosts: the global `matrix`, which needs `documents`.
+pub const MATRIX_JS: &str = include_str!("matrix.js");
+
+static PAGE: LazyLock<String> =
+    LazyLock::new(|| template(MATRIX_CSS, &[CHARTS_JS, DOCUMENTS_JS, MATRIX_JS, PAGE_JS]));
 
 /// The page: heat maps, and the charts of each test.
 #[must_use]

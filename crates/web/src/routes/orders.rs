@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::pages;
 use super::work::{off, writable};
 use crate::ends::Ends;
-use crate::program::{Form, Job, NameLine, PlanAnswer, PlanRequest};
+use crate::program::{Form, Job, MeshRequest, NameLine, PlanAnswer, PlanRequest};
 use crate::refusal::Refusal;
 use crate::site::Site;
 
@@ -45,6 +45,27 @@ pub(crate) async fn start(
         None => return Err(Refusal::Wrong("there is no command line".to_owned())),
     };
     let test = off(move || site.tests.start(plan, line, &ends.remote.ip().to_string())).await?;
+    Ok((StatusCode::CREATED, Json(json!({ "test": test }))))
+}
+
+/// What tests among many hosts come to.
+pub(crate) async fn check_mesh(
+    State(site): State<Arc<Site>>,
+    Json(request): Json<MeshRequest>,
+) -> Result<Json<Value>, Refusal> {
+    let text = off(move || site.program.check_mesh(&request)).await?;
+    Ok(Json(json!({ "text": text })))
+}
+
+/// Starts tests among many hosts.
+pub(crate) async fn start_mesh(
+    State(site): State<Arc<Site>>,
+    ConnectInfo(ends): ConnectInfo<Ends>,
+    Json(request): Json<MeshRequest>,
+) -> Result<(StatusCode, Json<Value>), Refusal> {
+    writable(&site)?;
+    let who = ends.remote.ip().to_string();
+    let test = off(move || site.tests.start_mesh(request, &who)).await?;
     Ok((StatusCode::CREATED, Json(json!({ "test": test }))))
 }
 

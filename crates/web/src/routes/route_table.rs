@@ -59,6 +59,11 @@ const PLAN: &[Member] = &[
     ("options", "array?"),
     ("line", "string?"),
 ];
+const MESH: &[Member] = &[
+    ("hosts", "string"),
+    ("pattern", "string?"),
+    ("test", "string?"),
+];
 const COMPARED: &[Member] = &[("a", "string"), ("b", "string"), ("notice", "number?")];
 const CHANGED: &str = "`runs`: the runs that changed";
 
@@ -95,6 +100,8 @@ pub(crate) const ROUTES: &[Route] = &[
     row("post", "/api/tests/{test}/stop", || post(orders::stop), "End a test in order", Nothing, Done),
     row("get", "/api/tests/{test}/events", || get(orders::lines), "The lines of a test's --json-stream so far", Nothing, Json("`events`: the lines")),
     row("get", "/api/tests/{test}/{form}", || get(orders::export), "The result of a test", Nothing, Form),
+    row("post", "/api/mesh/plan", || post(orders::check_mesh), "What tests among many hosts come to; nothing is tested", Object(MESH), Json("`text`: a sentence")),
+    row("post", "/api/mesh", || post(orders::start_mesh), "Start tests among many hosts", Object(MESH), Made("`test`: their number")),
     row("get", "/api/events", || get(events::events), "What happens, as it happens", Nothing, Events),
     row("get", "/api/history", || get(history::list), "Runs that were kept, the latest first", Query(&[("runs", "string?"), ("most", "integer?")]), Json("file, total, `runs` and their `quantities`")),
     row("post", "/api/history/note", || post(history::note), "Write a note to runs", Object(&[RUNS, ("text", "string")]), Json(CHANGED)),

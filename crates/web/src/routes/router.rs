@@ -28,6 +28,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         .route("/server", get(assets::index))
         .route("/history", get(assets::index))
         .route("/compare", get(assets::index))
+        .route("/mesh", get(assets::index))
         .route("/{name}", get(pages::asset));
     let lasting = |route: &&Route| matches!(route.answer, Answer::Events);
     let add = |router: Router<_>, route: &Route| router.route(route.path, (route.handler)());

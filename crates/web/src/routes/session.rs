@@ -54,6 +54,7 @@ pub(crate) async fn session(State(site): State<Arc<Site>>) -> Result<Json<Value>
             Some(plan) => json!({ "job": plan.job, "options": plan.options }),
             None => Value::Null,
         };
+        session["mesh"] = json!(site.program.last_mesh());
         Ok(Json(session))
     })
     .await

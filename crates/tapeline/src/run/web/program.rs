@@ -9,10 +9,11 @@ use tapeline_base::Endpoint;
 use tapeline_remote::GivenOption;
 use tapeline_sys::{host_addresses, system_information};
 use tapeline_web::{
-    CompareRequest, Fault, Form, Job, NameLine, Names, PlanAnswer, PlanRequest, Program, Refusal,
-    SessionFacts,
+    CompareRequest, Fault, Form, Job, MeshCommand, MeshRequest, NameLine, Names, PlanAnswer,
+    PlanRequest, Program, Refusal, SessionFacts,
 };
 
+use super::mesh;
 use super::results::Results;
 use crate::cli::environment::SAVE;
 use crate::cli::form::{self, FormJob};
@@ -85,7 +86,7 @@ impl Program for ThisProgram {
             },
             None => {
                 let job = match request.job {
-                    Job::Client => FormJob::Client,
+                    Job::Client | Job::Mesh => FormJob::Client,
                     Job::Server => FormJob::Server,
                 };
                 answer(&form::Form::new(job, request.options.clone()))
@@ -113,6 +114,25 @@ impl Program for ThisProgram {
             return refuse("--incr-dstip tests other hosts than the one that is named".to_owned());
         }
         Ok(())
+    }
+
+    fn check_mesh(&self, request: &MeshRequest) -> Result<String, Refusal> {
+        let admit = |options: &[GivenOption], host: &str| self.admit(options, host);
+        mesh::check(request, admit, self.targets.is_some())
+    }
+
+    fn last_mesh(&self) -> MeshRequest {
+        let latest = self.results.latest_mesh();
+        latest.unwrap_or_else(mesh::example)
+    }
+
+    fn mesh(&self, request: &MeshRequest) -> Result<MeshCommand, Refusal> {
+        self.check_mesh(request)?;
+        mesh::command(request, self.file.as_deref().filter(|_| self.saves))
+    }
+
+    fn export_mesh(&self, document: &[u8], form: Form) -> Result<String, Refusal> {
+        mesh::export(document, form)
     }
 
     fn executor(&self) -> io::Result<Command> {

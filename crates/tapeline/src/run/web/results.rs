@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tapeline_archive::{Edit, Entry, Query, RunId, StoredRun};
+use tapeline_archive::{Edit, Entry, Query, RunId, SeriesKind, StoredRun};
 use tapeline_base::WallTime;
+use tapeline_mesh::HostsFile;
 use tapeline_report::comparison::{self, CompareOptions, Comparison};
 use tapeline_report::document::WholeDocument;
 use tapeline_report::stored::show;
 use tapeline_report::{Better, Calendar, QUANTITIES, RunFacts};
-use tapeline_web::{CompareRequest, Form, Refusal};
+use tapeline_web::{CompareRequest, Form, MeshCommand, MeshRequest, Refusal};
 
+use crate::cli::flows;
+use crate::identity;
 use crate::plan::{Export, ImportTask};
 use crate::run::history::{
     Fault, Found, FoundSide, Place, courses, documents, export, import_content,
@@ -95,6 +98,27 @@ impl Results {
             role: run.document["test"]["role"].as_str()?.to_owned(),
             command: run.document["command"].as_str()?.to_owned(),
             is_own: run.origin.starts_with("tapeline "),
+        })
+    }
+
+    /// The words of the latest mesh, if its file of hosts is known.
+    pub(crate) fn latest_mesh(&self) -> Option<MeshRequest> {
+        let archive = self.place.read().ok()?;
+        let plan = Query::new(&archive)
+            .newest_plan(SeriesKind::Mesh, "file")
+            .ok()??;
+        let plan: Value = serde_json::from_str(&plan).ok()?;
+        let words = plan["test"].as_array()?.iter().filter_map(Value::as_str);
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let hosts = plan["file"].as_str()?.to_owned();
+        // What the file says of a test needs no options beside it.
+        let own = HostsFile::read(MeshCommand::HOSTS, &hosts).ok()?.test;
+        let own = own.and_then(|own| flows::words(&own.text));
+        let given = Some(words).filter(|words| own.as_ref() != Some(words));
+        Some(MeshRequest {
+            hosts,
+            pattern: plan["pattern"].as_str()?.to_owned(),
+            test: identity::command(given.unwrap_or_default().into_iter()),
         })
     }
 

@@ -1,9 +1,11 @@
 "use strict";
-/* The page of tests between many hosts: what stands out, a heat map of each number, and the charts of the test whose
-   cell was chosen. */
+/* Tests between many hosts: what stands out, a heat map of each number, and the charts of the test whose cell was
+   chosen. This file needs `documents.js`.
+
+   matrix.shown   what a page shows of a mesh, or of one that is `running`; `below` keeps the chosen test */
 const matrix = (() => {
-const { element, known, unit, millis, rate, percent } = charts;
-const { counted, grid, notes, limits, time } = documents;
+const { make, fill, fold, on, known, unit, millis, rate, percent } = charts;
+const { counted, grid, joined, notes, limits, time } = documents;
 const SHADES = 7;
 /* Above, cells hold their number alone. */
 const FEW_HOSTS = 14;
@@ -35,87 +37,85 @@ function ranked(values, better) {
 }
 
 /* One number of all tests as a table: a row for each sender, a column for each receiver. */
-function heat(mesh, quantity, choose) {
+function heat(mesh, quantity, choose, chosen) {
   const names = mesh.hosts.map(host => host.name), cells = new Map(mesh.cells.map(cell => [paired(cell.from, cell.to), cell]));
   const value = cell => known(cell[quantity.member]) ? cell[quantity.member] * quantity.factor : null;
   const values = mesh.cells.map(value).filter(known);
-  if (!values.length) return [];
-  const scale = unit(quantity.kind, Math.max(...values)), shade = ranked(values, quantity.better), many = names.length > FEW_HOSTS;
+  if (!values.length && !(mesh.running && quantity.id === "rate")) return [];
+  const scale = unit(quantity.kind, Math.max(0, ...values)), shade = ranked(values, quantity.better), many = names.length > FEW_HOSTS;
   const upright = many || names.some(name => name.length > SHORT_NAME);
   const findings = mesh.findings.filter(one => one.quantity === quantity.id);
   const title = `${quantity.name}, ${scale.label}`;
 
   function content(from, to) {
     const cell = cells.get(paired(from, to));
-    if (!cell) return element("div.none", from === to ? "·" : "");
+    if (!cell) return make("div.none", from === to ? "·" : "");
     const number = value(cell), slow = known(number) && findings.some(one => covers(one, cell));
     const limit = cell.limited_by && quantity.id === "rate" ? limits[cell.limited_by] ?? cell.limited_by : null;
     const words = known(number) ? [`${scale.bare(number)} ${scale.label}`, slow && "stands out", limit && `limited by ${limit}`] : [cell.outcome === "measured" ? "not known" : cell.outcome];
-    const label = `${from} to ${to}: ${words.filter(Boolean).join(", ")}`;
-    const made = element("button", { type: "button", tabindex: "-1", title: label, "aria-label": label, "aria-pressed": "false",
+    const label = `${from} to ${to}: ${joined(words, ", ")}`;
+    const made = make("button", { type: "button", tabindex: "-1", title: label, "aria-label": label, "aria-pressed": `${chosen === paired(from, to)}`,
       class: known(number) ? `h${shade.get(number)}${slow ? " slow" : ""}` : "void" },
-    known(number) ? [element("b", scale.bare(number)), limit && element("small", limit)] :
-      element("span", cell.outcome === "measured" ? "-" : many ? cell.outcome[0].toUpperCase() : cell.outcome));
-    made.addEventListener("click", () => choose(cell, made));
+    known(number) ? [make("b", scale.bare(number)), limit && make("small", limit)] :
+      make("span", cell.outcome === "measured" ? "-" : many ? cell.outcome[0].toUpperCase() : cell.outcome));
+    on(made, "click", () => choose(cell, made));
     return made;
   }
-  const table = element("table", element("caption.faint", "row to column"),
-    element("thead", element("tr", element("td"), names.map(name => element("th", { scope: "col", title: name }, element("span", name))))),
-    element("tbody", names.map(from => element("tr", element("th", { scope: "row", title: from }, from),
-      names.map(to => element("td", content(from, to)))))));
+  const table = make("table", make("caption.faint", "row to column"),
+    make("thead", make("tr", make("td"), names.map(name => make("th", { scope: "col", title: name }, make("span", name))))),
+    make("tbody", names.map(from => make("tr", make("th", { scope: "row", title: from }, from),
+      names.map(to => make("td", content(from, to)))))));
   walk(table);
   const groups = Array.from({ length: SHADES }, (_, index) => values.filter(one => shade.get(one) === index + 1)).map((its, index) => [its, index + 1]);
-  const key = element("p.shades", "Colour by rank, pale within 10 % of the median: ", groups.filter(([its]) => its.length).map(([its, index]) => {
+  const key = make("p.shades", "Colour by rank, pale within 10 % of the median: ", groups.filter(([its]) => its.length).map(([its, index]) => {
     const [low, high] = [Math.min(...its), Math.max(...its)].map(scale.bare);
-    return element("span", { class: `h${index}` }, low === high ? low : `${low} to ${high}`);
-  }), findings.length ? element("span", "! stands out") : null,
-  mesh.cells.some(cell => cell.outcome !== "measured") ? element("span.void", element("span", "no result")) : null);
-  return [element("h2", title), element("div", { class: `heat${many ? " many" : ""}${upright ? " upright" : ""}`, role: "region", "aria-label": title }, table), key];
+    return make("span", { class: `h${index}` }, low === high ? low : `${low} to ${high}`);
+  }), findings.length ? make("span", "! stands out") : null,
+  mesh.cells.some(cell => cell.outcome !== "measured") ? make("span.void", make("span", "no result")) : null);
+  return [make("h2", title), make("div", { class: `heat${many ? " many" : ""}${upright ? " upright" : ""}`, role: "region", "aria-label": title }, table), key];
 }
 
 /* Tab reaches one cell of a table, arrows the others. */
 function walk(table) {
-  const rows = [...table.tBodies[0].rows].map(row => [...row.cells].slice(1).map(cell => cell.querySelector("button")));
-  rows.flat().find(Boolean)?.setAttribute("tabindex", "0");
-  table.addEventListener("keydown", event => {
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    const row = rows.findIndex(its => its.includes(event.target));
-    if (!step || row < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+  const reach = cell => {
+    table.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
+    cell?.setAttribute("tabindex", "0");
+  };
+  reach(table.querySelector("button"));
+  on(table, "focusin", event => reach(event.target));
+  on(table, "keydown", event => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key], from = event.target.closest("td");
+    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    let [at, column] = [row, rows[row].indexOf(event.target)];
-    do { at += step[0]; column += step[1]; } while (rows[at] && column >= 0 && column < rows[at].length && !rows[at][column]);
-    reach(rows[at]?.[column]);
+    let row = from.parentElement.rowIndex, column = from.cellIndex, next;
+    do next = table.rows[row += step[0]]?.cells[column += step[1]]; while (next && !next.querySelector("button"));
+    next?.querySelector("button").focus();
   });
-  table.addEventListener("focusin", event => reach(event.target));
-  function reach(cell) {
-    if (!cell || cell.tagName !== "BUTTON") return;
-    table.querySelector("button[tabindex='0']")?.setAttribute("tabindex", "-1");
-    cell.setAttribute("tabindex", "0");
-    if (document.activeElement !== cell) cell.focus();
-  }
 }
 
 /* The test of a cell: its numbers, and what the page of its report would show. */
 function test(cell) {
-  const facts = [known(cell.bits_per_second) && rate(cell.bits_per_second), known(cell.rtt_seconds) && `round trip ${millis(cell.rtt_seconds * 1e3)}`,
+  const facts = joined([known(cell.bits_per_second) && rate(cell.bits_per_second), known(cell.rtt_seconds) && `round trip ${millis(cell.rtt_seconds * 1e3)}`,
     cell.retransmits && counted(cell.retransmits, "retransmission"), known(cell.lost_ratio) && `${percent(100 * cell.lost_ratio)} lost`,
-    cell.attempts > 1 && `${cell.attempts} attempts`].filter(Boolean).join(" · ");
+    cell.attempts > 1 && `${cell.attempts} attempts`]);
   const its = cell.report && cell.outcome === "measured" ? documents.shown(cell.report) : null;
   const failed = cell.outcome === "measured" ? null : notes([{ severity: "error", id: cell.outcome, text: cell.text ?? `the test was ${cell.outcome}` }]);
-  return [element("h2", { tabindex: "-1" }, `${cell.from} → ${cell.to}`), element("p.faint", [facts, its?.setup].filter(Boolean).join(" · ")),
-    its?.started && time(its.started), failed, ...(its?.nodes ?? [])].filter(Boolean);
+  return [make("h2", { tabindex: "-1" }, `${cell.from} → ${cell.to}`), make("p.faint", joined([facts, its?.setup])),
+    its?.started && time(its.started), failed, its?.nodes];
 }
 
-/* What the page shows: as `documents.shown`. */
-function shown(mesh) {
+function shown(mesh, below = make("section")) {
   const measured = mesh.cells.filter(cell => cell.outcome === "measured").length;
   const versions = [...new Set(mesh.hosts.map(host => host.version).filter(Boolean))];
-  const below = element("section", { id: "test", "aria-label": "The chosen test" }, element("p.faint",
-    "Choose a test in the matrix to see its charts: click, or arrow keys and Enter."));
+  const kept = below.at && mesh.cells.find(cell => paired(cell.from, cell.to) === below.at);
+  below.id = "test";
+  below.setAttribute("aria-label", "The chosen test");
+  fill(below, kept ? test(kept) : make("p.faint", "Choose a test in the matrix to see its charts: click, or arrow keys and Enter."));
   function choose(cell, made) {
     document.querySelectorAll(".heat button[aria-pressed='true']").forEach(other => other.setAttribute("aria-pressed", "false"));
     made.setAttribute("aria-pressed", "true");
-    below.replaceChildren(...test(cell));
+    below.at = paired(cell.from, cell.to);
+    fill(below, test(cell));
     below.querySelector("h2").focus({ preventScroll: true });
     below.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
@@ -125,17 +125,17 @@ function shown(mesh) {
   const failed = mesh.cells.filter(cell => cell.outcome !== "measured");
   const state = grid([["host", host => host.name], ["address", host => host.address ?? "-"], ["groups", host => host.groups.join(", ") || "-"],
     ["tapeline", host => host.version ?? "-"], ["system", host => host.system ?? "-"], ["state", host => host.state]], mesh.hosts);
-  const lost = failed.length ? element("details", element("summary", counted(failed.length, "test"), " without a result"),
+  const lost = failed.length ? fold(`${counted(failed.length, "test")} without a result`, "",
     grid([["test", cell => `${cell.from} → ${cell.to}`], ["outcome", cell => cell.outcome], ["reason", cell => cell.text ?? "-"], ["attempts", cell => `${cell.attempts}`]], failed)) : null;
   const words = `of ${counted(mesh.cells.length, "test")} between ${counted(mesh.hosts.length, "host")} measured`;
-  if (mesh.hosts.length > FEW_HOSTS / 2) document.getElementById("page").classList.add("wide");
+  if (mesh.hosts.length > FEW_HOSTS / 2) document.getElementById("page")?.classList.add("wide");
   return { headlines: [{ number: `${measured}`, words, title: `${mesh.hosts.length} hosts, ${counted(mesh.findings.length, "finding")}` }],
-    who: "the hosts", started: new Date(mesh.started * 1e3).toISOString(),
-    setup: [`pattern ${mesh.pattern}`, mesh.test && `each test ${mesh.test}`, `${Math.round(mesh.seconds)} s in all`, versions.length && `tapeline ${versions.join(", ")}`].filter(Boolean).join(" · "),
-    nodes: [said.length ? element("ul.warnings", said.map(([severity, text]) => element("li", { class: severity }, text))) :
-      measured ? element("p", "No host and no path stands out.") : null,
-      ...QUANTITIES.flatMap(quantity => heat(mesh, quantity, choose)), below,
-      element("details", element("summary", "Hosts"), state), lost].filter(Boolean) };
+    who: "the hosts", started: new Date(1e3 * (mesh.started ?? 0)).toISOString(),
+    setup: joined([`pattern ${mesh.pattern}`, mesh.test && `each test ${mesh.test}`, `${Math.round(mesh.seconds)} s in all`, versions.length && `tapeline ${versions.join(", ")}`]),
+    nodes: [!mesh.running && (said.length ? make("ul.warnings", said.map(([severity, text]) => make("li", { class: severity }, text))) :
+      measured > 0 && make("p", "No host and no path stands out.")),
+      ...QUANTITIES.flatMap(quantity => heat(mesh, quantity, choose, below.at)), below,
+      !mesh.running && fold("Hosts", "", state), lost] };
 }
 
 return { shown };
