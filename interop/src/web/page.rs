@@ -39,8 +39,16 @@ impl Page {
     /// # Errors
     /// It does not start.
     pub fn start(options: &PageOptions<'_>) -> io::Result<Self> {
+        Self::start_as(Invocation::new(Program::Tapeline), options)
+    }
+
+    /// The same, with an environment of its own.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start_as(program: Invocation, options: &PageOptions<'_>) -> io::Result<Self> {
         let port = free_port();
-        let process = Invocation::new(Program::Tapeline)
+        let process = program
             .args(["web", "--listen", &format!("127.0.0.1:{port}")])
             .args(["--history", &options.history.display().to_string()])
             .line(options.line)

@@ -1,6 +1,7 @@
 //! `tapeline web` with real tests, real peers and a real browser.
 
 mod cost;
+mod mesh;
 mod opening;
 mod orders;
 mod requests;

@@ -136,6 +136,43 @@ fn hostile_requests_are_refused_and_start_nothing() {
         let post = with(good("POST", "/api/tests")).body(order(options.clone()));
         check(&options.to_string(), post, &[403, 422]);
     }
+    let host = |name: &str, lines: &str| format!("[hosts.{name}]\n{lines}\n");
+    let (local, other) = (
+        "ssh = \"127.0.0.1\"\naddress = \"127.0.0.1\"",
+        "address = \"127.0.0.2\"",
+    );
+    for hosts in [
+        host("a", local)
+            + &host(
+                "b",
+                &format!("ssh = \"127.0.0.2\"\n{other}\nvia = \"touch /tmp/x\""),
+            ),
+        host("a", local) + &host("b", other),
+        host("a", local) + &host("b", "ssh = \"127.0.0.2\""),
+        host("a", local)
+            + &host(
+                "b",
+                "ssh = \"127.0.0.1@192.0.2.1\"\naddress = \"127.0.0.2\"",
+            ),
+        host("a", local) + &host("b", "ssh = \"127.0.0.2\"\naddress = \"192.0.2.1\""),
+        host("a", local) + &host("b", "ssh = \"-oProxyCommand=x\""),
+        host("a", local),
+        "x".repeat(1000),
+    ] {
+        for path in ["/api/mesh", "/api/mesh/plan"] {
+            let body = json!({ "hosts": hosts }).to_string();
+            check(&hosts, with(good("POST", path)).body(body), &[403, 422]);
+        }
+    }
+    let mesh = json!({ "hosts": host("a", local) }).to_string();
+    let keyless_mesh = good("POST", "/api/mesh").header("Host", &page.at().to_string());
+    let keyless_mesh = keyless_mesh.header("Origin", &origin).body(mesh);
+    check("no key for a mesh", keyless_mesh, &[401]);
+    check(
+        "a mesh as a test",
+        with(good("POST", "/api/tests")).body(json!({ "job": "mesh" }).to_string()),
+        &[422],
+    );
     let long = with(good("POST", "/api/plan")).body(vec![b'x'; 2 << 20]);
     check("a long body", long, &[413, 0]);
     let head = with(good("GET", "/api/tests")).header("X-Long", &"x".repeat(20_000));
@@ -180,6 +217,7 @@ fn a_page_that_only_shows_starts_and_changes_nothing() {
     for (target, body) in [
         ("/api/tests", json!({ "job": "client", "options": options })),
         ("/api/tests/1/stop", json!({})),
+        ("/api/mesh", json!({ "hosts": "[hosts.a]\n[hosts.b]\n" })),
         ("/api/history/note", json!({ "runs": "r1", "text": "x" })),
         (
             "/api/history/tag",

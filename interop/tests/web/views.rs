@@ -7,7 +7,7 @@ use super::page;
 use super::window::browser;
 
 /// The views, each with the address and what shows that it is there.
-const VIEWS: [&str; 4] = ["test", "server", "history", "compare"];
+const VIEWS: [&str; 5] = ["test", "server", "mesh", "history", "compare"];
 
 /// Checks of a page; each returns what is wrong, in words.
 const CHECKS: [(&str, &str); 12] = [
@@ -78,7 +78,7 @@ const faint = () => {
 ";
 
 /// What is wrong with what the window shows.
-fn findings(browser: &Browser) -> Vec<String> {
+pub(crate) fn findings(browser: &Browser) -> Vec<String> {
     let of = |(what, check): (&str, &str)| {
         let found = browser.run(&format!("{SHARED}{check}"));
         let found = found.as_array().cloned().unwrap_or_default();

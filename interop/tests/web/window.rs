@@ -282,7 +282,7 @@ fn loads_nothing() {
     browser.requests();
     browser.open(&page.address());
     browser.await_that("return document.querySelector('.result .headline')");
-    for view in ["server", "history", "compare"] {
+    for view in ["server", "mesh", "history", "compare"] {
         browser.run(&format!(
             "document.querySelector('a[href=\"/{view}\"]').click()"
         ));
