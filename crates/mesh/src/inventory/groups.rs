@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Variables by name.
 pub(crate) type Variables = BTreeMap<String, String>;
 
-/// An inventory of Ansible, in INI or as JSON (what `ansible-inventory --list` writes).
+/// The hosts of an inventory, and the groups that hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inventory {
+pub(crate) struct HostGroups {
     /// In the order of the file.
     hosts: Vec<String>,
     variables: BTreeMap<String, Variables>,
@@ -26,7 +26,7 @@ pub(crate) struct Group {
 pub(crate) const ALL: &str = "all";
 pub(crate) const UNGROUPED: &str = "ungrouped";
 
-impl Inventory {
+impl HostGroups {
     /// The hosts, in the order of the file.
     pub(crate) fn hosts(&self) -> &[String] {
         &self.hosts

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::fault::InventoryError;
-use super::groups::{ALL, Inventory, UNGROUPED, Variables};
+use super::groups::{ALL, HostGroups, UNGROUPED, Variables};
 use crate::hosts_file::HostsFile;
 
 /// What a mesh leaves to ssh's own configuration.
@@ -19,7 +19,7 @@ const OF_SSH: [&str; 6] = [
 ];
 
 /// The text, which [`HostsFile::read`] takes.
-pub(crate) fn write(inventory: &Inventory, file: &str) -> Result<String, InventoryError> {
+pub(crate) fn write(inventory: &HostGroups, file: &str) -> Result<String, InventoryError> {
     let fault = |text: String| InventoryError {
         file: file.to_owned(),
         line: None,
@@ -143,6 +143,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::host::Via;
+    use crate::inventory::Inventory;
 
     const INI: &str = r#"
 alone ansible_connection=local  # this machine
@@ -212,7 +213,7 @@ spare = []
 
     fn written(text: &str) -> Result<String, String> {
         let read = Inventory::read("inventory", text);
-        let text = read.and_then(|inventory| inventory.hosts_toml("inventory"));
+        let text = read.and_then(|inventory| inventory.hosts_toml());
         text.map_err(|error| error.to_string())
     }
 

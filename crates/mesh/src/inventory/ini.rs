@@ -1,7 +1,7 @@
 //! The INI form of an inventory.
 
 use super::fault::InventoryError;
-use super::groups::{Inventory, UNGROUPED};
+use super::groups::{HostGroups, UNGROUPED};
 use super::host_line::{name_and_port, words};
 use super::range;
 
@@ -14,8 +14,8 @@ enum Section {
 }
 
 /// Reads the text of a file.
-pub(crate) fn read(file: &str, text: &str) -> Result<Inventory, InventoryError> {
-    let mut inventory = Inventory::default();
+pub(crate) fn read(file: &str, text: &str) -> Result<HostGroups, InventoryError> {
+    let mut inventory = HostGroups::default();
     let (mut group, mut section) = (UNGROUPED.to_owned(), Section::Hosts);
     for (number, line) in (1..).zip(text.lines()) {
         let fault = |text: String| InventoryError {
@@ -90,7 +90,7 @@ fn is_range(first: &str, last: &str) -> bool {
     (is_number(first) && is_number(last)) || (first.len() == 1 && last.len() == 1)
 }
 
-fn host(inventory: &mut Inventory, group: &str, line: &str) -> Result<(), String> {
+fn host(inventory: &mut HostGroups, group: &str, line: &str) -> Result<(), String> {
     let words = words(line)?;
     let Some((pattern, variables)) = words.split_first() else {
         return Ok(());

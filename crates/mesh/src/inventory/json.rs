@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::fault::InventoryError;
-use super::groups::{ALL, Inventory};
+use super::groups::{ALL, HostGroups};
 use super::range;
 
 /// Whether a text is JSON at all; an INI may begin with a bracket, too.
@@ -13,7 +13,7 @@ pub(crate) fn is_json(text: &str) -> bool {
 }
 
 /// Reads the text of a file.
-pub(crate) fn read(file: &str, text: &str) -> Result<Inventory, InventoryError> {
+pub(crate) fn read(file: &str, text: &str) -> Result<HostGroups, InventoryError> {
     let fault = |line, text| InventoryError {
         file: file.to_owned(),
         line,
@@ -35,7 +35,7 @@ const DEEPEST: usize = 100;
 
 #[derive(Default)]
 struct Reader {
-    inventory: Inventory,
+    inventory: HostGroups,
 }
 
 impl Reader {

@@ -1,7 +1,7 @@
 //! An inventory of Ansible as `hosts.toml`.
 
+mod ansible_inventory;
 mod fault;
-mod forms;
 mod groups;
 mod host_line;
 mod hosts_toml;
@@ -9,5 +9,5 @@ mod ini;
 mod json;
 mod range;
 
+pub use ansible_inventory::Inventory;
 pub use fault::InventoryError;
-pub use groups::Inventory;

@@ -20,6 +20,6 @@ fn written(file: &Path) -> Result<String, Fault> {
     let name = file.display().to_string();
     let content = std::fs::read_to_string(file)
         .map_err(|error| Fault::Usage(format!("{name}: {}", reason(&error))))?;
-    let text = Inventory::read(&name, &content).and_then(|read| read.hosts_toml(&name));
+    let text = Inventory::read(&name, &content).and_then(|read| read.hosts_toml());
     text.map_err(|error| Fault::Usage(error.to_string()))
 }
