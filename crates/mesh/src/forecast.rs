@@ -39,10 +39,11 @@ impl Forecast {
         }
         let (tests, mut slots) = (schedule.waiting(), 0);
         while !schedule.is_over() {
-            for test in schedule.next(Duration::ZERO) {
-                schedule.ended(test, Ended::Measured);
-            }
+            let tests = schedule.next(length * slots);
             slots += 1;
+            for test in tests {
+                schedule.ended(test, Ended::Measured, length * slots);
+            }
         }
         let time = (length + Self::BETWEEN) * slots;
         // The first of several.

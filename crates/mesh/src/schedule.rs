@@ -14,6 +14,8 @@ const ATTEMPTS: u32 = 2;
 /// A host waits for its next partner if that one is free within this part of a test, rather than testing with
 /// a later one: otherwise small differences between tests would mix up the rounds and lengthen the whole.
 const PATIENCE: u32 = 4;
+/// The mean length of tests is over about so many.
+const REMEMBERED: u32 = 8;
 
 /// A test by its place in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,8 +42,9 @@ pub struct Schedule {
     again: Vec<TestId>,
     waiting: usize,
     running: usize,
-    /// How long a test takes, about.
+    /// How long a test takes, about: as forecast, until the first has ended.
     length: Duration,
+    is_forecast: bool,
     /// Hosts and links carry one test, or their number, at a time.
     is_apart: bool,
 }
@@ -56,8 +59,8 @@ struct Test {
 struct HostState {
     /// Its tests that wait, in their order.
     waiting: BTreeSet<TestId>,
-    /// When the test that it runs should end.
-    busy_until: Option<Duration>,
+    /// When the test that it runs began.
+    busy_since: Option<Duration>,
     /// Failures in a row, and the first one's partner.
     failures: usize,
     partners: BTreeSet<HostId>,
@@ -71,7 +74,8 @@ struct LinkState {
 }
 
 impl Schedule {
-    /// All tests of a plan, each of which takes about `length`.
+    /// All tests of a plan, each of which is expected to take about `length`; how long they do take is
+    /// learnt.
     ///
     /// # Errors
     /// The pattern does not fit the hosts.
@@ -85,6 +89,7 @@ impl Schedule {
             waiting: 0,
             running: 0,
             length,
+            is_forecast: true,
             is_apart: plan.mode != Mode::AllAtOnce,
         };
         for (number, link) in plan.shared.iter().enumerate() {
@@ -150,18 +155,26 @@ impl Schedule {
         started
     }
 
-    /// A test has ended. Returns hosts that have now failed too often in a row; whoever calls decides about
+    /// A test has ended now. Returns hosts that have now failed too often in a row; whoever calls decides about
     /// [`give_up`](Self::give_up).
-    pub fn ended(&mut self, test: TestId, how: Ended) -> Vec<HostId> {
+    pub fn ended(&mut self, test: TestId, how: Ended, now: Duration) -> Vec<HostId> {
         let pair = self.pair(test);
         self.running -= 1;
+        if let (Ended::Measured, Some(began)) = (how, self.hosts[pair.from.0].busy_since) {
+            let took = now.saturating_sub(began);
+            self.length = match self.is_forecast {
+                true => took,
+                false => (self.length * (REMEMBERED - 1) + took) / REMEMBERED,
+            };
+            self.is_forecast = false;
+        }
         for link in self.links_of(pair) {
             self.links[link].free += 1;
         }
         let mut failing = Vec::new();
         for (host, partner) in [(pair.from, pair.to), (pair.to, pair.from)] {
             let state = &mut self.hosts[host.0];
-            state.busy_until = None;
+            state.busy_since = None;
             match how {
                 Ended::Measured => {
                     state.failures = 0;
@@ -219,7 +232,7 @@ impl Schedule {
         let pair = self.pair(test);
         if self.is_apart {
             for host in [pair.from, pair.to] {
-                self.hosts[host.0].busy_until = Some(now + self.length);
+                self.hosts[host.0].busy_since = Some(now);
             }
         }
         for link in self.links_of(pair) {
@@ -230,7 +243,7 @@ impl Schedule {
     /// The first test in the order that may start.
     fn first(&self, now: Duration) -> Option<TestId> {
         let free = self.hosts.iter().enumerate();
-        let free = free.filter(|(_, host)| host.busy_until.is_none());
+        let free = free.filter(|(_, host)| host.busy_since.is_none());
         let ready = free.filter_map(|(number, _)| {
             let mut ready = self.ready(HostId(number), now);
             ready.find(|test| {
@@ -243,13 +256,16 @@ impl Schedule {
 
     /// The tests that a free host could start, in their order, up to the one whose partner it waits for.
     fn ready(&self, host: HostId, now: Duration) -> impl Iterator<Item = TestId> {
-        let patience = self.length / PATIENCE;
-        let soon = move |until: Duration| until <= now + patience && now <= until + patience;
+        let (length, patience) = (self.length, self.length / PATIENCE);
+        let soon = move |since: Duration| {
+            let until = since + length;
+            until <= now + patience && now <= until + patience
+        };
         let partner = move |test: TestId| &self.hosts[self.pair(test).partner(host).0];
         let waiting = self.hosts[host.0].waiting.iter().copied();
         waiting
-            .take_while(move |test| !partner(*test).busy_until.is_some_and(soon))
-            .filter(move |test| partner(*test).busy_until.is_none())
+            .take_while(move |test| !partner(*test).busy_since.is_some_and(soon))
+            .filter(move |test| partner(*test).busy_since.is_none())
             .filter(|test| {
                 let mut links = self.links_of(self.pair(*test)).into_iter();
                 links.all(|link| self.links[link].free > 0)

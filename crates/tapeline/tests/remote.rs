@@ -106,6 +106,25 @@ fn is_refused(port: u64) -> bool {
     std::net::TcpStream::connect(("127.0.0.1", port as u16)).is_err()
 }
 
+/// The server of one test is stopped with it; until its client has left, it answers probes of the quiet path.
+#[test]
+fn a_server_that_ends_with_its_test_answers_the_last_probes() {
+    let mut session = Session::start();
+    let port = session.serve(1, "background");
+    let host = format!("127.0.0.1:{port}");
+    session.order(
+        &json!({"id": 2, "do": "run", "live": false, "class": "background",
+        "options": [["client", host], ["time", "0.5"]]}),
+    );
+    let ends = [session.reply("end"), session.reply("end")];
+    let client = ends.iter().find(|end| end["id"] == 2).expect("a client");
+    let latency = &client["end"]["latency_under_load"];
+    for part in ["idle", "loaded"] {
+        assert!(latency[part]["p50_ms"].is_f64(), "{part}: {latency}");
+    }
+    assert!(is_refused(port));
+}
+
 #[test]
 fn a_server_and_a_client_are_ordered_and_both_documents_come() {
     let mut session = Session::start();

@@ -166,6 +166,13 @@ impl Probing {
         }
     }
 
+    /// The server's port is closed: probes of the row get no replies any more.
+    pub(crate) fn refused(&mut self) {
+        if self.is_comparing() {
+            self.end();
+        }
+    }
+
     /// No probe is to leave any more.
     pub(crate) fn end(&mut self) {
         self.phase = ProbePhase::Over;
@@ -372,12 +379,18 @@ impl ProbeFlow {
 
     /// Takes the replies that are there; `round_trips` are the round trips under load.
     pub(crate) fn receive(&mut self, mut round_trips: impl FnMut(Duration)) {
-        // An error is the path's answer to an earlier probe, which stays unanswered.
-        if self.replies.receive(&self.socket, Wait::Never).is_ok() {
-            for reply in self.replies.datagrams() {
-                let round_trip = self.probing.received(reply.payload, reply.arrival);
-                round_trip.into_iter().for_each(&mut round_trips);
+        match self.replies.receive(&self.socket, Wait::Never) {
+            Ok(_) => {
+                for reply in self.replies.datagrams() {
+                    let round_trip = self.probing.received(reply.payload, reply.arrival);
+                    round_trip.into_iter().for_each(&mut round_trips);
+                }
             }
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                self.probing.refused();
+            }
+            // Another error is the path's answer to an earlier probe, which stays unanswered.
+            Err(_) => {}
         }
     }
 
@@ -585,12 +598,24 @@ mod tests {
                 received: then,
                 sent: then,
             };
-            now = now + Duration::from_millis(1);
+            now += Duration::from_millis(1);
             probing.received(&reply.encode(), wall(now));
         }
         assert!(probing.due() <= Some(now));
         assert_eq!(probing.next(now, wall(now), u64::MAX), None);
         assert!(!probing.is_comparing());
+    }
+
+    #[test]
+    fn a_closed_port_ends_the_row_alone() {
+        let mut probing = Probing::new(KEY, Tos::default(), at(0));
+        // Under load a full host may refuse one, and answer the next.
+        probing.refused();
+        assert!(probing.next(at(0), wall(at(0)), u64::MAX).is_some());
+        probing.compare(at(1000));
+        assert!(probing.next(at(1000), wall(at(1000)), u64::MAX).is_some());
+        probing.refused();
+        assert!(!probing.is_comparing() && probing.due().is_none());
     }
 
     #[test]

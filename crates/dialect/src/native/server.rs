@@ -130,6 +130,11 @@ struct Arrived {
 }
 
 impl ControlService {
+    /// Whether clients are connected.
+    pub(crate) fn has_connections(&self) -> bool {
+        self.lock().running
+    }
+
     /// A service without connections; those that it has are parts of `tally`. `probes` says whether
     /// datagrams reach the server, so that clients may send probes; `orders` does what they order, and may
     /// look at `senders`.

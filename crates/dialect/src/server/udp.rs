@@ -35,6 +35,8 @@ const INTERRUPTION: u64 = 2;
 const SLOTS: usize = 64;
 /// Longest wait between two looks at silent flows while any is open.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Between two looks whether clients of a stopped server are still connected.
+const LAST_LOOK: Duration = Duration::from_millis(5);
 /// Time for a socket that fails to recover.
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 
@@ -51,6 +53,29 @@ pub(crate) struct UdpService {
     pub(crate) max: Option<usize>,
     /// Device that the datagrams are read from in place of the socket (`--tap-dev`).
     pub(crate) tap: Option<DeviceTap>,
+}
+
+/// Whose a datagram is.
+fn key(datagram: &tapeline_sys::Datagram<'_>) -> FlowKey {
+    FlowKey {
+        source: datagram.source,
+        at: datagram.destination,
+    }
+}
+
+/// What has arrived as one, one by one.
+fn contents<'a>(
+    datagram: &'a tapeline_sys::Datagram<'_>,
+    now: MonoTime,
+) -> impl Iterator<Item = Datagram<'a>> + Clone {
+    datagram.segments().map(move |payload| Datagram {
+        payload,
+        arrival: datagram.arrival,
+        truncated: datagram.truncated,
+        tos: datagram.tos,
+        joined: datagram.segment_size.is_some(),
+        now,
+    })
 }
 
 impl UdpService {
@@ -119,6 +144,31 @@ impl UdpService {
             }
         }
         self.served.end_all(&mut flows);
+        if tap.is_none() {
+            self.answer_last_probes(&mut batch);
+        }
+    }
+
+    /// A server that is stopped lets its clients compare the quiet path with the loaded one: their probes are
+    /// answered as long as their control connections last.
+    fn answer_last_probes(&self, batch: &mut ReceiveBatch) {
+        let shared = &self.served.shared;
+        let Some(control) = &shared.control else {
+            return;
+        };
+        while shared.context.stop().is_raised() && control.has_connections() {
+            match batch.receive(&self.served.socket, Wait::AtMost(LAST_LOOK)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => continue,
+                Err(_) => return,
+            }
+            for datagram in batch.datagrams() {
+                let key = key(&datagram);
+                for content in contents(&datagram, shared.context.now()) {
+                    self.is_probe(&FlowDatagram { key, content });
+                }
+            }
+        }
     }
 
     fn poller(&self, tap: Option<&DeviceTap>) -> std::io::Result<Poller> {
@@ -194,23 +244,12 @@ impl UdpService {
         let now = self.served.shared.context.now();
         let mut touched: Option<FlowKey> = None;
         for datagram in batch.datagrams() {
-            let key = FlowKey {
-                source: datagram.source,
-                at: datagram.destination,
-            };
+            let key = key(&datagram);
             if touched != Some(key) {
                 flows.publish(touched);
                 touched = Some(key);
             }
-            let contents = datagram.segments().map(|payload| Datagram {
-                payload,
-                arrival: datagram.arrival,
-                truncated: datagram.truncated,
-                tos: datagram.tos,
-                joined: datagram.segment_size.is_some(),
-                now,
-            });
-            self.take_guarded(flows, key, contents);
+            self.take_guarded(flows, key, contents(&datagram, now));
         }
         flows.publish(touched);
     }

@@ -17,6 +17,8 @@ struct World {
     spread: f64,
     /// Part of the tests that fail.
     failures: f64,
+    /// The length that was forecast.
+    forecast: Duration,
 }
 
 impl World {
@@ -25,6 +27,7 @@ impl World {
             random: SplitMix64::new(1),
             spread: 0.0,
             failures: 0.0,
+            forecast: LENGTH,
         }
     }
 
@@ -45,7 +48,7 @@ struct Log {
 
 /// Runs all tests, and checks at each start that nobody is asked too much.
 fn run(plan: &MeshPlan, world: &mut World) -> Log {
-    let mut schedule = Schedule::new(plan, LENGTH).expect("it fits");
+    let mut schedule = Schedule::new(plan, world.forecast).expect("it fits");
     let mut log = Log::default();
     let mut ends = BinaryHeap::new();
     let mut running: BTreeSet<TestId> = BTreeSet::new();
@@ -70,12 +73,12 @@ fn run(plan: &MeshPlan, world: &mut World) -> Log {
             true => Ended::Failed,
             false => Ended::Measured,
         };
-        schedule.ended(test, how);
+        schedule.ended(test, how, now);
         // What ends at the same time is one event.
         while ends.peek().is_some_and(|Reverse((end, _))| *end == now) {
             let Reverse((_, test)) = ends.pop().expect("it was there");
             running.remove(&test);
-            schedule.ended(test, Ended::Measured);
+            schedule.ended(test, Ended::Measured, now);
         }
     }
     log
@@ -126,7 +129,7 @@ proptest! {
     ) {
         let plan = plan_with_links(hosts, &links);
         let random = SplitMix64::new(seed);
-        let log = run(&plan, &mut World { random, spread, failures });
+        let log = run(&plan, &mut World { random, spread, failures, forecast: LENGTH });
         prop_assert_eq!(log.starts.len(), hosts * (hosts - 1));
         let most = if failures == 0.0 { 1 } else { ATTEMPTS };
         prop_assert!(log.starts.values().all(|starts| (1..=most).contains(starts)));
@@ -153,6 +156,21 @@ fn small_differences_do_not_mix_up_the_rounds() {
     assert!(rounds < 46.0 * 1.15, "{rounds} lengths for 46 slots");
 }
 
+/// What is forecast has room for processes that start, which short tests notice.
+#[test]
+fn a_forecast_that_is_far_off_does_not_mix_up_the_rounds() {
+    let plan = samples::full(24);
+    for forecast in [LENGTH / 2, LENGTH * 2] {
+        let mut world = World {
+            spread: 0.1,
+            forecast,
+            ..World::even()
+        };
+        let rounds = run(&plan, &mut world).end.div_duration_f64(LENGTH);
+        assert!(rounds < 46.0 * 1.15, "{rounds} lengths for 46 slots");
+    }
+}
+
 #[test]
 fn a_slow_host_delays_its_own_pairs_alone() {
     let mut schedule = Schedule::new(&samples::full(8), LENGTH).expect("it fits");
@@ -166,7 +184,7 @@ fn a_slow_host_delays_its_own_pairs_alone() {
         now += LENGTH;
         for test in running.drain(..).filter(|test| *test != slow) {
             without += usize::from(!schedule.pair(test).has(away.from));
-            schedule.ended(test, Ended::Measured);
+            schedule.ended(test, Ended::Measured, now);
         }
         running = schedule.next(now);
         running.push(slow);
@@ -181,7 +199,7 @@ fn failed_tests_are_tried_once_more_at_the_end() {
     while !schedule.is_over() {
         for test in schedule.next(Duration::ZERO) {
             order.push(test.0);
-            schedule.ended(test, Ended::Failed);
+            schedule.ended(test, Ended::Failed, LENGTH);
         }
     }
     assert_eq!(order, [0, 1, 0, 1]);
@@ -204,7 +222,7 @@ fn a_host_that_fails_with_several_is_named_and_its_tests_go() {
             } else {
                 Ended::Measured
             };
-            for host in schedule.ended(test, how) {
+            for host in schedule.ended(test, how, LENGTH) {
                 named.insert(host);
                 gone.extend(schedule.give_up(host));
             }
@@ -221,7 +239,7 @@ fn what_was_measured_or_abandoned_is_not_tried_again() {
     let ids: Vec<TestId> = schedule.tests().map(|(test, _)| test).collect();
     ids[1..].iter().for_each(|test| schedule.skip(*test));
     assert_eq!(schedule.next(Duration::ZERO), [ids[0]]);
-    assert!(schedule.ended(ids[0], Ended::Abandoned).is_empty());
+    assert!(schedule.ended(ids[0], Ended::Abandoned, LENGTH).is_empty());
     assert!(schedule.is_over());
 }
 

@@ -386,7 +386,8 @@ impl<'a> Runner<'a> {
                 (false, false) => Ended::Failed,
                 (false, true) => Ended::Abandoned,
             };
-            for host in self.schedule.ended(test.test, how) {
+            let now = self.began.elapsed();
+            for host in self.schedule.ended(test.test, how, now) {
                 self.drop_host(host);
             }
         }
