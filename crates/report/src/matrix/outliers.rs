@@ -9,6 +9,8 @@ use super::finding::{Finding, MatrixQuantity, Subject};
 
 /// A rate that is lower by less, or a round trip that is longer by less, is not reported.
 const LEAST_CHANGE: f64 = 0.10;
+/// A round trip that is longer by less, seconds, is not reported: hosts take as long to wake a process.
+const LEAST_DELAY: f64 = 1e-3;
 /// Hosts that it takes to say which of them is unlike the others.
 const LEAST_HOSTS: usize = 4;
 /// Deviations below this are rounding.
@@ -27,14 +29,16 @@ impl Outliers {
     pub(crate) fn new(hosts: Vec<&str>, tests: &[Cell], quantity: MatrixQuantity) -> Self {
         let index: BTreeMap<&str, usize> = hosts.iter().copied().zip(0..).collect();
         let mut cells = vec![None; hosts.len() * hosts.len()];
+        let mut values = cells.clone();
         let mut measured = BTreeSet::new();
         for cell in tests {
             let ends = (index.get(cell.from.as_str()), index.get(cell.to.as_str()));
             let value = cell.measured().and_then(|measured| quantity.of(measured));
-            if let ((Some(from), Some(to)), Some(value)) =
+            if let ((Some(from), Some(to)), Some(speed)) =
                 (ends, value.and_then(|v| speed(quantity, v)))
             {
-                cells[from * hosts.len() + to] = Some(value);
+                cells[from * hosts.len() + to] = Some(speed);
+                values[from * hosts.len() + to] = value;
                 measured.extend([*from, *to]);
             }
         }
@@ -55,6 +59,7 @@ impl Outliers {
         let judge = Judge {
             quantity,
             hosts,
+            values,
             polish,
         };
         let mut findings = judge.hosts();
@@ -74,6 +79,12 @@ fn speed(quantity: MatrixQuantity, value: f64) -> Option<f64> {
         MatrixQuantity::Rate => Some(value.max(1.0).ln()),
         MatrixQuantity::RoundTrip => (value > 0.0).then(|| -value.ln()),
     }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// Something that is slower than the others.
@@ -96,25 +107,59 @@ impl Slow {
 struct Judge<'a> {
     quantity: MatrixQuantity,
     hosts: Vec<&'a str>,
+    /// As measured, row after row.
+    values: Vec<Option<f64>>,
     polish: MedianPolish,
 }
 
 impl Judge<'_> {
-    /// Whether something that is so far from the others is slow.
-    fn slow(&self, away: f64, deviation: f64, unlike: f64) -> Option<Slow> {
+    /// Whether something that is so far from the others is slow; `values` were measured of it.
+    fn slow(
+        &self,
+        away: f64,
+        deviation: f64,
+        unlike: f64,
+        values: impl Iterator<Item = f64>,
+    ) -> Option<Slow> {
         let change = match self.quantity {
             MatrixQuantity::Rate => away.exp() - 1.0,
             MatrixQuantity::RoundTrip => (-away).exp() - 1.0,
         };
-        let is_slow = away < 0.0 && change.abs() >= LEAST_CHANGE && -away > unlike * deviation;
+        let is_slow = away < 0.0
+            && change.abs() >= LEAST_CHANGE
+            && -away > unlike * deviation
+            && match self.quantity {
+                MatrixQuantity::Rate => true,
+                // What it takes less what the others let expect.
+                MatrixQuantity::RoundTrip => median(values)? * (1.0 - away.exp()) >= LEAST_DELAY,
+            };
         is_slow.then(|| Slow {
             change_percent: 100.0 * change,
             deviations: (deviation > NO_DEVIATION).then(|| -away / deviation),
         })
     }
 
-    fn effect(&self, effects: &Effects, host: usize) -> Option<Slow> {
-        self.slow(effects.get(host)?, effects.deviation()?, effects.unlike())
+    fn effect(
+        &self,
+        effects: &Effects,
+        host: usize,
+        values: impl Iterator<Item = f64>,
+    ) -> Option<Slow> {
+        let (away, deviation) = (effects.get(host)?, effects.deviation()?);
+        self.slow(away, deviation, effects.unlike(), values)
+    }
+
+    /// What a host measured as a sender.
+    fn sent(&self, host: usize) -> impl Iterator<Item = f64> {
+        let count = self.hosts.len();
+        let row = &self.values[host * count..(host + 1) * count];
+        row.iter().copied().flatten()
+    }
+
+    /// What others measured towards it.
+    fn received(&self, host: usize) -> impl Iterator<Item = f64> {
+        let column = self.values.iter().skip(host).step_by(self.hosts.len());
+        column.copied().flatten()
     }
 
     /// The slow hosts, the slowest first.
@@ -124,7 +169,10 @@ impl Judge<'_> {
             let host = || self.hosts[index].to_owned();
             let name = self.hosts[index];
             Some(
-                match (self.effect(rows, index), self.effect(columns, index)) {
+                match (
+                    self.effect(rows, index, self.sent(index)),
+                    self.effect(columns, index, self.received(index)),
+                ) {
                     (Some(sends), Some(receives)) => {
                         let text = self.host_words(name, sends, receives);
                         self.finding(Subject::Host { host: host() }, sends.worse(receives), text)
@@ -148,7 +196,8 @@ impl Judge<'_> {
     fn paths(&self, deviation: f64) -> Vec<Finding> {
         let slow = |from: usize, to: usize| {
             let residual = self.polish.residual(from, to)?;
-            self.slow(residual, deviation, self.polish.unlike())
+            let value = self.values[from * self.hosts.len() + to];
+            self.slow(residual, deviation, self.polish.unlike(), value.into_iter())
         };
         let mut findings = Vec::new();
         for from in 0..self.hosts.len() {

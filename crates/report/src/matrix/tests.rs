@@ -296,7 +296,7 @@ fn planted(seed: u64, planted: Planted, quantity: MatrixQuantity) -> (MeshRun, V
         let speed = (1.0 + 0.02 * random.normal()) * if is_slow { share } else { 1.0 };
         let (rate, rtt) = match quantity {
             MatrixQuantity::Rate => (Some(9.4e9 * speed), None),
-            MatrixQuantity::RoundTrip => (None, Some(0.002 / speed)),
+            MatrixQuantity::RoundTrip => (None, Some(0.02 / speed)),
         };
         cell.outcome = Outcome::Measured(Measured {
             rate,
@@ -341,6 +341,32 @@ fn what_is_planted_is_named_and_nothing_else() {
             assert!(
                 100 * right as u64 >= 99 * seeds,
                 "{quantity:?} {kind:?}: {right} of {seeds}"
+            );
+        }
+    }
+}
+
+/// On short paths twice as long is what a processor takes to wake a process.
+#[test]
+fn round_trips_that_are_longer_by_less_than_a_millisecond_are_as_those_of_others() {
+    for (kind, base, is_named) in [
+        (Planted::Path, 0.000_1, false),
+        (Planted::Host, 0.000_1, false),
+        (Planted::Path, 0.1, true),
+        (Planted::Host, 0.1, true),
+    ] {
+        for seed in 0..20 {
+            let (mut run, _) = planted(seed, kind, MatrixQuantity::RoundTrip);
+            for cell in &mut run.cells {
+                if let Outcome::Measured(measured) = &mut cell.outcome {
+                    measured.rtt = measured.rtt.map(|rtt| rtt / 0.02 * base);
+                }
+            }
+            let found = MeshDocument::new(run).findings;
+            assert_eq!(
+                !found.is_empty(),
+                is_named,
+                "{kind:?} {base} {seed}: {found:?}"
             );
         }
     }
