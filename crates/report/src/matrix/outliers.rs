@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tapeline_stats::{Effects, MedianPolish};
+use tapeline_stats::{Effects, MedianPolish, median};
 
 use super::cell::Cell;
 use super::finding::{Finding, MatrixQuantity, Subject};
@@ -81,12 +81,6 @@ fn speed(quantity: MatrixQuantity, value: f64) -> Option<f64> {
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
 /// Something that is slower than the others.
 #[derive(Clone, Copy, Debug)]
 struct Slow {
@@ -131,7 +125,9 @@ impl Judge<'_> {
             && match self.quantity {
                 MatrixQuantity::Rate => true,
                 // What it takes less what the others let expect.
-                MatrixQuantity::RoundTrip => median(values)? * (1.0 - away.exp()) >= LEAST_DELAY,
+                MatrixQuantity::RoundTrip => {
+                    median(&values.collect::<Vec<_>>()) * (1.0 - away.exp()) >= LEAST_DELAY
+                }
             };
         is_slow.then(|| Slow {
             change_percent: 100.0 * change,
