@@ -259,7 +259,7 @@ impl<'a> ClientRuns<'a> {
                             advice = hint(notice).or(advice.take());
                         }
                         if observe(&event).is_break() {
-                            stop.interrupt();
+                            stop.conclude();
                         }
                     }
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
@@ -268,7 +268,7 @@ impl<'a> ClientRuns<'a> {
                 let left = self.bytes_left();
                 if !spent && left.is_some_and(|left| ledger.ahead() >= left) {
                     spent = true;
-                    stop.interrupt();
+                    stop.conclude();
                 }
             }
             runner.join().unwrap_or(ExitCode::Failure)

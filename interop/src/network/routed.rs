@@ -144,6 +144,20 @@ impl RoutedPair {
         Ok(())
     }
 
+    /// Limits what each router forwards to `rate` bits per second of Ethernet frames, with a queue
+    /// of 20 ms.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn limit(&self, rate: u64) -> io::Result<()> {
+        for (router, interface) in [(&self.there, "server"), (&self.back, "client")] {
+            router.tc(&format!(
+                "qdisc replace dev {interface} root tbf rate {rate}bit burst 32k latency 20ms"
+            ))?;
+        }
+        Ok(())
+    }
+
     /// Forgets what the hosts have learnt about paths.
     ///
     /// # Errors

@@ -212,24 +212,26 @@ fn a_receiver_without_a_processor_is_the_host() {
     if lacks(name, &[Program::Tapeline]) {
         return;
     }
-    // A relay could not carry what even such a receiver takes.
-    let hosts = NamespacePair::new().expect("two hosts");
-    let mut server = server(&hosts);
-    quota.confine(server.process().id()).expect("a process");
-    let shown = measure(&hosts, &server, "--direction up -t 5");
-    let document = document(&shown);
-    let result = &document["result"]["up"];
-    assert_eq!(result["limited_by"], "receiver_host", "{shown}");
-    let verdict = document["verdict"].as_str().expect("a verdict");
-    assert!(verdict.contains("at least"), "{shown}");
-    // The row stays where the drops began.
-    let row = number(result, "table_row_final", &shown);
-    assert!(row < 1000.0, "{shown}");
-    let intervals = result["sub_intervals"].as_array().expect("sub-intervals");
-    let dropped = intervals
-        .iter()
-        .map(|one| number(one, "lost_receiver_host", &shown));
-    assert!(dropped.sum::<f64>() > 0.0, "{shown}");
+    in_a_quiet_moment(|| {
+        // A relay could not carry what even such a receiver takes.
+        let hosts = NamespacePair::new().expect("two hosts");
+        let mut server = server(&hosts);
+        quota.confine(server.process().id()).expect("a process");
+        let shown = measure(&hosts, &server, "--direction up -t 5");
+        let document = document(&shown);
+        let result = &document["result"]["up"];
+        assert_eq!(result["limited_by"], "receiver_host", "{shown}");
+        let verdict = document["verdict"].as_str().expect("a verdict");
+        assert!(verdict.contains("at least"), "{shown}");
+        // The row stays where the drops began.
+        let row = number(result, "table_row_final", &shown);
+        assert!(row < 1000.0, "{shown}");
+        let intervals = result["sub_intervals"].as_array().expect("sub-intervals");
+        let dropped = intervals
+            .iter()
+            .map(|one| number(one, "lost_receiver_host", &shown));
+        assert!(dropped.sum::<f64>() > 0.0, "{shown}");
+    });
 }
 
 #[test]

@@ -401,6 +401,32 @@ fn without_udp_the_view_of_tcp_remains_twenty_times() {
     }
 }
 
+/// Linux refuses a datagram that the client's own device has no room for (ENOBUFS).
+#[test]
+fn a_full_queue_of_the_own_host_is_a_loss() {
+    if lacks(
+        "a_full_queue_of_the_own_host_is_a_loss",
+        &[Program::Tapeline],
+    ) {
+        return;
+    }
+    let pair = RoutedPair::new().expect("a network");
+    pair.set_mtu(Cable::ThereServer, 1400).expect("an MTU");
+    let script = "table netdev full {\nchain out {\n\
+                  type filter hook egress device there priority 0;\n\
+                  meta l4proto udp numgen inc mod 5 0 drop\n}\n}\n";
+    pair.client.nft(script).expect("a filter");
+    let server = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4)
+        .start_within(&pair.server)
+        .expect("a server");
+    let address = pair.server_address(Family::V4);
+    let (shown, document) = measure(&pair.client, &server, address, "");
+    assert_eq!(shown.code(), Some(0), "{shown}");
+    let result = &document["result"];
+    check_way(&result["up"], (1400, "received"), &shown);
+    check_way(&result["down"], (1500, "not-needed"), &shown);
+}
+
 #[test]
 fn the_page_names_the_router_and_a_criterion_decides_the_exit_code() {
     let test = "the_page_names_the_router_and_a_criterion_decides_the_exit_code";

@@ -30,6 +30,9 @@ fn measured(path: &TestPath, options: &str) -> (Value, Finished) {
         .run()
         .expect("a client");
     assert_eq!(shown.code(), Some(0), "{shown}");
+    // A load that has done its work is no test that broke off.
+    let served = server.kill().expect("a server");
+    assert!(!served.stderr.contains("ended the test"), "{served}");
     (document(&shown), shown)
 }
 

@@ -588,19 +588,19 @@ fn without_a_bottleneck_there_is_no_ratio() {
     if lacks("rfc6349 without a bottleneck", &[Program::Iperf221]) {
         return;
     }
-    let Some(path) = remote("rfc6349 without a bottleneck", Way::P1, Way::P1) else {
-        return;
-    };
-    let server = server(&path, Program::Iperf221);
-    let options = "-t 2 --no-simultaneous --direction down";
-    let (document, shown) = ends(&path, &server, options, 1);
-    assert_eq!(document["error"]["id"], "bottleneck-unknown", "{shown}");
-    let down = &document["result"]["down"];
-    assert!(down["headline"]["ttr"].is_null(), "{shown}");
-    assert!(
-        number(&first(down, "full")["bits_per_second"], &shown) > 40e6,
-        "{shown}"
-    );
+    in_a_quiet_moment(|| {
+        let Some(path) = remote("rfc6349 without a bottleneck", Way::P1, Way::P1) else {
+            return;
+        };
+        let server = server(&path, Program::Iperf221);
+        let options = "-t 2 --no-simultaneous --direction down";
+        let (document, shown) = ends(&path, &server, options, 1);
+        assert_eq!(document["error"]["id"], "bottleneck-unknown", "{shown}");
+        let down = &document["result"]["down"];
+        assert!(down["headline"]["ttr"].is_null(), "{shown}");
+        let rate = number(&first(down, "full")["bits_per_second"], &shown);
+        assert!(rate > 40e6, "{rate}\n{shown}");
+    });
 }
 
 /// The largest congestion window of a connection to the port now, bytes.

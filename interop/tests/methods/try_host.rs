@@ -14,6 +14,8 @@ use crate::support::{assert_within, document, lacks, queued};
 const SHORT_QUEUE: &[&str] = &["A+", "A"];
 /// The whole page takes at most so long, seconds.
 const LONGEST: f64 = 20.0;
+/// After that it hangs.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 fn server(path: &TestPath, program: Program) -> Server {
     ServerSpec::new(program, Transport::Tcp, Family::V4)
@@ -28,6 +30,7 @@ fn run(path: &TestPath, server: &Server, options: &str) -> Finished {
         .args(["try", &address, "-p", &server.port().to_string()])
         .line(options)
         .within(&hosts.client)
+        .deadline(DEADLINE)
         .run()
         .expect("a client")
 }
@@ -152,12 +155,15 @@ fn loss_without_load_is_counted() {
             let Some(path) = queued("loss_without_load_is_counted", Way::P1, Way::P1) else {
                 return;
             };
-            let _filter = PacketFilter::drop_every(&path.hosts().server, period).expect("a filter");
+            // Of the stream that counts alone: beside it are packets at other steady intervals.
+            let one = format!("ip length 228 numgen inc mod {period} {}", period - 1);
+            let hosts = path.hosts();
+            let _filter = PacketFilter::drop_matching(&hosts.server, &one).expect("a filter");
             let (document, shown) = tried(&path, "-Z cubic");
             let result = &document["result"];
             let percent = 100.0 / f64::from(period);
             let up = number(&result["idle"]["up"]["loss_percent"], &shown);
-            assert_within("loss", up, percent - 0.9, percent + 0.9, &shown);
+            assert_within("loss", up, percent - 0.3, percent + 0.3, &shown);
             assert_eq!(result["idle"]["down"]["lost"], 0, "{shown}");
             assert_eq!(result["advice_id"], advice, "{shown}");
         });
@@ -186,6 +192,9 @@ fn a_delay_that_varies_without_load_is_told() {
     });
 }
 
+/// What the routers let through, bit/s: without a limit the hosts are the weak point.
+const LIMIT: u64 = 100_000_000;
+
 /// The page towards a tapeline behind routers whose cables have this MTU, and what `silence` does.
 fn tried_behind_routers(
     name: &str,
@@ -205,6 +214,7 @@ fn tried_behind_routers(
     for cable in [Cable::ThereServer, Cable::BackClient] {
         pair.set_mtu(cable, mtu).expect("an MTU");
     }
+    pair.limit(LIMIT).expect("a limit");
     silence(&pair);
     let server = ServerSpec::new(Program::Tapeline, Transport::Tcp, Family::V4)
         .start_within(&pair.server)
@@ -261,6 +271,11 @@ fn a_black_hole_is_the_weak_point() {
         };
         assert_eq!(document["result"]["mtu"]["black_hole"], true, "{shown}");
         assert_eq!(document["result"]["advice_id"], "mtu", "{shown}");
+        // The loads use segments that arrive, and so fill what the routers let through.
+        for direction in ["up", "down"] {
+            let rate = document["result"][direction]["bits_per_second"].as_f64();
+            assert!(rate > Some(0.8 * LIMIT as f64), "{direction}\n{shown}");
+        }
     });
 }
 
@@ -286,6 +301,7 @@ fn a_host_that_limits_is_named() {
         .args(["try", &address, "-p", &server.port().to_string(), "--json"])
         .line("--fail-if-limited --pass down=1000000")
         .within(&hosts.client)
+        .deadline(DEADLINE)
         .run()
         .expect("a client");
     // A missed limit would be 4, but of a host's numbers nothing follows.

@@ -431,7 +431,11 @@ impl Session {
         if let Link::Open { control, .. } = &mut self.link {
             if raised && !self.stopped {
                 self.stopped = true;
-                control.stop("the client was interrupted");
+                control.stop(if self.context.interruption.is_concluded() {
+                    ""
+                } else {
+                    "the client was interrupted"
+                });
             }
             if let Some(end) = ended
                 && !control.is_finished()

@@ -542,8 +542,10 @@ impl ControlService {
                     order.stop.raise();
                 } else if let Some(claim) = &one.claim {
                     claim.stop.raise();
-                    let words = format!("{}: the client ended the test: {why}", one.peer);
-                    self.context.notice(Notice::Text(words));
+                    if !why.is_empty() {
+                        let words = format!("{}: the client ended the test: {why}", one.peer);
+                        self.context.notice(Notice::Text(words));
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tapeline_base::{Clock, FlowId, FlowTag, MonoTime, Role, WallTime};
@@ -17,6 +17,8 @@ use crate::sampler::ReporterHandle;
 #[derive(Clone, Debug)]
 pub struct Interruption {
     stop: Stop,
+    /// The end is no accident.
+    concluded: Arc<AtomicBool>,
     waker: Arc<Waker>,
 }
 
@@ -28,6 +30,7 @@ impl Interruption {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             stop: Stop::new(),
+            concluded: Arc::default(),
             waker: Arc::new(Waker::new()?),
         })
     }
@@ -38,7 +41,18 @@ impl Interruption {
         self.waker.wake();
     }
 
-    /// Whether [`interrupt`](Self::interrupt) was called.
+    /// The same when the run has shown what it was for: peers have nothing to warn of.
+    pub fn conclude(&self) {
+        self.concluded.store(true, Ordering::Release);
+        self.interrupt();
+    }
+
+    /// Whether [`conclude`](Self::conclude) was called.
+    pub(crate) fn is_concluded(&self) -> bool {
+        self.concluded.load(Ordering::Acquire)
+    }
+
+    /// Whether the run was ended from outside.
     #[must_use]
     pub fn is_raised(&self) -> bool {
         self.stop.is_raised()

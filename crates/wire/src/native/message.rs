@@ -152,7 +152,7 @@ pub enum Message {
     Finished,
     /// One end's results: a JSON object.
     Results(String),
-    /// The test shall end now, and why.
+    /// The test shall end now, and why; nothing where it has shown what it was for.
     Stop(String),
     /// The sender gives up, and why.
     Error(String),
