@@ -105,8 +105,7 @@ fn an_older_epoch_is_refused_also_after_a_restart() {
     let ask = Ask {
         epoch: Some(Epoch(9)),
     };
-    let reply = ReplyId(1);
-    let effects = agent.handle(AgentInput::Asked { ask, reply }, at(0));
+    let effects = agent.handle(AgentInput::Asked(ask), at(0));
     let AgentEffect::Keep(kept) = &effects[0] else {
         panic!("it is kept before the answer: {effects:?}");
     };

@@ -75,12 +75,7 @@ pub enum AgentInput {
         reply: ReplyId,
     },
     /// Somebody asked who is there.
-    Asked {
-        /// The question.
-        ask: Ask,
-        /// For the answer, if one is wanted.
-        reply: ReplyId,
-    },
+    Asked(Ask),
     /// The lock file was tried.
     Locked {
         /// For which attempt.
@@ -136,14 +131,8 @@ pub enum AgentEffect {
         /// With what.
         answer: Answer,
     },
-    /// Answer who is there.
-    Present {
-        /// To which question.
-        reply: ReplyId,
-        /// With what.
-        beat: Arc<Beat>,
-    },
-    /// Publish that the agent is there.
+    /// Publish that the agent is there: the answer to who is there, too, as only its own subject binds it to
+    /// its host.
     Beat(Arc<Beat>),
     /// Close what the agent has of the lock file, open it anew and try to lock it; the test's processes inherit
     /// it. The input `Locked` follows.
@@ -286,12 +275,12 @@ impl Agent {
                 self.next_beat = MonoTime::FAR;
             }
             AgentInput::Order { order, reply } => self.order(order, reply, now),
-            AgentInput::Asked { ask, reply } => {
+            AgentInput::Asked(ask) => {
                 if let Some(epoch) = ask.epoch {
                     self.know(epoch);
                 }
                 let beat = self.present();
-                self.effects.push(AgentEffect::Present { reply, beat });
+                self.effects.push(AgentEffect::Beat(beat));
             }
             AgentInput::Locked { of, is_ours } => self.locked(&of, is_ours, now),
             AgentInput::Listening { of, ports } => self.listening(&of, ports),

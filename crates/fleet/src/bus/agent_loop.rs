@@ -174,8 +174,7 @@ pub(crate) async fn serve(
             Some(message) = orders.next() => serving.ordered(message).await,
             Some(message) = asked.next() => {
                 if let Ok(ask) = serde_json::from_slice::<Ask>(&message.payload) {
-                    let reply = serving.remember(&message);
-                    serving.take(AgentInput::Asked { ask, reply }).await;
+                    serving.take(AgentInput::Asked(ask)).await;
                 }
             }
             Some(message) = stored.next() => {
@@ -227,7 +226,6 @@ impl Serving<'_> {
         let (site, own) = (&self.settings.access.site, &self.settings.host);
         match effect {
             AgentEffect::Answer { reply, answer } => self.answer(reply, &answer).await,
-            AgentEffect::Present { reply, beat } => self.answer(reply, &beat).await,
             AgentEffect::Beat(beat) => {
                 let subject = Subject::Beat(site.clone(), own.clone()).to_string();
                 send(&self.client, subject, None, None, json(&beat)).await;
@@ -275,7 +273,7 @@ impl Serving<'_> {
         self.last_reply
     }
 
-    async fn answer(&mut self, reply: ReplyId, answer: &impl serde::Serialize) {
+    async fn answer(&mut self, reply: ReplyId, answer: &Answer) {
         let place = self.replies.iter().position(|(waits, _)| *waits == reply);
         if let Some((_, subject)) = place.and_then(|place| self.replies.remove(place)) {
             send(&self.client, subject, None, None, json(answer)).await;

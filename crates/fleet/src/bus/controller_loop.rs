@@ -78,8 +78,6 @@ async fn control(
     let client = connection.client.clone();
     let site = &access.site;
     let (requests, mut replies) = Requests::new(&client).await?;
-    let presence = client.new_inbox();
-    let mut present = connection.subscribe(presence.clone()).await?;
     let mut beats = connection
         .subscribe(format!("{PREFIX}.beat.{site}.*"))
         .await?;
@@ -96,7 +94,6 @@ async fn control(
         machine: Controller::new(who, settings.links.clone(), random.hash_one(1)),
         client: client.clone(),
         requests,
-        presence,
         site: site.clone(),
         clock: *clock,
         epoch: None,
@@ -152,12 +149,9 @@ async fn control(
                 plan_at = clock.now().mono + UNCHANGED;
             }
             Some(message) = beats.next() => {
-                let beat = Beat::of_subject(&message.subject, &message.payload);
-                control.beat(beat).await;
-            }
-            Some(message) = present.next() => {
-                let beat = serde_json::from_slice(&message.payload).ok();
-                control.beat(beat).await;
+                if let Some(beat) = Beat::of_subject(&message.subject, &message.payload) {
+                    control.take(ControllerInput::Beat(beat.into())).await;
+                }
             }
             Some(message) = stored.next() => {
                 if let Ok(stored) = serde_json::from_slice::<Stored>(&message.payload) {
@@ -180,8 +174,6 @@ struct Control {
     machine: Controller,
     client: Client,
     requests: Requests<Purpose>,
-    /// Where agents answer who is there.
-    presence: String,
     site: SiteName,
     clock: MachineClock,
     epoch: Option<Epoch>,
@@ -233,8 +225,7 @@ impl Control {
             }
             ControllerEffect::Ask(ask) => {
                 let subject = Subject::Ask(self.site.clone()).to_string();
-                let reply = Some(self.presence.clone());
-                send(&self.client, subject, reply, None, json(&ask)).await;
+                send(&self.client, subject, None, None, json(&ask)).await;
             }
             ControllerEffect::Event(event) => {
                 let subject = Subject::Event(self.site.clone(), event.job.clone()).to_string();
@@ -306,12 +297,6 @@ impl Control {
         let payload = json(&serde_json::json!({ "filter": keys }));
         let purge = format!("$JS.API.STREAM.PURGE.{}", Bucket::Job.stream());
         self.send(Purpose::Marker, purge, None, payload).await;
-    }
-
-    async fn beat(&mut self, beat: Option<Beat>) {
-        if let Some(beat) = beat {
-            self.take(ControllerInput::Beat(beat.into())).await;
-        }
     }
 }
 

@@ -25,7 +25,7 @@ use crate::bus::stop::Stop;
 use crate::bus::watch::{Shown, watch};
 use crate::job::{JobRecord, JobSpec};
 use crate::message::{Ask, Beat};
-use crate::names::{HostName, JobId, ScheduleName, SiteName, Subject};
+use crate::names::{HostName, JobId, PREFIX, ScheduleName, SiteName, Subject};
 use crate::schedule::{Enrolled, ScheduleSpec};
 use crate::site::OperatorSettings;
 use crate::store::{Bucket, Entry, Expected, Read, Revision, Written, job_key};
@@ -219,22 +219,19 @@ impl Operator {
     /// The server does not answer.
     pub fn present(&self) -> Result<BTreeMap<HostName, Beat>, BusError> {
         self.runtime.block_on(async {
-            let inbox = self.client().new_inbox();
             let failed = |_| BusError::NoAnswer("ask who is there");
-            let mut answers = self.connection.subscribe(inbox.clone()).await?;
+            let beats = format!("{PREFIX}.beat.{}.*", self.site);
+            let mut answers = self.connection.subscribe(beats).await?;
             let question = Subject::Ask(self.site.clone()).to_string();
-            let asked =
-                self.client()
-                    .publish_with_reply(question, inbox, json(&Ask::default()).into());
+            let asked = self
+                .client()
+                .publish(question, json(&Ask::default()).into());
             asked.await.map_err(failed)?;
             let end = Instant::now() + ANSWERS;
             let mut beats = BTreeMap::new();
             let mut until = end;
             while let Ok(Some(message)) = timeout_at(until, answers.next()).await {
-                if message.status.is_some() {
-                    break;
-                }
-                if let Ok(beat) = serde_json::from_slice::<Beat>(&message.payload) {
+                if let Some(beat) = Beat::of_subject(&message.subject, &message.payload) {
                     beats.insert(beat.host.clone(), beat);
                 }
                 until = end.min(Instant::now() + QUIET);

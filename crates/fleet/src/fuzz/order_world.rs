@@ -128,14 +128,11 @@ impl<'a> OrderWorld<'a> {
         for _ in 0..most {
             self.time_passes();
         }
-        let ask = Ask { epoch: None };
-        let reply = ReplyId(0);
-        let effects = self
-            .agent
-            .handle(AgentInput::Asked { ask, reply }, self.now);
+        let asked = AgentInput::Asked(Ask { epoch: None });
+        let effects = self.agent.handle(asked, self.now);
         let is_free = effects
             .iter()
-            .any(|effect| matches!(effect, AgentEffect::Present { beat, .. } if beat.is_free));
+            .any(|effect| matches!(effect, AgentEffect::Beat(beat) if beat.is_free));
         assert!(is_free && self.running.is_empty(), "{effects:?}");
     }
 
@@ -167,10 +164,7 @@ impl<'a> OrderWorld<'a> {
                 return Some(AgentInput::Kept { key, bytes });
             }
             AgentEffect::Publish(key) => return Some(AgentInput::Published { key }),
-            AgentEffect::Beat(_)
-            | AgentEffect::Present { .. }
-            | AgentEffect::Unlock
-            | AgentEffect::Unspool(_) => {}
+            AgentEffect::Beat(_) | AgentEffect::Unlock | AgentEffect::Unspool(_) => {}
         }
         None
     }

@@ -93,11 +93,11 @@ pub(crate) fn users_conf(registry: &Registry) -> String {
              jetstream: enabled\n    \
              exports: [\n      \
                {{ service: {result}, accounts: [AGENTS] }}\n      \
-               {{ stream: {stored}, accounts: [AGENTS] }}\n    \
+               {{ stream: {stored}, accounts: [AGENTS] }}\n      \
+               {{ stream: {ask}, accounts: [AGENTS] }}\n    \
              ]\n    \
              imports: [\n      \
                {{ service: {{ account: AGENTS, subject: {order} }} }}\n      \
-               {{ service: {{ account: AGENTS, subject: {ask} }} }}\n      \
                {{ stream: {{ account: AGENTS, subject: {beat} }} }}\n      \
                {{ stream: {{ account: AGENTS, subject: {live} }} }}\n    \
              ]\n    \
@@ -106,13 +106,13 @@ pub(crate) fn users_conf(registry: &Registry) -> String {
            AGENTS {{\n    \
              exports: [\n      \
                {{ service: {order}, accounts: [FLEET] }}\n      \
-               {{ service: {ask}, response_type: stream, accounts: [FLEET] }}\n      \
                {{ stream: {beat}, accounts: [FLEET] }}\n      \
                {{ stream: {live}, accounts: [FLEET] }}\n    \
              ]\n    \
              imports: [\n      \
                {{ service: {{ account: FLEET, subject: {result} }} }}\n      \
-               {{ stream: {{ account: FLEET, subject: {stored} }} }}\n    \
+               {{ stream: {{ account: FLEET, subject: {stored} }} }}\n      \
+               {{ stream: {{ account: FLEET, subject: {ask} }} }}\n    \
              ]\n    \
              users: [\n{agents}    ]\n  \
            }}\n\

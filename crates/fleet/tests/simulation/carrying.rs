@@ -81,7 +81,6 @@ pub(crate) fn agent_does(world: &mut World, host: usize, effect: AgentEffect) {
         AgentEffect::Answer { reply, answer } => {
             world.send_from(node, Message::Answer { reply, answer });
         }
-        AgentEffect::Present { beat, .. } => world.send_from(node, Message::Present(beat)),
         AgentEffect::Beat(beat) => world.send_from(node, Message::Beat(beat)),
         AgentEffect::Lock(of) => {
             let is_guarded = world.setting.without != Some(Guard::Lock);

@@ -53,7 +53,6 @@ pub(crate) enum Message {
         reply: ReplyId,
         answer: Answer,
     },
-    Present(Arc<Beat>),
     Beat(Arc<Beat>),
     Write {
         caller: Caller,

@@ -58,7 +58,7 @@ pub(crate) fn message(world: &mut World, message: Message) {
                 world.outcome(caller, Outcome::Reply(Reply::Answer(answer)));
             }
         }
-        Message::Present(beat) | Message::Beat(beat) => {
+        Message::Beat(beat) => {
             world.counts.beats += 1;
             world.send_to_controllers(&ControllerInput::Beat(beat));
         }
@@ -77,11 +77,8 @@ pub(crate) fn message(world: &mut World, message: Message) {
         }
         Message::Ask(ask) => {
             for host in 0..world.setting.agents {
-                let reply = ReplyId(0);
-                world.send_to(
-                    Node::Agent(host),
-                    Input::Agent(AgentInput::Asked { ask, reply }),
-                );
+                let asked = Input::Agent(AgentInput::Asked(ask));
+                world.send_to(Node::Agent(host), asked);
             }
         }
         Message::Event { controller, event } => {

@@ -486,23 +486,21 @@ async fn all_agents_answer_and_one_that_is_away_is_known_at_once() {
             beat.await.expect("sent");
             soon("beat", beats.next()).await.expect("a beat");
         }
-        let inbox = controller.client.new_inbox();
-        let mut answers = controller.subscribe(&inbox).await;
-        let asked = controller
-            .client
-            .publish_with_reply("tl.v1.all.lab.ask", inbox, "{}".into());
+        // The answer is a beat: nothing but its subject binds an agent's words to its host.
+        let asked = controller.client.publish("tl.v1.all.lab.ask", "{}".into());
         asked.await.expect("sent");
         for (host, agent, asked, _) in &mut agents {
             let ask = soon("question", asked.next()).await.expect("a question");
+            assert_eq!(ask.reply, None, "{host}");
             let answer = agent
                 .client
-                .publish(ask.reply.expect("an inbox"), (*host).into());
+                .publish(format!("tl.v1.beat.lab.{host}"), (*host).into());
             answer.await.expect("sent");
         }
         let mut from = Vec::new();
         for _ in HOSTS {
             from.push(
-                soon("answer", answers.next())
+                soon("answer", beats.next())
                     .await
                     .expect("an answer")
                     .payload,
