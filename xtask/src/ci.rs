@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::generate::{schema, warnings};
+use crate::generate::{python, schema, warnings};
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
 use crate::{fuzz, layers, levels, licences, line_limits, portability, prose, readme};
@@ -36,6 +36,9 @@ pub(crate) fn check() -> Tally {
     step(&mut tally, "fuzz targets", fuzz::check);
     step(&mut tally, "README", readme::check);
     step(&mut tally, "schema", || one("schema", schema::check()));
+    step(&mut tally, "Python classes", || {
+        one("Python classes", python::check())
+    });
     step(&mut tally, "warnings", || {
         one("warnings", warnings::check())
     });

@@ -35,7 +35,7 @@ struct Run {
 /// The program of tests with a fleet, and the feature that it needs.
 const FLEET: &str = "fleet";
 
-const LEVELS: [Level; 11] = [
+const LEVELS: [Level; 12] = [
     Level {
         name: "pure",
         about: "calculation without network",
@@ -131,6 +131,7 @@ const LEVELS: [Level; 11] = [
                     "multicast",
                     "links",
                     "metrics",
+                    "python",
                 ],
                 only: None,
                 threads: None,
@@ -333,6 +334,19 @@ const LEVELS: [Level; 11] = [
                 ignored: true,
             },
         ],
+    },
+    Level {
+        name: "packages",
+        about: "what is installed, from an empty environment on; builds the program for each",
+        by_default: false,
+        runs: &[Run {
+            packages: &["interop"],
+            features: &[],
+            programs: &["python"],
+            only: None,
+            threads: Some(1),
+            ignored: true,
+        }],
     },
     Level {
         name: "page",
@@ -609,9 +623,11 @@ mod tests {
     fn a_level_has_programs_that_run_alone() {
         let programs = |names: &[&str]| chosen(names).map(|runs| runs.len());
         let all: usize = LEVELS.iter().map(|level| level.runs.len()).sum();
-        assert_eq!(programs(&[]), Ok(all - 7));
-        let on_demand = ["chaos", "verdicts", "methods", "history", "page"];
-        assert_eq!(programs(&on_demand), Ok(7));
+        assert_eq!(programs(&[]), Ok(all - 8));
+        let on_demand = [
+            "chaos", "verdicts", "methods", "history", "packages", "page",
+        ];
+        assert_eq!(programs(&on_demand), Ok(8));
         assert_eq!(programs(&["pure", "interop/iperf3"]), Ok(3));
         assert!(programs(&["interop/iperf4"]).is_err());
         assert!(programs(&["pur"]).is_err());

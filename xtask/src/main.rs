@@ -106,6 +106,7 @@ fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
     passed(
         pages
             .and_then(|()| generate::schema::write())
+            .and_then(|()| generate::python::write())
             .and_then(|()| generate::warnings::write())
             .and_then(|()| bench::write_tables()),
     )

@@ -1,6 +1,8 @@
-//! What is made from the program: manual pages and completions, the schema, the page of warnings.
+//! What is made from the program: manual pages and completions, the schema, the classes of the Python
+//! package, the page of warnings.
 
 mod installed;
+pub(crate) mod python;
 pub(crate) mod schema;
 pub(crate) mod warnings;
 

@@ -1,0 +1,1 @@
+"""Classes of other packages, for programs that were written for them."""
