@@ -342,7 +342,7 @@ const LEVELS: [Level; 12] = [
         runs: &[Run {
             packages: &["interop"],
             features: &[],
-            programs: &["python"],
+            programs: &["python", "debian"],
             only: None,
             threads: Some(1),
             ignored: true,

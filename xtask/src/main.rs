@@ -8,6 +8,7 @@
 //! cargo xtask generate [FOLDER]           write manual pages and completions
 //! cargo xtask readme                      measure the README's sample again
 //! cargo xtask dist                        release builds, dynamic and static
+//! cargo xtask deb                         Debian packages
 //! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
 //! cargo xtask fleet-sim [--agents N]      many agents with a real server: its memory and CPU
 //! cargo xtask fuzz [TARGET ...]            run the fuzz targets
@@ -22,6 +23,7 @@
 
 mod bench;
 mod ci;
+mod deb;
 mod dist;
 mod disturbance;
 mod fleet_sim;
@@ -69,6 +71,8 @@ usage: cargo xtask COMMAND
   pictures           take the pictures of the documentation, with chromium
   dist               build target/dist/tapeline and, without any library,
                      target/dist/tapeline-static
+  deb                build Debian packages with the program and its fleet in target/deb: tapeline,
+                     tapeline-as-iperf, tapeline-as-iperf3
   soak [OPTIONS]     serve honest and hostile clients of both families for a long time,
                      and tell whether memory and descriptors grow
                        --minutes N    how long (10)
@@ -135,6 +139,7 @@ fn main() -> ExitCode {
         Some((&"readme", [])) => passed(readme::measure()),
         Some((&"pictures", [])) => passed(pictures::take()),
         Some((&"dist", [])) => passed(dist::build()),
+        Some((&"deb", [])) => passed(deb::build()),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fleet-sim", options)) => fleet_sim::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),
