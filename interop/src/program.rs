@@ -206,7 +206,9 @@ pub fn nats_server() -> Option<PathBuf> {
     installed("nats-server")
 }
 
-fn installed(name: &str) -> Option<PathBuf> {
+/// The program of that name among the peers, else on the search path.
+#[must_use]
+pub fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let prefix = std::env::var_os("PEERS_PREFIX").unwrap_or_else(|| "/opt/peers".into());
     let own = PathBuf::from(prefix).join("bin");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use interop::skip;
+use interop::{installed, skip};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -11,15 +11,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
 /// The folder with the packages, built once; none where they cannot be.
 fn packages(test: &str) -> Option<PathBuf> {
     let is_root = rustix::process::geteuid().is_root();
-    if !is_root || !on_path("dpkg-deb") || !on_path("unshare") {
+    if !is_root
+        || ["dpkg-deb", "unshare"]
+            .iter()
+            .any(|tool| installed(tool).is_none())
+    {
         skip(test, "packages are installed as root, on Debian");
         return None;
     }
@@ -130,7 +129,7 @@ fn they_are_installed_used_upgraded_and_purged() {
 #[test]
 #[ignore = "builds the program: cargo xtask test packages"]
 fn units_are_right_and_well_hardened() {
-    if !on_path("systemd-analyze") {
+    if installed("systemd-analyze").is_none() {
         skip("units of the packages", "no systemd-analyze is installed");
         return;
     }
@@ -151,7 +150,7 @@ fn units_are_right_and_well_hardened() {
 #[test]
 #[ignore = "builds the program: cargo xtask test packages"]
 fn lintian_has_no_errors() {
-    if !on_path("lintian") {
+    if installed("lintian").is_none() {
         skip(
             "lintian",
             "it is not installed (128 packages): apt-get install lintian",

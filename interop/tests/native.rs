@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use interop::{
-    CountedStream, Family, Program, Server, ServerSpec, Transcript, Transport, counted_streams,
-    skip,
+    CountedStream, Family, Invocation, Program, Server, ServerSpec, Transcript, Transport,
+    counted_streams, skip,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -179,5 +179,20 @@ fn tapeline_agrees_with_itself() {
         counted.sort_unstable();
         served_bytes.sort_unstable();
         assert_eq!(counted, served_bytes, "{shown}");
+    }
+}
+
+#[test]
+fn the_shipped_build_says_where_a_fleet_is() {
+    if !ready("the shipped build, a fleet", &[Program::Tapeline]) {
+        return;
+    }
+    for line in ["fleet", "fleet run h.toml", "agent"] {
+        let program = Invocation::new(Program::Tapeline).line(line);
+        let refused = program.run().expect("a run");
+        let words =
+            "error: this build has no fleet; build it with --features fleet, or take a package\n";
+        assert_eq!(refused.stderr, words, "{refused}");
+        assert_eq!(refused.code(), Some(2), "{refused}");
     }
 }

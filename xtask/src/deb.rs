@@ -9,14 +9,18 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::builds;
+use crate::generate::installed;
 use crate::shell::{self, Result, cargo};
 
 /// Where the packages are put.
 const FOLDER: &str = "target/deb";
 /// What the program has in it.
-const FEATURES: &str = "fleet,auth";
+const FEATURES: [&str; 1] = ["fleet"];
 /// The time of all files, unless `SOURCE_DATE_EPOCH` says otherwise: packages of the same sources are alike.
 const EPOCH: &str = "1767225600";
+/// One version for all.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 const MAINTAINER: &str = "The tapeline contributors <maintainers@tapeline.example.net>";
 
 /// A package, less what all have.
@@ -58,11 +62,10 @@ const PACKAGES: [Package; 3] = [
 /// A build fails, a file cannot be written, or there is no dpkg-deb.
 pub(crate) fn build() -> Result<()> {
     let share = Path::new("target/share");
-    crate::generate::write(share)?;
-    let binary = program()?;
+    let binary = builds::release(&FEATURES)?;
+    installed::write(&binary, share)?;
     let content =
         std::fs::read(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
-    let version = version()?;
     let architecture = shell::read(Command::new("dpkg").arg("--print-architecture"))?;
     let architecture = architecture.trim();
     let copyright = copyright()?;
@@ -70,26 +73,22 @@ pub(crate) fn build() -> Result<()> {
         let tree = Path::new(FOLDER).join(format!("{}.tree", package.name));
         let _ = std::fs::remove_dir_all(&tree);
         let tree = Tree(tree);
-        package.documents(&tree, &version, &copyright)?;
-        let is_all = match package.takes {
+        package.documents(&tree, &copyright)?;
+        manuals_and_completions(&tree, package.takes.unwrap_or("tapeline"), share)?;
+        let (architecture, needs) = match package.takes {
             None => {
-                whole_program(&tree, &binary, share)?;
-                false
+                whole_program(&tree, &binary)?;
+                (architecture, libraries(&content))
             }
             Some(name) => {
-                other_name(&tree, name, share)?;
-                true
+                other_name(&tree, name)?;
+                ("all", format!("tapeline (>= {VERSION})"))
             }
         };
-        let needs = match package.takes {
-            None => libraries(&content),
-            Some(_) => format!("tapeline (>= {version})"),
-        };
-        let architecture = if is_all { "all" } else { architecture };
-        let control = package.control(&version, architecture, &needs, tree.kilobytes()?);
+        let control = package.control(architecture, &needs, tree.kilobytes()?);
         tree.write("DEBIAN/control", control.as_bytes(), 0o644)?;
         tree.age()?;
-        let file = format!("{FOLDER}/{}_{version}_{architecture}.deb", package.name);
+        let file = format!("{FOLDER}/{}_{VERSION}_{architecture}.deb", package.name);
         let mut pack = Command::new("dpkg-deb");
         pack.env("SOURCE_DATE_EPOCH", epoch());
         pack.args(["--root-owner-group", "-Zxz", "--build"]);
@@ -102,36 +101,13 @@ fn epoch() -> String {
     std::env::var("SOURCE_DATE_EPOCH").unwrap_or_else(|_| EPOCH.to_owned())
 }
 
-/// Builds the program, and says where it is.
-fn program() -> Result<PathBuf> {
-    let words = ["build", "--release", "--locked", "--package", "tapeline"];
-    shell::run(cargo().args(words).args(["--features", FEATURES]))?;
-    let metadata = shell::read(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
-    let metadata: Value =
-        serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
-    let target = metadata["target_directory"].as_str().unwrap_or("target");
-    Ok(Path::new(target).join("release/tapeline"))
-}
-
-fn version() -> Result<String> {
-    let text =
-        std::fs::read_to_string("Cargo.toml").map_err(|error| format!("Cargo.toml: {error}"))?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("version = \""));
-    let version = line.and_then(|line| line.split('"').next());
-    version
-        .map(str::to_owned)
-        .ok_or("Cargo.toml has no version".to_owned())
-}
-
 impl Package {
-    fn control(&self, version: &str, architecture: &str, needs: &str, kilobytes: u64) -> String {
+    fn control(&self, architecture: &str, needs: &str, kilobytes: u64) -> String {
         let instead = self.takes.map_or(String::new(), |name| {
             format!("Provides: {name}\nConflicts: {name}\nReplaces: {name}\n")
         });
         format!(
-            "Package: {}\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n\
+            "Package: {}\nVersion: {VERSION}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n\
              Installed-Size: {kilobytes}\nDepends: {needs}\n{instead}Section: net\nPriority: optional\n\
              Description: {}\n {}\n",
             self.name, self.summary, self.about
@@ -139,13 +115,13 @@ impl Package {
     }
 
     /// What Debian wants to know of each package.
-    fn documents(&self, tree: &Tree, version: &str, copyright: &str) -> Result<()> {
+    fn documents(&self, tree: &Tree, copyright: &str) -> Result<()> {
         let folder = format!("usr/share/doc/{}", self.name);
         tree.write(&format!("{folder}/copyright"), copyright.as_bytes(), 0o644)?;
         let date =
             shell::read(Command::new("date").args(["-u", "-R", "-d", &format!("@{}", epoch())]))?;
         let changes = format!(
-            "{} ({version}) unstable; urgency=medium\n\n  * Version {version}.\n\n -- {MAINTAINER}  {}\n",
+            "{} ({VERSION}) unstable; urgency=medium\n\n  * Version {VERSION}.\n\n -- {MAINTAINER}  {}\n",
             self.name,
             date.trim()
         );
@@ -153,25 +129,8 @@ impl Package {
     }
 }
 
-fn whole_program(tree: &Tree, binary: &Path, share: &Path) -> Result<()> {
+fn whole_program(tree: &Tree, binary: &Path) -> Result<()> {
     tree.copy("usr/bin/tapeline", binary, 0o755)?;
-    manual(tree, share, "tapeline")?;
-    for (from, to) in [
-        (
-            "bash-completion/completions/tapeline",
-            "usr/share/bash-completion/completions/tapeline",
-        ),
-        (
-            "zsh/site-functions/_tapeline",
-            "usr/share/zsh/vendor-completions/_tapeline",
-        ),
-        (
-            "fish/vendor_completions.d/tapeline.fish",
-            "usr/share/fish/vendor_completions.d/tapeline.fish",
-        ),
-    ] {
-        tree.copy(to, &share.join(from), 0o644)?;
-    }
     for file in files("packaging/systemd")? {
         let name = name_of(&file);
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
@@ -198,26 +157,28 @@ fn whole_program(tree: &Tree, binary: &Path, share: &Path) -> Result<()> {
     Ok(())
 }
 
-fn other_name(tree: &Tree, name: &str, share: &Path) -> Result<()> {
+fn other_name(tree: &Tree, name: &str) -> Result<()> {
     match name {
-        "iperf" => tree.copy("usr/bin/iperf", Path::new("packaging/debian/iperf"), 0o755)?,
-        name => tree.link(&format!("usr/bin/{name}"), "tapeline")?,
+        "iperf" => tree.copy("usr/bin/iperf", Path::new("packaging/debian/iperf"), 0o755),
+        name => tree.link(&format!("usr/bin/{name}"), "tapeline"),
     }
-    manual(tree, share, name)?;
-    for (folder, ending) in [
-        ("bash-completion/completions", ""),
-        ("fish/vendor_completions.d", ".fish"),
-    ] {
-        let file = format!("{folder}/{name}{ending}");
-        tree.copy(&format!("usr/share/{file}"), &share.join(&file), 0o644)?;
-    }
-    Ok(())
 }
 
-fn manual(tree: &Tree, share: &Path, name: &str) -> Result<()> {
-    let from = share.join(format!("man/man1/{name}.1"));
-    let page = std::fs::read(&from).map_err(|error| format!("{}: {error}", from.display()))?;
-    tree.write_packed(&format!("usr/share/man/man1/{name}.1"), &page)
+fn manuals_and_completions(tree: &Tree, name: &str, share: &Path) -> Result<()> {
+    for path in installed::paths(name) {
+        let from = share.join(path);
+        // Debian keeps the folder that other systems use for what is no package.
+        let to = path.replace("zsh/site-functions", "zsh/vendor-completions");
+        let to = format!("usr/share/{to}");
+        if path.starts_with("man/") {
+            let page =
+                std::fs::read(&from).map_err(|error| format!("{}: {error}", from.display()))?;
+            tree.write_packed(&to, &page)?;
+        } else {
+            tree.copy(&to, &from, 0o644)?;
+        }
+    }
+    Ok(())
 }
 
 fn files(folder: &str) -> Result<Vec<PathBuf>> {
@@ -266,7 +227,7 @@ fn copyright() -> Result<String> {
         "--package",
         "tapeline",
         "--features",
-        FEATURES,
+        &FEATURES.join(","),
     ];
     let form = [
         "--edges", "normal", "--prefix", "none", "--format", "{p}|{l}",
@@ -417,7 +378,7 @@ mod tests {
     #[test]
     fn a_package_that_takes_a_name_is_in_its_place() {
         let [whole, iperf, _] = &PACKAGES;
-        let text = iperf.control("1.2", "all", "tapeline (>= 1.2)", 7);
+        let text = iperf.control("all", "tapeline (>= 1.2)", 7);
         for line in [
             "Provides: iperf\n",
             "Conflicts: iperf\n",
@@ -425,10 +386,6 @@ mod tests {
         ] {
             assert!(text.contains(line), "{text}");
         }
-        assert!(
-            !whole
-                .control("1.2", "amd64", "libc6", 7)
-                .contains("Provides")
-        );
+        assert!(!whole.control("amd64", "libc6", 7).contains("Provides"));
     }
 }

@@ -1,7 +1,8 @@
 //! Release builds: one that is linked to the system's C library, and one that needs nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::builds;
 use crate::shell::{self, Result, cargo};
 
 /// Where the programs are put.
@@ -13,32 +14,14 @@ const FOLDER: &str = "target/dist";
 /// A build fails, or the target of the static one cannot be had.
 pub(crate) fn build() -> Result<()> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let metadata = shell::read(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
-    let built = target_folder(&metadata);
-    compile(&[])?;
-    keep(&built.join("release/tapeline"), "tapeline")?;
+    keep(&builds::release(&[])?, "tapeline")?;
     if shell::on_path("rustup") {
         shell::run(std::process::Command::new("rustup").args(["target", "add", &target]))?;
     }
-    compile(&["--target", &target])?;
-    keep(
-        &built.join(&target).join("release/tapeline"),
-        "tapeline-static",
-    )
-}
-
-fn compile(more: &[&str]) -> Result<()> {
-    let common = ["build", "--release", "--package", "tapeline"];
-    shell::run(cargo().args(common).args(more))
-}
-
-/// Cargo's folder of what it builds.
-fn target_folder(metadata: &str) -> PathBuf {
-    let folder = metadata
-        .split_once("\"target_directory\":\"")
-        .and_then(|(_, rest)| rest.split_once('"'))
-        .map_or("target", |(folder, _)| folder);
-    PathBuf::from(folder)
+    let build = ["build", "--release", "--locked", "--package", "tapeline"];
+    shell::run(cargo().args(build).args(["--target", &target]))?;
+    let built = builds::target_directory().join(&target);
+    keep(&built.join("release/tapeline"), "tapeline-static")
 }
 
 fn keep(program: &Path, name: &str) -> Result<()> {
@@ -69,12 +52,5 @@ mod tests {
     fn symbols_are_found_by_the_name_of_their_section() {
         assert!(has_symbols(b"\0.text\0.symtab\0.strtab\0"));
         assert!(!has_symbols(b"\0.text\0.dynsym\0"));
-    }
-
-    #[test]
-    fn cargo_says_where_it_builds() {
-        let metadata = r#"{"packages":[],"target_directory":"/tmp/t","version":1}"#;
-        assert_eq!(target_folder(metadata), Path::new("/tmp/t"));
-        assert_eq!(target_folder("{}"), Path::new("target"));
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::levels::target_directory;
+use crate::builds::target_directory;
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
 

@@ -4,8 +4,9 @@
 //! cargo xtask test [LEVEL ...]            set up, build, run every level of tests
 //! cargo xtask check                       everything else a change must pass
 //! cargo xtask ci                          check and test
+//! cargo xtask portability                 compile for every system, and statically
 //! cargo xtask layers [ROOT]               check folders and imports only
-//! cargo xtask generate [FOLDER]           write manual pages and completions
+//! cargo xtask generate [FOLDER]           write what is made from the program
 //! cargo xtask readme                      measure the README's sample again
 //! cargo xtask dist                        release builds, dynamic and static
 //! cargo xtask deb                         Debian packages
@@ -22,10 +23,10 @@
 )]
 
 mod bench;
+mod builds;
 mod ci;
 mod deb;
 mod dist;
-mod disturbance;
 mod fleet_sim;
 mod fuzz;
 mod generate;
@@ -51,7 +52,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [LEVEL ...]   install what the tests need, build, and run the levels
-                     pure, loopback, namespaces, interop, logins, fleet (those without
+                     pure, loopback, namespaces, interop, fleet (those without
                      arguments) and verdicts, the whole matrix of verdicts;
                      LEVEL/PROGRAM is one test program of it (interop/iperf3)
                        --times N      run them N times
@@ -59,13 +60,16 @@ usage: cargo xtask COMMAND
                      imports, the pages' words and lengths, portability, fuzz targets, the
                      README's commands and sample, the schema, the page of warnings
   ci                 check and test: everything that a change must pass
+  portability        compile for Windows, macOS, FreeBSD, with the oldest compiler, and
+                     statically; `check` does the first and the fourth
   layers [ROOT]      check the rules for folders and imports in this checkout or another one
                        --crate NAME   only this crate
                        --arrows       print how often which folder uses which instead
-  generate [FOLDER]  write the manual pages and the completions for bash, zsh and fish
-                     below FOLDER (target/share), as they are installed below
-                     /usr/local/share; and docs/schema, docs/warnings.md and the
-                     tables of docs/performance.json
+  generate           write docs/schema, the classes of the Python package,
+                     docs/warnings.md and the tables of docs/performance.json
+  generate FOLDER    write the manual pages and the completions for bash, zsh and fish of a
+                     release build below FOLDER, as they are installed below
+                     /usr/local/share
   readme             run a test over a path of 1 Gbit/s and 2 ms, as root, and write what
                      it prints into README.md
   pictures           take the pictures of the documentation, with chromium
@@ -105,11 +109,14 @@ usage: cargo xtask COMMAND
 ";
 
 fn generate_to(folder: Option<&&str>) -> Result<tally::Tally, String> {
-    let folder = folder.copied().unwrap_or("target/share");
-    let pages = generate::write(std::path::Path::new(folder));
+    if let Some(folder) = folder {
+        let folder = std::path::Path::new(folder);
+        let pages =
+            builds::release(&[]).and_then(|program| generate::installed::write(&program, folder));
+        return passed(pages);
+    }
     passed(
-        pages
-            .and_then(|()| generate::schema::write())
+        generate::schema::write()
             .and_then(|()| generate::python::write())
             .and_then(|()| generate::warnings::write())
             .and_then(|()| bench::write_tables()),
@@ -135,6 +142,7 @@ fn main() -> ExitCode {
         Some((&"layers", options)) => layers::run(options),
         Some((&"check", [])) => Ok(ci::check()),
         Some((&"ci", [])) => Ok(ci::all()),
+        Some((&"portability", [])) => Ok(portability::check_all()),
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
         Some((&"readme", [])) => passed(readme::measure()),
         Some((&"pictures", [])) => passed(pictures::take()),

@@ -74,38 +74,27 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
 /// # Errors
 /// As [`run`].
 pub(crate) fn run_reading(command: &mut Command, mut line_read: impl FnMut(&str)) -> Result<()> {
-    println!("$ {}", shown(command));
-    let failed = |error| format!("{}: {error}", shown(command));
-    let mut spawn = Command::new(command.get_program());
-    spawn.args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => spawn.env(name, value),
-            None => spawn.env_remove(name),
-        };
-    }
-    let mut child = spawn
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
+    let line = shown(command);
+    println!("$ {line}");
+    let failed = |error| format!("{line}: {error}");
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
     if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = line.map_err(failed)?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            line_read(&line);
+        for printed in BufReader::new(stdout).split(b'\n') {
+            let printed = printed.map_err(failed)?;
+            let printed = String::from_utf8_lossy(&printed);
+            println!("{printed}");
+            line_read(&printed);
         }
     }
     let status = child.wait().map_err(failed)?;
     if status.success() {
         return Ok(());
     }
-    Err(format!("`{}` ended with {status}", shown(command)))
+    Err(format!("`{line}` ended with {status}"))
 }
 
-/// Whether a program of that name is on the search path.
+/// Whether a program of that name is on the search path, or among the peers.
 pub(crate) fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    interop::installed(program).is_some()
 }

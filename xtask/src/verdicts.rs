@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::levels::{release_binary, target_directory};
+use crate::builds;
 use crate::page;
 use crate::setup;
 use crate::shell::{self, Result, cargo};
@@ -52,15 +52,8 @@ impl Options {
 pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     let options = Options::read(words)?;
     setup::prepare();
-    let binary = match std::env::var_os("TAPELINE_BIN") {
-        Some(binary) => binary.into(),
-        None => {
-            shell::run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
-            release_binary()
-        }
-    };
-    let log = std::path::absolute(target_directory().join("verdicts.ndjson"));
-    let log = log.map_err(|error| error.to_string())?;
+    let binary = builds::under_test()?;
+    let log = builds::target_directory().join("verdicts.ndjson");
     let skipped = log.with_extension("skipped");
     let failed = |error| format!("{}: {error}", log.display());
     let _ = std::fs::remove_file(&log);

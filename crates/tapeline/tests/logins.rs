@@ -1,6 +1,4 @@
 //! Logins of iperf3 between processes: tapeline and real peers, in both roles and both paddings.
-//!
-//! Run by `cargo test -p tapeline --features auth --test logins`.
 
 #![cfg(all(unix, feature = "auth"))]
 

@@ -4,10 +4,10 @@ use std::path::{Path as FilePath, PathBuf};
 
 use interop::NamespacePair;
 
-use crate::levels::release_binary;
+use crate::builds;
 use crate::page;
 use crate::setup;
-use crate::shell::{self, Result, cargo};
+use crate::shell::{self, Result};
 use crate::tally::Tally;
 
 use super::path::Path;
@@ -94,10 +94,7 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     let rows = options.rows()?;
     setup::prepare();
     // Another binary can be measured, for example an older one.
-    if std::env::var_os("TAPELINE_BIN").is_none() {
-        shell::run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
-        interop::use_tapeline(release_binary());
-    }
+    interop::use_tapeline(builds::under_test()?);
     // Programs with many streams inherit it.
     interop::raise_descriptor_limit();
     if options.profile {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use interop::{Invocation, Program};
+use interop::{Invocation, Program, installed};
 
 /// A program as the benchmark calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +63,11 @@ impl Tool {
             Self::Tapeline => Program::TapelineAsIperf.path().to_owned(),
             Self::TapelineAsIperf3 => Program::Tapeline.path().to_owned(),
             Self::Iperf221 => Program::Iperf221.path().to_owned(),
-            Self::SystemIperf => on_path("iperf"),
+            Self::SystemIperf => installed("iperf").unwrap_or_default(),
             Self::Iperf3 => sibling("iperf3-3.22"),
-            Self::Nuttcp => on_path("nuttcp"),
-            Self::Sockperf => on_path("sockperf"),
-            Self::Qperf => on_path("qperf"),
+            Self::Nuttcp => installed("nuttcp").unwrap_or_default(),
+            Self::Sockperf => installed("sockperf").unwrap_or_default(),
+            Self::Qperf => installed("qperf").unwrap_or_default(),
         }
     }
 
@@ -87,14 +87,6 @@ impl Tool {
     const fn is_ours(self) -> bool {
         matches!(self, Self::Tapeline | Self::TapelineAsIperf3)
     }
-}
-
-fn on_path(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
-        .unwrap_or_default()
 }
 
 /// A client and a server, and what they are given in addition to the row's workload.

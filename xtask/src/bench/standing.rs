@@ -8,7 +8,7 @@ use interop::Transport;
 use super::contender::{Contender, Tool};
 use super::quantity::{Quantity, Sample};
 use super::session::{Session, Site};
-use crate::levels::release_binary;
+use crate::builds;
 use crate::shell::Result;
 
 /// Starts in one round, whose median counts.
@@ -58,10 +58,10 @@ pub(crate) fn sizes(contender: &Contender) -> Result<Sample> {
     let dynamic = size(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut sample = Sample::from([(Quantity::BinarySize, dynamic)]);
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let built = release_binary();
-    let folder = built.parent().and_then(std::path::Path::parent);
-    let file = folder.map(|folder| folder.join(target).join("release/tapeline"));
-    if let Some(Ok(size)) = file.as_deref().map(size) {
+    let file = builds::target_directory()
+        .join(target)
+        .join("release/tapeline");
+    if let Ok(size) = size(&file) {
         sample.insert(Quantity::StaticBinarySize, size);
     }
     Ok(sample)

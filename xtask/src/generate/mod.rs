@@ -1,9 +1,7 @@
 //! What is made from the program: manual pages and completions, the schema, the classes of the Python
 //! package, the page of warnings.
 
-mod installed;
+pub(crate) mod installed;
 pub(crate) mod python;
 pub(crate) mod schema;
 pub(crate) mod warnings;
-
-pub(crate) use installed::write;

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use crate::shell::{self, Result, cargo};
+use crate::builds;
+use crate::shell::{self, Result};
 
 /// Where they are published, and what the generator calls them.
 const FILES: [(&str, &str); 10] = [
@@ -23,13 +24,10 @@ const FILES: [(&str, &str); 10] = [
 const OPENAPI: &str = "openapi";
 
 fn made(name: &str) -> Result<String> {
-    let mut command = cargo();
     if name == OPENAPI {
-        let package = ["run", "--quiet", "--package", "tapeline-web"];
-        return shell::read(command.args(package).args(["--example", OPENAPI]));
+        return shell::read(&mut builds::example(OPENAPI)?);
     }
-    command.args(["run", "--quiet", "--package", "tapeline-report"]);
-    shell::read(command.args(["--features", "schema", "--example", "schema", "--", name]))
+    shell::read(builds::example("schema")?.arg(name))
 }
 
 /// Writes them.

@@ -1,6 +1,10 @@
 //! The page of warnings, made from what `tapeline explain` prints.
 
-use crate::shell::{self, Result, cargo};
+use std::path::Path;
+use std::process::Command;
+
+use crate::builds;
+use crate::shell::{self, Result};
 
 const PAGE: &str = "docs/warnings.md";
 
@@ -16,20 +20,19 @@ one run.
 ";
 
 /// What the program prints for these words.
-fn printed(words: &[&str]) -> Result<String> {
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--package", "tapeline", "--", "explain"]);
-    shell::read(command.args(words))
+fn printed(program: &Path, words: &[&str]) -> Result<String> {
+    shell::read(Command::new(program).arg("explain").args(words))
 }
 
 /// The page.
 fn made() -> Result<String> {
+    let program = builds::with_all_features()?;
     let mut page = HEAD.to_owned();
-    for line in printed(&[])?.lines().skip(1) {
+    for line in printed(&program, &[])?.lines().skip(1) {
         if let Some(title) = line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
             page += &format!("\n## {title}\n\n| ID | Example | Meaning |\n|---|---|---|\n");
         } else if let Some(id) = listed(line) {
-            page += &row(&printed(&[id])?);
+            page += &row(&printed(&program, &[id])?);
         }
     }
     Ok(page)

@@ -1,12 +1,12 @@
 //! The commands of the README, and the program that its sample shows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use interop::Invocation;
 
 use super::sample;
-use crate::levels::release_binary;
+use crate::builds;
 use crate::shell::{Result, cargo, run};
 use crate::tally::Tally;
 
@@ -36,7 +36,7 @@ pub(crate) fn check() -> Tally {
         tally.skip(format!("README, sample: {reason}"));
         return tally;
     }
-    let compared = page.and_then(|page| sample::check(&page, &program()?));
+    let compared = page.and_then(|page| sample::check(&page, &builds::under_test()?));
     count("README, sample", compared);
     tally
 }
@@ -46,19 +46,7 @@ pub(crate) fn check() -> Tally {
 /// # Errors
 /// As [`sample::enter`], or the program cannot be built.
 pub(crate) fn measure() -> Result<()> {
-    sample::enter(Path::new(PAGE), &program()?)
-}
-
-/// The program that is shown: `TAPELINE_BIN`, or a release build.
-fn program() -> Result<PathBuf> {
-    let program = match std::env::var_os("TAPELINE_BIN") {
-        Some(program) => program.into(),
-        None => {
-            run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
-            release_binary()
-        }
-    };
-    std::path::absolute(&program).map_err(|error| format!("{}: {error}", program.display()))
+    sample::enter(Path::new(PAGE), &builds::under_test()?)
 }
 
 fn run_commands(page: &str) -> Result<()> {

@@ -10,8 +10,7 @@ use tapeline_base::SplitMix64;
 
 use super::harm;
 use super::trend::Trend;
-use crate::levels::release_binary;
-use crate::shell::{self, cargo};
+use crate::builds;
 use crate::tally::Tally;
 
 /// Honest clients at the same time.
@@ -106,10 +105,7 @@ impl Score {
 pub(crate) fn run(words: &[&str]) -> Result<Tally, String> {
     let options = Options::read(words)?;
     // Another binary can be tried, for example an older one.
-    if std::env::var_os("TAPELINE_BIN").is_none() {
-        shell::run(cargo().args(["build", "--release", "--package", "tapeline"]))?;
-        interop::use_tapeline(release_binary());
-    }
+    interop::use_tapeline(builds::under_test()?);
     soak(&options).map_err(|error| format!("{error}\n"))
 }
 

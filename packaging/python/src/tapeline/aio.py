@@ -59,21 +59,24 @@ class Server:
 
     def __init__(self, port: Optional[int] = None, options: Sequence[str] = ()) -> None:
         self.command = server.command(port, options)
-        self.reports: list[Report] = []
-        self._port: Optional[int] = None
+        self._heard = server.Said()
         self._waiting: asyncio.Queue[Optional[Report]] = asyncio.Queue()
         self._listens = asyncio.Event()
         self._process: Optional[asyncio.subprocess.Process] = None
         self._tasks: list[asyncio.Future[object]] = []
         self._said = ""
-        self._error: Optional[str] = None
 
     @property
     def port(self) -> int:
         """Where it listens."""
-        if self._port is None:
+        if self._heard.port is None:
             raise TapelineError("the server does not listen")
-        return self._port
+        return self._heard.port
+
+    @property
+    def reports(self) -> list[Report]:
+        """The results of the tests that ended so far."""
+        return self._heard.reports
 
     async def start(self) -> Server:
         """Starts it, and returns when it listens. Raises TapelineError where it cannot."""
@@ -86,9 +89,10 @@ class Server:
             await asyncio.wait_for(self._listens.wait(), server.PATIENCE)
         except asyncio.TimeoutError:
             pass
-        if self._port is None:
+        if self._heard.port is None:
             await self.stop()
-            raise TapelineError(self._error or self._said.strip() or "the server does not listen")
+            said = self._heard.error or self._said.strip()
+            raise TapelineError(said or "the server does not listen")
         return self
 
     async def stop(self) -> None:
@@ -102,7 +106,7 @@ class Server:
         report = await self._waiting.get()
         if report is None:
             self._waiting.put_nowait(None)
-            raise TapelineError(self._error or self._said.strip() or "the server has ended")
+            raise TapelineError(self._heard.error or self._said.strip() or "the server has ended")
         return report
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
@@ -116,15 +120,10 @@ class Server:
             self._listens.set()
 
     def _happened(self, event: Event) -> None:
-        if event.name == "listening":
-            self._port = event.data[0]["port"]
+        report = self._heard.take(event)
+        if self._heard.port is not None:
             self._listens.set()
-        warning = event.warning
-        if warning is not None and warning.severity == "error":
-            self._error = warning.text
-        report = event.report
         if report is not None:
-            self.reports.append(report)
             self._waiting.put_nowait(report)
 
     async def _read_errors(self, process: asyncio.subprocess.Process) -> None:

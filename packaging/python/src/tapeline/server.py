@@ -26,6 +26,27 @@ def command(port: Optional[int], options: Sequence[str]) -> list[str]:
     return [program(), "-s", *chosen, *options, "--json-stream"]
 
 
+class Said:
+    """What a server has said so far: its port, an error, results."""
+
+    def __init__(self) -> None:
+        self.port: Optional[int] = None
+        self.error: Optional[str] = None
+        self.reports: list[Report] = []
+
+    def take(self, event: Event) -> Optional[Report]:
+        """Keeps what an event says; the result when it is that of a test."""
+        if event.name == "listening":
+            self.port = event.data[0]["port"]
+        warning = event.warning
+        if warning is not None and warning.severity == "error":
+            self.error = warning.text
+        report = event.report
+        if report is not None:
+            self.reports.append(report)
+        return report
+
+
 class Server:
     """Serves tapeline, iperf 2 and iperf3 clients.
 
@@ -33,16 +54,13 @@ class Server:
     ...     tapeline.run("127.0.0.1", port=server.port)
 
     `port` is 5001 without one, and any free one for 0; `options` are more words of the command line.
-    `reports` has the results of the tests that ended so far.
     """
 
     def __init__(self, port: Optional[int] = None, options: Sequence[str] = ()) -> None:
         self.command = command(port, options)
-        self.reports: list[Report] = []
-        self._port: Optional[int] = None
+        self._heard = Said()
         self._waiting: queue.Queue[Optional[Report]] = queue.Queue()
         self._listens = threading.Event()
-        self._error: Optional[str] = None
         self._process: Optional[subprocess.Popen[str]] = None
         self._errors: Optional[IO[str]] = None
         self._reader: Optional[threading.Thread] = None
@@ -50,9 +68,14 @@ class Server:
     @property
     def port(self) -> int:
         """Where it listens."""
-        if self._port is None:
+        if self._heard.port is None:
             raise TapelineError("the server does not listen")
-        return self._port
+        return self._heard.port
+
+    @property
+    def reports(self) -> list[Report]:
+        """The results of the tests that ended so far."""
+        return self._heard.reports
 
     def start(self) -> Server:
         """Starts it, and returns when it listens. Raises TapelineError where it cannot."""
@@ -66,7 +89,7 @@ class Server:
         )
         self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
         self._reader.start()
-        if not self._listens.wait(PATIENCE) or self._port is None:
+        if not self._listens.wait(PATIENCE) or self._heard.port is None:
             self.stop()
             raise TapelineError(self._said() or "the server does not listen")
         return self
@@ -99,20 +122,15 @@ class Server:
             self._listens.set()
 
     def _happened(self, event: Event) -> None:
-        if event.name == "listening":
-            self._port = event.data[0]["port"]
+        report = self._heard.take(event)
+        if self._heard.port is not None:
             self._listens.set()
-        warning = event.warning
-        if warning is not None and warning.severity == "error":
-            self._error = warning.text
-        report = event.report
         if report is not None:
-            self.reports.append(report)
             self._waiting.put(report)
 
     def _said(self) -> str:
-        if self._error is not None or self._errors is None:
-            return self._error or ""
+        if self._heard.error is not None or self._errors is None:
+            return self._heard.error or ""
         self._errors.seek(0)
         return self._errors.read().strip()
 

@@ -237,14 +237,3 @@ fn what_is_wrong_is_said() {
         );
     }
 }
-
-#[cfg(not(feature = "fleet"))]
-#[test]
-fn a_build_without_a_fleet_says_so() {
-    for line in ["fleet", "fleet run h.toml", "agent"] {
-        let said = outcome(line).expect_err(line);
-        let words =
-            "error: this build has no fleet; build it with --features fleet, or take a package";
-        assert_eq!(said, words, "{line}");
-    }
-}
