@@ -145,11 +145,12 @@ fn peer(name: &str) -> PathBuf {
     PathBuf::from(prefix).join("bin").join(name)
 }
 
-fn target_directory() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
-        PathBuf::from,
-    )
+/// Where cargo builds: `$CARGO_TARGET_DIR`, else below the project.
+#[must_use]
+pub fn target_directory() -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let below = || project.unwrap_or(Path::new(".")).join("target");
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(below, PathBuf::from)
 }
 
 /// `$TAPELINE_BIN`, or the binary that was built last.

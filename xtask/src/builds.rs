@@ -5,10 +5,14 @@ use std::process::Command;
 
 use crate::shell::{self, Result, cargo};
 
+/// The version of everything.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Features that a package has in addition to the default ones.
+pub(crate) const EVERYTHING: [&str; 1] = ["fleet"];
+
 /// Where everything is built.
 pub(crate) fn target_directory() -> PathBuf {
-    let folder = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| shell::root().join("target"), PathBuf::from);
+    let folder = interop::target_directory();
     std::path::absolute(&folder).unwrap_or(folder)
 }
 

@@ -8,8 +8,9 @@
 //! cargo xtask layers [ROOT]               check folders and imports only
 //! cargo xtask generate [FOLDER]           write what is made from the program
 //! cargo xtask readme                      measure the README's sample again
-//! cargo xtask dist                        release builds, dynamic and static
+//! cargo xtask dist                        static programs in archives
 //! cargo xtask deb                         Debian packages
+//! cargo xtask release-check               one version everywhere
 //! cargo xtask soak [--minutes N]          honest and hostile clients for a long time
 //! cargo xtask fleet-sim [--agents N]      many agents with a real server: its memory and CPU
 //! cargo xtask fuzz [TARGET ...]            run the fuzz targets
@@ -25,8 +26,6 @@
 mod bench;
 mod builds;
 mod ci;
-mod deb;
-mod dist;
 mod fleet_sim;
 mod fuzz;
 mod generate;
@@ -34,6 +33,7 @@ mod layers;
 mod levels;
 mod licences;
 mod line_limits;
+mod packages;
 mod page;
 mod pictures;
 mod portability;
@@ -73,10 +73,11 @@ usage: cargo xtask COMMAND
   readme             run a test over a path of 1 Gbit/s and 2 ms, as root, and write what
                      it prints into README.md
   pictures           take the pictures of the documentation, with chromium
-  dist               build target/dist/tapeline and, without any library,
-                     target/dist/tapeline-static
+  dist               build archives with a program that needs no library, for x86-64 and ARM,
+                     with checksums and bills of materials, in target/dist
   deb                build Debian packages with the program and its fleet in target/deb: tapeline,
                      tapeline-as-iperf, tapeline-as-iperf3
+  release-check      whether manifests, changelog, README and program have one version
   soak [OPTIONS]     serve honest and hostile clients of both families for a long time,
                      and tell whether memory and descriptors grow
                        --minutes N    how long (10)
@@ -146,8 +147,9 @@ fn main() -> ExitCode {
         Some((&"generate", folder)) if folder.len() < 2 => generate_to(folder.first()),
         Some((&"readme", [])) => passed(readme::measure()),
         Some((&"pictures", [])) => passed(pictures::take()),
-        Some((&"dist", [])) => passed(dist::build()),
-        Some((&"deb", [])) => passed(deb::build()),
+        Some((&"dist", [])) => packages::dist::build(),
+        Some((&"deb", [])) => passed(packages::deb::build()),
+        Some((&"release-check", [])) => packages::release::check(),
         Some((&"soak", options)) => soak::run(options),
         Some((&"fleet-sim", options)) => fleet_sim::run(options),
         Some((&"fuzz", options)) => fuzz::run(options),

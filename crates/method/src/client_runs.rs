@@ -13,7 +13,7 @@ use tapeline_report::document::{
     Peer, PlannedTest, Report, ReportTracker, RunInfo, Step, WARNING_IDS,
 };
 use tapeline_report::method::{Direction, MethodTest};
-use tapeline_report::{Event, Phase, Severity, Style, Subject, hint};
+use tapeline_report::{Event, Phase, Style, Subject, hint};
 
 use crate::error::RunError;
 use crate::phase_guard::PhaseGuard;
@@ -378,18 +378,10 @@ impl Ledger {
     }
 }
 
-/// What a test that failed says of it: its error, else its first condition that is one.
+/// What a test that failed says of it.
 fn failure(report: &Report) -> RunError {
-    if let Some(failure) = &report.error {
-        return named(&failure.id, &failure.text);
-    }
-    let worst = report
-        .warnings
-        .iter()
-        .find(|warning| warning.severity == Severity::Error)
-        .or(report.warnings.last());
-    match worst {
-        Some(warning) => named(&warning.id, &warning.text),
+    match report.failure() {
+        Some(failure) => named(&failure.id, &failure.text),
         None => RunError::failed("test-failed", "the test failed"),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapeline_base::{BitRate, Family, Pace, Tos, Transport};
 use tapeline_dialect::{
     Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan, ClientWorkload, Iperf3Client,
-    Iperf3Timeouts, Limit, PermitKey, Personality, ShortBuffers, SocketPlan, Techniques,
+    Iperf3Timeouts, Limit, PermitKey, Personality, SocketPlan, Techniques,
 };
 use tapeline_report::method::Direction;
 use tapeline_report::{hint, sentence_of};
@@ -213,8 +213,6 @@ impl Common {
         let udp = transport == Transport::Udp;
         let time = self.time_or(TIME).as_secs_f64().ceil().max(1.0);
         Iperf3Client {
-            host: self.host.clone(),
-            port: self.port,
             family: self.family,
             device: self.device.clone(),
             bind: self.bind.as_ref().map(|bind| BindPlan::address(&bind.host)),
@@ -241,10 +239,6 @@ impl Common {
                 ..Parameters::default()
             },
             interval: Some(INTERVAL),
-            held_window: None,
-            window_clamp: None,
-            file: None,
-            connect_timeout: Some(CONNECT_TIMEOUT),
             refused_limit: REFUSED_LIMIT,
             timeouts: Iperf3Timeouts {
                 answer: CONNECT_TIMEOUT,
@@ -253,11 +247,8 @@ impl Common {
                 stalled: IPERF3_SILENCE,
                 ..Iperf3Timeouts::default()
             },
-            affinity: None,
-            credentials: None,
             techniques: self.techniques,
-            short_buffers: ShortBuffers::Warn,
-            iperf2_command: format!("tapeline -c {} -p {}", self.host, self.port),
+            ..Iperf3Client::new(&self.host, self.port)
         }
     }
 }

@@ -15,8 +15,15 @@ pub(crate) struct TestProgram {
     /// `--lib` and `--bin` for the tests inside of those; else the name of the program.
     pub(crate) name: String,
     executable: PathBuf,
+    /// Words in front of those of the test harness.
+    words: &'static [&'static str],
     folder: PathBuf,
 }
+
+/// The package whose documentation has programs that run. Its name stands for all packages: of one alone,
+/// others would be compiled anew.
+const DOCUMENTED: &str = "tapeline-embed";
+const DOCUMENTATION: &[&str] = &["test", "--doc", "--workspace", "--all-features", "--"];
 
 /// All of them.
 pub(crate) struct TestPrograms(Vec<TestProgram>);
@@ -33,7 +40,15 @@ impl TestPrograms {
         build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
         println!("$ {}", shell::shown(&build));
         let messages = shell::read(&mut build)?;
-        Ok(Self(messages.lines().filter_map(read).collect()))
+        let mut programs: Vec<TestProgram> = messages.lines().filter_map(read).collect();
+        programs.push(TestProgram {
+            package: DOCUMENTED.to_owned(),
+            name: "--doc".to_owned(),
+            executable: cargo().get_program().into(),
+            words: DOCUMENTATION,
+            folder: shell::root().to_owned(),
+        });
+        Ok(Self(programs))
     }
 
     /// Those of `package`: the named ones, or all where none is named.
@@ -54,6 +69,7 @@ impl TestProgram {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command
+            .args(self.words)
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder);
         command
@@ -83,6 +99,7 @@ fn read(message: &str) -> Option<TestProgram> {
         package: package.to_owned(),
         name,
         executable: executable.into(),
+        words: &[],
         folder: folder.to_owned(),
     })
 }
@@ -123,6 +140,7 @@ mod tests {
             package: package.to_owned(),
             name: name.to_owned(),
             executable: PathBuf::new(),
+            words: &[],
             folder: PathBuf::new(),
         };
         let all = TestPrograms(vec![of("a", "--lib"), of("a", "x"), of("b", "x")]);

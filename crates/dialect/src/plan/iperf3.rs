@@ -9,6 +9,7 @@ use tapeline_report::Iperf3Output;
 use tapeline_report::document::{PlannedLimit, PlannedTest, TestShape, Workload};
 use tapeline_wire::iperf3::{Direction, Parameters, Protocol};
 
+use crate::plan::client::CONNECT_TIMEOUT;
 use crate::plan::socket::BindPlan;
 
 /// A client's iperf3 test.
@@ -56,6 +57,33 @@ pub struct Iperf3Client {
 }
 
 impl Iperf3Client {
+    /// A plan for `-c host -p port --peer iperf3`, everything else at its default: one stream forward for
+    /// ten seconds.
+    #[must_use]
+    pub fn new(host: &str, port: u16) -> Self {
+        Self {
+            host: host.to_owned(),
+            port,
+            family: Family::Any,
+            device: None,
+            bind: None,
+            client_port: None,
+            parameters: Parameters::default(),
+            interval: None,
+            held_window: None,
+            window_clamp: None,
+            file: None,
+            connect_timeout: Some(CONNECT_TIMEOUT),
+            refused_limit: Duration::ZERO,
+            timeouts: Iperf3Timeouts::default(),
+            affinity: None,
+            credentials: None,
+            techniques: Techniques::default(),
+            short_buffers: ShortBuffers::Warn,
+            iperf2_command: format!("tapeline -c {host} -p {port}"),
+        }
+    }
+
     /// The test as documents name it.
     #[must_use]
     pub fn planned_test(&self) -> PlannedTest {

@@ -64,7 +64,7 @@ impl<'a> ReportBuilder<'a> {
             trust: view.trust(),
             schema: SCHEMA,
             version: Some(self.run_info.version.clone()),
-            command: Some(self.run_info.command.clone()),
+            command: Some(self.run_info.command.clone()).filter(|line| !line.is_empty()),
             imported: None,
             peer,
             test,

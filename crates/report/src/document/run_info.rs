@@ -14,7 +14,7 @@ use crate::style::Style;
 pub struct RunInfo {
     /// Version of the program.
     pub version: String,
-    /// Its command line, quoted for a shell.
+    /// Its command line, quoted for a shell; empty of a program that has none.
     pub command: String,
     /// Which end it is.
     pub role: Role,

@@ -8,7 +8,7 @@ use super::figures::rate;
 use super::imported::Imported;
 use super::interval::Interval;
 use super::stream::{ConnectTimes, End, Receiver, Sender, SenderDetails, Stream, UdpReceiver};
-use crate::model::{FlowDirection, TrustLevel, Warning};
+use crate::model::{FlowDirection, Severity, TrustLevel, Warning};
 use crate::native::finding_words;
 
 /// Name and version of the document's form.
@@ -50,6 +50,26 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// Why the test did not take place or ended before its time; `null` when it did not.
     pub error: Option<Failure>,
+}
+
+impl Report {
+    /// Why a test failed: its error, else its first condition that is one, else what it said last; none
+    /// where it said nothing.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        if let Some(failure) = &self.error {
+            return Some(failure.clone());
+        }
+        let worst = self
+            .warnings
+            .iter()
+            .find(|warning| warning.severity == Severity::Error)
+            .or(self.warnings.last());
+        worst.map(|warning| Failure {
+            id: warning.id.clone(),
+            text: warning.text.clone(),
+        })
+    }
 }
 
 /// The other end.

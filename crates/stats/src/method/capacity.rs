@@ -9,6 +9,7 @@
 //! The law and its constants are those of OB-UDPST 9.0 (`adjust_sending_rate`); the table is
 //! that of RFC 9097, in rates of the IP layer.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use tapeline_base::BitRate;
@@ -344,6 +345,9 @@ impl LoadSearch {
     }
 }
 
+/// A sub-interval that begins later than by this part of the length has begun late.
+const LATENESS: u32 = 200;
+
 /// What arrived in one sub-interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubInterval {
@@ -388,6 +392,38 @@ impl SubInterval {
     #[must_use]
     pub fn reordered_ratio(&self) -> Option<f64> {
         (self.datagrams > 0).then(|| self.reordered as f64 / self.datagrams as f64)
+    }
+}
+
+impl SubInterval {
+    /// This one and the one behind it.
+    fn joined_with(&self, next: &Self) -> Self {
+        let both = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        let trips = match (self.round_trip, next.round_trip) {
+            (Some((least, most)), Some((other_least, other_most))) => {
+                Some((least.min(other_least), most.max(other_most)))
+            }
+            (one, other) => one.or(other),
+        };
+        let variation = match (self.delay_variation, next.delay_variation) {
+            (Some((least, mean, most)), Some((other_least, other_mean, other_most))) => {
+                let (own, other) = (self.datagrams as f64, next.datagrams as f64);
+                let mean = (mean * own + other_mean * other) / (own + other).max(1.0);
+                Some((least.min(other_least), mean, most.max(other_most)))
+            }
+            (one, other) => one.or(other),
+        };
+        Self {
+            start: self.start,
+            length: self.length + next.length,
+            datagrams: self.datagrams + next.datagrams,
+            bytes: self.bytes + next.bytes,
+            lost: self.lost + next.lost,
+            socket_drops: both(self.socket_drops, next.socket_drops),
+            reordered: self.reordered + next.reordered,
+            round_trip: trips,
+            delay_variation: variation,
+        }
     }
 }
 
@@ -488,38 +524,61 @@ impl SubIntervals {
         &self.complete
     }
 
+    /// A sub-interval by which a rate may be judged. Where arrivals stood still at its beginning, what was
+    /// held back comes behind it, and the sub-interval is shorter by as much: it has no rate of its own, and
+    /// is joined with those before it.
+    fn judged(&self, at: usize) -> SubInterval {
+        let tolerance = self.length / LATENESS;
+        let is_late = |at: usize| {
+            let number = u32::try_from(at).unwrap_or(u32::MAX);
+            self.complete[at].start > self.length.saturating_mul(number) + tolerance
+        };
+        let mut joined = self.complete[at];
+        for before in (0..at).rev() {
+            let count = u32::try_from(at - before).unwrap_or(u32::MAX);
+            let short = joined.length + tolerance < self.length.saturating_mul(count);
+            if !(short && is_late(before + 1)) {
+                break;
+            }
+            joined = self.complete[before].joined_with(&joined);
+        }
+        joined
+    }
+
     /// The maximum over sub-intervals with these bytes of headers.
     #[must_use]
     pub fn maximum(&self, headers: u64) -> Option<CapacityMaximum> {
-        CapacityMaximum::of(&self.complete, headers)
+        self.maximum_of(0..self.complete.len(), headers)
+    }
+
+    fn maximum_of(&self, range: Range<usize>, headers: u64) -> Option<CapacityMaximum> {
+        let rated = range.map(|at| {
+            let interval = self.judged(at);
+            CapacityMaximum {
+                ip_rate: interval.ip_rate(headers),
+                interval,
+            }
+        });
+        // Of equals the first one.
+        rated.rev().max_by(|a, b| a.ip_rate.total_cmp(&b.ip_rate))
     }
 
     /// The maxima of the first `count` sub-intervals and of the rest (TR-471's bimodal mode).
     #[must_use]
     pub fn bimodal(&self, count: usize, headers: u64) -> [Option<CapacityMaximum>; 2] {
-        let (first, rest) = self.complete.split_at(count.min(self.complete.len()));
-        [first, rest].map(|part| CapacityMaximum::of(part, headers))
+        let all = self.complete.len();
+        let count = count.min(all);
+        [0..count, count..all].map(|part| self.maximum_of(part, headers))
     }
 }
 
-/// The largest rate of a sub-interval.
+/// The largest rate of a sub-interval, or of several that a pause in the arrivals joins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CapacityMaximum {
     /// At the IP layer, bits per second.
     pub ip_rate: f64,
     /// The sub-interval.
     pub interval: SubInterval,
-}
-
-impl CapacityMaximum {
-    fn of(intervals: &[SubInterval], headers: u64) -> Option<Self> {
-        let rated = intervals.iter().map(|one| Self {
-            ip_rate: one.ip_rate(headers),
-            interval: *one,
-        });
-        // Of equals the first one.
-        rated.rev().max_by(|a, b| a.ip_rate.total_cmp(&b.ip_rate))
-    }
 }
 
 /// A rate of the IP layer with `overhead` more bytes for each packet of `packet` bytes: 18 for

@@ -388,12 +388,55 @@ fn sub_intervals_have_their_actual_length() {
     cut.report(&status(2400, 3100, 4, 25));
     cut.finish();
     assert_eq!(cut.all().len(), 2);
+    // The second began late and is short: it has no rate of its own.
     let maximum = cut.maximum(28).expect("a maximum");
-    assert_eq!(maximum.interval, second);
+    let both = maximum.interval;
+    assert_eq!((both.start, both.length), (Duration::ZERO, millis(2000)));
+    assert_eq!((both.datagrams, both.lost), (3000, 4));
+    assert_eq!(both.round_trip, Some((millis(20), millis(30))));
     let [fast, rest] = cut.bimodal(1, 28);
     assert_eq!(fast.map(|one| one.interval), Some(first));
-    assert_eq!(rest.map(|one| one.interval), Some(second));
+    assert_eq!(rest.map(|one| one.interval), Some(both));
     assert_eq!(cut.bimodal(9, 28)[1], None);
+}
+
+/// Whatever stands still on the way lets go of what it held back at once.
+#[test]
+fn a_pause_of_the_path_raises_no_maximum() {
+    for pause in [3, 40, 480, 990, 1500, 3200] {
+        for begin in [1900, 2300, 2990] {
+            let mut cut = SubIntervals::new(Duration::from_secs(1));
+            let held_back = begin..begin + pause;
+            // 10,000 datagrams a second, reported as they arrive, twenty times a second.
+            for at in (50..10_000).step_by(50) {
+                if held_back.contains(&at) {
+                    continue;
+                }
+                let _ = cut.report(&LoadStatus {
+                    elapsed: Duration::from_millis(at),
+                    datagrams: at * 10,
+                    bytes: at * 10 * 1222,
+                    ..LoadStatus::default()
+                });
+                if at < held_back.start && at + 50 >= held_back.start {
+                    // The last report before the pause's end comes with the first datagram behind it.
+                    let _ = cut.report(&LoadStatus {
+                        elapsed: Duration::from_millis(held_back.end),
+                        datagrams: held_back.start * 10,
+                        bytes: held_back.start * 10 * 1222,
+                        ..LoadStatus::default()
+                    });
+                }
+            }
+            cut.finish();
+            let maximum = cut.maximum(28).expect("a maximum");
+            let rate = maximum.ip_rate / 1e6;
+            assert!(
+                (99.0..=101.0).contains(&rate),
+                "{pause} ms at {begin}: {maximum:?}"
+            );
+        }
+    }
 }
 
 #[test]

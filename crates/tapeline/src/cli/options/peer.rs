@@ -284,8 +284,6 @@ pub(crate) fn client(
 ) -> Result<Iperf3Client, Exit> {
     let parameters = parameters(settings, plan, log)?;
     Ok(Iperf3Client {
-        host: plan.host.clone(),
-        port: plan.ports.0,
         family: plan.family,
         device: plan.device.clone(),
         bind: plan.bind.as_ref().map(|bind| BindPlan::address(&bind.host)),
@@ -299,16 +297,12 @@ pub(crate) fn client(
             _ => None,
         },
         connect_timeout: Some(plan.connect_timeout),
-        refused_limit: Duration::ZERO,
         timeouts: client_timeouts(plan),
-        affinity: None,
-        credentials: None,
         techniques: match plan.precision {
             Precision::Precise => plan.techniques,
             Precision::Economical => plan.techniques.without(Technique::PacingSpin),
         },
-        short_buffers: ShortBuffers::Warn,
-        iperf2_command: format!("tapeline -c {} -p {}", plan.host, plan.ports.0),
+        ..Iperf3Client::new(&plan.host, plan.ports.0)
     })
 }
 

@@ -1,26 +1,17 @@
 //! Debian packages: the program with all that belongs to it, and packages whose links take the names of
 //! iperf and iperf3.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
-
-use crate::builds;
+use super::tree::{Tree, epoch, files, name_of};
+use super::{copyright, crates};
+use crate::builds::{self, EVERYTHING, VERSION};
 use crate::generate::installed;
-use crate::shell::{self, Result, cargo};
+use crate::shell::{self, Result};
 
 /// Where the packages are put.
 const FOLDER: &str = "target/deb";
-/// What the program has in it.
-const FEATURES: [&str; 1] = ["fleet"];
-/// The time of all files, unless `SOURCE_DATE_EPOCH` says otherwise: packages of the same sources are alike.
-const EPOCH: &str = "1767225600";
-/// One version for all.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 const MAINTAINER: &str = "The tapeline contributors <maintainers@tapeline.example.net>";
 
 /// A package, less what all have.
@@ -62,17 +53,18 @@ const PACKAGES: [Package; 3] = [
 /// A build fails, a file cannot be written, or there is no dpkg-deb.
 pub(crate) fn build() -> Result<()> {
     let share = Path::new("target/share");
-    let binary = builds::release(&FEATURES)?;
+    let binary = builds::release(&EVERYTHING)?;
     installed::write(&binary, share)?;
     let content =
         std::fs::read(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
     let architecture = shell::read(Command::new("dpkg").arg("--print-architecture"))?;
     let architecture = architecture.trim();
-    let copyright = copyright()?;
+    let copyright = copyright::text(
+        &crates::of_others(None)?,
+        "/usr/share/common-licenses/Apache-2.0",
+    )?;
     for package in &PACKAGES {
-        let tree = Path::new(FOLDER).join(format!("{}.tree", package.name));
-        let _ = std::fs::remove_dir_all(&tree);
-        let tree = Tree(tree);
+        let tree = Tree::new(Path::new(FOLDER).join(format!("{}.tree", package.name)))?;
         package.documents(&tree, &copyright)?;
         manuals_and_completions(&tree, package.takes.unwrap_or("tapeline"), share)?;
         let (architecture, needs) = match package.takes {
@@ -92,13 +84,9 @@ pub(crate) fn build() -> Result<()> {
         let mut pack = Command::new("dpkg-deb");
         pack.env("SOURCE_DATE_EPOCH", epoch());
         pack.args(["--root-owner-group", "-Zxz", "--build"]);
-        shell::run(pack.arg(&tree.0).arg(&file))?;
+        shell::run(pack.arg(tree.folder()).arg(&file))?;
     }
     Ok(())
-}
-
-fn epoch() -> String {
-    std::env::var("SOURCE_DATE_EPOCH").unwrap_or_else(|_| EPOCH.to_owned())
 }
 
 impl Package {
@@ -181,23 +169,6 @@ fn manuals_and_completions(tree: &Tree, name: &str, share: &Path) -> Result<()> 
     Ok(())
 }
 
-fn files(folder: &str) -> Result<Vec<PathBuf>> {
-    let failed = |error| format!("{folder}: {error}");
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        files.push(entry.map_err(failed)?.path());
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn name_of(file: &Path) -> String {
-    file.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
-}
-
 /// The libraries that a program wants, as packages: the newest version of the C library that it names.
 fn libraries(program: &[u8]) -> String {
     const NEEDLE: &[u8] = b"GLIBC_2.";
@@ -217,151 +188,6 @@ fn libraries(program: &[u8]) -> String {
         .any(|bytes| bytes == unwinding);
     let and = if unwinds { ", libgcc-s1" } else { "" };
     format!("libc6 (>= 2.{newest}){and}")
-}
-
-/// The licences of the program and of the crates in it, each text once.
-fn copyright() -> Result<String> {
-    let tree = [
-        "tree",
-        "--locked",
-        "--package",
-        "tapeline",
-        "--features",
-        &FEATURES.join(","),
-    ];
-    let form = [
-        "--edges", "normal", "--prefix", "none", "--format", "{p}|{l}",
-    ];
-    let listed = shell::read(cargo().args(tree).args(form))?;
-    let metadata = shell::read(cargo().args(["metadata", "--format-version", "1", "--locked"]))?;
-    let metadata: Value =
-        serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
-    let none = Vec::new();
-    let all = metadata["packages"].as_array().unwrap_or(&none).iter();
-    let folders: BTreeMap<String, PathBuf> = all
-        .filter_map(|package| {
-            let name = format!(
-                "{} v{}",
-                package["name"].as_str()?,
-                package["version"].as_str()?
-            );
-            let manifest = Path::new(package["manifest_path"].as_str()?);
-            Some((name, manifest.parent()?.to_owned()))
-        })
-        .collect();
-    let mut crates = BTreeSet::new();
-    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for line in listed.lines() {
-        let (package, licence) = line.split_once('|').unwrap_or((line, ""));
-        let name: Vec<&str> = package.split_whitespace().take(2).collect();
-        let name = name.join(" ");
-        if name.starts_with("tapeline") || !crates.insert(format!("{name}: {licence}")) {
-            continue;
-        }
-        let folder = folders
-            .get(&name)
-            .ok_or_else(|| format!("{name} has no folder"))?;
-        for file in files(&folder.to_string_lossy())? {
-            let title = name_of(&file).to_uppercase();
-            let is_licence = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"]
-                .iter()
-                .any(|word| title.starts_with(word));
-            if is_licence && file.is_file() {
-                let text =
-                    std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-                let text = String::from_utf8_lossy(&text).trim().to_owned();
-                texts.entry(text).or_default().insert(name.clone());
-            }
-        }
-    }
-    let own =
-        std::fs::read_to_string("LICENSE-MIT").map_err(|error| format!("LICENSE-MIT: {error}"))?;
-    let mut text = format!(
-        "tapeline: Apache-2.0 (/usr/share/common-licenses/Apache-2.0) or, as you choose:\n\n{own}\n\
-         The program holds these crates:\n\n"
-    );
-    for one in &crates {
-        let _ = writeln!(text, "  {one}");
-    }
-    for (licence, names) in &texts {
-        // Debian has that text on every machine.
-        if licence.contains("Apache License") && licence.contains("Version 2.0, January 2004") {
-            continue;
-        }
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let _ = write!(text, "\n----\n{}:\n\n{licence}\n", names.join(", "));
-    }
-    Ok(text)
-}
-
-/// The files of a package, below a folder.
-struct Tree(PathBuf);
-
-impl Tree {
-    fn place(&self, path: &str) -> Result<PathBuf> {
-        let place = self.0.join(path);
-        if let Some(parent) = place.parent() {
-            std::fs::create_dir_all(parent)
-                .map_err(|error| format!("{}: {error}", parent.display()))?;
-        }
-        Ok(place)
-    }
-
-    fn write(&self, path: &str, content: &[u8], mode: u32) -> Result<()> {
-        let place = self.place(path)?;
-        let failed = |error| format!("{}: {error}", place.display());
-        std::fs::write(&place, content).map_err(failed)?;
-        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode)).map_err(failed)
-    }
-
-    fn copy(&self, path: &str, from: &Path, mode: u32) -> Result<()> {
-        let content =
-            std::fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
-        self.write(path, &content, mode)
-    }
-
-    /// Packed without name and time, so that it is the same each time.
-    fn write_packed(&self, path: &str, content: &[u8]) -> Result<()> {
-        self.write(path, content, 0o644)?;
-        shell::read(
-            Command::new("gzip")
-                .args(["-9", "-n", "-f"])
-                .arg(self.0.join(path)),
-        )
-        .map(drop)
-    }
-
-    fn link(&self, path: &str, to: &str) -> Result<()> {
-        let place = self.place(path)?;
-        std::os::unix::fs::symlink(to, &place)
-            .map_err(|error| format!("{}: {error}", place.display()))
-    }
-
-    fn kilobytes(&self) -> Result<u64> {
-        let said = shell::read(
-            Command::new("du")
-                .args(["-k", "-s", "--apparent-size"])
-                .arg(&self.0),
-        )?;
-        let number = said
-            .split_whitespace()
-            .next()
-            .and_then(|word| word.parse().ok());
-        number.ok_or_else(|| format!("du said {said}"))
-    }
-
-    /// Gives all files the packages' time, and folders the usual rights.
-    fn age(&self) -> Result<()> {
-        let at = format!("@{}", epoch());
-        let mut find = Command::new("find");
-        find.arg(&self.0)
-            .args(["-exec", "touch", "-h", "-d", &at, "{}", "+"]);
-        shell::read(&mut find)?;
-        let mut find = Command::new("find");
-        find.arg(&self.0)
-            .args(["-type", "d", "-exec", "chmod", "755", "{}", "+"]);
-        shell::read(&mut find).map(drop)
-    }
 }
 
 #[cfg(test)]
