@@ -3,10 +3,22 @@
 use std::time::{Duration, Instant};
 
 use interop::{Family, Invocation, Program, Server as PeerServer, ServerSpec, Transport, skip};
-use tapeline_embed::{Report, Server, Step, Test, TestError};
+use tapeline_embed::{Report, RunningTest, Server, Step, Test, TestError};
 
 const SOON: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A test that goes on for ten minutes, and has shown an interval.
+fn long_test(server: &Server) -> RunningTest {
+    let test = Test::tcp("127.0.0.1").port(server.port());
+    let test = test.time(Duration::from_secs(600));
+    let mut running = test
+        .interval(Duration::from_millis(50))
+        .start()
+        .expect("a test");
+    assert!(running.any(|step| matches!(step, Step::Interval { .. })));
+    running
+}
 
 fn received(report: &Report) -> u64 {
     report.sum.receiver.end.bytes.unwrap_or(0)
@@ -78,16 +90,9 @@ fn steps_come_as_they_happen() {
 #[test]
 fn a_cancelled_test_has_what_it_measured() {
     let server = Server::start(0).expect("a server");
-    let mut test = Test::tcp("127.0.0.1")
-        .port(server.port())
-        .time(Duration::from_secs(600))
-        .interval(Duration::from_millis(50))
-        .start()
-        .expect("a test");
     let begin = Instant::now();
+    let test = long_test(&server);
     let cancel = test.cancel_handle();
-    let first = test.find(|step| matches!(step, Step::Interval { .. }));
-    assert!(first.is_some());
     std::thread::spawn(move || cancel.cancel());
     let report = test.finish().expect("a report");
     assert!(!report.test.complete);
@@ -99,13 +104,7 @@ fn a_cancelled_test_has_what_it_measured() {
 fn what_is_dropped_ends() {
     let server = Server::start(0).expect("a server");
     let begin = Instant::now();
-    let mut test = Test::tcp("127.0.0.1")
-        .port(server.port())
-        .time(Duration::from_secs(600))
-        .interval(Duration::from_millis(50))
-        .start()
-        .expect("a test");
-    assert!(test.any(|step| matches!(step, Step::Interval { .. })));
+    let test = long_test(&server);
     drop(test);
     // Its server has seen the end, too.
     let report = server.next_report(PATIENCE).expect("a report");

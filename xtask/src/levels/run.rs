@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub(crate) ignored: bool,
 }
 
-/// The program of tests with a fleet, and the feature that it needs.
+/// The program of tests with a fleet: the program under test has all features.
 pub(crate) const FLEET: &str = "fleet";
 
 /// Failures up to which a run on a disturbed machine is looked at test by test; more are no accident.

@@ -3,11 +3,8 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use tapeline_base::{ExitCode, Family, Transport};
-use tapeline_dialect::{
-    Iperf3Client, Iperf3Server, Iperf3Timeouts, ServedProtocols, ServedTransports, ServerPlan,
-    ShortBuffers, Techniques,
-};
+use tapeline_base::{ExitCode, Transport};
+use tapeline_dialect::{Iperf3Client, Iperf3Server, ServedProtocols, ServedTransports, ServerPlan};
 use tapeline_report::{Event, Measure, Row, SendTiming, TestEnd, TestFailure};
 use tapeline_wire::iperf3::{CounterWidth, Direction, Parameters, Protocol};
 
@@ -26,25 +23,10 @@ pub(crate) fn serve(plan: Iperf3Server) -> TestServer {
 
 pub(crate) fn plan(server: SocketAddr, parameters: Parameters) -> Iperf3Client {
     Iperf3Client {
-        host: server.ip().to_string(),
-        port: server.port(),
-        family: Family::Any,
-        device: None,
-        bind: None,
-        client_port: None,
         parameters,
-        interval: None,
-        held_window: None,
-        window_clamp: None,
-        file: None,
         connect_timeout: None,
-        refused_limit: Duration::ZERO,
-        timeouts: Iperf3Timeouts::default(),
-        affinity: None,
-        credentials: None,
-        techniques: Techniques::default(),
-        short_buffers: ShortBuffers::Warn,
         iperf2_command: "iperf -c host".into(),
+        ..Iperf3Client::new(&server.ip().to_string(), server.port())
     }
 }
 
