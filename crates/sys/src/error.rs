@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
+use crate::platform::error_text;
+
 /// The step that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -104,13 +106,14 @@ impl std::error::Error for SocketError {
 #[must_use]
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
-    match error.raw_os_error() {
-        Some(code) => match text.strip_suffix(&format!(" (os error {code})")) {
-            Some(bare) => bare.to_owned(),
-            None => text,
-        },
-        None => text,
+    let Some(code) = error.raw_os_error() else {
+        return text;
+    };
+    if let Some(known) = error_text::of(code) {
+        return known.to_owned();
     }
+    let bare = text.strip_suffix(&format!(" (os error {code})"));
+    bare.map_or_else(|| text.clone(), str::to_owned)
 }
 
 #[cfg(test)]

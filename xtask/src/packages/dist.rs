@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::static_target::StaticTarget;
+use super::platform::Platform;
 use super::tree::{Tree, epoch, files, name_of};
 use super::{bill_of_materials, copyright, crates};
 use crate::builds::VERSION;
@@ -14,12 +14,13 @@ use crate::tally::Tally;
 /// Where the archives are put.
 const FOLDER: &str = "target/dist";
 const CHECKSUMS: &str = "SHA256SUMS";
-/// What a static program has from elsewhere than from crates.
-const LINKED: &str = "\n----\n\
-    musl (https://musl.libc.org): MIT, copyright 2005-2020 Rich Felker, et al.\n\
-    Rust's standard library (https://rust-lang.org): Apache-2.0 OR MIT\n";
+/// What a program has from elsewhere than from crates.
+const RUST: &str = "\n----\nRust's standard library (https://rust-lang.org): Apache-2.0 OR MIT\n";
+const MUSL: &str = "musl (https://musl.libc.org): MIT, copyright 2005-2020 Rich Felker, et al.\n";
+const MINGW: &str = "mingw-w64 (https://www.mingw-w64.org): ZPL-2.1\n\
+    libgcc (https://gcc.gnu.org): GPL-3.0-or-later WITH GCC-exception-3.1\n";
 
-/// Builds them, with their checksums and bills of materials; the tally holds the architectures that
+/// Builds them, with their checksums and bills of materials; the tally holds the platforms that
 /// cannot be built here.
 ///
 /// # Errors
@@ -30,19 +31,26 @@ pub(crate) fn build() -> Result<Tally> {
     let _ = std::fs::remove_dir_all(folder);
     let share = Path::new("target/share");
     let mut made = Vec::new();
-    for target in StaticTarget::all() {
-        let program = match target.build() {
+    for platform in Platform::all() {
+        if let Some(missing) = platform.missing() {
+            if platform.is_native() {
+                return Err(missing);
+            }
+            tally.skip(format!("{}: {missing}; NOT BUILT", platform.name()));
+            continue;
+        }
+        let program = match platform.build() {
             Ok(program) => program,
-            Err(error) if target.is_native() => return Err(error),
+            Err(error) if platform.is_native() => return Err(error),
             Err(error) => {
-                tally.skip(format!("{}: {error}; NOT BUILT", target.architecture()));
+                tally.fail(format!("{}: {error}", platform.name()));
                 continue;
             }
         };
-        if target.is_native() {
+        if platform.is_native() {
             installed::write(&program, share)?;
         }
-        made.extend(archive(target, &program, share)?);
+        made.extend(archive(platform, &program, share)?);
         tally.pass();
     }
     let mut sum = Command::new("sha256sum");
@@ -54,41 +62,31 @@ pub(crate) fn build() -> Result<Tally> {
 }
 
 /// Makes the archive and the bill of materials of a program; returns their names.
-fn archive(target: StaticTarget, program: &Path, share: &Path) -> Result<[String; 2]> {
-    let name = format!("tapeline-{VERSION}-{}-linux", target.architecture());
+fn archive(platform: Platform, program: &Path, share: &Path) -> Result<[String; 2]> {
+    let name = format!("tapeline-{VERSION}-{}", platform.name());
     let content =
         std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
-    if has_section(&content, ".symtab") || has_section(&content, ".interp") {
-        return Err(format!(
-            "{}: it has symbols, or needs libraries",
-            program.display()
-        ));
-    }
     let tree = Tree::new(Path::new(FOLDER).join(&name))?;
-    tree.write("tapeline", &content, 0o755)?;
-    for other in ["iperf", "iperf3"] {
-        tree.link(&format!("as/{other}"), "../tapeline")?;
-    }
-    for path in ["tapeline", "iperf", "iperf3"]
-        .into_iter()
-        .flat_map(installed::paths)
-    {
-        tree.copy(&format!("share/{path}"), &share.join(path), 0o644)?;
-    }
-    for (from, to) in [
-        ("packaging/systemd", "systemd"),
-        ("docs/schema", "share/tapeline/schema"),
-    ] {
-        for file in files(from)? {
-            tree.copy(&format!("{to}/{}", name_of(&file)), &file, 0o644)?;
+    tree.write(platform.program(), &content, 0o755)?;
+    let linked = match platform {
+        Platform::LinuxX86 | Platform::LinuxArm => {
+            add_unix_files(&tree, &content, share)?;
+            MUSL
         }
+        Platform::WindowsX86 => MINGW,
+    };
+    for file in files("docs/schema")? {
+        let path = format!("share/tapeline/schema/{}", name_of(&file));
+        tree.copy(&path, &file, 0o644)?;
     }
-    let crates = crates::of_others(Some(&target.triple()))?;
-    let licences = copyright::text(&crates, "LICENSE-APACHE")? + LINKED;
+    let crates = crates::of_others(Some(&platform.triple()))?;
+    let licences = copyright::text(&crates, "LICENSE-APACHE")? + RUST + linked;
     tree.write("COPYRIGHT", licences.as_bytes(), 0o644)?;
     tree.copy("LICENSE-APACHE", Path::new("LICENSE-APACHE"), 0o644)?;
-    let archive = format!("{name}.tar.gz");
-    pack(&name, &archive)?;
+    let archive = match platform {
+        Platform::LinuxX86 | Platform::LinuxArm => pack(&name)?,
+        Platform::WindowsX86 => zip(&name, &tree)?,
+    };
     let bill = format!("{name}.cdx.json");
     let path = Path::new(FOLDER).join(&bill);
     std::fs::write(&path, bill_of_materials::text(&crates))
@@ -101,14 +99,52 @@ fn archive(target: StaticTarget, program: &Path, share: &Path) -> Result<[String
     Ok([archive, bill])
 }
 
-/// Packs a folder without the names, times and order of this machine.
-fn pack(folder: &str, archive: &str) -> Result<()> {
+/// Adds links, manual pages, completions and units.
+fn add_unix_files(tree: &Tree, program: &[u8], share: &Path) -> Result<()> {
+    if has_section(program, ".symtab") || has_section(program, ".interp") {
+        return Err("the program has symbols, or needs libraries".to_owned());
+    }
+    for other in ["iperf", "iperf3"] {
+        tree.link(&format!("as/{other}"), "../tapeline")?;
+    }
+    for path in ["tapeline", "iperf", "iperf3"]
+        .into_iter()
+        .flat_map(installed::paths)
+    {
+        tree.copy(&format!("share/{path}"), &share.join(path), 0o644)?;
+    }
+    for file in files("packaging/systemd")? {
+        tree.copy(&format!("systemd/{}", name_of(&file)), &file, 0o644)?;
+    }
+    Ok(())
+}
+
+/// Packs a folder without the names, times and order of this machine; returns the archive's name.
+fn pack(folder: &str) -> Result<String> {
+    let archive = format!("{folder}.tar.gz");
     let mut tar = Command::new("tar");
     tar.current_dir(FOLDER)
         .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
         .arg(format!("--mtime=@{}", epoch()))
-        .args(["--format=gnu", "-I", "gzip -9 -n", "-cf", archive, folder]);
-    shell::read(&mut tar).map(drop)
+        .args(["--format=gnu", "-I", "gzip -9 -n", "-cf", &archive, folder]);
+    shell::read(&mut tar)?;
+    Ok(archive)
+}
+
+/// The same in the format of Windows.
+fn zip(folder: &str, tree: &Tree) -> Result<String> {
+    tree.age()?;
+    let archive = format!("{folder}.zip");
+    let mut paths = shell::read(Command::new("find").arg(folder).current_dir(FOLDER))?
+        .lines()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    paths.sort();
+    let mut zip = Command::new("zip");
+    zip.current_dir(FOLDER).env("TZ", "UTC");
+    zip.args(["-q", "-X", "-9", &archive]).args(paths);
+    shell::read(&mut zip)?;
+    Ok(archive)
 }
 
 fn size(file: PathBuf) -> f64 {

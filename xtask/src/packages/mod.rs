@@ -1,8 +1,8 @@
-//! What is shipped: Debian packages, and programs that need nothing.
+//! What is shipped: Debian packages, and programs that need nothing but the system.
 //!
 //! ```text
 //! builds ──► Tree (the program, manual pages, completions, units, schema, licences) ──► .deb
-//!   │          ▲                                                                    └─► .tar.gz, SHA256SUMS
+//!   │          ▲                                                                    └─► .tar.gz, .zip, SHA256SUMS
 //!   └─► Crates ┴► copyright, bill of materials
 //! ```
 
@@ -11,6 +11,6 @@ mod copyright;
 mod crates;
 pub(crate) mod deb;
 pub(crate) mod dist;
+mod platform;
 pub(crate) mod release;
-mod static_target;
 mod tree;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime};
+use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_engine::{Pacer, Precision};
 use tapeline_report::{ConnectTimes, ConnectionFlavour, Event, Notice};
 use tapeline_stats::Moments;
@@ -180,7 +180,12 @@ impl Flow<'_> {
             return Ok(connected.connect_time);
         }
         let local = conn.local_addr().unwrap_or(peer);
-        let mut line = banner::connected(self.tag, local, conn.peer_addr().unwrap_or(peer));
+        let mut line = banner::connected(
+            self.tag,
+            Transport::Tcp,
+            local,
+            conn.peer_addr().unwrap_or(peer),
+        );
         line.flavour = ConnectionFlavour::ConnectOnly;
         line.congestion = conn.congestion();
         line.congestion_by_user = self.plan.socket.congestion.is_some();

@@ -141,7 +141,7 @@ impl Starter<'_> {
                 quickack: exchange.quickack,
             },
         };
-        let mut line = banner::connected(flow.tag, flow.local, flow.peer);
+        let mut line = banner::connected(flow.tag, Transport::Tcp, flow.local, flow.peer);
         line.flavour = flavour;
         line.congestion = flow.conn.congestion();
         line.congestion_by_user = self.plan.socket.congestion.is_some();

@@ -183,7 +183,7 @@ fn show(plan: &ClientPlan, flow: &Ready, context: &Arc<Context>) {
         Arrangement::FullDuplex => ConnectionFlavour::FullDuplex,
         _ => ConnectionFlavour::Plain,
     };
-    let mut line = banner::connected(flow.tag, flow.local, flow.peer);
+    let mut line = banner::connected(flow.tag, Transport::Udp, flow.local, flow.peer);
     line.flavour = flavour;
     line.no_udp_fin = !plan.udp_fin || plan.arrangement() == Arrangement::FullDuplex;
     line.trip_times = plan.latency.trip_times;

@@ -125,7 +125,7 @@ impl RenderedTest {
             let [local, peer] = Self::endpoints(flow);
             Event::Connected(Connected {
                 at: Some(START),
-                ..Connected::new(flow, local, peer)
+                ..Connected::new(flow, Transport::Tcp, local, peer)
             })
         }));
         events.extend(agreed);

@@ -338,10 +338,15 @@ pub(crate) fn server_banner(
 }
 
 /// A connection line with what every flow has; the caller fills in the rest.
-pub(crate) fn connected(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Connected {
+pub(crate) fn connected(
+    tag: FlowTag,
+    transport: Transport,
+    local: SocketAddr,
+    peer: SocketAddr,
+) -> Connected {
     Connected {
         device: outgoing_device(&local),
-        ..Connected::new(tag, local, peer)
+        ..Connected::new(tag, transport, local, peer)
     }
 }
 

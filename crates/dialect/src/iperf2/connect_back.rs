@@ -98,7 +98,11 @@ impl ConnectBack {
     }
 
     fn show(&self, tag: FlowTag, local: SocketAddr, conn: Option<&TcpConn>) {
-        let mut line = banner::connected(tag, local, self.peer);
+        let transport = match conn {
+            Some(_) => Transport::Tcp,
+            None => Transport::Udp,
+        };
+        let mut line = banner::connected(tag, transport, local, self.peer);
         line.flavour = ConnectionFlavour::Reverse;
         line.peer_is_tapeline = self.membership.is_some();
         line.peer_version = self.peer_version.clone();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, Role};
+use tapeline_base::{FlowTag, Role, Transport};
 use tapeline_engine::Stop;
 use tapeline_report::{Connected, Event, Notice};
 use tapeline_sys::{Waker, outgoing_device, reason};
@@ -57,9 +57,9 @@ impl StreamSet {
             id: context.next_id(),
             reversed: false,
         };
-        let segments = match &link {
-            Link::Tcp(conn) => segment_format(conn),
-            Link::Udp(_) => None,
+        let (transport, segments) = match &link {
+            Link::Tcp(conn) => (Transport::Tcp, segment_format(conn)),
+            Link::Udp(_) => (Transport::Udp, None),
         };
         self.streams.push(Stream {
             tag,
@@ -74,7 +74,7 @@ impl StreamSet {
             at: Some(context.wall()),
             peer_version: self.peer_version.clone(),
             segments,
-            ..Connected::new(tag, local, peer)
+            ..Connected::new(tag, transport, local, peer)
         })
     }
 

@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use std::{io, panic};
 
-use tapeline_base::{FlowTag, MonoTime};
+use tapeline_base::{FlowTag, MonoTime, Transport};
 use tapeline_report::Connected;
 use tapeline_sys::{Events, Interest, Poller, TcpConn, TcpListener, Wait, Waker};
 
@@ -86,7 +86,7 @@ impl PendingConnection {
     /// Its connection line, when it becomes no flow.
     pub(crate) fn line(&self, tag: FlowTag, context: &Context) -> Option<Connected> {
         let local = self.conn.local_addr().ok()?;
-        let mut line = banner::connected(tag, local, self.peer);
+        let mut line = banner::connected(tag, Transport::Tcp, local, self.peer);
         line.initial = banner::initial_tcp(&self.conn);
         line.at = Some(context.wall());
         Some(line)

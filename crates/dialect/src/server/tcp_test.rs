@@ -121,7 +121,7 @@ impl Session<'_> {
         header: Option<&TcpClientHeader>,
     ) -> Connected {
         let context = &self.shared.context;
-        let mut line = banner::connected(tag, self.local, self.peer);
+        let mut line = banner::connected(tag, Transport::Tcp, self.local, self.peer);
         line.flavour = flavour;
         line.congestion = self.conn.congestion();
         line.congestion_by_user = self.shared.plan.socket.congestion.is_some()

@@ -62,7 +62,7 @@ pub(crate) struct NewUdpFlow<'a> {
 impl NewUdpFlow<'_> {
     fn show(&self, flavour: ConnectionFlavour, no_fin: bool) {
         let context = &self.served.shared.context;
-        let mut line = banner::connected(self.tag, self.local, self.key.source);
+        let mut line = banner::connected(self.tag, Transport::Udp, self.local, self.key.source);
         if self.local.ip().is_multicast() {
             // No interface owns a group; the one that joined it stands for it.
             let bind = self.served.shared.plan.bind.as_ref();

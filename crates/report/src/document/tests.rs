@@ -91,7 +91,7 @@ fn connected(id: u32, peer: &str) -> Event {
     let peer = peer.parse().expect("an address");
     Event::Connected(Connected {
         at: Some(START),
-        ..Connected::new(tag(id), ends().0, peer)
+        ..Connected::new(tag(id), Transport::Tcp, ends().0, peer)
     })
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, Tos, WallTime};
+use tapeline_base::{FlowTag, Tos, Transport, WallTime};
 
 /// What kind of test the connection carries, as its line says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct ClientTest {
 pub struct Connected {
     /// Flow and direction.
     pub tag: FlowTag,
+    /// What carries it.
+    pub transport: Transport,
     /// Own address.
     pub local: SocketAddr,
     /// Device that owns the own address.
@@ -142,9 +144,10 @@ pub struct Connected {
 impl Connected {
     /// A connection of which only the addresses are known.
     #[must_use]
-    pub fn new(tag: FlowTag, local: SocketAddr, peer: SocketAddr) -> Self {
+    pub fn new(tag: FlowTag, transport: Transport, local: SocketAddr, peer: SocketAddr) -> Self {
         Self {
             tag,
+            transport,
             local,
             device: None,
             peer,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, WallTime};
+use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 
 use super::*;
 use crate::document::{self, ReportTracker, RunInfo, Step};
@@ -42,7 +42,7 @@ fn connected(id: u32, test: u32) -> Event {
             number: test,
             flows: Some(1),
         }),
-        ..Connected::new(tag(id), local, peer)
+        ..Connected::new(tag(id), Transport::Tcp, local, peer)
     })
 }
 

@@ -195,7 +195,7 @@ pub(crate) fn connected(fields: &[&str], remarks: &[Remark]) -> Connected {
     let mut connected = Connected {
         device: (!fields[2].is_empty()).then(|| fields[2].to_owned()),
         permit_key: key(fields[0]).map(str::to_owned),
-        ..Connected::new(tag(fields[0]), local, peer)
+        ..Connected::new(tag(fields[0]), Transport::Tcp, local, peer)
     };
     let remarks = remarks.iter().filter(|remark| **remark != Remark::Device);
     for (remark, text) in remarks.zip(&fields[6..]) {

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::slice::Iter;
 
-use tapeline_base::FormatLetter;
+use tapeline_base::{FormatLetter, Transport};
 use tapeline_report::iperf2::Header;
 use tapeline_report::{
     Build, Connected, Event, Iperf2Text, LinkErrors, Measure, Notice, OneWayTimes, Output, Phase,
@@ -146,7 +146,7 @@ impl<'a> Replay<'a> {
         let ends = "192.168.77.1:1".parse().expect("an address");
         let connected = Connected {
             permit_key: Some(key.to_owned()),
-            ..Connected::new(tag("1"), ends, ends)
+            ..Connected::new(tag("1"), Transport::Tcp, ends, ends)
         };
         let event = Event::Connected(connected);
         self.renderer.render(&event, &mut Output::default());

@@ -99,6 +99,7 @@ fn connected(id: u32) -> Event {
         at: Some(START),
         ..Connected::new(
             tag(id),
+            Transport::Tcp,
             address("192.0.2.1:46976"),
             address("192.0.2.2:5001"),
         )
@@ -385,7 +386,12 @@ fn udp_server() -> Sample {
     for (id, peer) in [(1, "192.0.2.7:1000"), (2, "192.0.2.8:1000")] {
         events.push(Event::Connected(Connected {
             at: Some(START),
-            ..Connected::new(tag(id), address("192.0.2.2:5001"), address(peer))
+            ..Connected::new(
+                tag(id),
+                Transport::Tcp,
+                address("192.0.2.2:5001"),
+                address(peer),
+            )
         }));
         let part = UdpReceive {
             pattern: None,

@@ -187,7 +187,7 @@ impl Scene {
         Connected {
             device: Some("eth0".to_owned()),
             at: Some(START + Duration::from_secs(self.at)),
-            ..Connected::new(tag, self.local(), self.remote())
+            ..Connected::new(tag, self.transport, self.local(), self.remote())
         }
     }
 

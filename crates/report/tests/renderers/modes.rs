@@ -145,7 +145,12 @@ fn connected() -> Connected {
     let end = |text: &str| text.parse().expect("an address");
     Connected {
         device: Some("eth0".to_owned()),
-        ..Connected::new(tag(1), end("192.168.77.2:5001"), end("192.168.77.1:4000"))
+        ..Connected::new(
+            tag(1),
+            Tcp,
+            end("192.168.77.2:5001"),
+            end("192.168.77.1:4000"),
+        )
     }
 }
 

@@ -54,6 +54,7 @@ fn connected(id: u32) -> Event {
         connect_time: Some(Duration::from_micros(20_300)),
         ..Connected::new(
             tag(id),
+            Tcp,
             address("192.0.2.1:46976"),
             address("192.0.2.7:5001"),
         )

@@ -81,7 +81,7 @@ pub(crate) fn connected(id: u32, transport: Transport) -> Event {
         }),
         connect_time: tcp.then_some(Duration::from_micros(110)),
         at: Some(START),
-        ..Connected::new(tag(id), local, peer)
+        ..Connected::new(tag(id), transport, local, peer)
     })
 }
 

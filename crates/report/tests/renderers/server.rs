@@ -448,6 +448,22 @@ fn a_tapeline_that_never_says_its_version_has_begun_when_it_connected() {
     assert!(out.stdout.contains(started), "{}", out.stdout);
 }
 
+/// As on Windows.
+#[test]
+fn tcp_is_named_where_the_system_says_nothing_of_it() {
+    let events = [Event::Connected(Connected {
+        congestion: None,
+        initial: None,
+        ..line(1, 1, "192.0.2.1", Tcp)
+    })];
+    let out = rendered(log(Style::default()), &events);
+    assert!(
+        out.stdout.contains("started: TCP, 1 stream"),
+        "{}",
+        out.stdout
+    );
+}
+
 #[test]
 fn a_server_that_connects_back_has_streams_both_ways() {
     let both = |id| Connected {

@@ -5,6 +5,8 @@ mod absent;
 #[path = "../unix/clock.rs"]
 pub(crate) mod clock;
 pub(crate) mod datagrams;
+#[path = "../unix/error_text.rs"]
+pub(crate) mod error_text;
 #[path = "../unix/file_lock.rs"]
 pub(crate) mod file_lock;
 pub(crate) mod file_system;

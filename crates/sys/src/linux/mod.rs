@@ -6,6 +6,8 @@ pub(crate) mod control;
 mod control_group;
 pub(crate) mod datagrams;
 pub(crate) mod device_tap;
+#[path = "../unix/error_text.rs"]
+pub(crate) mod error_text;
 #[path = "../unix/file_lock.rs"]
 pub(crate) mod file_lock;
 pub(crate) mod file_system;

@@ -4,6 +4,7 @@
 mod absent;
 pub(crate) mod clock;
 pub(crate) mod datagrams;
+pub(crate) mod error_text;
 pub(crate) mod file_lock;
 pub(crate) mod file_system;
 pub(crate) mod interrupts;

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tapeline_base::Transport;
+
 use super::super::Iperf3Json;
 use super::super::json::Json;
 use super::scenario::{row, style, tag};
@@ -16,7 +18,7 @@ fn served(id: u32, client: u8, test: Option<ClientTest>) -> Event {
     let peer = SocketAddr::from(([192, 0, 2, client], 40_000));
     Event::Connected(Connected {
         test,
-        ..Connected::new(tag(id), local, peer)
+        ..Connected::new(tag(id), Transport::Tcp, local, peer)
     })
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, WallTime};
+use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 
 use super::super::json::Json;
 use crate::model::{
@@ -36,7 +36,12 @@ pub(crate) fn events(document: &Json, role: Role) -> Vec<Event> {
         };
         let local = address("local_host", "local_port");
         let peer = address("remote_host", "remote_port");
-        events.push(Event::Connected(Connected::new(tag(number), local, peer)));
+        events.push(Event::Connected(Connected::new(
+            tag(number),
+            Transport::Tcp,
+            local,
+            peer,
+        )));
     }
     events.push(Event::TestStart(Box::new(source.start())));
     for interval in document.at("intervals").items() {

@@ -137,7 +137,7 @@ fn a_test_that_starts_during_one_over_iperf_2_keeps_its_connections() {
     let local = "127.0.0.1:5001".parse().expect("an address");
     let peer = "127.0.0.1:40000".parse().expect("an address");
     let other = [
-        Event::Connected(Connected::new(tag(1), local, peer)),
+        Event::Connected(Connected::new(tag(1), Transport::Tcp, local, peer)),
         row(1, Phase::Interval, (0, 1000), 10, received()),
         row(1, Phase::Total, (0, 2000), 20, received()),
     ];

@@ -229,7 +229,12 @@ impl<'a> Recording<'a> {
             };
             let local = address(words[1], words[3]);
             let peer = address(words[6], words[8]);
-            events.push(Event::Connected(Connected::new(tag(number), local, peer)));
+            events.push(Event::Connected(Connected::new(
+                tag(number),
+                Transport::Tcp,
+                local,
+                peer,
+            )));
         }
         events.push(Event::TestStart(Box::new(self.start())));
         let printed: Vec<Printed<'_>> = self.own_lines().filter_map(Printed::parse).collect();

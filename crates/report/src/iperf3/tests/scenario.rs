@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, WallTime};
+use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
 
 use super::super::json::Json;
 use super::super::{Iperf3Json, Iperf3Style};
@@ -58,7 +58,7 @@ pub(crate) fn row(
 pub(crate) fn connected(id: u32) -> Event {
     let local = "[::ffff:192.0.2.1]:40000".parse().expect("an address");
     let peer = "192.0.2.2:5001".parse().expect("an address");
-    Event::Connected(Connected::new(tag(id), local, peer))
+    Event::Connected(Connected::new(tag(id), Transport::Tcp, local, peer))
 }
 
 pub(crate) fn sent() -> Measure {

@@ -124,8 +124,11 @@ fn transport(test: &ServedTest) -> &'static str {
             TestTransport::Udp => "UDP",
             TestTransport::Sctp => "SCTP",
         },
-        (None, Some(line)) if line.initial.is_some() || line.congestion.is_some() => "TCP",
-        (None, _) => "UDP",
+        (None, Some(line)) => match line.transport {
+            Transport::Tcp => "TCP",
+            Transport::Udp => "UDP",
+        },
+        (None, None) => "a test",
     }
 }
 

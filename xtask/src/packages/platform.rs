@@ -1,4 +1,4 @@
-//! An architecture for which a program is built that needs no library of the system.
+//! A system and an architecture for which a program is built that needs no library but the system's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,64 +6,96 @@ use std::process::Command;
 use crate::builds::{EVERYTHING, target_directory};
 use crate::shell::{self, Result, cargo, on_path};
 
-/// An architecture, with its name in Rust, in Debian, and of its compiler.
+/// The compiler and linker for Windows.
+const MINGW: &str = "x86_64-w64-mingw32-gcc";
+
+/// A system with an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StaticTarget {
-    X86,
-    Arm,
+pub(crate) enum Platform {
+    LinuxX86,
+    LinuxArm,
+    WindowsX86,
 }
 
-impl StaticTarget {
+impl Platform {
     /// All of them, that of this machine first.
     pub(crate) fn all() -> Vec<Self> {
-        let mut all = vec![Self::X86, Self::Arm];
-        all.sort_by_key(|target| !target.is_native());
+        let mut all = vec![Self::LinuxX86, Self::LinuxArm, Self::WindowsX86];
+        all.sort_by_key(|platform| !platform.is_native());
         all
     }
 
     /// As `uname -m` prints it.
-    pub(crate) const fn architecture(self) -> &'static str {
+    const fn architecture(self) -> &'static str {
         match self {
-            Self::X86 => "x86_64",
-            Self::Arm => "aarch64",
+            Self::LinuxX86 | Self::WindowsX86 => "x86_64",
+            Self::LinuxArm => "aarch64",
         }
     }
 
     const fn debian(self) -> &'static str {
         match self {
-            Self::X86 => "amd64",
-            Self::Arm => "arm64",
+            Self::LinuxX86 | Self::WindowsX86 => "amd64",
+            Self::LinuxArm => "arm64",
         }
+    }
+
+    /// As archives call it: `x86_64-linux`.
+    pub(crate) fn name(self) -> String {
+        let system = match self {
+            Self::LinuxX86 | Self::LinuxArm => "linux",
+            Self::WindowsX86 => "windows",
+        };
+        format!("{}-{system}", self.architecture())
     }
 
     /// As Rust calls it.
     pub(crate) fn triple(self) -> String {
-        format!("{}-unknown-linux-musl", self.architecture())
+        let system = match self {
+            Self::LinuxX86 | Self::LinuxArm => "unknown-linux-musl",
+            Self::WindowsX86 => "pc-windows-gnu",
+        };
+        format!("{}-{system}", self.architecture())
+    }
+
+    /// The file's name.
+    pub(crate) const fn program(self) -> &'static str {
+        match self {
+            Self::LinuxX86 | Self::LinuxArm => "tapeline",
+            Self::WindowsX86 => "tapeline.exe",
+        }
     }
 
     /// Whether its programs run here.
     pub(crate) fn is_native(self) -> bool {
-        self.architecture() == std::env::consts::ARCH
+        self != Self::WindowsX86 && self.architecture() == std::env::consts::ARCH
     }
 
     fn compiler(self) -> String {
-        if self.is_native() {
-            return "musl-gcc".to_owned();
+        match self {
+            Self::WindowsX86 => MINGW.to_owned(),
+            _ if self.is_native() => "musl-gcc".to_owned(),
+            _ => format!("{}-linux-gnu-gcc", self.architecture()),
         }
-        format!("{}-linux-gnu-gcc", self.architecture())
+    }
+
+    /// What is not installed here, of what it takes.
+    pub(crate) fn missing(self) -> Option<String> {
+        let compiler = self.compiler();
+        if !on_path(&compiler) {
+            return Some(format!("no C compiler {compiler}"));
+        }
+        (self == Self::WindowsX86 && !on_path("zip")).then(|| "no zip".to_owned())
     }
 
     /// Builds the program with all features and says where it is. Nothing in it depends on the folders
     /// of this machine, so that every machine builds the same.
     ///
     /// # Errors
-    /// A compiler or the headers of musl are missing, or it does not compile.
+    /// The headers of musl are missing, or it does not compile.
     pub(crate) fn build(self) -> Result<PathBuf> {
         let triple = self.triple();
         let compiler = self.compiler();
-        if !on_path(&compiler) {
-            return Err(format!("no C compiler {compiler}"));
-        }
         if on_path("rustup") {
             shell::run(Command::new("rustup").args(["target", "add", &triple]))?;
         }
@@ -83,8 +115,17 @@ impl StaticTarget {
         build.args(["build", "--release", "--locked", "--package", "tapeline"]);
         build.args(["--features", &EVERYTHING.join(",")]);
         build.args(["--target", &triple]);
-        build.env("RUSTFLAGS", map("--remap-path-prefix"));
+        let mut rust_flags = map("--remap-path-prefix");
+        if self == Self::WindowsX86 {
+            rust_flags += " -Clink-arg=-Wl,--no-insert-timestamp";
+        }
+        build.env("RUSTFLAGS", rust_flags);
         if !self.is_native() {
+            build.env(format!("CC_{name}"), &compiler);
+            let linker = format!("CARGO_TARGET_{}_LINKER", name.to_uppercase());
+            build.env(linker, &compiler);
+        }
+        if self != Self::WindowsX86 && !self.is_native() {
             let headers = self.headers()?;
             let own = Command::new(&compiler)
                 .arg("-print-file-name=include")
@@ -96,13 +137,11 @@ impl StaticTarget {
                 headers.display(),
                 own.trim()
             );
-            build.env(format!("CC_{name}"), &compiler);
-            let linker = format!("CARGO_TARGET_{}_LINKER", name.to_uppercase());
-            build.env(linker, &compiler);
         }
         build.env(format!("CFLAGS_{name}"), c_flags);
         shell::run(&mut build)?;
-        Ok(target_directory().join(triple).join("release/tapeline"))
+        let built = target_directory().join(triple).join("release");
+        Ok(built.join(self.program()))
     }
 
     /// The headers of musl, fetched from Debian where they are not installed.
