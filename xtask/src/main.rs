@@ -103,6 +103,9 @@ usage: cargo xtask COMMAND
                        --seconds S    length of one run (1)
                        --rows A,B     only these rows: numbers of the targets, or
                                       parts of names (tcp-one-stream, technique)
+                       --compare C    build the commit C, too, run a short set of rows with
+                                      both (10 rounds), and name what changed by more
+                                      than its noise; what is worse fails
                        --out F.json   put the results there, in the places of older
                                       ones of the same rows, and the tables in F.md
                                       (docs/performance.json: docs/dev/performance.md)

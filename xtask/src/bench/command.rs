@@ -14,7 +14,7 @@ use super::path::Path;
 use super::record::{self, Circumstances, Record};
 use super::row::{PathKind, Row};
 use super::session::Site;
-use super::{contest, profile, report, rows};
+use super::{contest, guard, profile, report, rows};
 
 /// The project's own results, and the page that has their tables.
 const RESULTS: &str = "docs/performance.json";
@@ -25,19 +25,24 @@ const GENERATOR: &str = "cargo xtask bench";
 /// How to run the benchmarks.
 #[derive(Debug, Default)]
 struct Options {
-    rounds: usize,
+    /// As many as the purpose needs, unless given.
+    rounds: Option<usize>,
     seconds: f64,
     /// Numbers or parts of names; all rows when empty.
     rows: Vec<String>,
     out: Option<PathBuf>,
     /// Show where the time goes instead.
     profile: bool,
+    /// Compare with the program of this commit instead.
+    compare: Option<String>,
 }
+
+/// Rounds beside peers.
+const ROUNDS: usize = 5;
 
 impl Options {
     fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self {
-            rounds: 5,
             seconds: 1.0,
             ..Self::default()
         };
@@ -52,17 +57,25 @@ impl Options {
                 .ok_or_else(|| format!("bench: {name} needs a value"))?;
             let bad = || format!("bench: {name} cannot be '{value}'");
             match *name {
-                "--rounds" => options.rounds = value.parse().map_err(|_| bad())?,
+                "--rounds" => options.rounds = Some(value.parse().map_err(|_| bad())?),
+                "--compare" => options.compare = Some((*value).to_owned()),
                 "--seconds" => options.seconds = value.parse().map_err(|_| bad())?,
                 "--rows" => options.rows = value.split(',').map(str::to_owned).collect(),
                 "--out" => options.out = Some(value.into()),
                 _ => return Err(format!("bench: there is no option {name}")),
             }
         }
-        if options.rounds == 0 || !(0.2..=60.0).contains(&options.seconds) {
+        if options.rounds == Some(0) || !(0.2..=60.0).contains(&options.seconds) {
             return Err("bench: at least one round, of 0.2 to 60 seconds".to_owned());
         }
         Ok(options)
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds.unwrap_or(match self.compare {
+            Some(_) => guard::ROUNDS,
+            None => ROUNDS,
+        })
     }
 
     /// The rows that are meant.
@@ -79,6 +92,9 @@ impl Options {
                 names.join(", ")
             ));
         }
+        if self.rows.is_empty() && self.compare.is_some() {
+            return Ok(guard::short(all));
+        }
         let meant =
             |row: &Row| self.rows.is_empty() || self.rows.iter().any(|word| row.is_meant(word));
         Ok(all.into_iter().filter(meant).collect())
@@ -91,7 +107,7 @@ impl Options {
 /// The options are wrong, the program cannot be built, or the results cannot be written.
 pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     let options = Options::parse(words)?;
-    let rows = options.rows()?;
+    let mut rows = options.rows()?;
     setup::prepare();
     // Another binary can be measured, for example an older one.
     interop::use_tapeline(builds::under_test()?);
@@ -99,6 +115,13 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     interop::raise_descriptor_limit();
     if options.profile {
         return profile::run(options.out.as_deref(), options.seconds);
+    }
+    if let Some(commit) = &options.compare {
+        guard::build(commit)?;
+        rows = rows
+            .into_iter()
+            .filter_map(guard::against_earlier)
+            .collect();
     }
     let mut tally = Tally::default();
     let pair = NamespacePair::new();
@@ -117,7 +140,10 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
             records.push(record);
         }
     }
-    println!("\n{}", report::markdown(&records));
+    match &options.compare {
+        Some(commit) => tally.add(guard::judge(commit, &records)),
+        None => println!("\n{}", report::markdown(&records)),
+    }
     Ok(tally)
 }
 
@@ -176,7 +202,7 @@ fn circumstances(options: &Options) -> Circumstances {
         kernel: first("/proc/sys/kernel/osrelease", ""),
         machine: format!("{cores} cores, {}", first("/proc/cpuinfo", "model name")),
         load: load.split(' ').next().unwrap_or_default().to_owned(),
-        rounds: options.rounds,
+        rounds: options.rounds(),
         seconds: options.seconds,
     }
 }
@@ -253,7 +279,10 @@ mod tests {
     fn options_are_checked() {
         let words = ["--rounds", "7", "--profile", "--out", "a.json"];
         let options = Options::parse(&words).expect("good options");
-        assert_eq!((options.rounds, options.out), (7, Some("a.json".into())));
+        assert_eq!(
+            (options.rounds, options.out),
+            (Some(7), Some("a.json".into()))
+        );
         assert!(options.profile);
         for bad in [
             &["--rounds"][..],

@@ -1,8 +1,14 @@
 //! Who takes part: programs, with what is special about them in a row.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use interop::{Invocation, Program, installed};
+
+use crate::shell::Result;
+
+/// The program of an earlier commit, and the link by which it is iperf.
+static EARLIER: OnceLock<[PathBuf; 2]> = OnceLock::new();
 
 /// A program as the benchmark calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +17,9 @@ pub(crate) enum Tool {
     Tapeline,
     /// tapeline under the name iperf3.
     TapelineAsIperf3,
+    /// The same of an earlier commit.
+    Earlier,
+    EarlierAsIperf3,
     Iperf221,
     /// iperf 2 as the system has it: without a wrapper, for times of starts.
     SystemIperf,
@@ -36,6 +45,8 @@ impl Tool {
         match self {
             Self::Tapeline => "tapeline",
             Self::TapelineAsIperf3 => "tapeline as iperf3",
+            Self::Earlier => "earlier tapeline",
+            Self::EarlierAsIperf3 => "earlier tapeline as iperf3",
             Self::Iperf221 => "iperf 2.2.1",
             Self::SystemIperf => "iperf of the system",
             Self::Iperf3 => "iperf3 3.22",
@@ -48,8 +59,8 @@ impl Tool {
     /// What it speaks.
     pub(crate) const fn dialect(self) -> Dialect {
         match self {
-            Self::Tapeline | Self::Iperf221 | Self::SystemIperf => Dialect::Iperf2,
-            Self::TapelineAsIperf3 | Self::Iperf3 => Dialect::Iperf3,
+            Self::Tapeline | Self::Earlier | Self::Iperf221 | Self::SystemIperf => Dialect::Iperf2,
+            Self::TapelineAsIperf3 | Self::EarlierAsIperf3 | Self::Iperf3 => Dialect::Iperf3,
             Self::Nuttcp => Dialect::Nuttcp,
             Self::Sockperf => Dialect::Sockperf,
             Self::Qperf => Dialect::Qperf,
@@ -59,9 +70,12 @@ impl Tool {
     /// Where it is; programs of the system are looked for on the search path.
     pub(crate) fn path(self) -> PathBuf {
         let sibling = |name: &str| Program::Iperf221.path().with_file_name(name);
+        let earlier = |index: usize| EARLIER.get().map(|paths| paths[index].clone());
         match self {
             Self::Tapeline => Program::TapelineAsIperf.path().to_owned(),
             Self::TapelineAsIperf3 => Program::Tapeline.path().to_owned(),
+            Self::Earlier => earlier(1).unwrap_or_default(),
+            Self::EarlierAsIperf3 => earlier(0).unwrap_or_default(),
             Self::Iperf221 => Program::Iperf221.path().to_owned(),
             Self::SystemIperf => installed("iperf").unwrap_or_default(),
             Self::Iperf3 => sibling("iperf3-3.22"),
@@ -74,8 +88,31 @@ impl Tool {
     /// Words in front of all others.
     pub(crate) const fn first_words(self) -> &'static [&'static str] {
         match self {
-            Self::TapelineAsIperf3 => &["--as", "iperf3"],
+            Self::TapelineAsIperf3 | Self::EarlierAsIperf3 => &["--as", "iperf3"],
             _ => &[],
+        }
+    }
+
+    /// Says where the program of an earlier commit is.
+    ///
+    /// # Errors
+    /// The link by which it is iperf cannot be made.
+    pub(crate) fn have_earlier(program: &Path) -> Result<()> {
+        let link = program.with_file_name("iperf");
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(program, &link)
+            .map_err(|error| format!("{}: {error}", link.display()))?;
+        // The first choice stands.
+        let _ = EARLIER.set([program.to_owned(), link]);
+        Ok(())
+    }
+
+    /// Its earlier self, of ours.
+    const fn earlier(self) -> Option<Self> {
+        match self {
+            Self::Tapeline => Some(Self::Earlier),
+            Self::TapelineAsIperf3 => Some(Self::EarlierAsIperf3),
+            _ => None,
         }
     }
 
@@ -124,6 +161,17 @@ impl Contender {
             server_words,
             ..self
         }
+    }
+
+    /// The same with the programs of an earlier commit; nothing where others take part, or without some
+    /// optimisations.
+    pub(crate) fn earlier(&self) -> Option<Self> {
+        let [client, server] = [self.client.earlier()?, self.server.earlier()?];
+        self.without.is_empty().then_some(Self {
+            client,
+            server,
+            ..*self
+        })
     }
 
     /// Without some optimisations.

@@ -3,14 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Time under the hold of quotas since the groups began, microseconds: of the one that was held longest
 /// of the process's own group and those above it; 0 without any quota. `None` where no tree of
 /// groups for processors can be read.
 pub(crate) fn throttled_micros() -> Option<u64> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let trees = trees(&mounts, &groups);
+    let trees = trees(mounts()?, &groups);
     // Another mount may hide a tree.
     let seen = trees.iter().filter(|tree| tree.group.is_dir());
     let held = seen.map(|tree| {
@@ -20,6 +20,18 @@ pub(crate) fn throttled_micros() -> Option<u64> {
         stat.filter_map(|stat| throttled(&stat)).max().unwrap_or(0)
     });
     held.max()
+}
+
+/// The lines of `/proc/self/mountinfo` that name trees of groups. They stay, and a host of many containers
+/// has thousands of others, which each reading would cost.
+fn mounts() -> Option<&'static str> {
+    static MOUNTS: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let all = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let trees = all.lines().filter(|line| line.contains(" - cgroup"));
+        Some(trees.collect::<Vec<_>>().join("\n"))
+    };
+    MOUNTS.get_or_init(read).as_deref()
 }
 
 /// A tree of groups, as this process sees it.
