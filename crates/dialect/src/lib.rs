@@ -53,7 +53,7 @@ pub use run::address::look_up;
 pub use run::context::Interruption;
 pub use sampler::{Reporter, ReporterHandle, ReporterSettings, SingleSums};
 pub use server::{Server, ServerError, ServerLimits, ServerStopper};
-pub use tapeline_engine::{HeldWindow, Precision, Technique, Techniques};
+pub use tapeline_engine::{HeldWindow, Precision, Technique, Techniques, WaitMode};
 pub use tapeline_wire::iperf2::PermitKey;
 pub use tapeline_wire::native::{
     Done, LoadDone, LoadEcho, LoadParameters, MethodDatagram, MethodKind, Methods, Order,

@@ -48,6 +48,7 @@ pub use request_response::{
     Responder, ResponsePlan, ServerTimes,
 };
 pub use stop::{Stop, WeakStop};
+pub use tapeline_sys::WaitMode;
 pub use tcp::{
     AnswerSink, Blocks, BurstFormat, BurstHead, BurstIntake, BurstPlan, BurstRecord, BurstStamp,
     BurstStart, ByteIntake, HeldWindow, Intake, LatencyFrom, NextRead, Preamble, SendEnd, Spliced,
@@ -62,5 +63,5 @@ pub use udp::{
 };
 pub use work::{
     Call, Cause, Ending, FailedOperation, RECEIVE_LIMIT, SEND_LIMIT, Step, TcpWork, ThreadUse,
-    run_blocking,
+    run_blocking, run_waiting,
 };

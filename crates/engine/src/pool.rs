@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime, MutexExt};
-use tapeline_sys::{Events, Interest, Poller, SystemClock, ThreadTime, Wait, Waker};
+use tapeline_sys::{Events, Interest, Poller, SystemClock, ThreadTime, Wait, WaitMode, Waker};
 
 use crate::stop::Stop;
-use crate::work::{Call, Cause, Ending, Step, TcpWork, ThreadUse, run_blocking};
+use crate::work::{Call, Cause, Ending, Step, TcpWork, ThreadUse, run_waiting};
 
 /// Flows that get a thread of their own.
 pub const THREADED_FLOWS: usize = 64;
@@ -39,8 +39,8 @@ struct Job {
 
 impl Job {
     /// Runs on the calling thread to the end.
-    fn run(mut self, room: Option<Room>) {
-        let ending = caught(|| run_blocking(self.work.as_mut(), &self.stop));
+    fn run(mut self, room: Option<Room>, mode: WaitMode) {
+        let ending = caught(|| run_waiting(self.work.as_mut(), &self.stop, mode));
         // Whoever learns of the end may start another flow.
         drop(room);
         self.finish(ending);
@@ -115,6 +115,8 @@ pub struct Pool {
     limit: usize,
     /// Flows of large tests go to workers from the first one.
     shares: bool,
+    /// How a flow's own thread waits.
+    wait: WaitMode,
     workers: Mutex<Vec<Worker>>,
     next: AtomicUsize,
     max_workers: usize,
@@ -136,6 +138,7 @@ impl Pool {
             threaded: Arc::new(AtomicUsize::new(0)),
             limit: threaded,
             shares: true,
+            wait: WaitMode::Auto,
             workers: Mutex::new(Vec::new()),
             next: AtomicUsize::new(0),
             max_workers,
@@ -151,6 +154,12 @@ impl Pool {
         }
     }
 
+    /// The same, whose threads of a single flow wait so for what arrives.
+    #[must_use]
+    pub fn waiting(self, wait: WaitMode) -> Self {
+        Self { wait, ..self }
+    }
+
     /// Runs `work` until it ends, and calls `on_end` exactly once: also when no worker can
     /// be had, or when it panics. `many` says that the flow belongs to a test of more flows
     /// than threads are good for, so that all of them run alike.
@@ -162,7 +171,7 @@ impl Pool {
         };
         let room = Room::of(&self.threaded, self.limit);
         match room {
-            Some(room) if !(many && self.shares) => spawn_flow(job, Some(room)),
+            Some(room) if !(many && self.shares) => spawn_flow(job, Some(room), self.wait),
             _ => self.run_polled(job),
         }
     }
@@ -207,11 +216,11 @@ impl Drop for Room {
 }
 
 /// Runs a flow on a thread of its own; without one, dropping the job ends it.
-fn spawn_flow(job: Job, room: Option<Room>) {
+fn spawn_flow(job: Job, room: Option<Room>, mode: WaitMode) {
     let _ = std::thread::Builder::new()
         .name("flow".into())
         .stack_size(256 * 1024)
-        .spawn(move || job.run(room));
+        .spawn(move || job.run(room, mode));
 }
 
 fn start_worker(threaded: &Arc<AtomicUsize>) -> io::Result<Worker> {
@@ -380,7 +389,7 @@ impl Polled {
                 if error.kind() == io::ErrorKind::AlreadyExists {
                     // The other direction of the connection lives here, and a poller knows a
                     // socket once.
-                    return spawn_flow(job, Room::of(&self.threaded, usize::MAX));
+                    return spawn_flow(job, Room::of(&self.threaded, usize::MAX), WaitMode::Auto);
                 }
                 let now = self.clock.now();
                 return job.finish(Ending::new(Cause::Worker(error), now));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_sys::{ReceiveBatch, ReceiveFeatures};
+use tapeline_sys::{ReceiveBatch, ReceiveFeatures, WaitMode};
 
 use crate::pacing::Precision;
 
@@ -77,10 +77,11 @@ impl Technique {
     }
 }
 
-/// The optimisations that a run may use: all, unless some are left out.
+/// The optimisations that a run may use: all, unless some are left out; and how it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Techniques {
     left_out: u32,
+    wait: WaitMode,
 }
 
 impl Techniques {
@@ -89,15 +90,31 @@ impl Techniques {
     pub const fn without(self, technique: Technique) -> Self {
         Self {
             left_out: self.left_out | 1 << technique as u32,
+            ..self
         }
     }
 
-    /// What may be used by both.
+    /// These, waiting so for what arrives.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            left_out: self.left_out | other.left_out,
-        }
+    pub const fn waiting(self, wait: WaitMode) -> Self {
+        Self { wait, ..self }
+    }
+
+    /// What a flow's own thread does while nothing arrives.
+    #[must_use]
+    pub const fn wait(self) -> WaitMode {
+        self.wait
+    }
+
+    /// Whether messages that are expected at once are looked for before sleeping.
+    #[must_use]
+    pub const fn yield_spins(self) -> bool {
+        matches!(self.wait, WaitMode::Auto) && self.uses(Technique::YieldSpin)
+    }
+
+    /// Leaves out what `other` leaves out, too.
+    pub const fn confine(&mut self, other: Self) {
+        self.left_out |= other.left_out;
     }
 
     /// Whether one may be used.
@@ -119,7 +136,7 @@ impl Techniques {
     #[must_use]
     pub fn receive_batch(self, slots: usize) -> ReceiveBatch {
         let single = !self.uses(Technique::ReceiveBatch);
-        let batch = ReceiveBatch::coalescing(if single { 1 } else { slots });
+        let batch = ReceiveBatch::coalescing(if single { 1 } else { slots }).waiting(self.wait);
         if self.uses(Technique::ReceiveRest) {
             batch
         } else {

@@ -4,7 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
-use tapeline_sys::{Interest, SystemClock, TcpConn, ThreadTime, Wait, set_timer_slack_minimal};
+use tapeline_sys::{
+    Interest, SystemClock, TcpConn, ThreadTime, Wait, WaitMode, set_timer_slack_minimal,
+};
 
 use crate::pacing::{Pacer, Precision};
 use crate::stop::Stop;
@@ -144,6 +146,12 @@ pub(crate) const REST: Duration = Duration::from_secs(1);
 
 /// Runs a workload on the calling thread until it ends.
 pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
+    run_waiting(work, stop, WaitMode::Auto)
+}
+
+/// The same, waiting so for what arrives. Until a send can go on, and when nothing has arrived for
+/// a second, the thread sleeps all the same.
+pub fn run_waiting(work: &mut dyn TcpWork, stop: &Stop, mode: WaitMode) -> Ending {
     let _ = work.conn().set_send_timeout(Some(SEND_LIMIT));
     let _ = work.conn().set_receive_timeout(Some(RECEIVE_LIMIT));
     set_timer_slack_minimal();
@@ -151,9 +159,20 @@ pub fn run_blocking(work: &mut dyn TcpWork, stop: &Stop) -> Ending {
     let mut pacer = Pacer::new(Precision::Economical);
     let mut scratch = vec![0; work.scratch_length()];
     let before = ThreadTime::now();
+    let mut moved = clock.now();
     let mut ending = loop {
-        match work.step(clock.now(), Call::Blocking, &mut scratch) {
-            Step::Progress | Step::Partial | Step::NotReady => {}
+        let now = clock.now();
+        let looks =
+            mode.stays_awake() && now.since(moved) < SILENT && work.interest() == Interest::READ;
+        let call = if looks {
+            Call::NonBlocking
+        } else {
+            Call::Blocking
+        };
+        match work.step(now, call, &mut scratch) {
+            Step::Progress | Step::Partial => moved = now,
+            Step::NotReady if looks => mode.pause(),
+            Step::NotReady => {}
             Step::NotBefore(due) => {
                 let look = clock.now() + REST;
                 // A raised flag is seen by the next step.

@@ -33,6 +33,7 @@ mod resolve;
 mod socket_call;
 mod tcp;
 mod udp;
+mod wait_mode;
 mod waker;
 mod zeroed;
 
@@ -62,5 +63,6 @@ pub use tcp::{Connected, SplicedPayload, TcpConn, TcpInfo, TcpListener, TcpProbe
 pub use udp::{
     Datagram, Marks, MulticastGroup, ReceiveBatch, ReceiveFeatures, Returned, Segments, UdpSocket,
 };
+pub use wait_mode::WaitMode;
 pub use waker::Waker;
 pub use zeroed::zeroed_counters;

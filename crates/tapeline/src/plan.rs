@@ -113,20 +113,20 @@ impl Plan {
     /// Confines the job to these optimisations.
     pub(crate) fn confine(&mut self, techniques: Techniques) {
         match self {
-            Self::Client(plan, ..) => plan.techniques = techniques,
+            Self::Client(plan, ..) => plan.techniques.confine(techniques),
             Self::Flows(plan, _) => {
                 for flow in &mut plan.flows {
-                    flow.plan.techniques = techniques;
+                    flow.plan.techniques.confine(techniques);
                 }
             }
-            Self::Server(plan, ..) => plan.techniques = techniques,
+            Self::Server(plan, ..) => plan.techniques.confine(techniques),
             Self::Iperf3(job) => match &mut job.task {
-                Iperf3Task::Client(plan) => plan.techniques = plan.techniques.and(techniques),
-                Iperf3Task::Server(plan, _) => plan.techniques = techniques,
+                Iperf3Task::Client(plan) => plan.techniques.confine(techniques),
+                Iperf3Task::Server(plan, _) => plan.techniques.confine(techniques),
             },
-            Self::Try(plan, _) => plan.techniques = techniques,
-            Self::Exporter(plan) => plan.techniques = techniques,
-            Self::Method(job) => job.plan.common_mut().techniques = techniques,
+            Self::Try(plan, _) => plan.techniques.confine(techniques),
+            Self::Exporter(plan) => plan.techniques.confine(techniques),
+            Self::Method(job) => job.plan.common_mut().techniques.confine(techniques),
             // Their tests are processes of their own.
             Self::ThirdParty(_) => {}
             #[cfg(feature = "history")]

@@ -7,7 +7,7 @@ use tapeline_base::{MonoTime, Tos, WallTime};
 use tapeline_engine::{
     Answer, HistogramCell, HistogramRecorder, ReceiveCell, RequestBurst, RequestPlan,
     RequestResponseCell, RequestResponseHistograms, RequestStamp, Requester, Respond, Responder,
-    ResponsePlan, ServerTimes, Technique,
+    ResponsePlan, ServerTimes,
 };
 use tapeline_report::HistogramKind;
 use tapeline_wire::iperf2::{Bounceback, Timestamp, fill_pattern, limits};
@@ -175,7 +175,7 @@ pub(crate) fn request(flow: TcpFlow, context: &Arc<Context>, part: &RequestPart)
             response_length: settings.reply_length() as usize,
             burst: part.burst(),
             quickack: part.exchange.quickack,
-            yield_spin: context.techniques.uses(Technique::YieldSpin),
+            yield_spin: context.techniques.yield_spins(),
             one_way: part.latency.trip_times,
             deadline: part.deadline,
             requests,
@@ -216,7 +216,7 @@ pub(crate) fn respond(
             already: already.len(),
             read_length: u64::from(limits::DEFAULT_TCP_LENGTH),
             quickack: first.quickack,
-            yield_spin: context.techniques.uses(Technique::YieldSpin),
+            yield_spin: context.techniques.yield_spins(),
             deadline,
             idle_timeout: flow.idle_timeout,
             cell: Arc::clone(&cell),

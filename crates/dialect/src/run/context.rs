@@ -99,7 +99,7 @@ impl Context {
         Arc::new(Self {
             clock: SystemClock,
             reporter,
-            pool,
+            pool: pool.waiting(techniques.wait()),
             interruption,
             techniques,
             ids: AtomicU32::new(0),

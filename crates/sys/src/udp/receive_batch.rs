@@ -1,12 +1,13 @@
 //! Receiving many datagrams with one call, into memory that is allocated once.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::datagram::Datagram;
 use super::socket::UdpSocket;
 use crate::platform::receive_batch as system;
 use crate::poller::{Interest, Wait};
+use crate::wait_mode::WaitMode;
 
 /// What a call is to fill, bytes, judged by the one before: more would leave the nearest cache.
 const NEAR: usize = 64 << 10;
@@ -24,6 +25,8 @@ pub struct ReceiveBatch {
     max: usize,
     /// May rest.
     rests: bool,
+    /// What is done while nothing arrives.
+    mode: WaitMode,
     /// What came last was joined.
     joined: bool,
     /// A receive reported what came back for a datagram.
@@ -43,6 +46,7 @@ impl ReceiveBatch {
             slots: system::Slots::new(slots, slot_size),
             max: slots,
             rests: true,
+            mode: WaitMode::Auto,
             joined: false,
             returned: false,
         }
@@ -58,6 +62,12 @@ impl ReceiveBatch {
         }
     }
 
+    /// The same, waiting so for what arrives.
+    #[must_use]
+    pub fn waiting(self, mode: WaitMode) -> Self {
+        Self { mode, ..self }
+    }
+
     /// Slots that hold whatever a coalescing socket delivers. Memory is touched only when used.
     #[must_use]
     pub fn coalescing(slots: usize) -> Self {
@@ -69,7 +79,8 @@ impl ReceiveBatch {
     ///
     /// [`Wait::Forever`] waits as long as the socket's receive timeout lets it; it costs the
     /// fewest system calls. [`Wait::AtMost`] costs an additional `poll(2)` when idle, and rests
-    /// before it (see [`ReceiveBatch::without_rest`]).
+    /// before it (see [`ReceiveBatch::without_rest`]), unless the batch stays awake
+    /// (see [`ReceiveBatch::waiting`]).
     ///
     /// # Errors
     /// `ConnectionRefused` when an earlier datagram met a closed port; others of `recvmsg(2)`.
@@ -77,6 +88,7 @@ impl ReceiveBatch {
         match wait {
             Wait::Forever => self.fill(socket, true),
             Wait::Never => self.fill(socket, false),
+            Wait::AtMost(longest) if self.mode.stays_awake() => self.look(socket, longest),
             Wait::AtMost(longest) => {
                 let rests = self.rests && self.joined;
                 let mut count = self.fill(socket, false)?;
@@ -90,6 +102,18 @@ impl ReceiveBatch {
                 }
                 Ok(count)
             }
+        }
+    }
+
+    /// Looks for datagrams until some are there.
+    fn look(&mut self, socket: &UdpSocket, longest: Duration) -> io::Result<usize> {
+        let begun = Instant::now();
+        loop {
+            let count = self.fill(socket, false)?;
+            if count > 0 || begun.elapsed() >= longest {
+                return Ok(count);
+            }
+            self.mode.pause();
         }
     }
 

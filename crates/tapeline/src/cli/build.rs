@@ -87,6 +87,7 @@ pub(crate) fn client(settings: &Settings, log: &mut Diagnostics) -> Result<Clien
         l2_checks: settings.route.l2_checks && settings.udp,
         l4s: settings.shape.l4s,
         realtime: settings.tcp.realtime,
+        techniques: Techniques::default().waiting(settings.tcp.wait),
         single_udp: settings.single_udp,
         control: peer::control(settings),
         probe: peer::probe(settings),
@@ -139,6 +140,7 @@ pub(crate) fn server(
         tap_device: settings.route.tap_device.clone(),
         l2_checks: settings.route.l2_checks,
         realtime: settings.tcp.realtime,
+        techniques: Techniques::default().waiting(settings.tcp.wait),
         control: peer::control(settings),
         ..ServerPlan::new(settings.personality, first, transports)
     })

@@ -163,6 +163,40 @@ fn realtime_is_asked_for() {
 }
 
 #[test]
+fn a_flows_thread_waits_as_its_end_chose() {
+    if !can_trace("a_flows_thread_waits_as_its_end_chose") {
+        return;
+    }
+    // A look that finds nothing; a call that blocks carries no flag.
+    let looks = |calls: &str| {
+        let empty = |call: &&str| call.contains("MSG_DONTWAIT") && call.contains("EAGAIN");
+        calls.lines().filter(empty).count()
+    };
+    let of = |mode: &str| {
+        let port = interop::free_port();
+        let mut server = Traced::native(&format!("-s -p {port} --wait {mode}"));
+        server.program.line("istening on ");
+        // Each answer takes so long that it is waited for.
+        let line = format!(
+            "-c 127.0.0.1 -p {port} --bounceback=1 --bounceback-hold 20 -t 0.2 --no-peer-results \
+             --no-latency-probes --wait {mode}"
+        );
+        let (ended, client) = Traced::native(&line).end();
+        assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+        server.interrupt();
+        let (_, server) = server.end();
+        [looks(&client), looks(&server)]
+    };
+    let asleep = of("sleep");
+    for mode in ["spin", "yield"] {
+        let awake = of(mode);
+        for (awake, asleep) in awake.into_iter().zip(asleep) {
+            assert!(awake > asleep + 20, "{mode}: {awake}, asleep {asleep}");
+        }
+    }
+}
+
+#[test]
 fn groups_are_joined_from_their_sources() {
     if !can_trace("groups_are_joined_from_their_sources") {
         return;

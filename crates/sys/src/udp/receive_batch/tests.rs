@@ -246,6 +246,35 @@ fn waiting_ends_with_the_time_or_the_sockets_timeout() {
 }
 
 #[test]
+fn only_a_sleeping_receiver_gives_its_processor_back() {
+    let used = |mode: WaitMode| {
+        let (_sender, receiver) = udp_pair();
+        let mut batch = ReceiveBatch::new(2, 64).waiting(mode);
+        let before = crate::thread_cpu_time();
+        let longest = Duration::from_millis(50);
+        assert_eq!(batch.receive(&receiver, Wait::AtMost(longest)).unwrap(), 0);
+        crate::thread_cpu_time().saturating_sub(before)
+    };
+    let asleep = used(WaitMode::Sleep).max(used(WaitMode::Auto));
+    for mode in [WaitMode::Spin, WaitMode::Yield] {
+        let awake = used(mode);
+        assert!(awake > 5 * asleep, "{mode:?}: {awake:?}, asleep {asleep:?}");
+    }
+}
+
+#[test]
+fn a_receiver_that_stays_awake_takes_what_comes() {
+    for mode in [WaitMode::Spin, WaitMode::Yield] {
+        let (sender, receiver) = udp_pair();
+        let sending = std::thread::spawn(move || sender.send(b"late").unwrap());
+        let mut batch = ReceiveBatch::new(2, 64).waiting(mode);
+        let longest = Wait::AtMost(Duration::from_secs(20));
+        assert_eq!(batch.receive(&receiver, longest).unwrap(), 1, "{mode:?}");
+        sending.join().unwrap();
+    }
+}
+
+#[test]
 fn a_refused_datagram_surfaces() {
     let (sender, receiver) = udp_pair();
     drop(receiver);

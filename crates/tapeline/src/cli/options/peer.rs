@@ -221,6 +221,7 @@ fn is_known(id: Id) -> bool {
             | Id::Num
             | Id::Bandwidth
             | Id::Pacing
+            | Id::Wait
             | Id::Interval
             | Id::ConnectTimeout
             | Id::Parallel

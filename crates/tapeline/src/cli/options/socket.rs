@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Tos, parse_bit_or_byte_rate, parse_rate, parse_seconds};
-use tapeline_dialect::FairQueuePlan;
+use tapeline_dialect::{FairQueuePlan, WaitMode};
 
 use crate::cli::diagnostics::{Diagnostics, Exit};
 use crate::cli::settings::{Mode, Settings};
@@ -301,6 +301,27 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "run before all other programs (needs privileges)",
     )
     .listed(&[(Both, "", "real-time scheduling")]),
+    OptionSpec::new(
+        Id::Wait,
+        None,
+        "wait",
+        Remote::No("it takes processors of this machine"),
+    )
+    .value("HOW")
+    .apply(|settings, given, log| {
+        settings.tcp.wait = wait_mode(given, log)?;
+        Ok(())
+    })
+    .only(Personalities::Native)
+    .help(
+        Group::Socket,
+        "what a flow's thread does until something arrives: auto, spin, yield or sleep",
+    )
+    .details(
+        "auto sleeps; where an answer is expected at once, it looks for it first. \
+             spin looks all the time: the shortest round trips, at the price of a processor for each flow. \
+             yield looks too, and lets other programs run in between. sleep sleeps at once.",
+    ),
     OptionSpec::new(
         Id::SuggestWindowSize,
         Some('W'),
@@ -610,6 +631,20 @@ pub(crate) fn server_details_need_tcp(settings: &mut Settings, log: &mut Diagnos
             "WARN: Option of --skip-rx-copy not supported with -u UDP",
             "--skip-rx-copy cannot be used with -u",
         );
+    }
+}
+
+fn wait_mode(given: &Given, log: &mut Diagnostics) -> Result<WaitMode, Exit> {
+    match given.text().as_str() {
+        "auto" => Ok(WaitMode::Auto),
+        "spin" => Ok(WaitMode::Spin),
+        "yield" => Ok(WaitMode::Yield),
+        "sleep" => Ok(WaitMode::Sleep),
+        _ => Err(refuse_value(
+            given,
+            "is none of auto, spin, yield, sleep",
+            log,
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tapeline_base::WallTime;
 use tapeline_dialect::{
     AddressSteps, FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan, LoadDirection,
-    Precision, RequestResponsePlan, StartTime, WorkingLoad,
+    Precision, RequestResponsePlan, StartTime, WaitMode, WorkingLoad,
 };
 
 use super::*;
@@ -398,6 +398,7 @@ fn every_option_is_tested() {
             Id::Metrics,
             Id::ZeroCopy,
             Id::Pacing,
+            Id::Wait,
         ])
         .collect();
     // Those of methods are tested in `methods.rs`, and beside each method's options.
@@ -618,6 +619,25 @@ fn a_sender_spins_unless_told_to_sleep() {
     );
     let resolution = line(Native, "-c h -u --pacing lazy");
     assert!(said(&resolution)[0].contains("neither spin nor sleep"));
+    assert_eq!(resolution.outcome, Err(ExitCode::Usage));
+}
+
+#[test]
+fn a_thread_waits_as_its_end_chose() {
+    let mode = |text: &str| client(Native, text).0.techniques;
+    for (line, wait, yield_spins) in [
+        ("-c h", WaitMode::Auto, true),
+        ("-c h --wait auto", WaitMode::Auto, true),
+        ("-c h --wait spin", WaitMode::Spin, false),
+        ("-c h --wait yield", WaitMode::Yield, false),
+        ("-c h --bounceback --wait=sleep", WaitMode::Sleep, false),
+    ] {
+        let techniques = mode(line);
+        assert_eq!(techniques.wait(), wait, "{line}");
+        assert_eq!(techniques.yield_spins(), yield_spins, "{line}");
+    }
+    let resolution = line(Native, "-c h --wait idle");
+    assert!(said(&resolution)[0].contains("none of auto, spin, yield, sleep"));
     assert_eq!(resolution.outcome, Err(ExitCode::Usage));
 }
 
