@@ -27,7 +27,7 @@ fn it_runs_where_nothing_else_is() {
     let said = within(&["--as", "iperf3", "--version"]);
     assert!(said.contains("authentication"), "{said}");
     let said = within(&["fleet", "--help"]);
-    assert!(said.contains("fleet init"), "{said}");
+    assert!(said.contains("tapeline fleet ACTION"), "{said}");
 }
 
 /// Tests in both roles on another processor, with this machine's programs at the other side.
