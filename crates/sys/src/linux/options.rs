@@ -9,7 +9,8 @@ use socket2::{Protocol, Socket};
 
 use super::sockopt;
 pub(crate) use super::sockopt::{
-    mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, tclass_v6,
+    mss, set_dont_route, set_mss, set_receive_lowat, set_reuse_port, set_tclass_v6, share_address,
+    tclass_v6,
 };
 use crate::options::PathMtuMode;
 

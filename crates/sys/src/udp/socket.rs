@@ -132,12 +132,14 @@ impl UdpSocket {
         // Branches share their port among themselves. This socket shares it for a moment only,
         // so nobody else can take part.
         let share = |socket: &Socket, shared| {
-            let set = socket.set_reuse_address(shared);
+            let set = system::share_address(socket, shared);
             set.map_err(|error| SocketError::new(Operation::Bind, local, error))
         };
         share(&self.socket, true)?;
         let options = SocketOptions {
             reuse_address: true,
+            // Not every system's own choice lets an IPv6 wildcard have IPv4 peers.
+            only_v6: self.is_v6.then(|| self.socket.only_v6().unwrap_or(false)),
             ..SocketOptions::default()
         };
         let branch = Self::connected(peer, Some(local), &options);

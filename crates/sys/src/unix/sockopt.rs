@@ -69,6 +69,11 @@ pub(crate) fn get<T: Plain>(socket: &Socket, level: c_int, name: c_int) -> io::R
     Ok((value, (length as usize).min(size_of::<T>())))
 }
 
+/// Lets others on the port of a bound socket, or does no more.
+pub(crate) fn share_address(socket: &Socket, shared: bool) -> io::Result<()> {
+    socket.set_reuse_address(shared)
+}
+
 pub(crate) fn set_reuse_port(socket: &Socket) -> io::Result<()> {
     socket.set_reuse_port(true)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::windows::io::AsRawSocket;
 
-use socket2::Socket;
+use socket2::{Socket, Type};
 use windows_sys::Win32::Networking::WinSock::{
     IP_DONTFRAGMENT, IPPROTO_IP, IPPROTO_IPV6, IPV6_DONTFRAG, SO_DONTROUTE, SOL_SOCKET,
     WSAEMSGSIZE, setsockopt,
@@ -45,9 +45,20 @@ fn set_number(socket: &Socket, level: i32, name: i32, value: u32) -> io::Result<
     }
 }
 
-/// A new socket may always take a closing address; the option of that name would let others
-/// steal a live one.
-pub(crate) fn set_reuse_address(_socket: &Socket) -> io::Result<()> {
+/// A new stream may always take a closing address; there the option of that name would let others
+/// steal a live one. Sockets for datagrams need it to share a port.
+pub(crate) fn set_reuse_address(socket: &Socket) -> io::Result<()> {
+    if socket.r#type()? == Type::DGRAM {
+        socket.set_reuse_address(true)
+    } else {
+        Ok(())
+    }
+}
+
+/// Lets others on the port of a bound socket, or does no more. Windows takes this before a bind
+/// only, and lets those in that ask for it themselves.
+pub(crate) fn share_address(socket: &Socket, shared: bool) -> io::Result<()> {
+    let _ = socket.set_reuse_address(shared);
     Ok(())
 }
 
