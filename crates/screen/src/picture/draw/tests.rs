@@ -354,7 +354,7 @@ fn a_server_sees_who_comes_and_what_came_of_it() {
     let address = |text: &str| text.parse().expect("an address");
     let mut line = Connected::new(
         tag(1),
-        Transport::Tcp,
+        Transport::Udp,
         address("192.0.2.1:46976"),
         address("192.0.2.2:5001"),
     );

@@ -315,11 +315,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     .only(Personalities::Native)
     .help(
         Group::Socket,
-        "what a flow's thread does until something arrives: auto, spin, yield or sleep",
+        "what a stream's thread does until something arrives: auto, spin, yield or sleep",
     )
     .details(
         "auto sleeps; where an answer is expected at once, it looks for it first. \
-             spin looks all the time: the shortest round trips, at the price of a processor for each flow. \
+             spin looks all the time: the shortest round trips, at the price of a CPU for each stream. \
              yield looks too, and lets other programs run in between. sleep sleeps at once.",
     ),
     OptionSpec::new(
