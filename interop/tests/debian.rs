@@ -74,10 +74,11 @@ fn within_a_copy(packages: &Path, script: &str) -> String {
     said
 }
 
-/// Everything that is there, less what dpkg keeps of its own work and what programs write as they run.
+/// Everything where packages put files, less what dpkg keeps of its own work and what programs write as they
+/// run. Below the copy the machine goes on: what its users write shows through.
 const LISTING: &str = "listing() {\n\
-     find / -xdev \\( -path /proc -o -path /packages -o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \\\n\
-     -o -path /tmp -o -path /run -o -name '*.cache*' -o -path '/etc/*-' -o -path /etc/.pwd.lock \\) -prune -o -print | sort\n\
+     find /etc /usr /var /opt /srv -xdev \\( -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \\\n\
+     -o -path /var/tmp -o -name '*.cache*' -o -path '/etc/*-' -o -path /etc/.pwd.lock \\) -prune -o -print | sort\n\
      getent passwd; getent group\n\
      }\n";
 
