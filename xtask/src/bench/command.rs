@@ -25,9 +25,9 @@ const GENERATOR: &str = "cargo xtask bench";
 /// How to run the benchmarks.
 #[derive(Debug, Default)]
 struct Options {
-    /// As many as the purpose needs, unless given.
+    /// As many, and as long, as the purpose needs, unless given.
     rounds: Option<usize>,
-    seconds: f64,
+    seconds: Option<f64>,
     /// Numbers or parts of names; all rows when empty.
     rows: Vec<String>,
     out: Option<PathBuf>,
@@ -37,15 +37,13 @@ struct Options {
     compare: Option<String>,
 }
 
-/// Rounds beside peers.
+/// Rounds beside peers, and their length.
 const ROUNDS: usize = 5;
+const SECONDS: f64 = 1.0;
 
 impl Options {
     fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self {
-            seconds: 1.0,
-            ..Self::default()
-        };
+        let mut options = Self::default();
         let mut words = words.iter();
         while let Some(name) = words.next() {
             if *name == "--profile" {
@@ -59,13 +57,13 @@ impl Options {
             match *name {
                 "--rounds" => options.rounds = Some(value.parse().map_err(|_| bad())?),
                 "--compare" => options.compare = Some((*value).to_owned()),
-                "--seconds" => options.seconds = value.parse().map_err(|_| bad())?,
+                "--seconds" => options.seconds = Some(value.parse().map_err(|_| bad())?),
                 "--rows" => options.rows = value.split(',').map(str::to_owned).collect(),
                 "--out" => options.out = Some(value.into()),
                 _ => return Err(format!("bench: there is no option {name}")),
             }
         }
-        if options.rounds == Some(0) || !(0.2..=60.0).contains(&options.seconds) {
+        if options.rounds == Some(0) || !(0.2..=60.0).contains(&options.seconds()) {
             return Err("bench: at least one round, of 0.2 to 60 seconds".to_owned());
         }
         Ok(options)
@@ -75,6 +73,13 @@ impl Options {
         self.rounds.unwrap_or(match self.compare {
             Some(_) => guard::ROUNDS,
             None => ROUNDS,
+        })
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds.unwrap_or(match self.compare {
+            Some(_) => guard::SECONDS,
+            None => SECONDS,
         })
     }
 
@@ -110,18 +115,17 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     let mut rows = options.rows()?;
     setup::prepare();
     // Another binary can be measured, for example an older one.
-    interop::use_tapeline(builds::under_test()?);
+    let mut program = builds::under_test()?;
+    if let Some(commit) = &options.compare {
+        program = guard::build(commit, &program)?;
+        let pairs = rows.into_iter().filter_map(guard::against_earlier);
+        rows = pairs.collect();
+    }
+    interop::use_tapeline(program);
     // Programs with many streams inherit it.
     interop::raise_descriptor_limit();
     if options.profile {
-        return profile::run(options.out.as_deref(), options.seconds);
-    }
-    if let Some(commit) = &options.compare {
-        guard::build(commit)?;
-        rows = rows
-            .into_iter()
-            .filter_map(guard::against_earlier)
-            .collect();
+        return profile::run(options.out.as_deref(), options.seconds());
     }
     let mut tally = Tally::default();
     let pair = NamespacePair::new();
@@ -130,7 +134,7 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     }
     let mut records = Vec::new();
     for row in &rows {
-        for site in sites(row, pair.as_ref().ok(), options.seconds) {
+        for site in sites(row, pair.as_ref().ok(), options.seconds()) {
             let record = contest::hold(row, &site, circumstances(&options));
             print_bars(&record);
             // Each row is kept at once: a run may be ended on the way.
@@ -203,7 +207,7 @@ fn circumstances(options: &Options) -> Circumstances {
         machine: format!("{cores} cores, {}", first("/proc/cpuinfo", "model name")),
         load: load.split(' ').next().unwrap_or_default().to_owned(),
         rounds: options.rounds(),
-        seconds: options.seconds,
+        seconds: options.seconds(),
     }
 }
 

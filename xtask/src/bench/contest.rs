@@ -8,6 +8,8 @@ use super::session::Site;
 use super::{datagrams, exchange, standing, streams};
 use crate::shell::Result;
 
+/// Rounds up to which each sample is printed; the figures of more say less one by one.
+const FEW: usize = 20;
 /// Failures after which a contender no longer takes part in a row.
 const MAX_FAILURES: usize = 2;
 
@@ -61,7 +63,11 @@ fn rounds_of(entries: &mut [Entry], rounds: usize, run: impl Fn(usize) -> Result
                 None
             } else {
                 run(index)
-                    .inspect(|sample| println!("  {} {}: {}", round + 1, entry.name, shown(sample)))
+                    .inspect(|sample| {
+                        if rounds <= FEW {
+                            println!("  {} {}: {}", round + 1, entry.name, shown(sample));
+                        }
+                    })
                     .inspect_err(|error| {
                         println!("  {} {}: {error}", round + 1, entry.name);
                         entry.failure = Some(error.clone());
@@ -92,7 +98,7 @@ fn run(row: &Row, contender: &Contender, site: &Site<'_>) -> Result<Sample> {
         Workload::Exchange { transport, place } => exchange::run(transport, place, contender, site),
         Workload::Connects => exchange::connects(contender, site),
         Workload::Starts => standing::starts(contender),
-        Workload::Size => standing::sizes(contender),
+        Workload::StartMemory => standing::start_memory(contender),
         Workload::Idle => standing::idle(contender, site),
     }
 }
