@@ -1,5 +1,9 @@
 //! Dates as people read them.
 
+use std::env::{self, VarError};
+use std::fs;
+use std::path::{Component, Path};
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tapeline_base::WallTime;
@@ -22,7 +26,7 @@ impl Calendar {
                 name: Some("GMT"),
             };
         }
-        let zone = TimeZone::system();
+        let zone = local_zone();
         if zone.is_unknown() {
             return Self {
                 zone: TimeZone::UTC,
@@ -114,9 +118,54 @@ impl Calendar {
     }
 }
 
+/// The zone of local time: that of `TZ`, else the system's (`tzset(3)`).
+///
+/// Its file is read where that is plain. [`TimeZone::system`] first looks at the names of all zones that there are,
+/// some hundred, which a program of a millisecond feels.
+pub(crate) fn local_zone() -> TimeZone {
+    let file = match (env::var("TZ"), env::var_os("TZDIR")) {
+        (Err(VarError::NotPresent), _) => Some("/etc/localtime".into()),
+        (Ok(name), None) => zone_file(&name),
+        _ => None,
+    };
+    let zone = file.and_then(|file| TimeZone::tzif("local", &fs::read(file).ok()?).ok());
+    zone.unwrap_or_else(TimeZone::system)
+}
+
+/// The file of a zone by its name, as `Europe/Oslo`.
+fn zone_file(name: &str) -> Option<std::path::PathBuf> {
+    let mut parts = Path::new(name).components();
+    let is_name = !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)));
+    is_name.then(|| Path::new("/usr/share/zoneinfo").join(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn local_time_is_that_of_the_library() {
+        let (own, full) = (local_zone(), TimeZone::system());
+        for seconds in [
+            0,
+            1_000_000_000,
+            1_795_215_956,
+            1_800_000_000,
+            4_000_000_000,
+        ] {
+            let at = Timestamp::from_second(seconds).expect("a time");
+            assert_eq!(own.to_offset(at), full.to_offset(at), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_zones_file_has_its_name_below_one_folder() {
+        let oslo = Path::new("/usr/share/zoneinfo/Europe/Oslo");
+        assert_eq!(zone_file("Europe/Oslo").as_deref(), Some(oslo));
+        for other in ["", "/etc/passwd", "../../../etc/passwd", ":UTC/../x"] {
+            assert_eq!(zone_file(other), None, "{other}");
+        }
+    }
 
     const AT: WallTime = WallTime::from_nanos(1_795_215_956_108_899_000);
 

@@ -2,8 +2,11 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use socket2::{SockAddr, Socket};
+use tapeline_base::MutexExt;
 
 use crate::platform::resolver;
 
@@ -24,13 +27,28 @@ pub fn unmapped(address: SocketAddr) -> SocketAddr {
 #[must_use]
 pub fn outgoing_device(local: &SocketAddr) -> Option<String> {
     let ip = unmapped(*local).ip();
-    resolver::name_of(ip).or_else(|| {
+    owner(ip).or_else(|| {
         // The loopback interface owns 127.0.0.0/8, of which it lists one.
         let listed = IpAddr::from([127, 0, 0, 1]);
         (ip.is_loopback() && ip != listed)
-            .then(|| resolver::name_of(listed))
+            .then(|| owner(listed))
             .flatten()
     })
+}
+
+/// The interface that lists an address. To ask the system takes longer than to accept a connection, so that an
+/// answer holds for a second.
+fn owner(ip: IpAddr) -> Option<String> {
+    const HOLDS: Duration = Duration::from_secs(1);
+    static KNOWN: Mutex<Vec<(IpAddr, String, Instant)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock_unpoisoned();
+    known.retain(|(_, _, asked)| asked.elapsed() < HOLDS);
+    if let Some((_, name, _)) = known.iter().find(|(known, _, _)| *known == ip) {
+        return Some(name.clone());
+    }
+    let name = resolver::name_of(ip)?;
+    known.push((ip, name.clone(), Instant::now()));
+    Some(name)
 }
 
 /// The addresses of this host by which others reach it, each once: neither loopback's nor those that

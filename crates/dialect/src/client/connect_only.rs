@@ -17,7 +17,7 @@ use crate::run::context::Context;
 /// Shortest time from a failed attempt to the next one.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Connections reported between two waits for the reader of the output.
-const FLUSH_EVERY: u64 = 256;
+const FLUSH_EVERY: u64 = 1024;
 
 /// What the connections of one flow came to.
 struct Outcome {

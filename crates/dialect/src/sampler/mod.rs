@@ -15,6 +15,7 @@ pub(crate) mod flow;
 pub(crate) mod flow_start;
 pub(crate) mod groups;
 pub(crate) mod handle;
+mod inbox;
 pub(crate) mod measure;
 pub(crate) mod open_tests;
 pub(crate) mod processor;

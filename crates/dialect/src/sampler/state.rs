@@ -14,6 +14,7 @@ use tapeline_sys::{HostCounters, release_free_memory, set_timer_slack_minimal};
 use super::flow::{ActiveFlow, FlowReport};
 use super::flow_start::{FlowEnd, FlowStart, GroupKey};
 use super::groups::{Group, SingleSums};
+use super::inbox::Inbox;
 use super::open_tests::OpenTests;
 use super::processor::{ClockWatch, ProcessorWatch};
 use super::subscribers::{FlowTotals, Subscribers};
@@ -139,12 +140,9 @@ impl<C: Clock> State<C> {
     /// Obeys until asked to quit or until nobody is left to ask for anything.
     pub(crate) fn run(mut self, inbox: &mpsc::Receiver<Command>) {
         set_timer_slack_minimal();
+        let mut inbox = Inbox::new(inbox);
         loop {
-            let command = match self.next_due() {
-                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(due) => inbox.recv_timeout(due.since(self.clock.now())),
-            };
-            match command {
+            match inbox.next(self.next_due(), &self.clock) {
                 Ok(Command::Quit) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(command) => self.obey(command),
                 Err(RecvTimeoutError::Timeout) => {}

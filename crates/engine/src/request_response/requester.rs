@@ -330,11 +330,16 @@ impl<S: RequestStamp> Requester<S> {
                 self.mark(now);
                 self.counters.sent += sent as u64;
                 self.moved = now;
-                self.phase = if sent == left {
-                    Phase::Receiving { got: 0 }
-                } else {
-                    Phase::Sending { at: at + sent }
-                };
+                if sent < left {
+                    self.phase = Phase::Sending { at: at + sent };
+                    return Step::Progress;
+                }
+                self.phase = Phase::Receiving { got: 0 };
+                // The next request carries the acknowledgement where it leaves at once.
+                if self.plan.quickack && self.plan.burst.is_some() {
+                    // Every segment sent turns delayed acknowledgements on again.
+                    let _ = self.plan.conn.set_quickack(true);
+                }
                 Step::Progress
             }
             Err(error) => self.failed(FailedOperation::Send, error, now),
@@ -343,11 +348,6 @@ impl<S: RequestStamp> Requester<S> {
 
     fn receive(&mut self, got: usize, now: MonoTime, call: Call) -> Step {
         let conn = &self.plan.conn;
-        // The next request carries the acknowledgement where it leaves at once.
-        if self.plan.quickack && self.plan.burst.is_some() {
-            // Every segment sent turns delayed acknowledgements on again.
-            let _ = conn.set_quickack(true);
-        }
         let room = &mut self.response[got..];
         let result = match (call, &self.spin) {
             (Call::Blocking, Some(spin)) => match spin.receive(conn, room, self.asked) {

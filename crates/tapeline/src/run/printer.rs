@@ -18,6 +18,9 @@ use super::progress::{self, Progress};
 use crate::message::{self, CliMessage, cannot};
 use crate::presentation::Color;
 
+/// Bytes from which a text is written although more is at hand.
+const TOGETHER: usize = 16 * 1024;
+
 /// Decides for the whole process whether there are colours.
 pub(crate) fn choose_color(color: Color) {
     match color {
@@ -201,9 +204,13 @@ impl PrinterThread {
     /// reported before the next event.
     fn run(mut self, mut inbox: EventInbox) -> Option<Broken> {
         let mut out = Output::default();
-        while let Some(event) = self.next(&inbox) {
+        while let Some(event) = self.next(&mut inbox) {
             self.report_dropped(&mut inbox, &mut out);
             self.renderer.render(&event, &mut out);
+            // What came together is written together.
+            if inbox.has_next() && out.stderr.is_empty() && out.stdout.len() < TOGETHER {
+                continue;
+            }
             match self.write(&mut out) {
                 Some(Broken::Failed) if self.role == Role::Server => {}
                 Some(broken) => {
@@ -224,7 +231,7 @@ impl PrinterThread {
     }
 
     /// The next event, or the end; meanwhile, progress.
-    fn next(&mut self, inbox: &EventInbox) -> Option<Box<Event>> {
+    fn next(&mut self, inbox: &mut EventInbox) -> Option<Box<Event>> {
         let Some(progress) = &mut self.progress else {
             return inbox.next();
         };

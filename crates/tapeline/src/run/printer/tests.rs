@@ -145,9 +145,10 @@ fn a_server_goes_on_when_it_cannot_report() {
     let printer = Printer::run(printer_thread, 8).expect("a thread");
     let mut sink = printer.sink();
     sink(row());
+    failures.recv().expect("an attempt");
     sink(row());
     drop(sink);
     assert_eq!(printer.finish(ExitCode::Success), ExitCode::Failure);
     assert!(!interruption.is_raised());
-    assert_eq!(failures.iter().count(), 2, "there may be room again");
+    assert_eq!(failures.iter().count(), 1, "there may be room again");
 }
