@@ -50,7 +50,7 @@ pub use output::{
 };
 pub use packet_filter::{PacketFilter, Places};
 pub use port::{await_listening, free_port};
-pub use process::{Finished, Invocation, Running, Usage};
+pub use process::{Finished, Invocation, Running, Usage, peak_memory};
 pub use processor_quota::ProcessorQuota;
 pub use program::{Program, installed, nats_server, prometheus, target_directory, use_tapeline};
 pub use quiet::{in_a_quiet_moment, withheld_seconds};

@@ -425,8 +425,9 @@ pub struct Usage {
     pub peak_memory: u64,
 }
 
-/// `VmHWM` of a process that has not ended.
-fn peak_memory(pid: u32) -> Option<u64> {
+/// `VmHWM` of a process that has not ended, bytes.
+#[must_use]
+pub fn peak_memory(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status
         .lines()

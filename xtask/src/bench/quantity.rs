@@ -40,8 +40,8 @@ pub(crate) enum Quantity {
     Connects,
     CpuPerConnect,
     StartTime,
-    BinarySize,
-    StaticBinarySize,
+    /// Peak memory of a run that only prints the version.
+    StartMemory,
     IdleCpu,
 }
 
@@ -86,8 +86,7 @@ impl Quantity {
             Self::Connects => ("connects", "k/s", 1, More),
             Self::CpuPerConnect => ("CPU of both ends per connect", "us", 1, Less),
             Self::StartTime => ("start and exit", "ms", 2, Less),
-            Self::BinarySize => ("binary, dynamic", "MB", 2, Less),
-            Self::StaticBinarySize => ("binary, static", "MB", 2, Less),
+            Self::StartMemory => ("peak memory at -v", "MB", 1, Less),
             Self::IdleCpu => ("CPU of an idle server in 5 s", "ms", 2, Less),
         };
         Facts {

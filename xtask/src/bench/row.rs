@@ -20,8 +20,8 @@ pub(crate) enum Workload {
     Connects,
     /// `-v`, again and again.
     Starts,
-    /// The program's file.
-    Size,
+    /// `-v` once, stopped at its first word.
+    StartMemory,
     /// A server that nobody calls.
     Idle,
 }

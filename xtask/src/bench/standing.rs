@@ -1,5 +1,6 @@
-//! What a program costs without traffic: its start, its file, an idle server.
+//! What a program costs without traffic: its start, an idle server.
 
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,6 @@ use interop::Transport;
 use super::contender::{Contender, Tool};
 use super::quantity::{Quantity, Sample};
 use super::session::{Session, Site};
-use crate::builds;
 use crate::shell::Result;
 
 /// Starts in one round, whose median counts.
@@ -24,20 +24,10 @@ const IDLE: Duration = Duration::from_secs(5);
 /// The program cannot be started.
 pub(crate) fn starts(contender: &Contender) -> Result<Sample> {
     let tool = contender.client;
-    let word = match tool {
-        Tool::Nuttcp => "-V",
-        Tool::Qperf => "--version",
-        _ => "-v",
-    };
     let mut times = Vec::with_capacity(STARTS);
     for _ in 0..STARTS {
-        let mut command = Command::new(tool.path());
-        command
-            .args(tool.first_words())
-            .arg(word)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        let mut command = version(tool);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         let begin = Instant::now();
         command
             .status()
@@ -48,23 +38,46 @@ pub(crate) fn starts(contender: &Contender) -> Result<Sample> {
     Ok(Sample::from([(Quantity::StartTime, times[STARTS / 2])]))
 }
 
-/// Sizes of the program's file, linked dynamically and, where it was built, statically.
+/// Memory of a start that only prints the version, read while its output has nowhere to go.
 ///
 /// # Errors
-/// There is no file.
-pub(crate) fn sizes(contender: &Contender) -> Result<Sample> {
-    let size = |path: &std::path::Path| std::fs::metadata(path).map(|file| file.len() as f64 / 1e6);
-    let path = contender.client.path();
-    let dynamic = size(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut sample = Sample::from([(Quantity::BinarySize, dynamic)]);
-    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let file = builds::target_directory()
-        .join(target)
-        .join("release/tapeline");
-    if let Ok(size) = size(&file) {
-        sample.insert(Quantity::StaticBinarySize, size);
-    }
-    Ok(sample)
+/// The program cannot be started, or ends without a word.
+pub(crate) fn start_memory(contender: &Contender) -> Result<Sample> {
+    let tool = contender.client;
+    let failed = |error: std::io::Error| format!("{}: {error}", tool.label());
+    let (mut reader, mut writer) = std::io::pipe().map_err(failed)?;
+    // As much as a pipe holds (pipe(7)).
+    writer.write_all(&[0; 64 << 10]).map_err(failed)?;
+    let errors = writer.try_clone().map_err(failed)?;
+    let mut command = version(tool);
+    let mut child = command
+        .stdout(writer)
+        .stderr(errors)
+        .spawn()
+        .map_err(failed)?;
+    // The command has the writing end, and closes it here.
+    drop(command);
+    std::thread::sleep(SETTLING);
+    let peak = interop::peak_memory(child.id());
+    let drained = std::io::copy(&mut reader, &mut std::io::sink());
+    child.wait().and(drained).map_err(failed)?;
+    let peak = peak.ok_or_else(|| format!("{}: no memory is known", tool.label()))?;
+    Ok(Sample::from([(Quantity::StartMemory, peak as f64 / 1e6)]))
+}
+
+/// The command that prints the version.
+fn version(tool: Tool) -> Command {
+    let word = match tool {
+        Tool::Nuttcp => "-V",
+        Tool::Qperf => "--version",
+        _ => "-v",
+    };
+    let mut command = Command::new(tool.path());
+    command
+        .args(tool.first_words())
+        .arg(word)
+        .stdin(Stdio::null());
+    command
 }
 
 /// Watches a server that nobody calls.

@@ -75,5 +75,18 @@ pub(crate) fn all() -> Vec<Row> {
                 &[OURS.with("-x C", ""), IPERF2],
             )
         },
+        Row {
+            bars: vec![
+                bar(30, Connects, AtLeast(2.5), AtLeast(3.0)).against(TO_IPERF2),
+                Bar::new(30, CpuPerConnect, AtMost(0.5)).against(TO_IPERF2),
+            ],
+            absent: "netperf",
+            ..row(
+                "connects-each",
+                "TCP, connections without data, a line for each",
+                Workload::Connects,
+                &[OURS, IPERF2],
+            )
+        },
     ]
 }

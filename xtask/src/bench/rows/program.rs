@@ -1,4 +1,4 @@
-//! The program by itself: start, size, rest.
+//! The program by itself: start, rest.
 
 use super::parts::{IPERF2, IPERF3, NUTTCP, OURS, bar, row};
 use crate::bench::contender::{Contender, Tool};
@@ -8,7 +8,7 @@ use crate::bench::row::{Against, Row, Workload};
 
 /// Rows 31 to 33.
 pub(crate) fn all() -> Vec<Row> {
-    use Quantity::{BinarySize, IdleCpu, StartTime, StaticBinarySize};
+    use Quantity::{IdleCpu, StartTime};
     let alone = |name: &str, title: &str, workload, contenders: &[Contender], bars| Row {
         paths: &[],
         bars,
@@ -31,13 +31,13 @@ pub(crate) fn all() -> Vec<Row> {
             ],
         ),
         alone(
-            "size",
-            "Size of the binary",
-            Workload::Size,
-            &[OURS],
+            "start-memory",
+            "Code and data that a start touches (`-v`)",
+            Workload::StartMemory,
+            &[OURS, Contender::both(Tool::SystemIperf), NUTTCP],
             vec![
-                bar(32, BinarySize, AtMost(1.6), AtMost(1.0)).against(Against::Nobody),
-                bar(32, StaticBinarySize, AtMost(2.6), AtMost(2.0)).against(Against::Nobody),
+                bar(32, Quantity::StartMemory, AtMost(1.0), AtMost(0.7))
+                    .against(Against::Peer(Contender::both(Tool::SystemIperf))),
             ],
         ),
         alone(
