@@ -41,13 +41,13 @@ pub use method::{
     is_path_mtu_search, load_status, measure_path_mtu, receive_load, send_load,
 };
 pub use plan::{
-    AccountName, AddressSteps, AllowedMethods, Arrangement, BindPlan, CONNECT_TIMEOUT, ClientPlan,
-    ClientWorkload, FairQueuePlan, FlowGrowth, FrameMean, HistogramPlan, Iperf3Authentication,
-    Iperf3Client, Iperf3Credentials, Iperf3Server, Iperf3Timeouts, IsochronousPlan, Keepalive,
-    LatencyPlan, Limit, Limits, LoadDirection, METHODS, MarkovChain, MaxTests, Network, Networks,
-    Payload, Personality, RequestResponsePlan, RetryPlan, RsaPadding, ServedProtocols,
-    ServedTransports, ServerKey, ServerPlan, Shape, ShortBuffers, SocketPlan, StartTime,
-    WorkingLoad,
+    AccountName, AddressSteps, AffinityPlan, AllowedMethods, Arrangement, BindPlan,
+    CONNECT_TIMEOUT, ClientPlan, ClientWorkload, FairQueuePlan, FlowGrowth, FrameMean,
+    HistogramPlan, Iperf3Authentication, Iperf3Client, Iperf3Credentials, Iperf3Server,
+    Iperf3Timeouts, IsochronousPlan, Keepalive, LatencyPlan, Limit, Limits, LoadDirection, METHODS,
+    MarkovChain, MaxTests, Network, Networks, Payload, Personality, RequestResponsePlan, RetryPlan,
+    RsaPadding, ServedProtocols, ServedTransports, ServerKey, ServerPlan, Shape, ShortBuffers,
+    SocketPlan, StartTime, WorkingLoad,
 };
 pub use run::address::look_up;
 pub use run::context::Interruption;

@@ -1,16 +1,37 @@
-//! Asking workers to stop.
+//! Asking workers to stop, and where to run.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
-/// A flag that workers look at between two calls. A child is raised with its parent.
+use tapeline_sys::run_on_processor;
+
+/// A flag that workers look at between two calls. A child is raised with its parent. Next to it stands the
+/// CPU that threads of a single flow are to run on, where anybody has chosen one.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Node>);
 
 #[derive(Debug, Default)]
 struct Node {
     raised: AtomicBool,
+    /// Number of the CPU, from 1; 0 is none.
+    cpu: AtomicU32,
     parent: Option<Stop>,
+}
+
+/// Where the calling thread runs by its flow's [`Stop`].
+#[derive(Debug, Default)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    /// Moves the thread to the CPU that was chosen last. A CPU that it may not use leaves it where it is.
+    #[inline]
+    pub(crate) fn follow(&mut self, stop: &Stop) {
+        let chosen = stop.chosen();
+        if chosen != self.0 {
+            self.0 = chosen;
+            let _ = run_on_processor(chosen.saturating_sub(1));
+        }
+    }
 }
 
 impl Stop {
@@ -24,9 +45,23 @@ impl Stop {
     #[must_use]
     pub fn child(&self) -> Self {
         Self(Arc::new(Node {
-            raised: AtomicBool::new(false),
             parent: Some(self.clone()),
+            ..Node::default()
         }))
+    }
+
+    /// Has threads that serve a single one of its flows run on this CPU from their next call on.
+    pub fn run_on(&self, cpu: u32) {
+        self.0.cpu.store(cpu.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// The number of the CPU from 1; 0 where none was chosen.
+    #[inline]
+    fn chosen(&self) -> u32 {
+        match (self.0.cpu.load(Ordering::Relaxed), &self.0.parent) {
+            (0, Some(parent)) => parent.chosen(),
+            (chosen, _) => chosen,
+        }
     }
 
     /// Raises the flag; there is no way back.

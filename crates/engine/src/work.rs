@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tapeline_base::{Clock, MonoTime};
 use tapeline_sys::{
-    Interest, SystemClock, TcpConn, ThreadTime, Wait, WaitMode, set_timer_slack_minimal,
+    Interest, SystemClock, TcpConn, ThreadTime, Wait, WaitMode, current_cpu,
+    set_timer_slack_minimal,
 };
 
 use crate::pacing::{Pacer, Precision};
-use crate::stop::Stop;
+use crate::stop::{Place, Stop};
 
 /// Longest time that a blocking send waits before it returns with what it has.
 /// Partial progress becomes visible, and the end of a test stays immediate.
@@ -90,6 +91,8 @@ pub struct ThreadUse {
     pub time: ThreadTime,
     /// The thread served other flows too.
     pub shared: bool,
+    /// CPU that it ran on last.
+    pub cpu: Option<u32>,
 }
 
 impl ThreadUse {
@@ -99,6 +102,7 @@ impl ThreadUse {
         Self {
             time: ThreadTime::now().since(before),
             shared: false,
+            cpu: current_cpu(),
         }
     }
 
@@ -160,7 +164,9 @@ pub fn run_waiting(work: &mut dyn TcpWork, stop: &Stop, mode: WaitMode) -> Endin
     let mut scratch = vec![0; work.scratch_length()];
     let before = ThreadTime::now();
     let mut moved = clock.now();
+    let mut place = Place::default();
     let mut ending = loop {
+        place.follow(stop);
         let now = clock.now();
         let looks =
             mode.stays_awake() && now.since(moved) < SILENT && work.interest() == Interest::READ;

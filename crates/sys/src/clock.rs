@@ -76,12 +76,6 @@ pub fn set_timer_slack_minimal() -> bool {
     sleep::set_timer_slack_minimal()
 }
 
-/// Gives the processor to another runnable thread, if there is one.
-#[inline]
-pub fn yield_now() {
-    std::thread::yield_now();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,7 +42,7 @@ pub use address::{
 };
 #[cfg(debug_assertions)]
 pub use clock::displace_wall_clock;
-pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until, yield_now};
+pub use clock::{SystemClock, set_timer_slack_minimal, sleep_until};
 pub use device_tap::{DeviceFrame, DeviceTap, LinkHeader};
 pub use error::{Operation, SocketError, reason};
 pub use file_lock::FileLock;
@@ -54,9 +54,10 @@ pub use options::{
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
     Account, CpuTime, Daemon, InheritedSockets, Interrupts, QuietInput, Realtime, Signal,
-    ThreadTime, ask_secret, cpu_time_of, exit_now, ignore_sigpipe, is_running, notify_descriptor,
-    notify_service_manager, peak_memory, process_cpu_time, raise_descriptor_limit,
-    release_free_memory, run_on_processor, share_one_heap, thread_cpu_time, thread_run_delay,
+    ThreadTime, ask_secret, cpu_time_of, current_cpu, exit_now, ignore_sigpipe, is_running,
+    notify_descriptor, notify_service_manager, peak_memory, process_cpu_time,
+    raise_descriptor_limit, release_free_memory, run_on_processor, share_one_heap, thread_cpu_time,
+    thread_run_delay,
 };
 pub use resolve::{ResolveError, ResolveFailure, resolve};
 pub use tcp::{Connected, SplicedPayload, TcpConn, TcpInfo, TcpListener, TcpProbe};

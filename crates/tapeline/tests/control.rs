@@ -191,3 +191,48 @@ fn an_interrupted_client_ends_the_servers_part() {
     // Otherwise the server goes on for the rest of the time: it has nobody to ask.
     server.program.line(" done: ");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_client_chooses_the_cpu_of_the_servers_streams() {
+    let usable = rustix::thread::sched_getaffinity(None).expect("the CPUs of this process");
+    let usable = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu));
+    let last = usable.max().expect("a CPU");
+    let server = Server::native("");
+    let said = |arguments: &str| test(&server, arguments).stdout;
+    for arguments in [
+        "-t 0.5",
+        "-t 0.5 -R -P 3",
+        "-t 0.5 --full-duplex",
+        "-u -t 0.5 -R",
+    ] {
+        let text = said(&format!("{arguments} --affinity ,{last}"));
+        assert!(!text.contains("did not run on CPU"), "{arguments}: {text}");
+    }
+    // A CPU that is not there, and streams that share a thread.
+    let text = said("-t 0.5 --affinity ,1023");
+    assert!(
+        text.contains("1 stream of the server did not run on CPU 1023"),
+        "{text}"
+    );
+    let text = said("-u -t 0.5 --affinity ,1023");
+    assert!(
+        text.contains("did not run on CPU 1023 (--affinity): "),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_end_without_such_a_cpu_does_not_start() {
+    for arguments in ["-s -p 0 --affinity 1023", "-c 127.0.0.1 --affinity 1023"] {
+        let ended = Program::native(arguments).end();
+        assert_eq!(ended.code(), Some(1), "{arguments}");
+        let beginning = "error: --affinity: CPU 1023: ";
+        assert!(
+            ended.stderr.starts_with(beginning),
+            "{arguments}: {}",
+            ended.stderr
+        );
+    }
+}

@@ -31,8 +31,9 @@ pub(crate) fn control_test(
         .as_ref()
         .is_none_or(|bind| bind.group_source.is_none());
     let probes = plan.probe.then(|| plan.socket.tos.unwrap_or_default());
+    let affinity = plan.affinity.peer;
     (marked && alone)
-        .then(|| ClientTest::begin(context, options, stop, probes, plan.test_number))?
+        .then(|| ClientTest::begin(context, options, stop, affinity, probes, plan.test_number))?
 }
 
 /// Where a client's flows go and come from.

@@ -112,7 +112,7 @@ fn program() -> Program {
 }
 
 fn new_client() -> ClientControl {
-    ClientControl::new(NonZeroU32::MIN, NonZeroU32::MAX, program(), NOW)
+    ClientControl::new(NonZeroU32::MIN, NonZeroU32::MAX, program().into(), NOW)
 }
 
 /// Everything that a client does that nobody sends anything.
@@ -260,7 +260,7 @@ mod tests {
                     reply_sent: random.below(1 << 62),
                 }),
                 (_, 3, _) => Message::Results("{\"flows\":[{}]}".to_owned()),
-                (_, 4, true) => Message::About(program()),
+                (_, 4, true) => Message::About(program().into()),
                 (_, 4, false) => Message::Progress(Progress::default()),
                 (_, 5, true) => Message::Finished,
                 (_, 5, false) => Message::Refused("no".to_owned()),

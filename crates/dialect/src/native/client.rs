@@ -16,14 +16,14 @@ use tapeline_stats::ClockLine;
 use tapeline_sys::{
     Events, Interest, Poller, SocketOptions, TcpConn, UdpSocket, Wait, Waker, reason,
 };
-use tapeline_wire::native::{Granted, Mark, Program, Progress, Refusal, Results, VERSIONS};
+use tapeline_wire::native::{About, Granted, Mark, Program, Progress, Refusal, Results, VERSIONS};
 
 use super::client_control::{ClientControl, ClientStep};
 use super::local_results::{Detail, HostUsage, OwnFlow};
 use super::probing::ProbeFlow;
 use super::recognition::{Answer, AnswerWatch, LentSocket, Watched};
 use super::test_registry::draw;
-use super::{cutoff, local_results, one_way_delay, peer_results};
+use super::{affinity, cutoff, local_results, one_way_delay, peer_results};
 use crate::run::context::Context;
 use crate::sampler::FlowTotals;
 
@@ -182,14 +182,15 @@ impl FlowAnswers {
 }
 
 impl ClientTest {
-    /// Begins to listen for answers; `stop` ends the test's flows, where round trips are
-    /// measured next to them, `probes` is the flows' type of service; `number` is the
+    /// Begins to listen for answers; `stop` ends the test's flows, the server's threads are to run on
+    /// the CPU `affinity`; where round trips are measured next to the flows, `probes` is their type of service; `number` is the
     /// test's, if it has one already. Without a thread there is none, and
     /// the test goes on without.
     pub(crate) fn begin(
         context: &Arc<Context>,
         options: SocketOptions,
         stop: &Stop,
+        affinity: Option<u32>,
         probes: Option<Tos>,
         number: Option<NonZeroU32>,
     ) -> Option<Self> {
@@ -204,7 +205,7 @@ impl ClientTest {
         let thread = std::thread::Builder::new()
             .name("control".into())
             .spawn(move || {
-                let session = Session::new(own, context, options, probes);
+                let session = Session::new(own, context, options, affinity, probes);
                 session.is_some_and(Session::run)
             })
             .ok()?;
@@ -299,6 +300,8 @@ pub(crate) struct Session {
     poller: Poller,
     answers: AnswerWatch,
     link: Link,
+    /// The CPU that the server's threads are to run on, if one was chosen.
+    affinity: Option<u32>,
     /// The flows' type of service, where round trips next to the traffic are wanted.
     probe_class: Option<Tos>,
     probes: Option<ProbeFlow>,
@@ -325,12 +328,14 @@ impl Session {
         shared: Arc<Shared>,
         context: Arc<Context>,
         options: SocketOptions,
+        affinity: Option<u32>,
         probe_class: Option<Tos>,
     ) -> Option<Self> {
         Some(Self {
             poller: Poller::new().ok()?,
             answers: AnswerWatch::default(),
             link: Link::None,
+            affinity,
             probe_class,
             probes: None,
             clocks: ClockLine::new(),
@@ -482,7 +487,10 @@ impl Session {
             control: Box::new(ClientControl::new(
                 self.shared.number,
                 token,
-                local_results::own_program(),
+                About {
+                    client: local_results::own_program(),
+                    cpu: self.affinity,
+                },
                 now,
             )),
             conn,
@@ -679,6 +687,9 @@ impl Session {
         let Some(results) = &self.results else {
             return is_cut;
         };
+        if let Some(words) = self.affinity.and_then(|cpu| affinity::missed(results, cpu)) {
+            reporter.event(Event::Notice(Notice::Remark(words)));
+        }
         let program = self.server.clone().map(peer_results::shown);
         let other = peer_results::from_message(results, &flows, program);
         let delays = fit.zip(clock).map_or_else(Vec::new, |(fit, clock)| {

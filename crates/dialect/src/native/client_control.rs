@@ -7,8 +7,8 @@ use std::time::Duration;
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_stats::ClockExchange;
 use tapeline_wire::native::{
-    Done, Granted, Hello, MAX_FROM_CLIENT, Message, Methods, Order, PREAMBLE, Program, Progress,
-    Ready, Results, Sample, Status, VERSIONS,
+    About, Done, Granted, Hello, MAX_FROM_CLIENT, Message, Methods, Order, PREAMBLE, Program,
+    Progress, Ready, Results, Sample, Status, VERSIONS,
 };
 
 use super::clock_sync::ClockRequests;
@@ -106,10 +106,10 @@ enum Ending {
 }
 
 impl ClientControl {
-    /// The connection is there; `own` is this client.
-    pub(crate) fn new(test: NonZeroU32, token: NonZeroU32, own: Program, now: MonoTime) -> Self {
+    /// The connection is there; `about` is what this client says of itself.
+    pub(crate) fn new(test: NonZeroU32, token: NonZeroU32, about: About, now: MonoTime) -> Self {
         let mut control = Self::for_orders(test, token, now);
-        Message::About(own).encode(&mut control.out);
+        Message::About(about).encode(&mut control.out);
         control
     }
 

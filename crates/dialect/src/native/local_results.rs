@@ -165,6 +165,7 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
         throttled: host.throttled,
         stolen: host.stolen,
         late_reports: host.late_reports,
+        cpu: host.cpu,
         ..LimitsResult::default()
     };
     match evidence {

@@ -14,6 +14,7 @@
 //! `client`, `server` and parts of `recognition`, `probing` and `local_results` bind to sockets and threads
 //! what the others decide; those do no IO.
 
+mod affinity;
 pub(crate) mod client;
 pub(crate) mod client_control;
 pub(crate) mod clock_sync;

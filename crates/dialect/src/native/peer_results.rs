@@ -151,6 +151,7 @@ fn evidence(flow: &FlowResult, limits: &LimitsResult) -> FlowEvidence {
         throttled: limits.throttled,
         stolen: limits.stolen,
         late_reports: limits.late_reports,
+        cpu: limits.cpu,
     };
     let tcp = flow.tcp.as_ref();
     let longest = (flow.seconds * 1e6).round() as u64;

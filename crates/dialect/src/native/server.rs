@@ -10,7 +10,7 @@ use tapeline_engine::Stop;
 use tapeline_report::{Event, NoPeerResults, Notice};
 use tapeline_sys::{Events, Interest, Poller, TcpConn, Wait, Waker};
 use tapeline_wire::native::{
-    Hello, Mark, Message, Order, ProbeReply, ProbeRequest, Program, Progress, Results,
+    About, Hello, Mark, Message, Order, ProbeReply, ProbeRequest, Program, Progress, Results,
 };
 
 use super::clock_sync::nanos;
@@ -529,7 +529,7 @@ impl ControlService {
     fn obey(&self, one: &mut Connection, step: ServerStep, now: MonoTime) {
         match step {
             ServerStep::Hello(hello) => self.answer(one, hello, now),
-            ServerStep::About(program) => self.await_client(one, program),
+            ServerStep::About(about) => self.await_client(one, about),
             ServerStep::Results(own) => {
                 if let Client::Awaited { results, .. } = &mut one.client {
                     *results = Some(own);
@@ -593,8 +593,12 @@ impl ControlService {
     }
 
     /// A client that says who it is will send what it counted.
-    fn await_client(&self, one: &mut Connection, program: Program) {
+    fn await_client(&self, one: &mut Connection, about: About) {
         if let (Client::Mute, Some(claim)) = (&one.client, &one.claim) {
+            if let Some(cpu) = about.cpu {
+                claim.stop.run_on(cpu);
+            }
+            let program = about.client;
             claim.totals.client_is_here();
             let flows = self.lock().tests.flows(claim);
             let tags = flows.iter().flat_map(|flow| [flow.receives, flow.sends]);

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tapeline_base::{MonoTime, WallTime};
 use tapeline_wire::native::{
-    ClockReply, Granted, Hello, Message, Methods, Order, Program, Progress, Results, VERSIONS,
+    About, ClockReply, Granted, Hello, Message, Methods, Order, Program, Progress, Results,
+    VERSIONS,
 };
 
 use super::clock_sync::nanos;
@@ -27,7 +28,7 @@ pub(crate) enum ServerStep {
     /// Whose test it is: to be welcomed or refused.
     Hello(Hello),
     /// Who the client is; its results will come too.
-    About(Program),
+    About(About),
     /// What the client counted.
     Results(Box<Results>),
     /// The client's flows have ended; it waits for the results.
@@ -243,9 +244,9 @@ impl ServerControl {
                 self.steps.push_back(ServerStep::Order(order));
             }
             (Message::Goodbye | Message::Error(_), _) => self.state = State::Over,
-            (Message::About(client), State::Asked(_) | State::Open) if !self.introduced => {
+            (Message::About(about), State::Asked(_) | State::Open) if !self.introduced => {
                 self.introduced = true;
-                self.steps.push_back(ServerStep::About(client));
+                self.steps.push_back(ServerStep::About(about));
             }
             (Message::Results(object), State::Open) if !self.finished => {
                 match Results::parse(&object) {

@@ -10,7 +10,7 @@ use tapeline_wire::iperf2::{PermitKey, limits};
 
 use super::latency::{LatencyPlan, RequestResponsePlan, WorkingLoad};
 use super::shape::{Payload, Shape, StartTime};
-use super::socket::{AddressSteps, BindPlan, SocketPlan};
+use super::socket::{AddressSteps, AffinityPlan, BindPlan, SocketPlan};
 
 /// Bulk write length where nothing else decides: fewer, larger trips through the kernel.
 pub(crate) const BULK_WRITE: u32 = 1 << 20;
@@ -198,6 +198,8 @@ pub struct ClientPlan {
     pub test_number: Option<NonZeroU32>,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
+    /// `--affinity`.
+    pub affinity: AffinityPlan,
 }
 
 impl ClientPlan {
@@ -250,6 +252,7 @@ impl ClientPlan {
             probe: false,
             test_number: None,
             techniques: Techniques::default(),
+            affinity: AffinityPlan::default(),
         }
     }
 

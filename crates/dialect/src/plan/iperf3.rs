@@ -229,8 +229,6 @@ pub struct Iperf3Server {
     pub timeouts: Iperf3Timeouts,
     /// `-F`: target of a receiver, payload of a sender.
     pub file: Option<PathBuf>,
-    /// `-A`.
-    pub affinity: Option<u32>,
     /// Control connections that end before their streams are there are reported each, as tests that
     /// failed; else as refusals, of which a server logs so many within a second.
     pub reports_each: bool,
@@ -253,7 +251,6 @@ impl Default for Iperf3Server {
             idle_timeout: None,
             timeouts: Iperf3Timeouts::default(),
             file: None,
-            affinity: None,
             reports_each: true,
             short_buffers: ShortBuffers::default(),
             output: Iperf3Output::default(),

@@ -25,4 +25,4 @@ pub use limits::{Limits, Network, Networks};
 pub use methods::{AllowedMethods, METHODS};
 pub use server::{AccountName, ServedProtocols, ServedTransports, ServerKey, ServerPlan};
 pub use shape::{FrameMean, IsochronousPlan, MarkovChain, Payload, Shape, StartTime};
-pub use socket::{AddressSteps, BindPlan, FairQueuePlan, SocketPlan};
+pub use socket::{AddressSteps, AffinityPlan, BindPlan, FairQueuePlan, SocketPlan};

@@ -120,6 +120,8 @@ pub struct ServerPlan {
     pub control: bool,
     /// Optimisations that the run may use.
     pub techniques: Techniques,
+    /// `--affinity`: the CPU that all threads of the server run on.
+    pub affinity: Option<u32>,
     /// What foreign clients are granted.
     pub limits: Limits,
     /// `--user`: whose the process is once its sockets are open; `None` leaves it as it is.
@@ -190,6 +192,7 @@ impl ServerPlan {
             realtime: false,
             control: false,
             techniques: Techniques::default(),
+            affinity: None,
             limits: Limits::default(),
             account: None,
             protocols: ServedProtocols::Iperf2,

@@ -60,6 +60,15 @@ pub struct FairQueuePlan {
     pub step: Option<(BitRate, Duration)>,
 }
 
+/// The CPUs that a test runs on, where any were chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AffinityPlan {
+    /// For all threads of this end.
+    pub own: Option<u32>,
+    /// For the peer's threads that serve one stream of the test each.
+    pub peer: Option<u32>,
+}
+
 /// Own address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindPlan {

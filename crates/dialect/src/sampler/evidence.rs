@@ -93,6 +93,7 @@ impl Course {
                 .filter(|(_, total)| *total > 0)
                 .map(|(stolen, total)| stolen as f64 / total as f64),
             late_reports: Some(self.late),
+            cpu: self.facts.thread.and_then(|thread| thread.cpu),
         }
     }
 

@@ -109,7 +109,7 @@ fn control_connections_of_two_tapelines_are_seeds() {
             lowest: 1,
             highest: 1,
         }),
-        Message::About(Program::default()),
+        Message::About(Program::default().into()),
         Message::ClockRequest { number: 1, sent: 5 },
         Message::Results("{\"flows\":[{}]}".to_owned()),
         Message::Finished,

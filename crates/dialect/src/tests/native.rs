@@ -113,7 +113,7 @@ impl Run {
     /// Moves from event to event until both ends are through, or for two minutes.
     fn play(mut self) -> Outcome {
         let mut now = MonoTime::ZERO;
-        let mut client = ClientControl::new(TEST, TOKEN, own_program(), now);
+        let mut client = ClientControl::new(TEST, TOKEN, own_program().into(), now);
         let mut server = ServerControl::new(now);
         let mut outcome = Outcome::default();
         let mut preamble = PREAMBLE.len();
@@ -281,7 +281,7 @@ fn a_test_ends_with_results_and_many_exchanges_however_the_bytes_are_cut() {
         let results = ServerStep::Results(Box::new(client_results()));
         let said = &outcome.server_steps[1..];
         let expected = [
-            ServerStep::About(own_program()),
+            ServerStep::About(own_program().into()),
             results,
             ServerStep::Finished,
         ];

@@ -13,7 +13,7 @@ use super::traffic::{FramePart, UdpTraffic};
 use crate::counters::{SendCell, SendCounters, SendPublisher};
 use crate::pacing::{Pacer, PacketGaps, Precision};
 use crate::payload_source::{Filled, PayloadSource};
-use crate::stop::Stop;
+use crate::stop::{Place, Stop};
 use crate::work::{Cause, Ending, FailedOperation, ThreadUse, is_not_ready};
 
 /// Writes sequence number and time into a datagram. Supplied by the protocol, known at
@@ -266,10 +266,12 @@ impl<S: DatagramStamp> Sender<S> {
         if pacer.wait(self.plan.start, &self.plan.stop).is_none() {
             return Cause::Stopped;
         }
+        let mut place = Place::default();
         loop {
             if self.plan.stop.is_raised() {
                 return Cause::Stopped;
             }
+            place.follow(&self.plan.stop);
             let mut now = self.clock.now();
             self.count_wait(now);
             if let Some(first) = self.plan.first.take() {

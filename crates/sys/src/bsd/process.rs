@@ -33,6 +33,10 @@ pub(crate) fn thread_run_delay() -> Option<Duration> {
     None
 }
 
+pub(crate) fn current_cpu() -> Option<u32> {
+    None
+}
+
 pub(crate) fn run_on_processor(_number: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

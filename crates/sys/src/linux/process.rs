@@ -69,6 +69,10 @@ pub(crate) fn thread_run_delay() -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
+pub(crate) fn current_cpu() -> Option<u32> {
+    u32::try_from(rustix::thread::sched_getcpu()).ok()
+}
+
 pub(crate) fn run_on_processor(number: u32) -> io::Result<()> {
     let number = number as usize;
     if number >= CpuSet::MAX_CPU {

@@ -117,6 +117,12 @@ pub fn run_on_processor(number: u32) -> std::io::Result<()> {
     process::run_on_processor(number)
 }
 
+/// The CPU that the calling thread runs on, where the system tells (`getcpu(2)`).
+#[must_use]
+pub fn current_cpu() -> Option<u32> {
+    process::current_cpu()
+}
+
 /// Whether a process with this number runs.
 #[must_use]
 pub fn is_running(process: u32) -> bool {

@@ -87,6 +87,10 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { ExitProcess(code as u32) }
 }
 
+pub(crate) fn current_cpu() -> Option<u32> {
+    None
+}
+
 pub(crate) fn run_on_processor(_number: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

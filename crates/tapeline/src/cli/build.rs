@@ -51,12 +51,14 @@ pub(crate) fn client(settings: &Settings, log: &mut Diagnostics) -> Result<Clien
         ports.0,
         transport(settings),
     );
+    let workload = workload(settings, ports.0);
+    let affinity = socket::client_affinity(settings, &workload, log)?;
     Ok(ClientPlan {
         device: target.device,
         family: addressing::family(settings),
         ports,
         bind: bind(settings, log)?,
-        workload: workload(settings, ports.0),
+        workload,
         limit: client_limit(settings),
         length: write_length(settings),
         pace: shape::client_pace(settings),
@@ -88,6 +90,7 @@ pub(crate) fn client(settings: &Settings, log: &mut Diagnostics) -> Result<Clien
         l4s: settings.shape.l4s,
         realtime: settings.tcp.realtime,
         techniques: Techniques::default().waiting(settings.tcp.wait),
+        affinity,
         single_udp: settings.single_udp,
         control: peer::control(settings),
         probe: peer::probe(settings),
@@ -141,6 +144,7 @@ pub(crate) fn server(
         l2_checks: settings.route.l2_checks,
         realtime: settings.tcp.realtime,
         techniques: Techniques::default().waiting(settings.tcp.wait),
+        affinity: socket::server_affinity(settings, log)?,
         control: peer::control(settings),
         ..ServerPlan::new(settings.personality, first, transports)
     })

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tapeline_base::{BitRate, Clock, Endpoint, Pace, Tos, WallTime};
 use tapeline_dialect::{
-    AccountName, AddressSteps, HistogramPlan, IsochronousPlan, Limits, LoadDirection, MarkovChain,
-    MaxTests, Payload, Personality, Precision, WaitMode,
+    AccountName, AddressSteps, AffinityPlan, HistogramPlan, IsochronousPlan, Limits, LoadDirection,
+    MarkovChain, MaxTests, Payload, Personality, Precision, WaitMode,
 };
 use tapeline_method::{
     DirectionChoice, GivenBottleneck, Laboratory, ResponsivenessConstants, WindowShare,
@@ -290,6 +290,7 @@ pub(crate) struct TcpSettings {
     pub(crate) local_only: bool,
     pub(crate) realtime: bool,
     pub(crate) wait: WaitMode,
+    pub(crate) affinity: AffinityPlan,
     pub(crate) rate: Option<BitRate>,
     pub(crate) step: Option<BitRate>,
     pub(crate) step_interval: Option<Duration>,

@@ -35,7 +35,7 @@ pub(crate) enum OptionId {
     // sockets
     Window, PrintMss, Mss, NoDelay, Tos, Dscp, TosOverride, TcpCongestion, TcpCca, Ttl,
     LocalOnly, FqRate, FqRateStep, FqRateStepInterval, RxWindowClamp, WritePrefetch, QuickAck,
-    TxDelay, SkipRxCopy, ZeroCopy, TapDevice, TunDevice, Realtime, Wait, SuggestWindowSize,
+    TxDelay, SkipRxCopy, ZeroCopy, TapDevice, TunDevice, Realtime, Wait, Affinity, SuggestWindowSize,
     // access
     PermitKey, PermitKeyFile, PermitKeyTimeout, TestExchangeTimeout, Trust, Allow, Deny, Limit,
     User, Config, PrintConfig, SyncTransferId,

@@ -8,7 +8,7 @@ use tapeline_report::document::{Report, ReportTracker, RunInfo, Step};
 use tapeline_report::{Event, Repetition, Runs, StopRule};
 use tapeline_sys::{FileLock, reason};
 
-use super::setup::RunSetup;
+use super::setup::{RunSetup, choose_cpu};
 use super::{run_info, signals};
 use crate::message::cannot;
 use crate::plan::RepeatPlan;
@@ -24,6 +24,9 @@ pub(crate) fn client(
         Ok(lock) => lock,
         Err(why) => return cannot(&why),
     };
+    if let Err(code) = choose_cpu(plan.affinity.own) {
+        return code;
+    }
     let run_info = run_info::client(plan, presentation);
     let interval = plan.interval.is_some();
     perform(

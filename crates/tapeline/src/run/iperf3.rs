@@ -9,21 +9,22 @@ use tapeline_sys::{InheritedSockets, is_running, reason, run_on_processor};
 
 use super::client::perform;
 use super::server::serve;
+use super::setup::choose_cpu;
 use super::supervisor::Supervisor;
 use super::{run_info, signals};
 use crate::message::{self, CliMessage};
 use crate::plan::{Iperf3Job, Iperf3Task};
+use crate::presentation::TextStyle;
 
 /// Does the job.
 pub(crate) fn iperf3(job: &Iperf3Job) -> ExitCode {
     match &job.task {
         Iperf3Task::Client(plan) => client(plan, job),
         Iperf3Task::Server(plan, life) => {
-            let processor = plan.protocols.iperf3().and_then(|plan| plan.affinity);
             let supervisor = Supervisor::none();
             let sockets = InheritedSockets::default();
             serve(plan, &job.presentation, *life, supervisor, sockets, || {
-                prepare(processor, job)
+                prepare(plan.affinity, job)
             })
         }
     }
@@ -46,13 +47,19 @@ fn client(plan: &Iperf3Client, job: &Iperf3Job) -> ExitCode {
     )
 }
 
-/// Chooses the processor and writes the process id, before there are threads.
-fn prepare(processor: Option<u32>, job: &Iperf3Job) -> Result<Option<PidFile>, ExitCode> {
+/// Chooses the CPU and writes the process id, before there are threads.
+fn prepare(affinity: Option<u32>, job: &Iperf3Job) -> Result<Option<PidFile>, ExitCode> {
     signals::include_hangup()
         .map_err(|error| fail(&format!("signals cannot be caught: {}", reason(&error))))?;
-    if let Some(processor) = processor {
-        run_on_processor(processor)
-            .map_err(|error| fail(&format!("unable to set CPU affinity: {}", reason(&error))))?;
+    if let Some(cpu) = affinity {
+        if !matches!(job.presentation.style, TextStyle::Iperf3(_)) {
+            choose_cpu(affinity)?;
+        } else if let Err(error) = run_on_processor(cpu) {
+            return Err(fail(&format!(
+                "unable to set CPU affinity: {}",
+                reason(&error)
+            )));
+        }
     }
     let Some(path) = &job.pid_file else {
         return Ok(None);

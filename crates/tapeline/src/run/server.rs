@@ -8,7 +8,7 @@ use tapeline_report::document::RunInfo;
 use tapeline_report::{Event, Iperf3Output, Notice};
 use tapeline_sys::{Daemon, InheritedSockets, reason};
 
-use super::setup::RunSetup;
+use super::setup::{RunSetup, choose_cpu};
 use super::supervisor::Supervisor;
 use super::{run_info, signals};
 use crate::message::cannot;
@@ -32,7 +32,9 @@ pub(crate) fn server(
         Ok(sockets) => sockets,
         Err(why) => return cannot(&why),
     };
-    serve(plan, presentation, life, supervisor, sockets, || Ok(()))
+    serve(plan, presentation, life, supervisor, sockets, || {
+        choose_cpu(plan.affinity)
+    })
 }
 
 /// The same; `prepare` is called in the process that serves, before it starts threads, and what

@@ -10,6 +10,7 @@ use tapeline_dialect::{
 use tapeline_report::document::RunInfo;
 use tapeline_report::flows::FlowsInfo;
 use tapeline_report::{Event, Notice};
+use tapeline_sys::{reason, run_on_processor};
 
 use super::outputs::Outputs;
 use super::printer::Closer;
@@ -31,6 +32,21 @@ pub(crate) fn settings(presentation: &Presentation) -> ReporterSettings {
             TextStyle::Native | TextStyle::Document(_) | TextStyle::Iperf3(_) => SingleSums::None,
         },
     }
+}
+
+/// Has the process run on this CPU alone, if one was chosen: before it starts threads, which inherit that.
+///
+/// # Errors
+/// The exit code; why not has been printed.
+pub(crate) fn choose_cpu(affinity: Option<u32>) -> Result<(), ExitCode> {
+    let Some(cpu) = affinity else { return Ok(()) };
+    run_on_processor(cpu).map_err(|error| {
+        let usable = std::thread::available_parallelism().map_or(1, usize::from);
+        cannot(&format!(
+            "--affinity: CPU {cpu}: {}; this process may use {usable} of them, counted from 0",
+            reason(&error)
+        ))
+    })
 }
 
 /// What every run needs: output, a way to be interrupted, whoever watches.

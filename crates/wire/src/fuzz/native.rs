@@ -87,7 +87,7 @@ fn shown(message: &Message) {
                 .for_each(|text| tame(text));
             assert!(done.load.iter().all(|load| load.rows.len() <= MAX_ROWS));
         }
-        Message::About(client) => program(client),
+        Message::About(about) => program(&about.client),
         Message::Refused(words)
         | Message::Stop(words)
         | Message::Error(words)

@@ -66,6 +66,34 @@ impl Program {
     }
 }
 
+/// Who the client is, and what it wants of the server's threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    /// The client.
+    #[serde(flatten)]
+    pub client: Program,
+    /// CPU on which the server's threads of this test are to run, as far as each of them serves one stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+}
+
+impl From<Program> for About {
+    fn from(client: Program) -> Self {
+        Self { client, cpu: None }
+    }
+}
+
+impl About {
+    /// Fit to be shown.
+    fn tamed(self) -> Self {
+        Self {
+            client: self.client.tamed(),
+            ..self
+        }
+    }
+}
+
 /// The object in a Welcome.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -159,7 +187,7 @@ pub enum Message {
     /// The client is done.
     Goodbye,
     /// The client, which will send its results too.
-    About(Program),
+    About(About),
     /// What the server lets the test have.
     Granted(Granted),
     /// What the server is to do for a method.
@@ -270,8 +298,8 @@ impl Message {
             10 => Self::Error(sentence()?),
             11 => Self::Goodbye,
             ABOUT => {
-                let client: Program = object(body).map_err(|why| unreadable(&why))?;
-                Self::About(client.tamed())
+                let about: About = object(body).map_err(|why| unreadable(&why))?;
+                Self::About(about.tamed())
             }
             GRANTED => Self::Granted(Granted::read([0, 8, 16].map(|at| long(body, at)))),
             ORDER => {
@@ -329,8 +357,8 @@ impl Message {
                 out.extend_from_slice(&progress.flows.to_be_bytes());
                 out.extend_from_slice(&progress.processor.to_be_bytes());
             }
-            Self::About(client) => {
-                let _ = serde_json::to_writer(&mut *out, client);
+            Self::About(about) => {
+                let _ = serde_json::to_writer(&mut *out, about);
             }
             Self::Granted(granted) => granted.write(out),
             Self::Results(object) if object.len() > MAX_BODY => out.extend_from_slice(b"{}"),

@@ -18,8 +18,8 @@ mod sentence;
 
 pub use mark::{Mark, VERSIONS};
 pub use message::{
-    ClockReply, DecodeError, FRAME_HEADER, Granted, Hello, MAX_BODY, MAX_FROM_CLIENT, Message,
-    PREAMBLE, Program, Progress,
+    About, ClockReply, DecodeError, FRAME_HEADER, Granted, Hello, MAX_BODY, MAX_FROM_CLIENT,
+    Message, PREAMBLE, Program, Progress,
 };
 pub use method::{
     Done, LoadDone, LoadEcho, LoadParameters, MAX_METHODS, MAX_ORDER_SECONDS, MAX_ROWS,

@@ -173,6 +173,9 @@ pub struct LimitsResult {
     /// Time in which that thread waited for a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_waiting: Option<f64>,
+    /// CPU that it ran on last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
     /// Time in which a quota of processor time held the process back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,

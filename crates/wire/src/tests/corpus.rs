@@ -153,7 +153,7 @@ fn native_messages() -> [(&'static str, Message); 20] {
         ("stop", Message::Stop("interrupted".to_owned())),
         ("error", Message::Error("a message out of turn".to_owned())),
         ("goodbye", Message::Goodbye),
-        ("about", Message::About(program())),
+        ("about", Message::About(program().into())),
         ("order", Message::Order(Box::new(order()))),
         ("ready", Message::Ready(ready())),
         ("declined", Message::Declined("not here".to_owned())),

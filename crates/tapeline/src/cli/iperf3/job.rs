@@ -168,7 +168,6 @@ fn server(settings: &Settings) -> Result<ServerPlan, Fault> {
         idle_timeout: settings.idle_timeout,
         timeouts: timeouts(settings),
         file: settings.file.clone(),
-        affinity: settings.affinity.map(|processors| processors.own),
         authentication: authentication(&settings.login)?,
         short_buffers: ShortBuffers::Fail,
         ..Iperf3Server::default()
@@ -187,6 +186,7 @@ fn server(settings: &Settings) -> Result<ServerPlan, Fault> {
         interval: settings.interval,
         // Limits and logins hold for everybody who is served.
         protocols: ServedProtocols::Iperf3(iperf3),
+        affinity: settings.affinity.map(|processors| processors.own),
         socket: SocketPlan {
             protocol: if settings.parameters.mptcp {
                 StreamProtocol::Multipath

@@ -310,11 +310,11 @@ fn a_server_limits_what_was_given() {
         (any.host.as_str(), any.device.as_deref()),
         ("::", Some("lo"))
     );
+    assert_eq!(plan.affinity, Some(3));
     let plan = iperf3(plan);
     assert!(plan.one_off && plan.max_tests == MaxTests::One);
     assert_eq!(plan.idle_timeout, Some(Duration::from_secs(9)));
     assert_eq!(plan.longest, Some(Duration::from_secs(5)));
-    assert_eq!(plan.affinity, Some(3));
     let limit = |line| iperf3(server(line)).rate_limit;
     assert_eq!(
         limit("--server-bitrate-limit 1M"),

@@ -222,6 +222,7 @@ fn is_known(id: Id) -> bool {
             | Id::Bandwidth
             | Id::Pacing
             | Id::Wait
+            | Id::Affinity
             | Id::Interval
             | Id::ConnectTimeout
             | Id::Parallel
@@ -297,6 +298,7 @@ pub(crate) fn client(
             Payload::File(path) => Some(path.clone()),
             _ => None,
         },
+        affinity: plan.affinity.own,
         connect_timeout: Some(plan.connect_timeout),
         timeouts: client_timeouts(plan),
         techniques: match plan.precision {
@@ -365,6 +367,7 @@ fn parameters(
         tos: socket.tos.map_or(0, |tos| tos.0),
         congestion: socket.congestion.clone(),
         zerocopy: socket.zero_copy,
+        server_affinity: plan.affinity.peer,
         client_version: Some(IPERF3.to_owned()),
         tapeline: Some(env!("CARGO_PKG_VERSION").to_owned()),
         ..Parameters::default()

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use tapeline_base::{BitRate, Tos, parse_bit_or_byte_rate, parse_rate, parse_seconds};
-use tapeline_dialect::{FairQueuePlan, WaitMode};
+use tapeline_dialect::{AffinityPlan, ClientWorkload, FairQueuePlan, WaitMode};
 
+use super::peer;
 use crate::cli::diagnostics::{Diagnostics, Exit};
-use crate::cli::settings::{Mode, Settings};
+use crate::cli::settings::{Mode, Protocol, Settings};
 use crate::cli::spec::Section::{Both, Client, Server};
 use crate::cli::spec::{
     Given, Group, OptionId as Id, OptionSpec, Personalities, Remote, Sides, ValueKind,
@@ -25,6 +26,8 @@ const DEFAULT_STEP_INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST_DELAY: f64 = 0.001;
 /// Longest delay, milliseconds: the kernel takes 31 bits of microseconds.
 const LONGEST_DELAY: f64 = 2_147_483.0;
+/// CPUs that the kernel can be asked for by number.
+const MAX_CPU: u32 = 1024;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -321,6 +324,26 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "auto sleeps; where an answer is expected at once, it looks for it first. \
              spin looks all the time: the shortest round trips, at the price of a CPU for each stream. \
              yield looks too, and lets other programs run in between. sleep sleeps at once.",
+    ),
+    OptionSpec::new(
+        Id::Affinity,
+        None,
+        "affinity",
+        Remote::No("it takes processors of this machine"),
+    )
+    .value("CPU[,CPU]")
+    .apply(|settings, given, log| {
+        settings.tcp.affinity = affinity(given, log)?;
+        Ok(())
+    })
+    .only(Personalities::Native)
+    .help(
+        Group::Socket,
+        "CPU that this end runs on, and (client) the server's streams of this test",
+    )
+    .details(
+        "CPUs are counted from 0. ,CPU chooses the server's alone: the server is tapeline, and gives each \
+             stream a thread (TCP up to 64 streams, UDP with -R), or is iperf3.",
     ),
     OptionSpec::new(
         Id::SuggestWindowSize,
@@ -645,6 +668,65 @@ fn wait_mode(given: &Given, log: &mut Diagnostics) -> Result<WaitMode, Exit> {
             "is none of auto, spin, yield, sleep",
             log,
         )),
+    }
+}
+
+/// `--affinity`.
+fn affinity(given: &Given, log: &mut Diagnostics) -> Result<AffinityPlan, Exit> {
+    let text = given.text();
+    let (own, peer) = match text.split_once(',') {
+        None => (text.as_str(), None),
+        Some((own, peer)) => (own, Some(peer)),
+    };
+    let cpu = |word: &str| word.parse::<u32>().ok().filter(|cpu| *cpu < MAX_CPU);
+    let plan = match (own, peer) {
+        ("", Some(peer)) => cpu(peer).map(|peer| (None, Some(peer))),
+        (own, Some(peer)) => cpu(own)
+            .zip(cpu(peer))
+            .map(|(own, peer)| (Some(own), Some(peer))),
+        (own, None) => cpu(own).map(|own| (Some(own), None)),
+    };
+    let Some((own, peer)) = plan else {
+        return Err(refuse_value(
+            given,
+            "is no CPU, or two with a comma between them",
+            log,
+        ));
+    };
+    Ok(AffinityPlan { own, peer })
+}
+
+/// The CPUs of a client. The server's can be chosen where it gives each stream a thread, and learns of the choice.
+///
+/// # Errors
+/// [`Exit`] for a server's CPU in a test that cannot have one.
+pub(crate) fn client_affinity(
+    settings: &Settings,
+    workload: &ClientWorkload,
+    log: &mut Diagnostics,
+) -> Result<AffinityPlan, Exit> {
+    let affinity = settings.tcp.affinity;
+    let streams = matches!(workload, ClientWorkload::Stream(_));
+    let learns = settings.peer.protocol == Protocol::Iperf3 || peer::control(settings);
+    let why = match affinity.peer {
+        Some(_) if !streams => "only tests of streams can choose the server's CPU",
+        Some(_) if !learns => "with --no-peer-results the server does not learn of its CPU",
+        _ => return Ok(affinity),
+    };
+    Err(log.fatal("", format!("option --affinity: {why}")))
+}
+
+/// The CPU of a server.
+///
+/// # Errors
+/// [`Exit`] when there are two.
+pub(crate) fn server_affinity(
+    settings: &Settings,
+    log: &mut Diagnostics,
+) -> Result<Option<u32>, Exit> {
+    match settings.tcp.affinity {
+        AffinityPlan { own, peer: None } => Ok(own),
+        _ => Err(log.fatal("", "option --affinity: a server has one CPU, its own")),
     }
 }
 

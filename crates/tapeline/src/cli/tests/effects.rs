@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use tapeline_base::WallTime;
 use tapeline_dialect::{
-    AddressSteps, FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan, LoadDirection,
-    Precision, RequestResponsePlan, StartTime, WaitMode, WorkingLoad,
+    AddressSteps, AffinityPlan, FairQueuePlan, FrameMean, HistogramPlan, IsochronousPlan,
+    LoadDirection, Precision, RequestResponsePlan, StartTime, WaitMode, WorkingLoad,
 };
 
 use super::*;
@@ -399,6 +399,7 @@ fn every_option_is_tested() {
             Id::ZeroCopy,
             Id::Pacing,
             Id::Wait,
+            Id::Affinity,
         ])
         .collect();
     // Those of methods are tested in `methods.rs`, and beside each method's options.
@@ -639,6 +640,38 @@ fn a_thread_waits_as_its_end_chose() {
     let resolution = line(Native, "-c h --wait idle");
     assert!(said(&resolution)[0].contains("none of auto, spin, yield, sleep"));
     assert_eq!(resolution.outcome, Err(ExitCode::Usage));
+}
+
+#[test]
+fn an_end_chooses_its_cpu_and_a_client_the_servers_too() {
+    let chosen = |own, peer| AffinityPlan { own, peer };
+    for (line, affinity) in [
+        ("-c h", chosen(None, None)),
+        ("-c h --affinity 3", chosen(Some(3), None)),
+        ("-c h --affinity=0,2 -R", chosen(Some(0), Some(2))),
+        ("-c h -u --affinity ,7", chosen(None, Some(7))),
+        ("-c h --bounceback --affinity 1", chosen(Some(1), None)),
+    ] {
+        assert_eq!(client(Native, line).0.affinity, affinity, "{line}");
+    }
+    assert_eq!(server(Native, "-s --affinity 1").0.affinity, Some(1));
+    for (bad, why) in [
+        ("-c h --affinity x", "is no CPU"),
+        ("-c h --affinity 1024", "is no CPU"),
+        ("-c h --affinity 1,", "is no CPU"),
+        ("-c h --affinity ,", "is no CPU"),
+        ("-s --affinity 1,2", "a server has one CPU"),
+        ("-c h --bounceback --affinity 1,2", "only tests of streams"),
+        ("-c h --no-peer-results --affinity 1,2", "does not learn"),
+    ] {
+        let resolution = line(Native, bad);
+        assert!(
+            said(&resolution)[0].contains(why),
+            "{bad}: {:?}",
+            said(&resolution)
+        );
+        assert_eq!(resolution.outcome, Err(ExitCode::Usage), "{bad}");
+    }
 }
 
 #[test]

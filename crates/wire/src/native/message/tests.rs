@@ -150,7 +150,8 @@ fn any_message() -> impl Strategy<Value = Message> {
         "[a-z ]{0,40}".prop_map(Message::Stop),
         "[a-z ]{0,40}".prop_map(Message::Error),
         Just(Message::Goodbye),
-        program().prop_map(Message::About),
+        (program(), any::<Option<u32>>())
+            .prop_map(|(client, cpu)| Message::About(About { client, cpu })),
         any_method_message(),
     ]
 }
