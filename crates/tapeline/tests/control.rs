@@ -199,25 +199,25 @@ fn a_client_chooses_the_cpu_of_the_servers_streams() {
     let usable = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu));
     let last = usable.max().expect("a CPU");
     let server = Server::native("");
-    let said = |arguments: &str| test(&server, arguments).stdout;
-    for arguments in [
-        "-t 0.5",
-        "-t 0.5 -R -P 3",
-        "-t 0.5 --full-duplex",
-        "-u -t 0.5 -R",
-    ] {
+    let said = |arguments: &str| test(&server, arguments).stderr;
+    for arguments in ["-t 1", "-t 1 -R -P 3", "-t 1 --full-duplex", "-u -t 1 -R"] {
         let text = said(&format!("{arguments} --affinity ,{last}"));
-        assert!(!text.contains("did not run on CPU"), "{arguments}: {text}");
+        assert!(!text.contains("--affinity"), "{arguments}: {text}");
     }
-    // A CPU that is not there, and streams that share a thread.
-    let text = said("-t 0.5 --affinity ,1023");
+    // A CPU that is not there, and a thread that serves several streams.
+    for arguments in ["-t 1", "-u -t 1"] {
+        let text = said(&format!("{arguments} --affinity ,1023"));
+        let ran = text.contains("warning: 1 stream of the server ran on CPU ");
+        assert!(
+            ran && text.contains(" rather than 1023 (--affinity)"),
+            "{arguments}: {text}"
+        );
+    }
+    // A server that does not say who it is.
+    let server = Server::native("--no-peer-results");
+    let text = test(&server, "-t 1 --affinity ,0").stderr;
     assert!(
-        text.contains("1 stream of the server did not run on CPU 1023"),
-        "{text}"
-    );
-    let text = said("-u -t 0.5 --affinity ,1023");
-    assert!(
-        text.contains("did not run on CPU 1023 (--affinity): "),
+        text.contains("warning: the server's CPU could not be chosen (--affinity)"),
         "{text}"
     );
 }
@@ -228,7 +228,7 @@ fn an_end_without_such_a_cpu_does_not_start() {
     for arguments in ["-s -p 0 --affinity 1023", "-c 127.0.0.1 --affinity 1023"] {
         let ended = Program::native(arguments).end();
         assert_eq!(ended.code(), Some(1), "{arguments}");
-        let beginning = "error: --affinity: CPU 1023: ";
+        let beginning = "error: --affinity: this process cannot use CPU 1023, ";
         assert!(
             ended.stderr.starts_with(beginning),
             "{arguments}: {}",

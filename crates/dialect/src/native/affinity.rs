@@ -11,16 +11,16 @@ pub(crate) fn missed(results: &Results, cpu: u32) -> Option<String> {
     let count = others.clone().count();
     let known: BTreeSet<u32> = others.filter_map(ran).collect();
     let known: Vec<String> = known.iter().map(u32::to_string).collect();
-    let on = match known.len() {
-        0 => "which CPU they used is not known".to_owned(),
-        1 => format!("they used CPU {}", known[0]),
-        _ => format!("they used CPUs {}", known.join(", ")),
+    let on = match known.as_slice() {
+        [] => "a CPU that is not known".to_owned(),
+        [one] => format!("CPU {one}"),
+        _ => format!("CPUs {}", known.join(", ")),
     };
+    let streams = if count == 1 { "stream" } else { "streams" };
     (count > 0).then(|| {
-        let streams = if count == 1 { "stream" } else { "streams" };
         format!(
-            "{count} {streams} of the server did not run on CPU {cpu} (--affinity): {on}. It has no such CPU, \
-             or serves several streams with one thread (UDP that it receives, more than 64 TCP streams)"
+            "{count} {streams} of the server ran on {on} rather than {cpu} (--affinity): it has no such CPU, or one \
+             thread for several streams (UDP that it receives, more than 64 TCP streams)"
         )
     })
 }
@@ -51,12 +51,13 @@ mod tests {
         let said = |cpus: &[Option<u32>]| missed(&results(cpus), 3).expect("a sentence");
         let all = said(&[Some(2), Some(3), Some(0), Some(2)]);
         assert!(
-            all.starts_with("3 streams of the server did not run on CPU 3"),
+            all.starts_with("3 streams of the server ran on CPUs 0, 2 rather than 3 "),
             "{all}"
         );
-        assert!(all.contains("they used CPUs 0, 2"), "{all}");
         let silent = said(&[None]);
-        assert!(silent.starts_with("1 stream of the server"), "{silent}");
-        assert!(silent.contains("is not known"), "{silent}");
+        assert!(
+            silent.starts_with("1 stream of the server ran on a CPU that is not known "),
+            "{silent}"
+        );
     }
 }

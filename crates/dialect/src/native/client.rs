@@ -673,6 +673,10 @@ impl Session {
         let ran = !self.shared.totals.totals().is_empty();
         if matches!(self.link, Link::None) && complete && ran {
             reporter.event(Event::NoPeerResults(NoPeerResults::NotRecognised));
+            if self.affinity.is_some() {
+                let words = "the server's CPU could not be chosen (--affinity): it does not say that it is tapeline";
+                reporter.event(Event::Notice(Notice::Remark(words.to_owned())));
+            }
         }
         let fit = self.clocks.fit();
         let clock = self.estimate();

@@ -43,7 +43,7 @@ pub(crate) fn choose_cpu(affinity: Option<u32>) -> Result<(), ExitCode> {
     run_on_processor(cpu).map_err(|error| {
         let usable = std::thread::available_parallelism().map_or(1, usize::from);
         cannot(&format!(
-            "--affinity: CPU {cpu}: {}; this process may use {usable} of them, counted from 0",
+            "--affinity: this process cannot use CPU {cpu}, of {usable} counted from 0: {}",
             reason(&error)
         ))
     })

@@ -656,10 +656,10 @@ fn an_end_chooses_its_cpu_and_a_client_the_servers_too() {
     }
     assert_eq!(server(Native, "-s --affinity 1").0.affinity, Some(1));
     for (bad, why) in [
-        ("-c h --affinity x", "is no CPU"),
-        ("-c h --affinity 1024", "is no CPU"),
-        ("-c h --affinity 1,", "is no CPU"),
-        ("-c h --affinity ,", "is no CPU"),
+        ("-c h --affinity x", "needs a CPU"),
+        ("-c h --affinity 1024", "needs a CPU"),
+        ("-c h --affinity 1,", "needs a CPU"),
+        ("-c h --affinity ,", "needs a CPU"),
         ("-s --affinity 1,2", "a server has one CPU"),
         ("-c h --bounceback --affinity 1,2", "only tests of streams"),
         ("-c h --no-peer-results --affinity 1,2", "does not learn"),
