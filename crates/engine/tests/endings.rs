@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tapeline_base::{Clock, MonoTime, WallTime};
 use tapeline_engine::{
-    Answer, ByteIntake, Cause, Ending, Intervals, ReceiveCell, RequestPlan, RequestResponseCell,
-    RequestResponseHistograms, RequestStamp, Requester, Respond, Responder, ResponsePlan, SendCell,
-    SendEnd, ServerTimes, Stop, StreamContent, TcpReceivePlan, TcpReceiver, TcpSendPlan, TcpSender,
-    TcpWork, run_blocking,
+    Answer, ByteIntake, Cause, Ending, Intake, Intervals, NextRead, ReceiveCell, RequestPlan,
+    RequestResponseCell, RequestResponseHistograms, RequestStamp, Requester, Respond, Responder,
+    ResponsePlan, SendCell, SendEnd, ServerTimes, Stop, StreamContent, TcpReceivePlan, TcpReceiver,
+    TcpSendPlan, TcpSender, TcpWork, run_blocking,
 };
 use tapeline_sys::{SystemClock, TcpConn};
 
@@ -57,6 +57,58 @@ fn receiver(conn: TcpConn, stop: &Stop) -> TcpReceiver<ByteIntake> {
         ..TcpReceivePlan::new(Arc::new(conn), 8192, stop.clone())
     };
     TcpReceiver::new(plan, ByteIntake::new(cell, 8192, 0, now))
+}
+
+/// Is stopped between the look at the flag and the read.
+struct Stopped {
+    intake: ByteIntake,
+    stop: Stop,
+}
+
+impl Intake for Stopped {
+    fn bytes(&self) -> u64 {
+        self.intake.bytes()
+    }
+
+    fn last(&self) -> MonoTime {
+        self.intake.last()
+    }
+
+    fn next_read(&self, length: usize) -> NextRead {
+        self.stop.raise();
+        self.intake.next_read(length)
+    }
+
+    fn take(&mut self, count: usize, data: &[u8], now: MonoTime) {
+        self.intake.take(count, data, now);
+    }
+
+    fn publish(&self) {
+        self.intake.publish();
+    }
+
+    fn next_boundary(&self) -> MonoTime {
+        self.intake.next_boundary()
+    }
+}
+
+#[test]
+fn a_peer_that_closes_while_the_flow_is_stopped_is_not_early() {
+    let (there, here) = connection();
+    drop(here);
+    let stop = Stop::new();
+    let now = SystemClock.now();
+    let cell = Arc::new(ReceiveCell::new(intervals()));
+    let plan = TcpReceivePlan {
+        expected: Some(now + Duration::from_secs(3600)),
+        ..TcpReceivePlan::new(Arc::new(there), 8192, stop.clone())
+    };
+    let intake = Stopped {
+        intake: ByteIntake::new(cell, 8192, 0, now),
+        stop: stop.clone(),
+    };
+    let ending = run(TcpReceiver::new(plan, intake), &stop);
+    assert!(matches!(ending.cause, Cause::Stopped), "{ending:?}");
 }
 
 #[test]

@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn rows_are_chosen() {
         let chosen = |words: &[&str]| Options::parse(words).and_then(|options| options.rows());
-        assert_eq!(chosen(&["--rows", "14,start"]).expect("rows").len(), 2);
+        assert_eq!(chosen(&["--rows", "14,idle"]).expect("rows").len(), 2);
         assert_eq!(chosen(&[]).expect("rows").len(), rows::all().len());
         assert!(chosen(&["--rows", "99"]).is_err());
     }

@@ -352,7 +352,10 @@ impl<I: Intake> TcpWork for TcpReceiver<I> {
         match result {
             Ok(0) => {
                 let now = SystemClock.now();
-                let cause = if self.is_early(now) {
+                let cause = if plan.stop.is_raised() {
+                    // Who is stopped has its peer stop too, which may come first.
+                    Cause::Stopped
+                } else if self.is_early(now) {
                     let early = io::Error::new(io::ErrorKind::UnexpectedEof, CLOSED_EARLY);
                     Cause::Failed(FailedOperation::Receive, early)
                 } else {
