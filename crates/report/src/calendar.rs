@@ -2,7 +2,7 @@
 
 use std::env::{self, VarError};
 use std::fs;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -118,11 +118,16 @@ impl Calendar {
     }
 }
 
+/// Universal time, or local time.
+pub(crate) fn zone(utc: bool) -> TimeZone {
+    if utc { TimeZone::UTC } else { local_zone() }
+}
+
 /// The zone of local time: that of `TZ`, else the system's (`tzset(3)`).
 ///
 /// Its file is read where that is plain. [`TimeZone::system`] first looks at the names of all zones that there are,
 /// some hundred, which a program of a millisecond feels.
-pub(crate) fn local_zone() -> TimeZone {
+fn local_zone() -> TimeZone {
     let file = match (env::var("TZ"), env::var_os("TZDIR")) {
         (Err(VarError::NotPresent), _) => Some("/etc/localtime".into()),
         (Ok(name), None) => zone_file(&name),
@@ -133,7 +138,7 @@ pub(crate) fn local_zone() -> TimeZone {
 }
 
 /// The file of a zone by its name, as `Europe/Oslo`.
-fn zone_file(name: &str) -> Option<std::path::PathBuf> {
+fn zone_file(name: &str) -> Option<PathBuf> {
     let mut parts = Path::new(name).components();
     let is_name = !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)));
     is_name.then(|| Path::new("/usr/share/zoneinfo").join(name))

@@ -182,10 +182,10 @@ impl FlowAnswers {
 }
 
 impl ClientTest {
-    /// Begins to listen for answers; `stop` ends the test's flows, the server's threads are to run on
-    /// the CPU `affinity`; where round trips are measured next to the flows, `probes` is their type of service; `number` is the
-    /// test's, if it has one already. Without a thread there is none, and
-    /// the test goes on without.
+    /// Begins to listen for answers; `stop` ends the test's flows, the server's threads are to run
+    /// on the CPU `affinity`, where round trips are measured next to the flows, `probes` is their
+    /// type of service; `number` is the test's, if it has one already. Without a thread there is
+    /// none, and the test goes on without.
     pub(crate) fn begin(
         context: &Arc<Context>,
         options: SocketOptions,

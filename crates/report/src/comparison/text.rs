@@ -1,11 +1,10 @@
 //! A comparison in words.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::document::{Comparison, Difference, QuantityComparison, SideSummary};
 use super::words::{Shown, runs_words, signed};
-use crate::calendar::local_zone;
+use crate::calendar::zone;
 use crate::quantity::{Better, QUANTITIES, QuantityInfo, Scale};
 
 /// The text, with a line end behind each line. `utc` gives times in universal time.
@@ -104,7 +103,7 @@ fn side(
 
 /// When the runs of a side took place.
 fn span(side: &SideSummary, utc: bool) -> Option<String> {
-    let zone = if utc { TimeZone::UTC } else { local_zone() };
+    let zone = zone(utc);
     let at = |text: &Option<String>| {
         let time: Timestamp = text.as_ref()?.parse().ok()?;
         Some(time.to_zoned(zone.clone()))

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use tapeline_stats::{Confidence, ConfidenceInterval, LimitedBy, Moments};
 
 use super::show::test_line;
-use crate::calendar::local_zone;
+use crate::calendar::zone;
 use crate::native::limit_words;
 use crate::run_facts::RunFacts;
 
@@ -40,7 +40,7 @@ const HEAD: [&str; 8] = [
 /// The table, with a line end behind each line. `utc` gives times in universal time.
 #[must_use]
 pub fn list(entries: &[ListEntry], utc: bool) -> String {
-    let zone = if utc { TimeZone::UTC } else { local_zone() };
+    let zone = zone(utc);
     let mut rows: Vec<[String; 8]> = vec![HEAD.map(str::to_owned)];
     rows.extend(entries.iter().map(|entry| entry.cells(&zone)));
     let width = |column: usize| {

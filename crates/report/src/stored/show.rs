@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 use tapeline_base::FormatLetter;
 use tapeline_stats::{Certainty, LimitedBy};
 
-use crate::calendar::local_zone;
+use crate::calendar::zone;
 use crate::native::{Unit, digits, in_unit, limit_words, rate_words};
 use crate::run_facts::RunFacts;
 
@@ -21,7 +20,7 @@ const LABEL: usize = 13;
 pub fn show(name: &str, document: &Value, utc: bool) -> String {
     let facts = RunFacts::from_document(document);
     let mut out = String::new();
-    let zone = if utc { TimeZone::UTC } else { local_zone() };
+    let zone = zone(utc);
     let when = facts.started.and_then(|millis| {
         let time = Timestamp::from_millisecond(millis).ok()?;
         let zoned = time.to_zoned(zone);

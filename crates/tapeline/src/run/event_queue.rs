@@ -74,7 +74,7 @@ pub(crate) fn event_queue(size: usize) -> (EventQueue, EventInbox) {
 }
 
 impl Shared {
-    /// Adds an event, unless there is no room, or nobody to read it. With `patience`, waits for room.
+    /// Adds an event; with `patience`, waits for room. Returns whether it found some, or nobody misses it.
     fn add(&self, event: Box<Event>, patience: bool) -> bool {
         let mut state = self.state.lock_unpoisoned();
         while patience && !state.abandoned && state.events.len() >= self.size {
