@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Received {
     pub(crate) bytes: f64,
-    /// First to last byte.
+    /// In which they got it.
     pub(crate) seconds: f64,
 }
 
@@ -18,6 +18,14 @@ impl Received {
             bytes: self.bytes + other.bytes,
             seconds: self.seconds.max(other.seconds),
         }
+    }
+
+    /// The same bytes over the time of the whole run: each flow of many reports a time of its
+    /// own, and they begin and end one after the other, so that the longest of them is less than
+    /// the time in which the bytes were moved.
+    pub(crate) fn within(self, run: f64) -> Self {
+        let seconds = self.seconds.max(run);
+        Self { seconds, ..self }
     }
 }
 
@@ -197,6 +205,8 @@ mod tests {
         assert_eq!(received(true).bytes, 523_632_640.0);
         assert_eq!(received(false).bytes, 616_693_824.0);
         assert_eq!(received(true).and(received(false)).seconds, 0.6);
+        assert_eq!(received(false).within(0.9).seconds, 0.9);
+        assert_eq!(received(false).within(0.5).seconds, 0.6);
         assert_eq!(iperf2_received("", false), None);
         assert!(has_rates(DUPLEX, 3) && !has_rates(DUPLEX, 4));
     }

@@ -31,6 +31,10 @@ pub(crate) fn run(streams: &Streams, contender: &Contender, site: &Site<'_>) -> 
     let received = received(streams, contender, &outcome)
         .filter(|received| received.bytes > 0.0 && received.seconds > 0.0)
         .ok_or_else(|| format!("no figures\n{}", outcome.shown()))?;
+    let received = match streams.count {
+        0 | 1 => received,
+        _ => received.within(outcome.client.elapsed.as_secs_f64()),
+    };
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let client = megabytes(outcome.client.usage.peak_memory);
     let server = megabytes(outcome.server.peak_memory);
