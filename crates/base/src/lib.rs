@@ -9,6 +9,7 @@ mod endpoint;
 mod exit;
 mod flow;
 mod number;
+mod placement;
 mod random;
 mod sync;
 mod tos;
@@ -22,6 +23,7 @@ pub use number::{
     Amount, FormatLetter, NumberError, Pace, counted, format_quantity, parse_amount,
     parse_bit_or_byte_rate, parse_decimal, parse_pace, parse_rate, parse_seconds,
 };
+pub use placement::Placement;
 pub use random::{SplitMix64, fnv1a};
 pub use sync::MutexExt;
 pub use tos::{Tos, TosError};

@@ -466,8 +466,11 @@ impl Polled {
         if let Some(slot) = self.slots.get_mut(place).and_then(Option::take) {
             self.free.push(place);
             let _ = self.poller.deregister(&slot.job.work.conn());
-            let thread = Some(ThreadUse::shared_since(&slot.before));
-            slot.job.finish(Ending { thread, ..ending });
+            let thread = ThreadUse::shared_since(&slot.before).on(slot.job.work.conn());
+            slot.job.finish(Ending {
+                thread: Some(thread),
+                ..ending
+            });
         }
     }
 

@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use tapeline_base::{Clock, MonoTime};
+use tapeline_base::{Clock, MonoTime, Placement};
 use tapeline_sys::{
-    Interest, SystemClock, TcpConn, ThreadTime, Wait, WaitMode, current_cpu,
+    Interest, SystemClock, TcpConn, ThreadTime, Wait, WaitMode, current_placement,
     set_timer_slack_minimal,
 };
 
@@ -91,8 +91,8 @@ pub struct ThreadUse {
     pub time: ThreadTime,
     /// The thread served other flows too.
     pub shared: bool,
-    /// CPU that it ran on last.
-    pub cpu: Option<u32>,
+    /// CPU that it ran on last, its memory node, and where the connection's packets came in.
+    pub placement: Placement,
 }
 
 impl ThreadUse {
@@ -102,7 +102,7 @@ impl ThreadUse {
         Self {
             time: ThreadTime::now().since(before),
             shared: false,
-            cpu: current_cpu(),
+            placement: current_placement(),
         }
     }
 
@@ -112,6 +112,15 @@ impl ThreadUse {
         Self {
             shared: true,
             ..Self::alone_since(before)
+        }
+    }
+
+    /// The same, for a flow on this connection.
+    #[must_use]
+    pub(crate) fn on(self, conn: &TcpConn) -> Self {
+        Self {
+            placement: self.placement.or(conn.arrivals()),
+            ..self
         }
     }
 }
@@ -191,7 +200,7 @@ pub fn run_waiting(work: &mut dyn TcpWork, stop: &Stop, mode: WaitMode) -> Endin
             Step::Finished(ending) => break ending,
         }
     };
-    ending.thread = Some(ThreadUse::alone_since(&before));
+    ending.thread = Some(ThreadUse::alone_since(&before).on(work.conn()));
     ending
 }
 

@@ -431,6 +431,7 @@ mod tests {
             }),
             ended: WallTime::default(),
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
         })
     }
 

@@ -54,7 +54,7 @@ pub use options::{
 pub use poller::{Event, Events, Handle, Interest, Pollable, Poller, Wait};
 pub use process::{
     Account, CpuTime, Daemon, InheritedSockets, Interrupts, QuietInput, Realtime, Signal,
-    ThreadTime, ask_secret, cpu_time_of, current_cpu, exit_now, ignore_sigpipe, is_running,
+    ThreadTime, ask_secret, cpu_time_of, current_placement, exit_now, ignore_sigpipe, is_running,
     notify_descriptor, notify_service_manager, peak_memory, process_cpu_time,
     raise_descriptor_limit, release_free_memory, run_on_processor, share_one_heap, thread_cpu_time,
     thread_run_delay,

@@ -10,6 +10,7 @@ use std::net::TcpStream;
 
 use program::{Ended, Program, Server};
 use rustix::process::Signal;
+use serde_json::Value;
 
 /// Seconds of a test that does not end by itself while we look.
 const LONG: u32 = 30;
@@ -192,12 +193,49 @@ fn an_interrupted_client_ends_the_servers_part() {
     server.program.line(" done: ");
 }
 
+/// The first and the last CPU that this process may use.
+#[cfg(target_os = "linux")]
+fn cpus() -> (usize, usize) {
+    let usable = rustix::thread::sched_getaffinity(None).expect("the CPUs of this process");
+    let usable = |cpu: &usize| usable.is_set(*cpu);
+    let mut cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(usable);
+    let first = cpus.next().expect("a CPU");
+    (first, cpus.next_back().unwrap_or(first))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn both_ends_say_where_they_handled_a_stream() {
+    let server = Server::native("");
+    let (first, last) = cpus();
+    for arguments in ["-t 0.3", "-t 0.3 -R", "-u -t 0.3 -R"] {
+        let ended = test(
+            &server,
+            &format!("{arguments} --affinity {first},{last} --json"),
+        );
+        let document: Value = serde_json::from_str(&ended.stdout).expect("a document");
+        let stream = &document["streams"][0];
+        let (own, other) = if arguments.contains("-R") {
+            ("receiver", "sender")
+        } else {
+            ("sender", "receiver")
+        };
+        let [own, other] = [own, other].map(|end| &stream[end]["placement"]);
+        assert_eq!(own["cpu"], first, "{arguments}: {own}");
+        assert_eq!(other["cpu"], last, "{arguments}: {other}");
+        for end in [own, other] {
+            assert!(end["numa_node"].is_u64(), "{arguments}: {end}");
+        }
+        let received = &stream["receiver"]["placement"]["incoming_cpu"];
+        assert!(received.is_u64(), "{arguments}: {stream}");
+        assert_eq!(document["sum"]["sender"]["placement"], Value::Null);
+    }
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_client_chooses_the_cpu_of_the_servers_streams() {
-    let usable = rustix::thread::sched_getaffinity(None).expect("the CPUs of this process");
-    let usable = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu));
-    let last = usable.max().expect("a CPU");
+    let (_, last) = cpus();
     let server = Server::native("");
     let said = |arguments: &str| test(&server, arguments).stderr;
     for arguments in ["-t 1", "-t 1 -R -P 3", "-t 1 --full-duplex", "-u -t 1 -R"] {

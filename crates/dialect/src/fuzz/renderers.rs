@@ -88,6 +88,7 @@ impl RenderedTest {
                     local_sends: sends,
                 }),
                 trip_times: false,
+                placement: tapeline_base::Placement::default(),
                 measure: self.measure(sends),
             }
         })

@@ -515,6 +515,7 @@ pub(crate) fn reported(
         bytes: report.bytes.0,
         endpoints: Some(ends),
         trip_times: trip_times && report.transit_valid,
+        placement: tapeline_base::Placement::default(),
         measure: Measure::UdpReceive(report_numbers(report, end)),
     };
     Event::ServerReport {

@@ -57,6 +57,8 @@ fn peer_row(stream: &StreamResults, own: &Row, omits: bool) -> Row {
             end: end.unwrap_or(own.span.length()),
         },
         bytes: stream.bytes,
+        // It does not say where it handled the stream.
+        placement: tapeline_base::Placement::default(),
         endpoints: own.endpoints.map(|ends| Endpoints {
             local_sends: !ends.local_sends,
             ..ends
@@ -120,6 +122,7 @@ mod tests {
             bytes: 0,
             endpoints: None,
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure: Measure::UdpSend(UdpSend {
                 writes: 100,
                 ..UdpSend::default()

@@ -6,7 +6,7 @@ use tapeline_wire::native::{FlowResult, Results};
 
 /// What is to be said where the server's streams did not run on the CPU that was chosen for them.
 pub(crate) fn missed(results: &Results, cpu: u32) -> Option<String> {
-    let ran = |flow: &FlowResult| flow.limits.and_then(|limits| limits.cpu);
+    let ran = |flow: &FlowResult| flow.placement.and_then(|placement| placement.cpu);
     let others = results.flows.iter().filter(|flow| ran(flow) != Some(cpu));
     let count = others.clone().count();
     let known: BTreeSet<u32> = others.filter_map(ran).collect();
@@ -27,15 +27,15 @@ pub(crate) fn missed(results: &Results, cpu: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use tapeline_wire::native::LimitsResult;
+    use tapeline_wire::native::PlacementResult;
 
     use super::*;
 
     fn results(cpus: &[Option<u32>]) -> Results {
         let flow = |cpu: &Option<u32>| FlowResult {
-            limits: Some(LimitsResult {
+            placement: Some(PlacementResult {
                 cpu: *cpu,
-                ..LimitsResult::default()
+                ..PlacementResult::default()
             }),
             ..FlowResult::default()
         };

@@ -89,6 +89,7 @@ mod tests {
             bytes,
             endpoints: None,
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure,
         }
     }

@@ -93,6 +93,7 @@ fn flow(
         bytes: row.bytes,
         seconds: row.span.length().as_secs_f64(),
         limits: evidence.map(limits),
+        placement: row.placement.is_known().then(|| row.placement.into()),
         ..FlowResult::default()
     };
     let times = match evidence {
@@ -165,7 +166,6 @@ fn limits(evidence: FlowEvidence) -> LimitsResult {
         throttled: host.throttled,
         stolen: host.stolen,
         late_reports: host.late_reports,
-        cpu: host.cpu,
         ..LimitsResult::default()
     };
     match evidence {

@@ -124,6 +124,7 @@ fn total(flow: &FlowResult, own: &OwnFlow) -> Option<Row> {
             local_sends: flow.direction == Way::Receive,
         }),
         trip_times: false,
+        placement: flow.placement.unwrap_or_default().into(),
         measure,
     })
 }
@@ -151,7 +152,6 @@ fn evidence(flow: &FlowResult, limits: &LimitsResult) -> FlowEvidence {
         throttled: limits.throttled,
         stolen: limits.stolen,
         late_reports: limits.late_reports,
-        cpu: limits.cpu,
     };
     let tcp = flow.tcp.as_ref();
     let longest = (flow.seconds * 1e6).round() as u64;

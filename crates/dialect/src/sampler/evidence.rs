@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{BitRate, MonoTime};
+use tapeline_base::{BitRate, MonoTime, Placement};
 use tapeline_engine::{SendCounters, ThreadUse};
 use tapeline_stats::{
     FrameSchedule, HostEvidence, RateTarget, ReceiverEvidence, RoundTrips, SenderEvidence,
@@ -21,6 +21,15 @@ pub(crate) struct EndFacts {
     pub(crate) socket: Option<SocketFacts>,
 }
 
+impl EndFacts {
+    /// Where the flow was handled.
+    pub(crate) fn placement(&self) -> Placement {
+        let thread = self.thread.map(|thread| thread.placement);
+        let arrivals = self.socket.map(|socket| socket.arrivals);
+        thread.unwrap_or_default().or(arrivals.unwrap_or_default())
+    }
+}
+
 /// What the system reports of a UDP receiver's socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SocketFacts {
@@ -30,6 +39,8 @@ pub(crate) struct SocketFacts {
     pub(crate) buffer: Option<u64>,
     /// Other flows may have had some of the drops.
     pub(crate) shared: bool,
+    /// Where the system took in its last packet.
+    pub(crate) arrivals: Placement,
 }
 
 impl SocketFacts {
@@ -40,6 +51,7 @@ impl SocketFacts {
             drops: drops.map(|(after, before)| after.saturating_sub(before)),
             buffer: socket.receive_buffer().ok(),
             shared: false,
+            arrivals: socket.arrivals(),
         }
     }
 }
@@ -93,7 +105,6 @@ impl Course {
                 .filter(|(_, total)| *total > 0)
                 .map(|(stolen, total)| stolen as f64 / total as f64),
             late_reports: Some(self.late),
-            cpu: self.facts.thread.and_then(|thread| thread.cpu),
         }
     }
 
@@ -361,6 +372,10 @@ mod tests {
                 drops: None,
                 buffer: Some(10_000),
                 shared: false,
+                arrivals: Placement {
+                    incoming_cpu: Some(3),
+                    ..Placement::default()
+                },
             }),
             ..EndFacts::default()
         };

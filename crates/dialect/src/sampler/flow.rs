@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowTag, MonoTime, Transport, WallTime};
+use tapeline_base::{FlowTag, MonoTime, Placement, Transport, WallTime};
 use tapeline_engine::{
     BurstRecord, DatagramCounters, DelayCell, FrameRecord, HistogramReader, Intervals,
 };
@@ -238,6 +238,7 @@ impl ActiveFlow {
             bytes,
             endpoints: Some(self.start.endpoints),
             trip_times: self.start.extras.trip_times,
+            placement: Placement::default(),
             measure: Measure::UdpReceive(frame_measure(&self.start, &before, record, span)),
         }
     }
@@ -255,6 +256,7 @@ impl ActiveFlow {
             bytes: record.bytes,
             endpoints: Some(self.start.endpoints),
             trip_times: self.start.extras.trip_times,
+            placement: Placement::default(),
             measure: Measure::TcpReceive(TcpReceive {
                 reads: record.reads,
                 bursts: Some(BurstsReceived {
@@ -407,6 +409,7 @@ impl ActiveFlow {
             &sample,
             extremes,
         );
+        row.placement = end.facts.placement();
         match &mut row.measure {
             Measure::UdpReceive(udp) => {
                 udp.lost_in_host = dropped;
@@ -468,6 +471,7 @@ impl ActiveFlow {
             bytes,
             endpoints: Some(self.start.endpoints),
             trip_times: self.start.extras.trip_times,
+            placement: Placement::default(),
             measure,
         }
     }

@@ -226,6 +226,7 @@ pub(crate) fn add_up(rows: &[Row], subject: Subject, role: Role) -> Option<Row> 
         bytes: rows.iter().map(|row| row.bytes).sum(),
         endpoints: first.endpoints,
         trip_times: rows.iter().any(|row| row.trip_times),
+        placement: tapeline_base::Placement::default(),
         measure: add_measures(rows, role),
     })
 }

@@ -145,7 +145,7 @@ impl ReporterHandle {
     }
 
     fn end(&self, tag: FlowTag, end: FlowEnd, reply: Option<mpsc::SyncSender<Row>>) {
-        self.send(Command::End(tag, end, reply));
+        self.send(Command::End(tag, Box::new(end), reply));
         self.runs_no_more(tag);
     }
 

@@ -45,7 +45,7 @@ pub(crate) enum Command {
     PeerComplete(Box<Event>, Arc<FlowTotals>),
     Start(Box<FlowStart>),
     /// With the place that waits for the total, if any.
-    End(FlowTag, FlowEnd, Option<mpsc::SyncSender<Row>>),
+    End(FlowTag, Box<FlowEnd>, Option<mpsc::SyncSender<Row>>),
     /// The flow was no test: nothing is reported of it.
     Discard(FlowTag),
     /// The round trip of a probe.
@@ -192,7 +192,7 @@ impl<C: Clock> State<C> {
             }
             Command::Start(start) => self.start(*start),
             Command::End(tag, end, reply) => {
-                let total = self.end(tag, end);
+                let total = self.end(tag, *end);
                 if let Some((reply, total)) = reply.zip(total) {
                     let _ = reply.send(total);
                 }

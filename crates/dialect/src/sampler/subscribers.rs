@@ -306,6 +306,7 @@ mod tests {
                 bytes: 1,
                 endpoints: None,
                 trip_times: false,
+                placement: tapeline_base::Placement::default(),
                 measure: Measure::TcpSend(TcpSend {
                     state: Some(TcpState {
                         rtt_micros: Some(micros),
@@ -345,6 +346,7 @@ mod tests {
                 bytes,
                 endpoints: None,
                 trip_times: false,
+                placement: tapeline_base::Placement::default(),
                 measure: Measure::UdpSend(UdpSend {
                     writes: 2,
                     ..UdpSend::default()
@@ -382,6 +384,7 @@ mod tests {
             bytes: 1,
             endpoints: None,
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure: Measure::UdpSend(UdpSend::default()),
         })
     }

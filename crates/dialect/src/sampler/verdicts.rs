@@ -313,6 +313,7 @@ mod tests {
             bytes: 1,
             endpoints: None,
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure: Measure::UdpReceive(UdpReceive {
                 total: 1000,
                 lost,

@@ -427,6 +427,7 @@ fn total(tag: FlowTag, receive: UdpReceive) -> Row {
         bytes: 1,
         endpoints: None,
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure: Measure::UdpReceive(receive),
     }
 }

@@ -82,6 +82,7 @@ mod tests {
             endpoints: None,
             ended: WallTime::default(),
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
         })
     }
 

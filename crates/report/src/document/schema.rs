@@ -330,6 +330,7 @@ fn end<'a>(ends: impl Iterator<Item = &'a End> + Clone) -> End {
         bits_per_second: bytes.zip(seconds).and_then(|(b, s)| rate(b, s)),
         cpu_percent: None,
         cpu_seconds_per_gigabyte: None,
+        placement: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! One direction of a stream, as both ends counted it.
 
 use serde::Serialize;
+use tapeline_base::Placement;
 
 use super::delay::{DelaySummary, OneWayDelay};
 use super::figures::{micros_as_millis, millis, rate, rounded, seconds};
@@ -71,6 +72,39 @@ pub struct End {
     pub cpu_percent: Option<f64>,
     /// Processor time for each 10^9 bytes of payload, seconds: of the process, where its use is known.
     pub cpu_seconds_per_gigabyte: Option<f64>,
+    /// Where it handled the stream, as far as its system tells; of a stream, not of a sum.
+    pub placement: Option<StreamPlacement>,
+}
+
+/// CPUs, memory node and interface queue of one end of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StreamPlacement {
+    /// CPU on which the thread that moved the data ran last.
+    pub cpu: Option<u32>,
+    /// Memory node (NUMA) of that CPU.
+    pub numa_node: Option<u32>,
+    /// CPU on which the system took in the stream's last packet.
+    pub incoming_cpu: Option<u32>,
+    /// NAPI ID of the interface's queue through which that packet came.
+    pub napi_id: Option<u32>,
+}
+
+impl StreamPlacement {
+    fn new(placement: Placement) -> Option<Self> {
+        let Placement {
+            cpu,
+            numa_node,
+            incoming_cpu,
+            napi_id,
+        } = placement;
+        placement.is_known().then_some(Self {
+            cpu,
+            numa_node,
+            incoming_cpu,
+            napi_id,
+        })
+    }
 }
 
 impl End {
@@ -82,6 +116,7 @@ impl End {
             bits_per_second: rate(bytes, seconds),
             cpu_percent: None,
             cpu_seconds_per_gigabyte: None,
+            placement: None,
         }
     }
 
@@ -99,7 +134,10 @@ impl End {
     }
 
     fn from_row(row: &Row) -> Self {
-        Self::new(row.bytes, seconds(row.span.length()))
+        Self {
+            placement: StreamPlacement::new(row.placement),
+            ..Self::new(row.bytes, seconds(row.span.length()))
+        }
     }
 }
 

@@ -46,6 +46,7 @@ fn row(id: u32, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Row {
             local_sends: true,
         }),
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure,
     }
 }
@@ -148,7 +149,13 @@ fn what_the_other_end_counted_is_unknown() {
     assert_eq!(flow["sender"]["bits_per_second"], 1e6);
     assert_eq!(flow["sender"]["retransmits"], 3);
     assert_eq!(flow["sender"]["cwnd_bytes"], 14_480);
-    for member in ["bytes", "seconds", "bits_per_second", "cpu_percent"] {
+    for member in [
+        "bytes",
+        "seconds",
+        "bits_per_second",
+        "cpu_percent",
+        "placement",
+    ] {
         assert!(
             flow["receiver"]
                 .as_object()

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag, WallTime};
+use tapeline_base::{BitRate, FlowTag, Placement, WallTime};
 use tapeline_stats::{DelayCourse, Moments, ReadSizes};
 
 /// What a row speaks of.
@@ -432,6 +432,8 @@ pub struct Row {
     pub endpoints: Option<Endpoints>,
     /// The peer stamps its writes with a clock that it says is synchronised.
     pub trip_times: bool,
+    /// Where the end that counted handled the flow; of a total.
+    pub placement: Placement,
     /// The numbers.
     pub measure: Measure,
 }

@@ -63,6 +63,7 @@ fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Mea
             local_sends: matches!(measure, Measure::TcpSend(_)),
         }),
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure,
     })
 }

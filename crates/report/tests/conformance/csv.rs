@@ -109,6 +109,7 @@ fn row(fields: &[&str], udp: bool, server: bool) -> Row {
             local_sends,
         }),
         trip_times: matches!(fields.len() - common, 15),
+        placement: tapeline_base::Placement::default(),
         measure: measure(&fields[common..], udp, local_sends, sum),
     }
 }

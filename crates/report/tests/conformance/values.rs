@@ -100,6 +100,7 @@ fn row_from(
             bytes: solution.bytes,
             endpoints: None,
             trip_times: is_stamped(columns) || (context.stamped && columns == Columns::Delay),
+            placement: tapeline_base::Placement::default(),
             measure,
         })
     })

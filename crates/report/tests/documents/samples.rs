@@ -122,6 +122,7 @@ fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Mea
             local_sends: true,
         }),
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure,
     }
 }

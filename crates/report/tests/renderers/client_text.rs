@@ -214,6 +214,7 @@ impl Scene {
                 local_sends: !tag.reversed,
             }),
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure,
         }
     }

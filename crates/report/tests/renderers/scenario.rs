@@ -107,6 +107,7 @@ pub(crate) fn row(subject: Subject, (start, end): (u64, u64), bytes: u64, measur
             local_sends,
         }),
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure,
     }
 }

@@ -14,8 +14,6 @@ pub struct HostEvidence {
     pub stolen: Option<f64>,
     /// Intervals that the reporting thread could not report at their end.
     pub late_reports: Option<u64>,
-    /// CPU that the thread ran on last.
-    pub cpu: Option<u32>,
 }
 
 impl HostEvidence {
@@ -28,7 +26,6 @@ impl HostEvidence {
             throttled: larger(self.throttled, other.throttled),
             stolen: larger(self.stolen, other.stolen),
             late_reports: self.late_reports.max(other.late_reports),
-            cpu: self.cpu.or(other.cpu),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io;
 
 use libc::c_int;
 use socket2::Socket;
+use tapeline_base::Placement;
 
 use super::sockopt;
 pub(crate) use super::sockopt::{
@@ -56,6 +57,10 @@ pub(crate) fn set_congestion(_socket: &Socket, _name: &str) -> io::Result<()> {
 #[cfg(not(target_os = "freebsd"))]
 pub(crate) fn congestion(_socket: &Socket) -> Option<String> {
     None
+}
+
+pub(crate) fn arrivals(_socket: &Socket) -> Placement {
+    Placement::default()
 }
 
 pub(crate) fn set_quickack(_socket: &Socket, _quickack: bool) -> io::Result<()> {

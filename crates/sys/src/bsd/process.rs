@@ -4,6 +4,8 @@
 use std::io;
 use std::time::Duration;
 
+use tapeline_base::Placement;
+
 use super::usage::usage;
 pub(crate) use super::usage::{
     exit_now, is_running, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
@@ -33,8 +35,8 @@ pub(crate) fn thread_run_delay() -> Option<Duration> {
     None
 }
 
-pub(crate) fn current_cpu() -> Option<u32> {
-    None
+pub(crate) fn current_placement() -> Placement {
+    Placement::default()
 }
 
 pub(crate) fn run_on_processor(_number: u32) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use libc::c_int;
 use socket2::{Protocol, Socket};
+use tapeline_base::Placement;
 
 use super::sockopt;
 pub(crate) use super::sockopt::{
@@ -33,6 +34,18 @@ pub(crate) fn congestion(socket: &Socket) -> Option<String> {
     let name = socket.tcp_congestion().ok()?;
     let bare: Vec<u8> = name.into_iter().take_while(|byte| *byte != 0).collect();
     String::from_utf8(bare).ok().filter(|name| !name.is_empty())
+}
+
+pub(crate) fn arrivals(socket: &Socket) -> Placement {
+    let number = |name| {
+        let (number, _) = sockopt::get::<c_int>(socket, libc::SOL_SOCKET, name).ok()?;
+        u32::try_from(number).ok()
+    };
+    Placement {
+        incoming_cpu: number(libc::SO_INCOMING_CPU),
+        napi_id: number(libc::SO_INCOMING_NAPI_ID).filter(|id| *id > 0),
+        ..Placement::default()
+    }
 }
 
 pub(crate) fn set_quickack(socket: &Socket, quickack: bool) -> io::Result<()> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use tapeline_base::Placement;
 
 pub(crate) use super::usage::{
     exit_now, is_running, process_cpu_time, raise_descriptor_limit, thread_cpu_time,
@@ -69,8 +70,17 @@ pub(crate) fn thread_run_delay() -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
-pub(crate) fn current_cpu() -> Option<u32> {
-    u32::try_from(rustix::thread::sched_getcpu()).ok()
+pub(crate) fn current_placement() -> Placement {
+    let (mut cpu, mut node) = (0_u32, 0_u32);
+    let none = std::ptr::null_mut::<u8>();
+    // SAFETY: the kernel writes a number to each of the two; its third argument is unused.
+    let result = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, none) };
+    let known = |number: u32| (result == 0).then_some(number);
+    Placement {
+        cpu: known(cpu),
+        numa_node: known(node),
+        ..Placement::default()
+    }
 }
 
 pub(crate) fn run_on_processor(number: u32) -> io::Result<()> {

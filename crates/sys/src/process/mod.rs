@@ -17,7 +17,7 @@ pub use realtime::Realtime;
 pub use service_manager::{notify_descriptor, notify_service_manager};
 pub use terminal::{QuietInput, ask_secret};
 pub use usage::{
-    CpuTime, ThreadTime, cpu_time_of, current_cpu, exit_now, is_running, peak_memory,
+    CpuTime, ThreadTime, cpu_time_of, current_placement, exit_now, is_running, peak_memory,
     process_cpu_time, raise_descriptor_limit, release_free_memory, run_on_processor,
     share_one_heap, thread_cpu_time, thread_run_delay,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::Bytes;
+use tapeline_base::{Bytes, Placement};
 
 use crate::platform::process;
 
@@ -117,10 +117,10 @@ pub fn run_on_processor(number: u32) -> std::io::Result<()> {
     process::run_on_processor(number)
 }
 
-/// The CPU that the calling thread runs on, where the system tells (`getcpu(2)`).
+/// The CPU that the calling thread runs on, and its memory node (`getcpu(2)`).
 #[must_use]
-pub fn current_cpu() -> Option<u32> {
-    process::current_cpu()
+pub fn current_placement() -> Placement {
+    process::current_placement()
 }
 
 /// Whether a process with this number runs.
@@ -175,6 +175,22 @@ mod tests {
         });
         assert_eq!(own.join().unwrap(), first.to_string());
         assert!(run_on_processor(1 << 20).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_knows_its_cpu_and_that_cpus_node() {
+        let place = current_placement();
+        let (cpu, node) = (place.cpu.unwrap(), place.numa_node.unwrap());
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
+        assert!(std::fs::exists(&folder).unwrap(), "{folder}");
+        // A kernel without NUMA has no such folders, and one node.
+        let nodes = std::fs::read_dir(folder).unwrap().flatten();
+        let mut nodes = nodes.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            name.strip_prefix("node")?.parse::<u32>().ok()
+        });
+        assert_eq!(nodes.next().unwrap_or(0), node);
     }
 
     #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};
-use tapeline_base::Tos;
+use tapeline_base::{Placement, Tos};
 
 use super::info::TcpInfo;
 use crate::address;
@@ -395,6 +395,12 @@ impl TcpConn {
     #[must_use]
     pub fn congestion(&self) -> Option<String> {
         system::congestion(&self.socket)
+    }
+
+    /// Where the system took in its last packet.
+    #[must_use]
+    pub fn arrivals(&self) -> Placement {
+        system::arrivals(&self.socket)
     }
 
     /// Maximum segment size in bytes.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use tapeline_base::Tos;
+use tapeline_base::{Placement, Tos};
 
 use super::datagram::{Addressee, Marks, ReceiveFeatures, Returned};
 use super::multicast::{self, MulticastGroup};
@@ -467,6 +467,12 @@ impl UdpSocket {
     /// Those of `getsockopt(2)`.
     pub fn receive_buffer(&self) -> io::Result<u64> {
         self.socket.recv_buffer_size().map(|bytes| bytes as u64)
+    }
+
+    /// Where the system took in its last packet.
+    #[must_use]
+    pub fn arrivals(&self) -> Placement {
+        system::arrivals(&self.socket)
     }
 
     /// Sets the type-of-service byte of sent packets.

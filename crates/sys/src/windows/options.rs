@@ -4,6 +4,7 @@ use std::io;
 use std::os::windows::io::AsRawSocket;
 
 use socket2::{Socket, Type};
+use tapeline_base::Placement;
 use windows_sys::Win32::Networking::WinSock::{
     IP_DONTFRAGMENT, IPPROTO_IP, IPPROTO_IPV6, IPV6_DONTFRAG, SO_DONTROUTE, SOL_SOCKET,
     WSAEMSGSIZE, setsockopt,
@@ -104,6 +105,10 @@ pub(crate) fn set_congestion(_socket: &Socket, _name: &str) -> io::Result<()> {
 
 pub(crate) fn congestion(_socket: &Socket) -> Option<String> {
     None
+}
+
+pub(crate) fn arrivals(_socket: &Socket) -> Placement {
+    Placement::default()
 }
 
 pub(crate) fn set_quickack(_socket: &Socket, _quickack: bool) -> io::Result<()> {

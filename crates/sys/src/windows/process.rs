@@ -5,6 +5,7 @@ use std::io;
 use std::mem::size_of;
 use std::time::Duration;
 
+use tapeline_base::Placement;
 use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::Threading::{
@@ -87,8 +88,8 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { ExitProcess(code as u32) }
 }
 
-pub(crate) fn current_cpu() -> Option<u32> {
-    None
+pub(crate) fn current_placement() -> Placement {
+    Placement::default()
 }
 
 pub(crate) fn run_on_processor(_number: u32) -> io::Result<()> {

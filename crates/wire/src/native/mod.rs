@@ -29,6 +29,6 @@ pub use method::{
 pub use probe::{ProbeReply, ProbeRequest};
 pub use refusal::{Refusal, RefusalReason};
 pub use results::{
-    FlowResult, HostResult, LimitsResult, MAX_DELAYS, MAX_ROUND_TRIPS, Results, SliceResult,
-    TcpResult, TransitResult, WarningResult, Way,
+    FlowResult, HostResult, LimitsResult, MAX_DELAYS, MAX_ROUND_TRIPS, PlacementResult, Results,
+    SliceResult, TcpResult, TransitResult, WarningResult, Way,
 };

@@ -1,6 +1,7 @@
 //! What one end counted: the JSON object of [`Message::Results`](super::Message::Results).
 
 use serde::{Deserialize, Serialize};
+use tapeline_base::Placement;
 
 /// Flows that are listed, at most.
 const MAX_FLOWS: usize = 64;
@@ -121,9 +122,64 @@ pub struct FlowResult {
     /// What may have limited the flow at this end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsResult>,
+    /// Where this end handled it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementResult>,
     /// What TCP says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpResult>,
+}
+
+/// CPUs, memory node and interface queue of one end of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlacementResult {
+    /// CPU on which the thread that moved the data ran last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Memory node of that CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
+    /// CPU on which the system took in the flow's last packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incoming_cpu: Option<u32>,
+    /// NAPI ID of the interface's queue through which that packet came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub napi_id: Option<u32>,
+}
+
+impl From<Placement> for PlacementResult {
+    fn from(placement: Placement) -> Self {
+        let Placement {
+            cpu,
+            numa_node,
+            incoming_cpu,
+            napi_id,
+        } = placement;
+        Self {
+            cpu,
+            numa_node,
+            incoming_cpu,
+            napi_id,
+        }
+    }
+}
+
+impl From<PlacementResult> for Placement {
+    fn from(placement: PlacementResult) -> Self {
+        let PlacementResult {
+            cpu,
+            numa_node,
+            incoming_cpu,
+            napi_id,
+        } = placement;
+        Self {
+            cpu,
+            numa_node,
+            incoming_cpu,
+            napi_id,
+        }
+    }
 }
 
 /// Arrival minus departure of datagrams, nanoseconds. The clocks' difference is in it.
@@ -173,9 +229,6 @@ pub struct LimitsResult {
     /// Time in which that thread waited for a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_waiting: Option<f64>,
-    /// CPU that it ran on last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<u32>,
     /// Time in which a quota of processor time held the process back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,

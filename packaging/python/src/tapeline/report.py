@@ -582,6 +582,9 @@ class Receiver:
     packets: Optional[int]
     """Distinct datagrams that arrived."""
 
+    placement: Optional[StreamPlacement]
+    """Where it handled the stream, as far as its system tells; of a stream, not of a sum."""
+
     reordered: Optional[int]
     """Distinct datagrams that arrived after a later one."""
 
@@ -614,6 +617,7 @@ class Receiver:
             lost_sender_host=value.get("lost_sender_host"),
             out_of_order=value.get("out_of_order"),
             packets=value.get("packets"),
+            placement=StreamPlacement.from_json(value["placement"]) if value.get("placement") is not None else None,
             reordered=value.get("reordered"),
             reordering_extent=value.get("reordering_extent"),
             seconds=value.get("seconds"),
@@ -695,6 +699,9 @@ class Sender:
     """Processor time for each 10^9 bytes of payload, seconds: of the process, where its use is
     known."""
 
+    placement: Optional[StreamPlacement]
+    """Where it handled the stream, as far as its system tells; of a stream, not of a sum."""
+
     seconds: Optional[float]
     """Time in which it was counted."""
 
@@ -706,6 +713,7 @@ class Sender:
             bytes=value.get("bytes"),
             cpu_percent=value.get("cpu_percent"),
             cpu_seconds_per_gigabyte=value.get("cpu_seconds_per_gigabyte"),
+            placement=StreamPlacement.from_json(value["placement"]) if value.get("placement") is not None else None,
             seconds=value.get("seconds"),
         )
 
@@ -767,6 +775,33 @@ class Stream:
             requests=Requests.from_json(value["requests"]) if value.get("requests") is not None else None,
             rtt=DelaySummary.from_json(value["rtt"]) if value.get("rtt") is not None else None,
             sender=Sender.from_json(value["sender"]),
+        )
+
+
+@dataclass(frozen=True)
+class StreamPlacement:
+    """CPUs, memory node and interface queue of one end of a stream."""
+
+    cpu: Optional[int]
+    """CPU on which the thread that moved the data ran last."""
+
+    incoming_cpu: Optional[int]
+    """CPU on which the system took in the stream's last packet."""
+
+    napi_id: Optional[int]
+    """NAPI ID of the interface's queue through which that packet came."""
+
+    numa_node: Optional[int]
+    """Memory node (NUMA) of that CPU."""
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> StreamPlacement:
+        """Takes what the program printed."""
+        return cls(
+            cpu=value.get("cpu"),
+            incoming_cpu=value.get("incoming_cpu"),
+            napi_id=value.get("napi_id"),
+            numa_node=value.get("numa_node"),
         )
 
 

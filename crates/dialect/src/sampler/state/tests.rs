@@ -155,7 +155,7 @@ impl Bench {
             at: at(millis),
             ..FlowEnd::default()
         };
-        self.state.obey(Command::End(flow.tag, end, None));
+        self.state.obey(Command::End(flow.tag, Box::new(end), None));
     }
 
     fn pass(&mut self, millis: u64) {
@@ -466,6 +466,7 @@ fn a_servers_reports_stand_behind_the_sum_of_all_senders() {
                 bytes: 10,
                 endpoints: None,
                 trip_times: false,
+                placement: tapeline_base::Placement::default(),
                 measure: Measure::UdpReceive(UdpReceive::default()),
             },
             enhanced: false,

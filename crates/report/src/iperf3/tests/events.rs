@@ -295,6 +295,7 @@ impl<'a> Source<'a> {
                 local_sends: self.flows[flow].1,
             }),
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure,
         }
     }

@@ -491,6 +491,7 @@ impl<'a> Recording<'a> {
                 local_sends: false,
             }),
             trip_times: false,
+            placement: tapeline_base::Placement::default(),
             measure: self.measure(printed, sender),
         }
     }

@@ -51,6 +51,7 @@ pub(crate) fn row(
         bytes,
         endpoints: None,
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure,
     })
 }

@@ -83,6 +83,7 @@ fn row() -> Event {
         bytes: 0,
         endpoints: None,
         trip_times: false,
+        placement: tapeline_base::Placement::default(),
         measure: Measure::UdpSend(UdpSend::default()),
     })
 }
