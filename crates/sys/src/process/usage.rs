@@ -87,6 +87,16 @@ impl ThreadTime {
             waited: waited.map(|(now, then)| now.saturating_sub(then)),
         }
     }
+
+    /// Both together: what two threads did one after the other.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let waited = self.waited.zip(other.waited);
+        Self {
+            used: self.used + other.used,
+            waited: waited.map(|(one, other)| one + other),
+        }
+    }
 }
 
 /// Processor time that the whole process has used.

@@ -40,6 +40,10 @@ impl UdpSocket {
     /// The largest datagram payload over IPv4, bytes.
     pub const MAX_PAYLOAD: usize = 65_507;
 
+    /// Whether a [`UdpSocket::branch`] is sure to get its peer's datagrams, all of them, from then on, and
+    /// the kernel's stamps tell the order of what both sockets have got until then.
+    pub const BRANCHES_IN_ORDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
     /// A socket bound to `local` (port 0: any).
     ///
     /// # Errors
