@@ -47,7 +47,7 @@ pub use request_response::{
     Answer, RequestBurst, RequestPlan, RequestResponseHistograms, RequestStamp, Requester, Respond,
     Responder, ResponsePlan, ServerTimes,
 };
-pub use stop::{Stop, WeakStop};
+pub use stop::{Place, Stop, WeakStop};
 pub use tapeline_sys::WaitMode;
 pub use tcp::{
     AnswerSink, Blocks, BurstFormat, BurstHead, BurstIntake, BurstPlan, BurstRecord, BurstStamp,

@@ -20,12 +20,12 @@ struct Node {
 
 /// Where the calling thread runs by its flow's [`Stop`].
 #[derive(Debug, Default)]
-pub(crate) struct Place(u32);
+pub struct Place(u32);
 
 impl Place {
     /// Moves the thread to the CPU that was chosen last. A CPU that it may not use leaves it where it is.
     #[inline]
-    pub(crate) fn follow(&mut self, stop: &Stop) {
+    pub fn follow(&mut self, stop: &Stop) {
         let chosen = stop.chosen();
         if chosen != self.0 {
             self.0 = chosen;

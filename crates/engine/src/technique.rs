@@ -32,11 +32,13 @@ pub enum Technique {
     YieldSpin,
     /// TCP writes at a rate that are less than a millisecond apart leave together.
     PacingQuanta,
+    /// Of several busy UDP flows at a server, each has a socket and a thread of its own.
+    FlowSockets,
 }
 
 impl Technique {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::UdpSegmentation,
         Self::UdpCoalescing,
         Self::ReceiveBatch,
@@ -48,6 +50,7 @@ impl Technique {
         Self::LowWaterMark,
         Self::YieldSpin,
         Self::PacingQuanta,
+        Self::FlowSockets,
     ];
 
     /// Its name, as users write it.
@@ -65,6 +68,7 @@ impl Technique {
             Self::LowWaterMark => "low-water-mark",
             Self::YieldSpin => "yield-spin",
             Self::PacingQuanta => "pacing-quanta",
+            Self::FlowSockets => "flow-sockets",
         }
     }
 
