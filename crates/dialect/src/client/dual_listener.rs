@@ -23,6 +23,7 @@ use crate::policy::Policy;
 use crate::run::context::Context;
 use crate::run::tasks::Tally;
 use crate::sampler::GroupKey;
+use crate::server::flow_intake::FlowIntake;
 use crate::server::listener::{ListenRequest, PeerFilter, open_tcp, open_udp};
 use crate::server::shared::ServerShared;
 use crate::server::tcp::TcpService;
@@ -157,14 +158,17 @@ impl ClientListener {
                 let port = banner.ports.0;
                 context.reporter.event(Event::Listening(banner));
                 let service = UdpService {
-                    served: ServedSocket {
-                        shared: shared(),
-                        socket: Arc::new(socket),
+                    intake: FlowIntake {
+                        served: ServedSocket {
+                            shared: shared(),
+                            socket: Arc::new(socket),
+                        },
+                        until: None,
+                        max,
+                        only: None,
                     },
                     waker: Arc::clone(&waker),
                     close: close.clone(),
-                    until: None,
-                    max,
                     tap: None,
                 };
                 (port, Box::new(move || service.run()))

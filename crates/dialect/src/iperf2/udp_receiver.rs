@@ -187,6 +187,11 @@ impl UdpReceiver {
         self.receiver.counters().received <= 1
     }
 
+    /// Datagrams that have come, those that came twice once.
+    pub(crate) fn received(&self) -> u64 {
+        self.receiver.counters().received
+    }
+
     /// Bytes that have come.
     pub(crate) fn bytes(&self) -> u64 {
         self.receiver.counters().bytes

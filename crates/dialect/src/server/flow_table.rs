@@ -3,6 +3,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tapeline_base::{FlowTag, MonoTime};
@@ -40,6 +43,15 @@ impl FlowKey {
     }
 }
 
+/// What happened to a flow on a socket of several flows, before it got its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedPast {
+    /// Datagrams that the socket dropped, this flow's or others'.
+    pub(crate) dropped: u64,
+    /// Times of the thread that served them.
+    pub(crate) thread: ThreadTime,
+}
+
 /// A flow that is being received.
 pub(crate) struct Receiving {
     pub(crate) tag: FlowTag,
@@ -58,6 +70,14 @@ pub(crate) struct Receiving {
     pub(crate) dropped_before: Option<u64>,
     /// Times of the service's thread when the flow began.
     pub(crate) thread_before: ThreadTime,
+    /// The socket is its own, and was not at first.
+    pub(crate) past: Option<SharedPast>,
+    /// It may have a socket of its own.
+    pub(crate) may_branch: bool,
+    /// Datagrams that had come when it was looked at last.
+    pub(crate) looked: u64,
+    /// Where a thread that serves it alone runs.
+    pub(crate) stop: Stop,
     /// The clocks agree: the report has delays.
     pub(crate) trip_times: bool,
     /// The client asks for a report at the end.
@@ -110,8 +130,17 @@ pub(crate) enum Flow {
         recognition: Recognition,
         until: MonoTime,
     },
+    /// Served by another thread, on a socket of its own; what remains of it is the thread's result.
+    Branched(JoinHandle<Option<ServerFin>>),
     /// Over, but not forgotten.
     Ended(ServerFin),
+}
+
+impl Flow {
+    /// It has not ended, and is served here.
+    fn is_active(&self) -> bool {
+        matches!(self, Self::Receiving(_) | Self::Sending { .. })
+    }
 }
 
 /// The flows of a service; apart from it so that both can be borrowed.
@@ -119,7 +148,8 @@ pub(crate) struct FlowTable {
     by_key: HashMap<FlowKey, Flow>,
     /// Those that have not ended.
     active: usize,
-    served: usize,
+    /// Counted together with those of the branches.
+    served: Arc<AtomicUsize>,
     /// Flows of foreign sources.
     unverified: UnverifiedFlows,
     /// Devices that are watched for faults.
@@ -137,12 +167,27 @@ impl FlowTable {
         Self {
             by_key: HashMap::new(),
             active: 0,
-            served: 0,
+            served: Arc::default(),
             unverified: UnverifiedFlows::default(),
             watched: Watched::default(),
             dropped_idle,
             refusals,
             refused_clients: UdpRefusals::default(),
+        }
+    }
+
+    /// One with a single flow of this table, that has begun already.
+    pub(crate) fn branch(
+        &self,
+        key: FlowKey,
+        flow: Box<Receiving>,
+        refusals: EventLimiter,
+    ) -> Self {
+        Self {
+            by_key: HashMap::from([(key, Flow::Receiving(flow))]),
+            active: 1,
+            served: Arc::clone(&self.served),
+            ..Self::new(Some(0), refusals)
         }
     }
 
@@ -165,14 +210,14 @@ impl FlowTable {
         self.by_key.is_empty()
     }
 
-    /// Those that have not ended.
+    /// Those that have not ended, without those that are branched.
     pub(crate) fn active(&self) -> usize {
         self.active
     }
 
     /// Those that have begun.
     pub(crate) fn served(&self) -> usize {
-        self.served
+        self.served.load(Ordering::Relaxed)
     }
 
     /// All have ended, and nobody asks for a report.
@@ -180,7 +225,7 @@ impl FlowTable {
         self.active == 0
             && self.by_key.values().all(|flow| match flow {
                 Flow::Ended(ended) => ended.is_quiet(now),
-                Flow::Receiving(_) | Flow::Sending { .. } => false,
+                Flow::Receiving(_) | Flow::Sending { .. } | Flow::Branched(_) => false,
             })
     }
 
@@ -193,7 +238,7 @@ impl FlowTable {
     /// A flow begins.
     pub(crate) fn begin(&mut self, key: FlowKey, flow: Flow) {
         self.by_key.insert(key, flow);
-        self.served += 1;
+        self.served.fetch_add(1, Ordering::Relaxed);
         self.active += 1;
     }
 
@@ -204,7 +249,7 @@ impl FlowTable {
             None => Activity::Gone,
             Some(Flow::Receiving(flow)) if flow.receiver.is_lone() => Activity::Lone,
             Some(Flow::Receiving(flow)) => Activity::Silent(now.since(flow.receiver.last())),
-            Some(Flow::Sending { .. }) => Activity::Silent(Duration::ZERO),
+            Some(Flow::Sending { .. } | Flow::Branched(_)) => Activity::Silent(Duration::ZERO),
             Some(Flow::Ended(ended)) => Activity::Silent(ended.silent_for(now)),
         })
     }
@@ -216,7 +261,7 @@ impl FlowTable {
 
     /// Takes a flow that has not ended; it is not active any more.
     pub(crate) fn take_active(&mut self, key: FlowKey) -> Option<Flow> {
-        if matches!(self.by_key.get(&key)?, Flow::Ended(_)) {
+        if !self.by_key.get(&key)?.is_active() {
             return None;
         }
         self.active = self.active.saturating_sub(1);
@@ -236,8 +281,85 @@ impl FlowTable {
     /// Drops a flow whose code has failed, wherever that was.
     pub(crate) fn lose(&mut self, key: FlowKey) {
         self.by_key.remove(&key);
-        let active = |flow: &&Flow| !matches!(flow, Flow::Ended(_));
-        self.active = self.by_key.values().filter(active).count();
+        self.active = self.by_key.values().filter(|flow| flow.is_active()).count();
+    }
+
+    /// Those that have sockets of their own.
+    pub(crate) fn branched(&self) -> usize {
+        let branched = |flow: &&Flow| matches!(flow, Flow::Branched(_));
+        self.by_key.values().filter(branched).count()
+    }
+
+    /// Flows that have brought at least so many datagrams since they were looked at last, and may be
+    /// branched.
+    pub(crate) fn busy(&mut self, datagrams: u64) -> Vec<FlowKey> {
+        let mut busy = Vec::new();
+        for (key, flow) in &mut self.by_key {
+            if let Flow::Receiving(flow) = flow {
+                let received = flow.receiver.received();
+                let brought = received - std::mem::replace(&mut flow.looked, received);
+                if brought >= datagrams && flow.may_branch {
+                    busy.push(*key);
+                }
+            }
+        }
+        busy
+    }
+
+    /// The flow is not to be branched.
+    pub(crate) fn keep(&mut self, key: FlowKey) {
+        if let Some(Flow::Receiving(flow)) = self.by_key.get_mut(&key) {
+            flow.may_branch = false;
+        }
+    }
+
+    /// Gives a flow that may be branched away, to be served by `thread`.
+    pub(crate) fn hand_over(
+        &mut self,
+        key: FlowKey,
+        thread: JoinHandle<Option<ServerFin>>,
+    ) -> Option<Box<Receiving>> {
+        match self.by_key.remove(&key)? {
+            Flow::Receiving(flow) if flow.may_branch => {
+                self.active = self.active.saturating_sub(1);
+                self.by_key.insert(key, Flow::Branched(thread));
+                Some(flow)
+            }
+            other => {
+                self.by_key.insert(key, other);
+                None
+            }
+        }
+    }
+
+    /// As [`FlowTable::rejoin`], of all.
+    pub(crate) fn rejoin_all(&mut self) {
+        let branched =
+            |(key, flow): (&FlowKey, &Flow)| matches!(flow, Flow::Branched(_)).then_some(*key);
+        let keys: Vec<FlowKey> = self.by_key.iter().filter_map(branched).collect();
+        for key in keys {
+            self.rejoin(key);
+        }
+    }
+
+    /// Takes back what remains of a branched flow; waits until its thread has ended.
+    pub(crate) fn rejoin(&mut self, key: FlowKey) {
+        if !matches!(self.by_key.get(&key), Some(Flow::Branched(_))) {
+            return;
+        }
+        if let Some(Flow::Branched(thread)) = self.by_key.remove(&key)
+            && let Ok(Some(ended)) = thread.join()
+        {
+            self.remember(key, ended);
+        }
+    }
+
+    /// What remains of a flow that has ended.
+    pub(crate) fn take_ended(&mut self, key: FlowKey) -> Option<ServerFin> {
+        match self.by_key.remove(&key) {
+            Some(Flow::Ended(ended)) => Some(ended),
+            _ => None,
+        }
     }
 
     /// Makes the counters of a flow visible.

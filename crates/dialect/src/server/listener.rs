@@ -190,6 +190,24 @@ pub(crate) fn open_udp(
     Ok((socket, banner))
 }
 
+/// Makes `branch`, a socket on the port of a server's socket, like that one: `wildcard` if that one is for all own
+/// addresses.
+pub(crate) fn set_up_branch(
+    branch: &UdpSocket,
+    wildcard: bool,
+    plan: &ServerPlan,
+    context: &Context,
+) {
+    let ipv6 = branch.local_addr().is_ok_and(|own| own.is_ipv6());
+    // What is refused was refused to the socket, too, which has been logged.
+    let _ = branch.set(&late(&banner::server_options(plan, ipv6)));
+    branch.request(ReceiveFeatures {
+        destination: wildcard,
+        ..context.techniques.receive_features()
+    });
+    context.enlarge_buffer(branch, plan.socket.window);
+}
+
 /// Opens the device that datagrams are to be read from, if any. The socket answers.
 pub(crate) fn open_tap(
     plan: &ServerPlan,

@@ -3,9 +3,11 @@
 //! ```text
 //!  serve ─► listener ─► tcp (pending: first messages) ─► tcp_test ─► iperf2, native
 //!                   │                             └────► iperf3 (its service)
-//!                   └─► udp (flow_table) ─► udp_test ─► iperf2
+//!                   └─► udp (flow_branch) ─► flow_intake (flow_table) ─► udp_test ─► iperf2
 //! ```
 
+pub(crate) mod flow_branch;
+pub(crate) mod flow_intake;
 pub(crate) mod flow_table;
 pub(crate) mod listener;
 pub(crate) mod pending;

@@ -15,6 +15,7 @@ use tapeline_sys::{
     raise_descriptor_limit, reason,
 };
 
+use super::flow_intake::FlowIntake;
 use super::listener::{ListenRequest, PeerFilter, open_tap, open_tcp, open_udp};
 use super::shared::ServerShared;
 use super::tcp::TcpService;
@@ -349,19 +350,22 @@ impl Server {
             methods.serves(local.port());
         }
         let service = UdpService {
-            served: ServedSocket {
-                socket: Arc::new(socket),
-                shared: ServerShared {
-                    iperf3: self.iperf3.clone(),
-                    control,
-                    methods,
-                    ..self.shared(request, &self.tally)
+            intake: FlowIntake {
+                served: ServedSocket {
+                    socket: Arc::new(socket),
+                    shared: ServerShared {
+                        iperf3: self.iperf3.clone(),
+                        control,
+                        methods,
+                        ..self.shared(request, &self.tally)
+                    },
                 },
+                until: plan.time.map(|time| self.context.now() + time),
+                max: plan.connections,
+                only: None,
             },
             waker: self.waker()?,
             close: Stop::new(),
-            until: plan.time.map(|time| self.context.now() + time),
-            max: plan.connections,
             tap,
         };
         self.prepare(move || {

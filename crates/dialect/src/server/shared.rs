@@ -13,6 +13,7 @@ use crate::run::context::Context;
 use crate::run::tasks::Tally;
 
 /// The server as its listeners and tests see it.
+#[derive(Clone)]
 pub(crate) struct ServerShared {
     pub(crate) plan: Arc<ServerPlan>,
     pub(crate) context: Arc<Context>,

@@ -171,7 +171,7 @@ impl ServedSocket {
                 sender.stop.raise();
                 ServerFin::sent(now)
             }
-            Some(Flow::Ended(_)) | None => return,
+            Some(Flow::Branched(_) | Flow::Ended(_)) | None => return,
         };
         flows.remember(key, ended);
     }
@@ -204,10 +204,19 @@ impl ServedSocket {
             }
             _ => {}
         }
-        let socket = SocketFacts {
+        let mut socket = SocketFacts {
             shared: true,
             ..SocketFacts::since(&self.socket, flow.dropped_before)
         };
+        let mut thread = ThreadUse::shared_since(&flow.thread_before);
+        let mut alone = alone;
+        if let Some(past) = &flow.past {
+            socket.drops = socket.drops.map(|drops| drops + past.dropped);
+            socket.shared = past.dropped > 0;
+            thread.shared = false;
+            thread.time = thread.time.plus(&past.thread);
+            alone &= !socket.shared;
+        }
         let dropped = socket.drops;
         if let Some(datagrams) = dropped.filter(|count| *count > 0) {
             let tag = alone.then_some(flow.tag);
@@ -220,7 +229,7 @@ impl ServedSocket {
             sent: None,
             dropped: dropped.filter(|_| alone),
             facts: EndFacts {
-                thread: Some(ThreadUse::shared_since(&flow.thread_before)),
+                thread: Some(thread),
                 socket: Some(socket),
                 ..EndFacts::default()
             },
@@ -289,7 +298,7 @@ impl ServedSocket {
                 Some(sender) => sender,
                 None => return,
             },
-            Some(Flow::Ended(_)) | None => return,
+            Some(Flow::Branched(_) | Flow::Ended(_)) | None => return,
         };
         if sender.goes_on(now) {
             sender.gone.raise();
@@ -301,6 +310,7 @@ impl ServedSocket {
     pub(crate) fn sweep(&self, flows: &mut FlowTable, now: MonoTime) {
         let mut over = Vec::new();
         let mut forgotten = Vec::new();
+        let mut returned = Vec::new();
         for (key, flow) in flows.iter() {
             match flow {
                 Flow::Receiving(flow) => {
@@ -324,6 +334,8 @@ impl ServedSocket {
                         over.push((key, EndCause::Over));
                     }
                 }
+                Flow::Branched(thread) if thread.is_finished() => returned.push(key),
+                Flow::Branched(_) => {}
                 Flow::Ended(ended) if ended.is_forgotten(now) => forgotten.push(key),
                 Flow::Ended(_) => {}
             }
@@ -336,6 +348,9 @@ impl ServedSocket {
                 flows.refusals.refused(key.source, reason);
             }
             self.end(flows, key, now, cause);
+        }
+        for key in returned {
+            flows.rejoin(key);
         }
         for key in forgotten {
             flows.forget(key);

@@ -200,6 +200,7 @@ impl NewUdpFlow<'_> {
         };
         // Whom nobody knows could claim to send a datagram in a year.
         let trusted = self.served.shared.policy.trusts(self.key.source.ip());
+        let may_branch = sender.is_none() && self.answers && !l4s && !self.link_checked;
         let gap = order.longest_gap().filter(|_| trusted);
         Receiving {
             tag: self.tag,
@@ -215,6 +216,10 @@ impl NewUdpFlow<'_> {
                 .dropped()
                 .filter(|_| self.served.shared.plan.tap_device.is_none()),
             thread_before: ThreadTime::now(),
+            past: None,
+            may_branch,
+            looked: 0,
+            stop: self.stop.clone(),
             reports: self.answers && !no_fin,
             afterwards,
             sender,

@@ -1,0 +1,250 @@
+//! Of several busy UDP flows of a server each gets a socket and a thread of its own, so that they share neither a
+//! queue nor a processor: a branch, connected to the flow's client, which the kernel prefers to the server's socket.
+//!
+//! ```text
+//!  both sockets ─► what they hold, in order of arrival ─► the flow, still here ─► handed over ─► its thread
+//! ```
+//!
+//! Between its bind and its connect the branch is given what others send, too. That is taken here as if it had
+//! come to the server's socket: each datagram counts once, in its place.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use tapeline_base::WallTime;
+use tapeline_engine::{Place, Stop, Technique};
+use tapeline_sys::{Datagram, ReceiveBatch, ThreadTime, UdpSocket, Wait, outgoing_device};
+
+use super::flow_intake::{FlowIntake, IntakeWork, POLL_INTERVAL, SLOTS};
+use super::flow_table::{Flow, FlowKey, FlowTable, SharedPast};
+use super::listener::set_up_branch;
+use super::udp_socket::ServedSocket;
+use crate::iperf2::udp_fin::ServerFin;
+
+/// Most branches of a socket: each has a thread, a descriptor, and a buffer of the kernel.
+const MAX: usize = 64;
+/// Datagrams between two looks (50 ms) of a flow that is worth a thread: 15 Mbit/s of 1470 bytes each. Whoever
+/// forges a source's datagrams has to go on so.
+const BUSY: u64 = 64;
+/// What arrived so long after the branch was connected cannot have been on its way to the server's socket.
+const ON_THE_WAY: Duration = Duration::from_millis(1);
+/// The longest look at both sockets, should the clock of the stamps be set meanwhile.
+const LONGEST_LOOK: Duration = Duration::from_millis(100);
+
+/// The branches of a socket.
+pub(crate) struct FlowBranches {
+    max: usize,
+    /// Ends them.
+    close: Stop,
+}
+
+impl FlowBranches {
+    /// None yet, of a socket whose service is ended by `close`. There will never be more than processors: more
+    /// threads would not receive more.
+    pub(crate) fn new(intake: &FlowIntake, close: &Stop) -> Self {
+        let shared = &intake.served.shared;
+        let wanted = shared.context.techniques.uses(Technique::FlowSockets);
+        // An unprivileged process cannot bind a branch to a device.
+        let has_device = shared
+            .plan
+            .bind
+            .as_ref()
+            .is_some_and(|b| b.device.is_some());
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let able = UdpSocket::BRANCHES_IN_ORDER && wanted && !has_device && processors > 1;
+        Self {
+            max: if able { processors.min(MAX) } else { 0 },
+            close: close.child(),
+        }
+    }
+
+    /// Branches the flows that have been busy since the last call, if there are several.
+    pub(crate) fn extend(&self, intake: &FlowIntake, work: &mut IntakeWork) {
+        if self.max == 0 {
+            return;
+        }
+        let busy = work.flows.busy(BUSY);
+        let branched = work.flows.branched();
+        if work.flows.active() + branched < 2 {
+            return;
+        }
+        for key in busy.into_iter().take(self.max.saturating_sub(branched)) {
+            if self.branch(intake, work, key).is_none() {
+                work.flows.keep(key);
+            }
+        }
+    }
+
+    /// Ends all, and takes back what remains of them.
+    pub(crate) fn end(&self, flows: &mut FlowTable) {
+        self.close.raise();
+        flows.rejoin_all();
+    }
+
+    /// `None` where no thread or no socket can be had; then the flow stays where it is.
+    fn branch(&self, intake: &FlowIntake, work: &mut IntakeWork, key: FlowKey) -> Option<()> {
+        let served = &intake.served;
+        let local = served.local_for(key);
+        // What is sent to a group or to all hosts reaches all sockets of a port.
+        outgoing_device(&local)?;
+        let (give, take) = mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("udp".into())
+            .spawn(move || serve(&take))
+            .ok()?;
+        let socket = open(served, local, key.source)?;
+        let mut batch = served.shared.context.techniques.receive_batch(SLOTS);
+        take_in_order(intake, work, &socket, &mut batch);
+        // If it has ended meanwhile, it has ended here.
+        let mut flow = work.flows.hand_over(key, thread)?;
+        let dropped = served.socket.dropped();
+        if work.flows.active() == 0 {
+            work.flows.dropped_idle = dropped;
+        }
+        let before = flow.dropped_before;
+        flow.past = Some(SharedPast {
+            dropped: dropped.zip(before).map_or(0, |(now, then)| now - then),
+            thread: ThreadTime::now().since(&flow.thread_before),
+        });
+        flow.dropped_before = before.map(|_| 0);
+        let intake = FlowIntake {
+            served: ServedSocket {
+                socket: Arc::new(socket),
+                shared: served.shared.clone(),
+            },
+            only: Some(key),
+            ..*intake
+        };
+        let branch = FlowBranch {
+            flows: work.flows.branch(key, flow, intake.refusals()),
+            intake,
+            batch,
+            close: self.close.clone(),
+            key,
+        };
+        give.send(branch).ok()
+    }
+}
+
+/// A branch of the server's socket, like that one.
+fn open(served: &ServedSocket, local: SocketAddr, source: SocketAddr) -> Option<UdpSocket> {
+    let socket = served.socket.branch(local, source).ok()?;
+    let own = served.socket.local_addr().ok()?;
+    let wildcard = own.ip().is_unspecified();
+    let shared = &served.shared;
+    set_up_branch(&socket, wildcard, &shared.plan, &shared.context);
+    Some(socket)
+}
+
+/// What a socket holds, from the oldest on.
+struct Queue<'a> {
+    socket: &'a UdpSocket,
+    batch: &'a mut ReceiveBatch,
+    next: usize,
+}
+
+impl Queue<'_> {
+    fn oldest(&mut self) -> Option<Datagram<'_>> {
+        if self.next == self.batch.len() {
+            self.next = 0;
+            // A socket that fails, fails again when it is waited on.
+            let _ = self.batch.receive(self.socket, Wait::Never);
+        }
+        self.batch.datagrams().nth(self.next)
+    }
+
+    fn arrival(&mut self) -> Option<WallTime> {
+        self.oldest().map(|datagram| datagram.arrival)
+    }
+}
+
+/// Takes what the server's socket and a branch that has just been connected hold, in order of arrival. Afterwards
+/// nothing of the branch's flow is left in the server's socket, nothing of others in the branch.
+fn take_in_order(
+    intake: &FlowIntake,
+    work: &mut IntakeWork,
+    branch: &UdpSocket,
+    batch: &mut ReceiveBatch,
+) {
+    let context = &intake.served.shared.context;
+    let (until, end) = (context.wall() + ON_THE_WAY, context.now() + LONGEST_LOOK);
+    let flows = &mut work.flows;
+    let next = work.batch.len();
+    let mut shared = Queue {
+        socket: &intake.served.socket,
+        batch: &mut work.batch,
+        next,
+    };
+    let mut own = Queue {
+        socket: branch,
+        next: batch.len(),
+        batch,
+    };
+    while context.now() < end {
+        let queue = match (shared.arrival(), own.arrival()) {
+            (None, None) => break,
+            (Some(one), Some(other)) if one.min(other) > until => break,
+            (Some(one), Some(other)) if other < one => &mut own,
+            (Some(_), _) => &mut shared,
+            (None, Some(other)) if other > until => break,
+            (None, Some(_)) => &mut own,
+        };
+        take_oldest(intake, flows, queue);
+    }
+    // Read, but newer: each socket has its own flows only.
+    for queue in [shared, own] {
+        for datagram in queue.batch.datagrams().skip(queue.next) {
+            intake.take_datagram(flows, &datagram);
+        }
+    }
+}
+
+fn take_oldest(intake: &FlowIntake, flows: &mut FlowTable, queue: &mut Queue<'_>) {
+    if let Some(datagram) = queue.oldest() {
+        intake.take_datagram(flows, &datagram);
+        queue.next += 1;
+    }
+}
+
+/// A branch as its thread has it.
+struct FlowBranch {
+    intake: FlowIntake,
+    flows: FlowTable,
+    batch: ReceiveBatch,
+    close: Stop,
+    key: FlowKey,
+}
+
+/// Waits for the flow, and serves it; returns what remains of it.
+fn serve(branch: &Receiver<FlowBranch>) -> Option<ServerFin> {
+    branch.recv().ok()?.run()
+}
+
+impl FlowBranch {
+    /// Serves the flow, and those that its client begins behind it from the same port, until one has ended and
+    /// its client asks no more. What it sends then goes to the server's socket, as the first datagram of all did.
+    fn run(self) -> Option<ServerFin> {
+        let (intake, mut flows, key) = (self.intake, self.flows, self.key);
+        let context = Arc::clone(&intake.served.shared.context);
+        if let Some(Flow::Receiving(flow)) = flows.get_mut(key) {
+            flow.thread_before = ThreadTime::now();
+        }
+        let mut work = IntakeWork::new(flows, self.batch, context.now());
+        let mut place = Place::default();
+        while !self.close.is_raised()
+            && !intake.is_stopped()
+            && !work.flows.are_quiet(context.now())
+        {
+            if let Some(Flow::Receiving(flow)) = work.flows.get_mut(key) {
+                place.follow(&flow.stop);
+            }
+            let wait = Wait::AtMost(POLL_INTERVAL);
+            let received = work.batch.receive(&intake.served.socket, wait);
+            work.take(&intake, received);
+        }
+        intake.served.end_all(&mut work.flows);
+        work.flows.take_ended(key)
+    }
+}
