@@ -192,6 +192,13 @@ impl UdpReceiver {
         self.receiver.counters().received
     }
 
+    /// Datagrams that have come, are missing, and came out of order.
+    #[cfg(test)]
+    pub(crate) fn in_order(&self) -> (u64, u64, u64) {
+        let c = self.receiver.counters();
+        (c.received, c.lost, c.out_of_order)
+    }
+
     /// Bytes that have come.
     pub(crate) fn bytes(&self) -> u64 {
         self.receiver.counters().bytes

@@ -248,3 +248,6 @@ impl FlowBranch {
         work.flows.take_ended(key)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,8 @@ mod stopping;
 mod tcp;
 mod tcp_shapes;
 mod udp;
+#[cfg(target_os = "linux")]
+mod udp_branches;
 mod udp_endings;
 mod udp_shapes;
 mod working_load;

@@ -1,6 +1,6 @@
 //! How UDP flows begin and end, by a client of raw sockets.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tapeline_base::Transport::Udp;
@@ -10,16 +10,17 @@ use tapeline_wire::iperf2::{DatagramStamp, ServerReport, TestMode, UdpClientHead
 use crate::harness::*;
 
 /// A client that sends what it is given.
-struct Raw {
-    socket: UdpSocket,
-    header: UdpClientHeader,
+pub(crate) struct Raw {
+    pub(crate) socket: UdpSocket,
+    pub(crate) header: UdpClientHeader,
     /// Offset of the stamps, so that they grow from call to call.
     sent: u32,
 }
 
 impl Raw {
-    fn new(server: &TestServer) -> Self {
-        let socket = UdpSocket::bind((V4, 0)).expect("socket");
+    pub(crate) fn new(server: &TestServer) -> Self {
+        let own = SocketAddr::new(server.address.ip(), 0);
+        let socket = UdpSocket::bind(own).expect("socket");
         socket.connect(server.address).expect("connect");
         socket.set_read_timeout(Some(LIMIT)).expect("timeout");
         Self {
@@ -30,25 +31,28 @@ impl Raw {
     }
 
     /// Sends datagram `id`, stamped after all before.
-    fn send(&mut self, id: i64) {
+    pub(crate) fn send(&mut self, id: i64) {
         self.sent += 1;
         self.send_stamped(id, self.sent);
     }
 
-    fn send_stamped(&self, id: i64, order: u32) {
+    pub(crate) fn send_stamped(&self, id: i64, order: u32) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("time");
-        let mut datagram = vec![0; 200];
-        self.header.write(&mut datagram);
-        DatagramStamp {
+        self.send_as(DatagramStamp {
             id,
             seconds: now.as_secs() as u32 + order,
-            micros: 0,
-        }
-        .write_16(&mut datagram);
+            micros: now.subsec_micros(),
+        });
+    }
+
+    pub(crate) fn send_as(&self, stamp: DatagramStamp) {
+        let mut datagram = vec![0; 200];
+        self.header.write(&mut datagram);
+        stamp.write_16(&mut datagram);
         self.socket.send(&datagram).expect("send");
     }
 
-    fn report(&self) -> ServerReport {
+    pub(crate) fn report(&self) -> ServerReport {
         let mut buffer = [0; 2048];
         let length = self.socket.recv(&mut buffer).expect("a report");
         assert_eq!(length, 128);
@@ -56,7 +60,7 @@ impl Raw {
     }
 }
 
-fn received(events: &[Event]) -> Vec<UdpReceive> {
+pub(crate) fn received(events: &[Event]) -> Vec<UdpReceive> {
     totals(events)
         .into_iter()
         .map(|row| match row.measure {
