@@ -90,6 +90,7 @@ const LEVELS: [Level; 11] = [
                     "--lib",
                     "kit",
                     "native",
+                    "branches",
                     "documents",
                     "forms",
                     "multicast",
