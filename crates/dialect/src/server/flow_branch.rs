@@ -15,9 +15,11 @@ use std::time::Duration;
 
 use tapeline_base::WallTime;
 use tapeline_engine::{Place, Stop, Technique};
-use tapeline_sys::{Datagram, ReceiveBatch, ThreadTime, UdpSocket, Wait, outgoing_device};
+use tapeline_sys::{
+    Datagram, Interest, ReceiveBatch, ThreadTime, UdpSocket, Wait, outgoing_device,
+};
 
-use super::flow_intake::{FlowIntake, IntakeWork, POLL_INTERVAL, SLOTS};
+use super::flow_intake::{FlowIntake, IntakeWork, POLL_INTERVAL, SLOTS, key};
 use super::flow_table::{Flow, FlowKey, FlowTable, SharedPast};
 use super::listener::set_up_branch;
 use super::udp_socket::ServedSocket;
@@ -30,6 +32,8 @@ const MAX: usize = 64;
 const BUSY: u64 = 64;
 /// What arrived so long after the branch was connected cannot have been on its way to the server's socket.
 const ON_THE_WAY: Duration = Duration::from_millis(1);
+/// Time for a branch to get a datagram of its flow, which has just brought 64 within as much.
+const PROOF: Duration = POLL_INTERVAL;
 /// The longest look at both sockets, should the clock of the stamps be set meanwhile.
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
 
@@ -72,7 +76,8 @@ impl FlowBranches {
         }
         for key in busy.into_iter().take(self.max.saturating_sub(branched)) {
             if self.branch(intake, work, key).is_none() {
-                work.flows.keep(key);
+                // The next one would hardly fare better now.
+                return work.flows.note_failed_branch(key);
             }
         }
     }
@@ -83,7 +88,7 @@ impl FlowBranches {
         flows.rejoin_all();
     }
 
-    /// `None` where no thread or no socket can be had; then the flow stays where it is.
+    /// `None` where no thread or no socket can be had, or the socket gets nothing; then the flow stays where it is.
     fn branch(&self, intake: &FlowIntake, work: &mut IntakeWork, key: FlowKey) -> Option<()> {
         let served = &intake.served;
         let local = served.local_for(key);
@@ -96,7 +101,9 @@ impl FlowBranches {
             .ok()?;
         let socket = open(served, local, key.source)?;
         let mut batch = served.shared.context.techniques.receive_batch(SLOTS);
-        take_in_order(intake, work, &socket, &mut batch);
+        if !take_in_order(intake, work, key, &socket, &mut batch) {
+            return None;
+        }
         // If it has ended meanwhile, it has ended here.
         let mut flow = work.flows.hand_over(key, thread)?;
         let dropped = served.socket.dropped();
@@ -105,7 +112,9 @@ impl FlowBranches {
         }
         let before = flow.dropped_before;
         flow.past = Some(SharedPast {
-            dropped: dropped.zip(before).map_or(0, |(now, then)| now - then),
+            dropped: dropped
+                .zip(before)
+                .map_or(0, |(now, then)| now.saturating_sub(then)),
             thread: ThreadTime::now().since(&flow.thread_before),
         });
         flow.dropped_before = before.map(|_| 0);
@@ -158,18 +167,30 @@ impl Queue<'_> {
     fn arrival(&mut self) -> Option<WallTime> {
         self.oldest().map(|datagram| datagram.arrival)
     }
+
+    /// Takes the oldest one; returns whose it is.
+    fn take(&mut self, intake: &FlowIntake, flows: &mut FlowTable) -> Option<FlowKey> {
+        let datagram = self.oldest()?;
+        let key = key(&datagram);
+        intake.take_datagram(flows, &datagram);
+        self.next += 1;
+        Some(key)
+    }
 }
 
-/// Takes what the server's socket and a branch that has just been connected hold, in order of arrival. Afterwards
-/// nothing of the branch's flow is left in the server's socket, nothing of others in the branch.
+/// Takes what the server's socket and a branch that has just been connected hold, in order of arrival, until the
+/// branch has got a datagram of its flow `key`. Afterwards nothing of that flow is left in the server's socket,
+/// nothing of others in the branch. Returns `false` where the branch gets none: something else than the kernel's
+/// preference decides (a virtual routing domain, a program of the administrator), and the flow must stay.
 fn take_in_order(
     intake: &FlowIntake,
     work: &mut IntakeWork,
+    key: FlowKey,
     branch: &UdpSocket,
     batch: &mut ReceiveBatch,
-) {
+) -> bool {
     let context = &intake.served.shared.context;
-    let (until, end) = (context.wall() + ON_THE_WAY, context.now() + LONGEST_LOOK);
+    let (until, began) = (context.wall() + ON_THE_WAY, context.now());
     let flows = &mut work.flows;
     let next = work.batch.len();
     let mut shared = Queue {
@@ -182,30 +203,32 @@ fn take_in_order(
         next: batch.len(),
         batch,
     };
-    while context.now() < end {
-        let queue = match (shared.arrival(), own.arrival()) {
-            (None, None) => break,
-            (Some(one), Some(other)) if one.min(other) > until => break,
-            (Some(one), Some(other)) if other < one => &mut own,
-            (Some(_), _) => &mut shared,
-            (None, Some(other)) if other > until => break,
-            (None, Some(_)) => &mut own,
-        };
-        take_oldest(intake, flows, queue);
-    }
-    // Read, but newer: each socket has its own flows only.
-    for queue in [shared, own] {
-        for datagram in queue.batch.datagrams().skip(queue.next) {
-            intake.take_datagram(flows, &datagram);
+    let mut proven = false;
+    loop {
+        let longest = if proven { LONGEST_LOOK } else { PROOF };
+        let (one, other) = (shared.arrival(), own.arrival());
+        let oldest = one.into_iter().chain(other).min();
+        let is_done = proven && oldest.is_none_or(|oldest| oldest > until);
+        if is_done || context.now().since(began) >= longest {
+            break;
+        }
+        match oldest {
+            None => {
+                let _ = branch.wait_ready(Interest::READ, Wait::AtMost(ON_THE_WAY));
+            }
+            Some(_) if oldest == one => {
+                shared.take(intake, flows);
+            }
+            Some(_) => proven |= own.take(intake, flows) == Some(key),
         }
     }
-}
-
-fn take_oldest(intake: &FlowIntake, flows: &mut FlowTable, queue: &mut Queue<'_>) {
-    if let Some(datagram) = queue.oldest() {
-        intake.take_datagram(flows, &datagram);
-        queue.next += 1;
+    // Read, but newer: each socket has its own flows only.
+    for queue in [&mut shared, &mut own] {
+        while queue.next < queue.batch.len() {
+            queue.take(intake, flows);
+        }
     }
+    proven
 }
 
 /// A branch as its thread has it.

@@ -72,8 +72,8 @@ pub(crate) struct Receiving {
     pub(crate) thread_before: ThreadTime,
     /// The socket is its own, and was not at first.
     pub(crate) past: Option<SharedPast>,
-    /// It may have a socket of its own.
-    pub(crate) may_branch: bool,
+    /// How often it may yet be tried to give it a socket of its own.
+    pub(crate) branch_tries: u8,
     /// Datagrams that had come when it was looked at last.
     pub(crate) looked: u64,
     /// Where a thread that serves it alone runs.
@@ -298,7 +298,7 @@ impl FlowTable {
             if let Flow::Receiving(flow) = flow {
                 let received = flow.receiver.received();
                 let brought = received - std::mem::replace(&mut flow.looked, received);
-                if brought >= datagrams && flow.may_branch {
+                if brought >= datagrams && flow.branch_tries > 0 {
                     busy.push(*key);
                 }
             }
@@ -306,10 +306,10 @@ impl FlowTable {
         busy
     }
 
-    /// The flow is not to be branched.
-    pub(crate) fn keep(&mut self, key: FlowKey) {
+    /// A flow could not be branched: it will be tried a few times more.
+    pub(crate) fn note_failed_branch(&mut self, key: FlowKey) {
         if let Some(Flow::Receiving(flow)) = self.by_key.get_mut(&key) {
-            flow.may_branch = false;
+            flow.branch_tries = flow.branch_tries.saturating_sub(1);
         }
     }
 
@@ -320,7 +320,7 @@ impl FlowTable {
         thread: JoinHandle<Option<ServerFin>>,
     ) -> Option<Box<Receiving>> {
         match self.by_key.remove(&key)? {
-            Flow::Receiving(flow) if flow.may_branch => {
+            Flow::Receiving(flow) if flow.branch_tries > 0 => {
                 self.active = self.active.saturating_sub(1);
                 self.by_key.insert(key, Flow::Branched(thread));
                 Some(flow)

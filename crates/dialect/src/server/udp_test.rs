@@ -201,6 +201,7 @@ impl NewUdpFlow<'_> {
         // Whom nobody knows could claim to send a datagram in a year.
         let trusted = self.served.shared.policy.trusts(self.key.source.ip());
         let may_branch = sender.is_none() && self.answers && !l4s && !self.link_checked;
+        let branch_tries = if may_branch { BRANCH_TRIES } else { 0 };
         let gap = order.longest_gap().filter(|_| trusted);
         Receiving {
             tag: self.tag,
@@ -217,7 +218,7 @@ impl NewUdpFlow<'_> {
                 .filter(|_| self.served.shared.plan.tap_device.is_none()),
             thread_before: ThreadTime::now(),
             past: None,
-            may_branch,
+            branch_tries,
             looked: 0,
             stop: self.stop.clone(),
             reports: self.answers && !no_fin,
@@ -351,6 +352,8 @@ impl Drop for Finished {
     }
 }
 
+/// Attempts to give a flow a socket of its own.
+const BRANCH_TRIES: u8 = 3;
 /// Most flows at a time; further sources wait until one ends.
 const MAX_FLOWS: usize = 4096;
 /// Why a flow of a foreign source does not begin.

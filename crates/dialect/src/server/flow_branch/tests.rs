@@ -1,4 +1,5 @@
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tapeline_engine::Techniques;
 use tapeline_sys::{ReceiveFeatures, SocketOptions};
@@ -157,7 +158,8 @@ fn what_both_sockets_hold_counts_once_and_in_order() {
         client.send(7);
     }
     let mut batch = ReceiveBatch::coalescing(4);
-    take_in_order(&intake, &mut work, &branch, &mut batch);
+    let key = own.key();
+    assert!(take_in_order(&intake, &mut work, key, &branch, &mut batch));
     own.expect_all(&mut work.flows);
     other.expect_all(&mut work.flows);
     for socket in [&branch, &intake.served.socket] {
@@ -182,61 +184,87 @@ fn a_flow_that_is_not_a_branchs_own_begins_nothing_there() {
 }
 
 #[test]
+fn a_branch_that_gets_nothing_of_its_flow_is_no_branch() {
+    let (intake, mut work, port) = server();
+    let [own, other] = two_flows(&intake, &mut work, port);
+    let elsewhere = SocketAddr::new(HOST, 0);
+    let branch = UdpSocket::connected(own.key().source, Some(elsewhere), &shared_port());
+    let branch = branch.expect("a socket").socket;
+    let mut batch = ReceiveBatch::coalescing(4);
+    let key = own.key();
+    assert!(!take_in_order(&intake, &mut work, key, &branch, &mut batch));
+    own.expect_all(&mut work.flows);
+    other.expect_all(&mut work.flows);
+}
+
+/// Looks for busy flows while the clients send on.
+fn extend(
+    branches: &FlowBranches,
+    intake: &FlowIntake,
+    work: &mut IntakeWork,
+    clients: &mut [Client],
+) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for client in clients {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    client.send(1);
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+            });
+        }
+        branches.extend(intake, work);
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+fn branches(max: usize) -> FlowBranches {
+    FlowBranches {
+        max,
+        close: Stop::new(),
+    }
+}
+
+#[test]
 fn two_busy_flows_are_handed_over_and_what_remains_of_them_comes_back() {
     let (intake, mut work, port) = server();
     let mut clients = two_flows(&intake, &mut work, port);
-    let branches = FlowBranches {
-        max: 2,
-        close: Stop::new(),
-    };
-    branches.extend(&intake, &mut work);
+    let branches = branches(2);
+    extend(&branches, &intake, &mut work, &mut clients);
     assert_eq!((work.flows.branched(), work.flows.active()), (2, 0));
     for client in &mut clients {
         client.send(10);
-        // A thread of its own counts them, which begins nothing here.
-        assert!(matches!(
-            work.flows.get_mut(client.key()),
-            Some(Flow::Branched(_))
-        ));
     }
-    assert_eq!(
-        work.batch
-            .receive(&intake.served.socket, Wait::Never)
-            .expect("nothing"),
-        0
-    );
+    // Threads of their own count them, and nothing is left here.
+    let left = work.batch.receive(&intake.served.socket, Wait::Never);
+    assert_eq!(left.expect("nothing"), 0);
     branches.end(&mut work.flows);
     assert_eq!((work.flows.branched(), work.flows.served()), (0, 2));
     for client in &clients {
-        assert!(matches!(
-            work.flows.get_mut(client.key()),
-            Some(Flow::Ended(_))
-        ));
+        let flow = work.flows.get_mut(client.key());
+        assert!(matches!(flow, Some(Flow::Ended(_))));
     }
 }
 
 #[test]
 fn without_room_or_company_a_flow_stays() {
     let (intake, mut work, port) = server();
-    let clients = two_flows(&intake, &mut work, port);
-    let branches = |max| FlowBranches {
-        max,
-        close: Stop::new(),
-    };
-    branches(0).extend(&intake, &mut work);
+    let mut clients = two_flows(&intake, &mut work, port);
+    extend(&branches(0), &intake, &mut work, &mut clients);
     assert_eq!(work.flows.branched(), 0);
-    // The next look would find the three datagrams that have not been read yet.
     let one = branches(1);
-    one.extend(&intake, &mut work);
-    assert_eq!((work.flows.branched(), work.flows.active()), (1, 1));
-    for client in clients {
-        if let Some(Flow::Receiving(flow)) = work.flows.get_mut(client.key()) {
-            flow.looked = 0;
+    for _ in 0..2 {
+        take(&intake, &mut work);
+        for client in &clients {
+            if let Some(Flow::Receiving(flow)) = work.flows.get_mut(client.key()) {
+                flow.looked = 0;
+            }
         }
+        extend(&one, &intake, &mut work, &mut clients);
+        assert_eq!((work.flows.branched(), work.flows.active()), (1, 1));
     }
-    one.extend(&intake, &mut work);
-    assert_eq!((work.flows.branched(), work.flows.active()), (1, 1));
     one.end(&mut work.flows);
-    one.extend(&intake, &mut work);
+    extend(&one, &intake, &mut work, &mut clients[..0]);
     assert_eq!((work.flows.branched(), work.flows.active()), (0, 1));
 }
