@@ -242,6 +242,11 @@ fn a_client_chooses_the_cpu_of_the_servers_streams() {
         let text = said(&format!("{arguments} --affinity ,{last}"));
         assert!(!text.contains("--affinity"), "{arguments}: {text}");
     }
+    if last > 0 {
+        // Busy UDP streams get threads of their own at a server with several CPUs.
+        let text = said(&format!("-u -t 1 -P 2 -b 50M --affinity ,{last}"));
+        assert!(!text.contains("--affinity"), "{text}");
+    }
     // A CPU that is not there, and a thread that serves several streams.
     for arguments in ["-t 1", "-u -t 1"] {
         let text = said(&format!("{arguments} --affinity ,1023"));

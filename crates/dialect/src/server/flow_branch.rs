@@ -34,8 +34,8 @@ const BUSY: u64 = 64;
 const ON_THE_WAY: Duration = Duration::from_millis(1);
 /// Time for a branch to get a datagram of its flow, which has just brought 64 within as much.
 const PROOF: Duration = POLL_INTERVAL;
-/// The longest look at both sockets, should the clock of the stamps be set meanwhile.
-const LONGEST_LOOK: Duration = Duration::from_millis(100);
+/// The longest look at both sockets, should the clock of the stamps be set meanwhile: a full buffer takes less.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// The branches of a socket.
 pub(crate) struct FlowBranches {
