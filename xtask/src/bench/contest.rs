@@ -93,7 +93,7 @@ fn shown(sample: &Sample) -> String {
 fn run(row: &Row, contender: &Contender, site: &Site<'_>) -> Result<Sample> {
     match row.workload {
         Workload::Streams(plan) => streams::run(&plan, contender, site),
-        Workload::Flood { length } => datagrams::flood(length, contender, site),
+        Workload::Flood { length, flows } => datagrams::flood(length, flows, contender, site),
         Workload::Paced { rate } => datagrams::paced(rate, contender, site),
         Workload::Exchange { transport, place } => exchange::run(transport, place, contender, site),
         Workload::Connects => exchange::connects(contender, site),

@@ -14,15 +14,25 @@ const PACED_LENGTH: u32 = 1470;
 /// Bits per second from which on the observer must not take each packet by itself.
 const FLOOD: u64 = 1_000_000_000;
 
-/// Runs a contender once without a rate.
+/// Runs a contender once without a rate, in so many flows.
 ///
 /// # Errors
 /// A program fails or prints no figures.
-pub(crate) fn flood(length: u32, contender: &Contender, site: &Site<'_>) -> Result<Sample> {
+pub(crate) fn flood(
+    length: u32,
+    flows: usize,
+    contender: &Contender,
+    site: &Site<'_>,
+) -> Result<Sample> {
     let session = start(contender, site)?;
-    let words = client_words(contender, site, session.port, length, "0");
+    let mut words = client_words(contender, site, session.port, length, "0");
+    if flows > 1 {
+        words.push_str(&format!(" -P {flows}"));
+    }
+    // Several have a row of their sum, too.
+    let rates = flows + usize::from(flows > 1);
     let iperf2 = contender.server.dialect() == Dialect::Iperf2;
-    let outcome = session.run(&words, |output| !iperf2 || has_rates(output, 1))?;
+    let outcome = session.run(&words, |output| !iperf2 || has_rates(output, rates))?;
     let client = &outcome.client.stdout;
     let datagrams = match contender.client.dialect() {
         Dialect::Iperf2 => iperf2_datagrams(client, &outcome.server_output),

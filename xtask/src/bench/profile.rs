@@ -165,7 +165,7 @@ pub(crate) fn run(out: Option<&FilePath>, seconds: f64) -> Result<Tally> {
     let ours = Contender::both(Tool::Tapeline);
     let stream = |plan: Streams| streams::run(&plan, &ours, &site).map(|_| ());
     let exchange = |place| exchange::run(Transport::Tcp, place, &ours, &site).map(|_| ());
-    let flood = |length| datagrams::flood(length, &ours, &site).map(|_| ());
+    let flood = |length| datagrams::flood(length, 1, &ours, &site).map(|_| ());
     let workloads: [(&str, Job<'_>); 7] = [
         ("TCP, one stream", Box::new(|| stream(Streams::ONE))),
         (

@@ -67,19 +67,22 @@ pub(crate) fn has_rates(output: &str, flows: usize) -> bool {
     output.matches("its/sec").take(flows).count() == flows
 }
 
-/// A UDP flow between an iperf 2 client and server.
+/// UDP flows between an iperf 2 client and server, together.
 pub(crate) fn iperf2_datagrams(client: &str, server: &str) -> Option<Datagrams> {
-    let row = Transcript::parse(server).totals().into_iter().next()?;
-    let counts = row.datagrams?;
-    let sent = Transcript::parse(client)
-        .sent
-        .first()
-        .map(|(_, sent)| *sent);
+    let rows = Transcript::parse(server).totals();
+    let counts: Option<Vec<_>> = rows.iter().map(|row| row.datagrams).collect();
+    let counts = counts.filter(|counts| !counts.is_empty())?;
+    let lost: u64 = counts.iter().map(|one| one.lost).sum();
+    let total: u64 = counts.iter().map(|one| one.total).sum();
+    let sent = Transcript::parse(client).sent;
+    let sent = sent.iter().filter(|(id, _)| *id != RowId::Sum);
+    let sent: u64 = sent.map(|(_, count)| count).sum();
+    let spans = rows.iter().map(|row| row.interval.1 - row.interval.0);
     Some(Datagrams {
-        received: counts.total.saturating_sub(counts.lost) as f64,
-        lost: counts.lost as f64,
-        sent: sent.unwrap_or(counts.total) as f64,
-        seconds: row.interval.1 - row.interval.0,
+        received: total.saturating_sub(lost) as f64,
+        lost: lost as f64,
+        sent: if sent > 0 { sent } else { total } as f64,
+        seconds: spans.fold(0.0, f64::max),
     })
 }
 
@@ -198,6 +201,21 @@ mod tests {
 [  1] 0.0000-0.6000 sec  616693824 Bytes  9678619743 bits/sec
 [SUM] 0.0000-0.6000 sec  1140326464 Bytes  17896703029 bits/sec
 ";
+
+    #[test]
+    fn datagrams_of_several_flows_are_summed_up() {
+        let client =
+            "[  1] Sent 101 datagrams\n[  2] Sent 51 datagrams\n[SUM-2] Sent 152 datagrams\n";
+        let server = "\
+[  1] 0.00-1.00 sec  132300 Bytes  1058400 bits/sec   0.001 ms 10/100 (10%)
+[  2] 0.00-1.10 sec  73500 Bytes  534545 bits/sec   0.001 ms 0/50 (0%)
+[SUM] 0.00-1.10 sec  205800 Bytes  1496727 bits/sec   10/150 (6.7%)
+";
+        let both = iperf2_datagrams(client, server).expect("counts");
+        assert_eq!((both.received, both.lost, both.sent), (140.0, 10.0, 152.0));
+        assert_eq!(both.seconds, 1.1);
+        assert!(iperf2_datagrams(client, "").is_none());
+    }
 
     #[test]
     fn directions_of_iperf2_are_distinguished() {

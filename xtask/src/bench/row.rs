@@ -10,8 +10,8 @@ use super::quantity::{Bound, Quantity};
 pub(crate) enum Workload {
     /// TCP streams.
     Streams(Streams),
-    /// UDP as fast as it goes, with datagrams of so many bytes.
-    Flood { length: u32 },
+    /// UDP as fast as it goes, in so many flows of datagrams of so many bytes.
+    Flood { length: u32, flows: usize },
     /// UDP at a rate in bits per second, as a third party sees it.
     Paced { rate: u64 },
     /// Requests and responses, one at a time.

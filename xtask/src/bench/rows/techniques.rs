@@ -8,7 +8,10 @@ use crate::bench::row::{Bar, Place, Row, Streams, Transport, Workload};
 /// With and without each technique.
 pub(crate) fn all() -> Vec<Row> {
     let one = Workload::Streams(Streams::ONE);
-    let flood = Workload::Flood { length: 1470 };
+    let flood = Workload::Flood {
+        length: 1470,
+        flows: 1,
+    };
     let less = |quantity| Bar::new(0, quantity, AtMost(1.0));
     let more = |quantity| Bar::new(0, quantity, AtLeast(1.0));
     [
@@ -17,11 +20,22 @@ pub(crate) fn all() -> Vec<Row> {
         // A call reads one group of large datagrams, but many groups of small ones.
         (
             "receive-batch",
-            Workload::Flood { length: 64 },
+            Workload::Flood {
+                length: 64,
+                flows: 1,
+            },
             less(CpuPerPacket),
         ),
         ("receive-rest", flood, less(CpuPerPacket)),
         ("receive-buffer", flood, less(Quantity::Loss)),
+        (
+            "flow-sockets",
+            Workload::Flood {
+                length: 1470,
+                flows: 4,
+            },
+            more(PacketRate),
+        ),
         (
             "pacing-spin",
             Workload::Paced { rate: 10_000_000 },

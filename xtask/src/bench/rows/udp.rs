@@ -10,7 +10,12 @@ use crate::bench::row::{Against, Bar, Row, Workload};
 pub(crate) fn full_rate() -> Vec<Row> {
     let flood = |name: &str, title: &str, length, contenders: &[Contender], bars| Row {
         bars,
-        ..row(name, title, Workload::Flood { length }, contenders)
+        ..row(
+            name,
+            title,
+            Workload::Flood { length, flows: 1 },
+            contenders,
+        )
     };
     let per_packet = OURS.without("udp-segmentation,udp-coalescing");
     let offloaded = IPERF3.with("--gsro", "");
