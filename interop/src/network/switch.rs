@@ -39,6 +39,7 @@ impl Switch {
     /// # Errors
     /// The system refuses.
     pub fn new() -> io::Result<Self> {
+        make_room_for_neighbours()?;
         let namespace = Namespace::new("w")?;
         namespace.ip("link add br0 type bridge")?;
         namespace.ip("link set br0 up")?;
@@ -95,6 +96,24 @@ impl Switch {
             .ip(&format!("link set {} {state}", host.port))?;
         Ok(())
     }
+}
+
+/// Lets the kernel remember the neighbours of all hosts of a full bridge: it has one table of them for
+/// all networks, by default of 1024 entries, and 64 hosts that each speak to the others need four times as
+/// many. Where an entry must go, a new connection waits for a second. The limits stay: they take no memory.
+fn make_room_for_neighbours() -> io::Result<()> {
+    for (limit, wanted) in [
+        ("gc_thresh1", 1 << 16),
+        ("gc_thresh2", 1 << 16),
+        ("gc_thresh3", 1 << 17),
+    ] {
+        let path = format!("/proc/sys/net/ipv4/neigh/default/{limit}");
+        let now: u32 = fs::read_to_string(&path)?.trim().parse().unwrap_or(0);
+        if now < wanted {
+            fs::write(&path, wanted.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 impl SwitchedHost {
