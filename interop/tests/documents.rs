@@ -15,6 +15,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const END: &[&str] = &["bytes", "seconds", "bits_per_second"];
 /// What is known of a process.
 const PROCESS: &[&str] = &["cpu_percent", "cpu_seconds_per_gigabyte"];
+/// What an end says of itself alone, and tapeline to tapeline.
+const OWN: &[&str] = &["placement"];
 const OWN_STREAM: &[&str] = &["retransmits", "rtt_ms", "cwnd_bytes"];
 const OWN_DATAGRAMS: &[&str] = &["packets", "send_errors"];
 const COUNTED: &[&str] = &["packets", "lost", "lost_percent", "out_of_order"];
@@ -42,17 +44,17 @@ struct Case {
 const IPERF2: [Case; 4] = [
     Case {
         options: "-n 1M",
-        sender: &[END, PROCESS, OWN_STREAM],
+        sender: &[END, PROCESS, OWN, OWN_STREAM],
         receiver: &[],
     },
     Case {
         options: "-R -t 0.5 -b 20m",
         sender: &[],
-        receiver: &[END, PROCESS],
+        receiver: &[END, PROCESS, OWN],
     },
     Case {
         options: "-u -n 294000 -b 10m",
-        sender: &[END, PROCESS, OWN_DATAGRAMS],
+        sender: &[END, PROCESS, OWN, OWN_DATAGRAMS],
         // Its own sends did not fail: none was lost there.
         receiver: &[
             END,
@@ -63,7 +65,7 @@ const IPERF2: [Case; 4] = [
     Case {
         options: "-u -R -t 0.5 -b 5m",
         sender: &[],
-        receiver: &[END, PROCESS, COUNTED, OWN_COUNTED],
+        receiver: &[END, PROCESS, OWN, COUNTED, OWN_COUNTED],
     },
 ];
 
@@ -71,23 +73,23 @@ const IPERF2: [Case; 4] = [
 const IPERF3: [Case; 4] = [
     Case {
         options: "-n 1M",
-        sender: &[END, PROCESS, OWN_STREAM],
+        sender: &[END, PROCESS, OWN, OWN_STREAM],
         receiver: &[END, PROCESS],
     },
     Case {
         options: "-R -n 1M",
         sender: &[END, PROCESS, &["retransmits"]],
-        receiver: &[END, PROCESS],
+        receiver: &[END, PROCESS, OWN],
     },
     Case {
         options: "-u -n 294000 -b 10m -l 1470",
-        sender: &[END, PROCESS, OWN_DATAGRAMS],
+        sender: &[END, PROCESS, OWN, OWN_DATAGRAMS],
         receiver: &[END, PROCESS, COUNTED, &["jitter_ms", "lost_sender_host"]],
     },
     Case {
         options: "-u -R -n 294000 -b 10m -l 1470",
         sender: &[END, PROCESS, &["packets"]],
-        receiver: &[END, PROCESS, COUNTED, OWN_COUNTED],
+        receiver: &[END, PROCESS, OWN, COUNTED, OWN_COUNTED],
     },
 ];
 
@@ -208,8 +210,8 @@ fn two_tapelines_report_all_of_the_sender_in_either_direction() {
     for direction in ["", "-R"] {
         let (document, shown) = document(&server, &format!("-t 0.3 -b 50m {direction}"));
         let flow = &document["streams"][0];
-        assert_known(&flow["sender"], &[END, PROCESS, OWN_STREAM], &shown);
-        assert_known(&flow["receiver"], &[END, PROCESS], &shown);
+        assert_known(&flow["sender"], &[END, PROCESS, OWN, OWN_STREAM], &shown);
+        assert_known(&flow["receiver"], &[END, PROCESS, OWN], &shown);
         assert!(flow["rtt"]["samples"].is_u64(), "{shown}");
     }
 }
@@ -254,8 +256,8 @@ fn servers_report_what_there_is_of_their_clients() {
         assert!(said.starts_with(version), "{said}: {shown}");
         let flow = &document["streams"][0];
         let own: &[&[&str]] = match options.starts_with("-u") {
-            true => &[END, PROCESS, COUNTED, OWN_COUNTED],
-            false => &[END, PROCESS],
+            true => &[END, PROCESS, OWN, COUNTED, OWN_COUNTED],
+            false => &[END, PROCESS, OWN],
         };
         assert_known(&flow["receiver"], own, &shown);
         let theirs: &[&[&str]] = match (family, options.starts_with("-u")) {
