@@ -406,7 +406,7 @@ fn no_resource(error: &std::io::Error) -> RunError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tapeline_base::{FlowId, FlowTag, WallTime};
+    use tapeline_base::{FlowId, FlowTag, Placement, WallTime};
     use tapeline_report::{Endpoints, Measure, Row, Span, TcpReceive};
 
     fn row(id: u32, end: u64, bytes: u64) -> Event {
@@ -431,7 +431,7 @@ mod tests {
             }),
             ended: WallTime::default(),
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
         })
     }
 

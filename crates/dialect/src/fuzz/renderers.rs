@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Role, Transport, WallTime};
 use tapeline_report::document::{
     DocumentCsv, DocumentStream, PlannedLimit, PlannedTest, RunInfo, TestShape, WholeDocument,
     Workload,
@@ -88,7 +88,7 @@ impl RenderedTest {
                     local_sends: sends,
                 }),
                 trip_times: false,
-                placement: tapeline_base::Placement::default(),
+                placement: Placement::default(),
                 measure: self.measure(sends),
             }
         })

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowTag, MonoTime, Tos, Transport, WallTime};
+use tapeline_base::{BitRate, FlowTag, MonoTime, Placement, Tos, Transport, WallTime};
 use tapeline_engine::{
     Cause, Content, Destination, Ending, Intervals, L4sMark, L4sSendEnd, L4sSendPlan, LengthChain,
     PacketGaps, Precision, SendCell, SendCounters, SendPublisher, Stop, Technique, UdpSendEnd,
@@ -515,7 +515,7 @@ pub(crate) fn reported(
         bytes: report.bytes.0,
         endpoints: Some(ends),
         trip_times: trip_times && report.transit_valid,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure: Measure::UdpReceive(report_numbers(report, end)),
     };
     Event::ServerReport {

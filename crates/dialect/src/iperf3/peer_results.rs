@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tapeline_base::Placement;
 use tapeline_report::{
     CpuUse, Endpoints, Measure, PeerOutput, Row, Span, TcpReceive, TcpSend, TestEnd, UdpReceive,
     UdpSend,
@@ -58,7 +59,7 @@ fn peer_row(stream: &StreamResults, own: &Row, omits: bool) -> Row {
         },
         bytes: stream.bytes,
         // It does not say where it handled the stream.
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         endpoints: own.endpoints.map(|ends| Endpoints {
             local_sends: !ends.local_sends,
             ..ends
@@ -122,7 +123,7 @@ mod tests {
             bytes: 0,
             endpoints: None,
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure: Measure::UdpSend(UdpSend {
                 writes: 100,
                 ..UdpSend::default()

@@ -69,7 +69,7 @@ pub(crate) fn exceeded(
 
 #[cfg(test)]
 mod tests {
-    use tapeline_base::{FlowId, FlowTag, WallTime};
+    use tapeline_base::{FlowId, FlowTag, Placement, WallTime};
     use tapeline_report::{Phase, Span, Subject, TcpSend, UdpSend};
 
     use super::*;
@@ -89,7 +89,7 @@ mod tests {
             bytes,
             endpoints: None,
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure,
         }
     }

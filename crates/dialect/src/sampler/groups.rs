@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use tapeline_base::{FlowId, FlowTag, Role};
+use tapeline_base::{FlowId, FlowTag, Placement, Role};
 use tapeline_report::{
     BurstsReceived, Event, FramesReceived, FramesSent, InProgress, LinkErrors, Measure,
     RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, UdpReceive, UdpSend,
@@ -226,7 +226,7 @@ pub(crate) fn add_up(rows: &[Row], subject: Subject, role: Role) -> Option<Row> 
         bytes: rows.iter().map(|row| row.bytes).sum(),
         endpoints: first.endpoints,
         trip_times: rows.iter().any(|row| row.trip_times),
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure: add_measures(rows, role),
     })
 }

@@ -286,7 +286,7 @@ fn each<T>(subscribers: &Mutex<Vec<Weak<T>>>, act: impl Fn(&T)) {
 mod tests {
     use std::time::Duration;
 
-    use tapeline_base::{FlowId, WallTime};
+    use tapeline_base::{FlowId, Placement, WallTime};
     use tapeline_report::{Measure, Span, TcpSend, TcpState, UdpSend};
 
     use super::*;
@@ -306,7 +306,7 @@ mod tests {
                 bytes: 1,
                 endpoints: None,
                 trip_times: false,
-                placement: tapeline_base::Placement::default(),
+                placement: Placement::default(),
                 measure: Measure::TcpSend(TcpSend {
                     state: Some(TcpState {
                         rtt_micros: Some(micros),
@@ -346,7 +346,7 @@ mod tests {
                 bytes,
                 endpoints: None,
                 trip_times: false,
-                placement: tapeline_base::Placement::default(),
+                placement: Placement::default(),
                 measure: Measure::UdpSend(UdpSend {
                     writes: 2,
                     ..UdpSend::default()
@@ -384,7 +384,7 @@ mod tests {
             bytes: 1,
             endpoints: None,
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure: Measure::UdpSend(UdpSend::default()),
         })
     }

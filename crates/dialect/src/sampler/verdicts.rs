@@ -273,7 +273,7 @@ fn judge((_, local_sends): CaseKey, case: Case) -> Event {
 
 #[cfg(test)]
 mod tests {
-    use tapeline_base::{FlowId, WallTime};
+    use tapeline_base::{FlowId, Placement, WallTime};
     use tapeline_report::{PeerFlow, PeerProgram, Phase, Span, UdpReceive};
     use tapeline_stats::{LimitedBy, RateTarget, Verdict};
 
@@ -313,7 +313,7 @@ mod tests {
             bytes: 1,
             endpoints: None,
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure: Measure::UdpReceive(UdpReceive {
                 total: 1000,
                 lost,

@@ -24,6 +24,7 @@ use super::flow_table::{Flow, FlowKey, FlowTable, SharedPast};
 use super::listener::set_up_branch;
 use super::udp_socket::ServedSocket;
 use crate::iperf2::udp_fin::ServerFin;
+use crate::sampler::SocketFacts;
 
 /// Most branches of a socket: each has a thread, a descriptor, and a buffer of the kernel.
 const MAX: usize = 64;
@@ -106,15 +107,11 @@ impl FlowBranches {
         }
         // If it has ended meanwhile, it has ended here.
         let mut flow = work.flows.hand_over(key, thread)?;
-        let dropped = served.socket.dropped();
-        if work.flows.active() == 0 {
-            work.flows.dropped_idle = dropped;
-        }
+        served.note_idle(&mut work.flows);
         let before = flow.dropped_before;
+        let here = SocketFacts::since(&served.socket, before);
         flow.past = Some(SharedPast {
-            dropped: dropped
-                .zip(before)
-                .map_or(0, |(now, then)| now.saturating_sub(then)),
+            dropped: here.drops.unwrap_or(0),
             thread: ThreadTime::now().since(&flow.thread_before),
         });
         flow.dropped_before = before.map(|_| 0);

@@ -170,13 +170,7 @@ pub(crate) fn open_udp(
     let shown = socket.receive_buffer().unwrap_or(0);
     request.log(&opened.refused, &options, shown, context)?;
     let wildcard = request.address().ip().is_unspecified();
-    socket.request(ReceiveFeatures {
-        destination: wildcard,
-        ..context.techniques.receive_features()
-    });
-    if request.plan.tap_device.is_none() {
-        context.enlarge_buffer(&socket, request.plan.socket.window);
-    }
+    prepare_receiving(&socket, wildcard, request.plan, context);
     let buffer = match request.plan.personality {
         Personality::Iperf2 if request.plan.socket.window.is_none() => shown,
         _ => socket.receive_buffer().unwrap_or(shown),
@@ -201,11 +195,19 @@ pub(crate) fn set_up_branch(
     let ipv6 = branch.local_addr().is_ok_and(|own| own.is_ipv6());
     // What is refused was refused to the socket, too, which has been logged.
     let _ = branch.set(&late(&banner::server_options(plan, ipv6)));
-    branch.request(ReceiveFeatures {
+    prepare_receiving(branch, wildcard, plan, context);
+}
+
+/// Asks for what the flows of a socket are measured by, and for room for them: `wildcard` if it is for all own
+/// addresses. With a device that datagrams are read from, the socket receives none.
+fn prepare_receiving(socket: &UdpSocket, wildcard: bool, plan: &ServerPlan, context: &Context) {
+    socket.request(ReceiveFeatures {
         destination: wildcard,
         ..context.techniques.receive_features()
     });
-    context.enlarge_buffer(branch, plan.socket.window);
+    if plan.tap_device.is_none() {
+        context.enlarge_buffer(socket, plan.socket.window);
+    }
 }
 
 /// Opens the device that datagrams are to be read from, if any. The socket answers.

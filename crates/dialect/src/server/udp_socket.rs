@@ -156,15 +156,20 @@ impl ServedSocket {
         local
     }
 
+    /// When the last flow has ended or left, what the socket has dropped until then is no later one's.
+    pub(crate) fn note_idle(&self, flows: &mut FlowTable) {
+        if flows.active() == 0 {
+            flows.dropped_idle = self.socket.dropped();
+        }
+    }
+
     /// Ends a flow that has not ended yet.
     pub(crate) fn end(&self, flows: &mut FlowTable, key: FlowKey, now: MonoTime, cause: EndCause) {
         let ended = match flows.take_active(key) {
             Some(Flow::Receiving(flow)) => {
                 let alone = flows.active() == 0;
                 let ended = self.end_receiving(*flow, key, now, cause, alone);
-                if alone {
-                    flows.dropped_idle = self.socket.dropped();
-                }
+                self.note_idle(flows);
                 ended
             }
             Some(Flow::Sending { sender, .. }) => {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, MonoTime, SplitMix64, WallTime};
+use tapeline_base::{FlowId, FlowTag, MonoTime, Placement, SplitMix64, WallTime};
 use tapeline_engine::{DelayRecorder, RecordedDelays};
 use tapeline_report::{
     DelayClock, Measure, OneWayDelay, PeerFlow, PeerLimits, PeerResults, Phase, Row, Span, Subject,
@@ -427,7 +427,7 @@ fn total(tag: FlowTag, receive: UdpReceive) -> Row {
         bytes: 1,
         endpoints: None,
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure: Measure::UdpReceive(receive),
     }
 }

@@ -306,7 +306,7 @@ fn total(flows: &[Counted<'_>], of: fn(&TcpTotals) -> Option<u64>) -> Option<u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tapeline_base::{FlowId, WallTime};
+    use tapeline_base::{FlowId, Placement, WallTime};
     use tapeline_report::{Span, TcpReceive, TcpSend, TcpState};
 
     const TAG: FlowTag = FlowTag {
@@ -330,7 +330,7 @@ mod tests {
             bytes,
             endpoints: None,
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure,
         })
     }

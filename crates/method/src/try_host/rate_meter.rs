@@ -63,7 +63,7 @@ fn rate(bytes: u64, time: Duration) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tapeline_base::{FlowId, FlowTag, WallTime};
+    use tapeline_base::{FlowId, FlowTag, Placement, WallTime};
     use tapeline_report::{Span, TcpReceive};
 
     fn row(end: u64, bytes: u64) -> Event {
@@ -82,7 +82,7 @@ mod tests {
             endpoints: None,
             ended: WallTime::default(),
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
         })
     }
 

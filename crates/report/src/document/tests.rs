@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Role, Transport, WallTime};
 
 use super::*;
 use crate::model::{
@@ -46,7 +46,7 @@ fn row(id: u32, (start, end): (u64, u64), bytes: u64, measure: Measure) -> Row {
             local_sends: true,
         }),
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure,
     }
 }

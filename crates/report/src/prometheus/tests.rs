@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Role, Transport, WallTime};
 
 use super::*;
 use crate::document::{self, ReportTracker, RunInfo, Step};
@@ -63,7 +63,7 @@ fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Mea
             local_sends: matches!(measure, Measure::TcpSend(_)),
         }),
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure,
     })
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, WallTime};
 use tapeline_report::{
     BurstsReceived, Endpoints, Event, FramesSent, Iperf2Csv, Measure, Output, Phase, Renderer,
     RequestResponse, Row, Span, Style, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
@@ -109,7 +109,7 @@ fn row(fields: &[&str], udp: bool, server: bool) -> Row {
             local_sends,
         }),
         trip_times: matches!(fields.len() - common, 15),
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure: measure(&fields[common..], udp, local_sends, sum),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowId, FlowTag, FormatLetter, WallTime};
+use tapeline_base::{BitRate, FlowId, FlowTag, FormatLetter, Placement, WallTime};
 use tapeline_report::{
     Build, BurstKind, BurstsReceived, FramesReceived, FramesSent, InProgress, Measure, Phase,
     RequestResponse, Row, Span, Subject, TcpReceive, TcpSend, TcpState, UdpReceive, UdpSend,
@@ -100,7 +100,7 @@ fn row_from(
             bytes: solution.bytes,
             endpoints: None,
             trip_times: is_stamped(columns) || (context.stamped && columns == Columns::Delay),
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure,
         })
     })

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{BitRate, FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{BitRate, FlowId, FlowTag, Placement, Role, Transport, WallTime};
 use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClockEstimate, ConnectTimes, Connected, CpuUse, DelayClock, Endpoints, Event,
@@ -122,7 +122,7 @@ fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Mea
             local_sends: true,
         }),
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure,
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Role, Transport, WallTime};
 use tapeline_report::{
     Amount, ClientBanner, ClockEstimate, CongestionControl, Connected, ConnectionFlavour,
     ControlConnected, ControlPeer, CpuUse, DelayClock, Endpoints, Event, GapErrors, HostDrops,
@@ -214,7 +214,7 @@ impl Scene {
                 local_sends: !tag.reversed,
             }),
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure,
         }
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Transport, WallTime};
 use tapeline_report::{
     BufferSize, ClientBanner, CongestionControl, Connected, Endpoints, Event, InitialTcp, Measure,
     Phase, RequestResponse, Row, ServerBanner, Span, Subject, TargetGap, TcpReceive, TcpSend,
@@ -107,7 +107,7 @@ pub(crate) fn row(subject: Subject, (start, end): (u64, u64), bytes: u64, measur
             local_sends,
         }),
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure,
     }
 }

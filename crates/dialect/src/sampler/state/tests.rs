@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use Phase::{Interval, Omitted, Total};
-use tapeline_base::{FlowId, Role, WallTime};
+use tapeline_base::{FlowId, Placement, Role, WallTime};
 use tapeline_engine::{
     DelayCell, DelayCounters, DelayPublisher, HistogramCell, HistogramRecorder, Intervals,
     SendCell, SendCounters, SendPublisher,
@@ -466,7 +466,7 @@ fn a_servers_reports_stand_behind_the_sum_of_all_senders() {
                 bytes: 10,
                 endpoints: None,
                 trip_times: false,
-                placement: tapeline_base::Placement::default(),
+                placement: Placement::default(),
                 measure: Measure::UdpReceive(UdpReceive::default()),
             },
             enhanced: false,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Role, Transport, WallTime};
 
 use super::super::json::Json;
 use crate::model::{
@@ -295,7 +295,7 @@ impl<'a> Source<'a> {
                 local_sends: self.flows[flow].1,
             }),
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure,
         }
     }

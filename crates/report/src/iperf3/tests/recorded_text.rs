@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, FormatLetter, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, FormatLetter, Placement, Role, Transport, WallTime};
 
 use super::super::amounts::Amount;
 use super::super::figure;
@@ -491,7 +491,7 @@ impl<'a> Recording<'a> {
                 local_sends: false,
             }),
             trip_times: false,
-            placement: tapeline_base::Placement::default(),
+            placement: Placement::default(),
             measure: self.measure(printed, sender),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tapeline_base::{FlowId, FlowTag, Role, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Role, Transport, WallTime};
 
 use super::super::json::Json;
 use super::super::{Iperf3Json, Iperf3Style};
@@ -51,7 +51,7 @@ pub(crate) fn row(
         bytes,
         endpoints: None,
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure,
     })
 }

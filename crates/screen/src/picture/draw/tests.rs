@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use tapeline_base::{FlowId, FlowTag, Transport, WallTime};
+use tapeline_base::{FlowId, FlowTag, Placement, Transport, WallTime};
 use tapeline_report::document::{PlannedLimit, PlannedTest, RunInfo, TestShape, Workload};
 use tapeline_report::{
     ClientBanner, ClientTest, Connected, Endpoints, Event, InitialTcp, LimitVerdict, Measure,
@@ -83,7 +83,7 @@ fn row(id: u32, phase: Phase, (start, end): (u64, u64), bytes: u64, measure: Mea
             local_sends: true,
         }),
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure,
     })
 }

@@ -1,7 +1,7 @@
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use tapeline_base::WallTime;
+use tapeline_base::{Placement, WallTime};
 use tapeline_report::{Measure, Notice, PeerProgress, Phase, Row, Span, Subject, UdpSend};
 
 use super::*;
@@ -83,7 +83,7 @@ fn row() -> Event {
         bytes: 0,
         endpoints: None,
         trip_times: false,
-        placement: tapeline_base::Placement::default(),
+        placement: Placement::default(),
         measure: Measure::UdpSend(UdpSend::default()),
     })
 }
