@@ -120,6 +120,8 @@ struct Known {
     since: MonoTime,
     /// The stream has its newest step.
     is_kept: bool,
+    /// The beginning of the watch that showed it last.
+    shown: u64,
 }
 
 /// Why a call was made.
@@ -151,8 +153,8 @@ pub struct Controller {
     /// The epoch of its orders, while it is active.
     epoch: Option<Epoch>,
     jobs: BTreeMap<JobId, Known>,
-    /// Those that the watch has not shown since it began again.
-    unseen: BTreeSet<JobId>,
+    /// How often the watch has begun.
+    begun: u64,
     is_current: bool,
     agents: Agents,
     links: Vec<Link>,
@@ -178,7 +180,7 @@ impl Controller {
             lease: Lease::new(who),
             epoch: None,
             jobs: BTreeMap::new(),
-            unseen: BTreeSet::new(),
+            begun: 0,
             is_current: false,
             agents: Agents::default(),
             links,
@@ -374,15 +376,15 @@ impl Controller {
 
     fn watched(&mut self, watch: WatchInput, now: Now) {
         match watch {
-            WatchInput::Began => self.unseen = self.jobs.keys().cloned().collect(),
-            WatchInput::Job(id, entry) => {
-                self.unseen.remove(&id);
-                self.seen(id, entry, now);
-            }
+            WatchInput::Began => self.begun += 1,
+            WatchInput::Job(id, entry) => self.seen(id, entry, now),
             WatchInput::Gone(id) => self.gone(&id, now),
             WatchInput::Current => {
                 self.is_current = true;
-                for id in std::mem::take(&mut self.unseen) {
+                let jobs = self.jobs.iter();
+                let gone = jobs.filter(|(_, known)| known.shown < self.begun);
+                let gone: Vec<JobId> = gone.map(|(id, _)| id.clone()).collect();
+                for id in gone {
                     self.gone(&id, now);
                 }
             }
@@ -390,14 +392,17 @@ impl Controller {
     }
 
     fn seen(&mut self, id: JobId, entry: Entry<JobRecord>, now: Now) {
-        let is_news = |known: &Known| known.entry.revision < entry.revision;
-        if !self.jobs.get(&id).is_none_or(is_news) {
-            return;
+        if let Some(known) = self.jobs.get_mut(&id) {
+            known.shown = self.begun;
+            if known.entry.revision >= entry.revision {
+                return;
+            }
         }
         let known = Known {
             entry: entry.clone(),
             since: now.mono,
             is_kept: false,
+            shown: self.begun,
         };
         self.jobs.insert(id.clone(), known);
         match self.flights.get(&id) {
@@ -602,12 +607,11 @@ impl Controller {
         };
         self.effects
             .push(ControllerEffect::Event(event(id, &entry, now)));
-        let known = Known {
-            entry,
-            since: now.mono,
-            is_kept: false,
-        };
-        self.jobs.insert(id.clone(), known);
+        if let Some(known) = self.jobs.get_mut(id) {
+            known.entry = entry;
+            known.since = now.mono;
+            known.is_kept = false;
+        }
     }
 
     fn freed(&mut self, id: &JobId, now: Now) {

@@ -2,7 +2,7 @@
 //! half a minute, a heap of all of which would be out of the processor's caches.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BinaryHeap, VecDeque};
 
 use tapeline_base::MonoTime;
 
@@ -17,7 +17,8 @@ pub(crate) struct Queue {
     /// All of the slots before `slot`.
     near: BinaryHeap<Planned>,
     slot: u64,
-    later: BTreeMap<u64, Vec<Planned>>,
+    /// That of `slot`, and those after it.
+    later: VecDeque<Vec<Planned>>,
     number: u64,
 }
 
@@ -35,22 +36,24 @@ impl Queue {
         let number = self.number;
         let planned = Planned { at, number, event };
         let slot = at.as_nanos() >> SLOT_BITS;
-        if slot < self.slot {
-            self.near.push(planned);
-        } else {
-            self.later.entry(slot).or_default().push(planned);
+        let Some(place) = slot.checked_sub(self.slot) else {
+            return self.near.push(planned);
+        };
+        let place = place as usize;
+        if place >= self.later.len() {
+            self.later.resize_with(place + 1, Vec::new);
         }
+        self.later[place].push(planned);
     }
 
     /// The next event, if it is due until then.
     pub(crate) fn next(&mut self, until: MonoTime) -> Option<(MonoTime, Event)> {
         while self.near.is_empty() {
-            let first = self.later.first_entry()?;
-            if *first.key() > until.as_nanos() >> SLOT_BITS {
+            if self.slot > until.as_nanos() >> SLOT_BITS {
                 return None;
             }
-            self.slot = first.key() + 1;
-            self.near.extend(first.remove());
+            self.near.extend(self.later.pop_front()?);
+            self.slot += 1;
         }
         if self.near.peek()?.at > until {
             return None;

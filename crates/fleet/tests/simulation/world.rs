@@ -478,8 +478,8 @@ impl World {
         match node {
             Node::Agent(_) => self.send_to(node, Input::Agent(AgentInput::Connected)),
             Node::Controller(_) => {
-                let jobs = self.bus.jobs.entries.clone().into_iter();
-                let jobs = jobs.map(|(job, entry)| WatchInput::Job(job, entry));
+                let jobs = self.bus.jobs.entries.iter();
+                let jobs = jobs.map(|(job, entry)| WatchInput::Job(job.clone(), entry.clone()));
                 let all = std::iter::once(WatchInput::Began)
                     .chain(jobs)
                     .chain([WatchInput::Current]);
