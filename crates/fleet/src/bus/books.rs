@@ -43,7 +43,7 @@ fn take<V: serde::de::DeserializeOwned>(
             entries.clear();
             *is_current = false;
         }
-        Shown::Entry(key, _, value) => {
+        Shown::Entry(key, _, value, _) => {
             match serde_json::from_slice(&value) {
                 Ok(value) => entries.insert(key, value),
                 // Of a later version: it is not planned with.

@@ -58,7 +58,7 @@ impl FleetCounts {
     fn shown(&mut self, shown: Shown) {
         match shown {
             Shown::Began => self.jobs.clear(),
-            Shown::Entry(key, _, value) => {
+            Shown::Entry(key, _, value, _) => {
                 let Ok(job) = serde_json::from_slice::<JobRecord>(&value) else {
                     return;
                 };

@@ -273,12 +273,12 @@ impl Control {
         let input = match shown {
             Shown::Began => WatchInput::Began,
             Shown::Current => WatchInput::Current,
-            Shown::Entry(key, revision, value) => {
+            Shown::Entry(key, revision, value, age) => {
                 let entry = key.parse().ok().zip(job(revision, &value));
                 let Some((id, entry)) = entry else {
                     return;
                 };
-                WatchInput::Job(id, entry)
+                WatchInput::Job(id, entry, age)
             }
             Shown::Gone(key) => {
                 let Ok(id) = key.parse::<JobId>() else {

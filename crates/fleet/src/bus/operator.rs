@@ -205,10 +205,10 @@ impl Operator {
     pub fn books(&self) -> Result<SiteBooks, BusError> {
         let mut books = SiteBooks::default();
         for (key, revision, value) in self.entries(Bucket::Agent)? {
-            books.hosts_shown(Shown::Entry(key, revision, value));
+            books.hosts_shown(Shown::Entry(key, revision, value, Duration::ZERO));
         }
         for (key, revision, value) in self.entries(Bucket::Schedule)? {
-            books.schedules_shown(Shown::Entry(key, revision, value));
+            books.schedules_shown(Shown::Entry(key, revision, value, Duration::ZERO));
         }
         Ok(books)
     }
@@ -302,7 +302,7 @@ impl Operator {
                     () = stop.wished() => return Ok(()),
                     shown = shown.recv() => shown,
                 };
-                let Some(Shown::Entry(key, _, value)) = entry else {
+                let Some(Shown::Entry(key, _, value, _)) = entry else {
                     continue;
                 };
                 let record = serde_json::from_slice::<JobRecord>(&value).ok();
@@ -339,7 +339,7 @@ impl Operator {
                         each(&String::from_utf8_lossy(&message.payload));
                     }
                     Some(shown) = shown.recv() => match shown {
-                        Shown::Entry(key, _, value) if key == job.as_str() => {
+                        Shown::Entry(key, _, value, _) if key == job.as_str() => {
                             let record = serde_json::from_slice::<JobRecord>(&value);
                             if record.is_ok_and(|record| record.state.is_final()) {
                                 return Ok(());
@@ -406,7 +406,7 @@ impl Entries {
     fn take(&mut self, shown: Shown) {
         match shown {
             Shown::Began => self.0.clear(),
-            Shown::Entry(key, revision, value) => {
+            Shown::Entry(key, revision, value, _) => {
                 self.0.insert(key, Some((revision, value)));
             }
             Shown::Gone(key) => {
@@ -459,7 +459,9 @@ mod tests {
     #[test]
     fn an_entry_that_is_written_while_all_are_read_is_among_them() {
         let (sender, mut shown) = unbounded_channel();
-        let entry = |key: &str, number| Shown::Entry(key.to_owned(), Revision(number), Vec::new());
+        let entry = |key: &str, number| {
+            Shown::Entry(key.to_owned(), Revision(number), Vec::new(), Duration::ZERO)
+        };
         let names = ["a", "b", "gone"].map(str::to_owned).into();
         for shown in [
             Shown::Began,

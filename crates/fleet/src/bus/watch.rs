@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::{DeliverPolicy, push};
-use async_nats::jetstream::{self, Message};
 use async_nats::{Client, Subject};
 use futures_util::StreamExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -22,8 +22,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) enum Shown {
     /// All entries follow.
     Began,
-    /// An entry: its key without what all have in common, its number, its value.
-    Entry(String, Revision, Vec<u8>),
+    /// An entry: its key without what all have in common, its number, its value, and how old it was when the watch
+    /// began, by the server's clock alone.
+    Entry(String, Revision, Vec<u8>, Duration),
     /// An entry was deleted.
     Gone(String),
     /// All entries that there were have come.
@@ -89,6 +90,7 @@ impl Watcher {
                 ..push::OrderedConfig::default()
             })
             .await?;
+        let begun = consumer.cached_info().created;
         let mut is_current = consumer.cached_info().num_pending == 0;
         let mut messages = consumer.messages().await?;
         self.show(Shown::Began);
@@ -108,28 +110,21 @@ impl Watcher {
             let Some(message) = message.transpose()? else {
                 return Ok(());
             };
-            let pending = self.take(&message, &keys)?;
+            let info = message.info()?;
+            // What came later than the watch has no age.
+            let age = Duration::try_from(begun - info.published).unwrap_or_default();
+            let (number, pending) = (Revision(info.stream_sequence), info.pending);
+            if let Some(key) = key_of(&message, &keys) {
+                self.show(match is_deletion(&message) {
+                    true => Shown::Gone(key),
+                    false => Shown::Entry(key, number, message.payload.to_vec(), age),
+                });
+            }
             if !is_current && pending == 0 {
                 is_current = true;
                 self.show(Shown::Current);
             }
         }
-    }
-
-    /// Shows a message, and returns how many are still to come.
-    fn take(&self, message: &jetstream::Message, keys: &str) -> Result<u64, async_nats::Error> {
-        let info = message.info()?;
-        if let Some(key) = key_of(message, keys) {
-            self.show(match is_deletion(message) {
-                true => Shown::Gone(key),
-                false => Shown::Entry(
-                    key,
-                    Revision(info.stream_sequence),
-                    message.payload.to_vec(),
-                ),
-            });
-        }
-        Ok(info.pending)
     }
 
     fn show(&self, shown: Shown) {

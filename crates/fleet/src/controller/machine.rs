@@ -46,8 +46,8 @@ pub struct Link {
 pub enum WatchInput {
     /// All entries follow.
     Began,
-    /// An entry.
-    Job(JobId, Entry<JobRecord>),
+    /// An entry, and for how long the server has had it at least.
+    Job(JobId, Entry<JobRecord>, Duration),
     /// An entry was deleted.
     Gone(JobId),
     /// All entries that there were have come.
@@ -116,8 +116,9 @@ pub enum ControllerEffect {
 #[derive(Clone, Debug)]
 struct Known {
     entry: Entry<JobRecord>,
-    /// Since when.
-    since: MonoTime,
+    /// When it leaves the bucket, if this is its last step. The time since the step may be longer than this process
+    /// lives, and its clock counts from its beginning.
+    leaves: MonoTime,
     /// The stream has its newest step.
     is_kept: bool,
     /// The beginning of the watch that showed it last.
@@ -377,7 +378,7 @@ impl Controller {
     fn watched(&mut self, watch: WatchInput, now: Now) {
         match watch {
             WatchInput::Began => self.begun += 1,
-            WatchInput::Job(id, entry) => self.seen(id, entry, now),
+            WatchInput::Job(id, entry, age) => self.seen(id, entry, age, now),
             WatchInput::Gone(id) => self.gone(&id, now),
             WatchInput::Current => {
                 self.is_current = true;
@@ -391,7 +392,7 @@ impl Controller {
         }
     }
 
-    fn seen(&mut self, id: JobId, entry: Entry<JobRecord>, now: Now) {
+    fn seen(&mut self, id: JobId, entry: Entry<JobRecord>, age: Duration, now: Now) {
         if let Some(known) = self.jobs.get_mut(&id) {
             known.shown = self.begun;
             if known.entry.revision >= entry.revision {
@@ -400,7 +401,7 @@ impl Controller {
         }
         let known = Known {
             entry: entry.clone(),
-            since: now.mono,
+            leaves: now.mono + KEPT.saturating_sub(age),
             is_kept: false,
             shown: self.begun,
         };
@@ -456,8 +457,7 @@ impl Controller {
             return;
         }
         if record.state.is_final() {
-            self.timers
-                .insert((known.since + KEPT, Timer::Leave(id.clone())));
+            self.timers.insert((known.leaves, Timer::Leave(id.clone())));
         } else if record.state.is_active() {
             let state = record.state.clone();
             self.launch(id, state, now);
@@ -580,7 +580,7 @@ impl Controller {
         {
             known.entry.revision = flight.revision;
             known.entry.value = flight.record;
-            known.since = now.mono;
+            known.leaves = now.mono + KEPT;
         }
         if is_freed {
             self.freed(id, now);
@@ -609,7 +609,7 @@ impl Controller {
             .push(ControllerEffect::Event(event(id, &entry, now)));
         if let Some(known) = self.jobs.get_mut(id) {
             known.entry = entry;
-            known.since = now.mono;
+            known.leaves = now.mono + KEPT;
             known.is_kept = false;
         }
     }

@@ -11,7 +11,8 @@ use tapeline_fleet::{
 /// A bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket<K, V> {
-    pub(crate) entries: BTreeMap<K, Entry<V>>,
+    /// Each with the time of its write.
+    pub(crate) entries: BTreeMap<K, (Entry<V>, MonoTime)>,
     last: Revision,
     /// Writes are compared. Without it nothing is refused.
     compares: bool,
@@ -27,8 +28,14 @@ impl<K: Ord + Clone, V: Clone> Bucket<K, V> {
     }
 
     /// A write of a value, or a deletion.
-    pub(crate) fn write(&mut self, key: &K, value: Option<V>, expected: Expected) -> Written {
-        let found = self.entries.get(key).map(|entry| entry.revision);
+    pub(crate) fn write(
+        &mut self,
+        key: &K,
+        value: Option<V>,
+        expected: Expected,
+        now: MonoTime,
+    ) -> Written {
+        let found = self.entries.get(key).map(|(entry, _)| entry.revision);
         let is_expected = match expected {
             Expected::Absent => found.is_none(),
             Expected::At(revision) => found == Some(revision),
@@ -40,7 +47,8 @@ impl<K: Ord + Clone, V: Clone> Bucket<K, V> {
         match value {
             Some(value) => {
                 let revision = self.last;
-                self.entries.insert(key.clone(), Entry { revision, value });
+                let entry = Entry { revision, value };
+                self.entries.insert(key.clone(), (entry, now));
             }
             None => {
                 self.entries.remove(key);
@@ -50,10 +58,8 @@ impl<K: Ord + Clone, V: Clone> Bucket<K, V> {
     }
 
     pub(crate) fn read(&self, key: &K) -> Read<V> {
-        self.entries
-            .get(key)
-            .cloned()
-            .map_or(Read::Absent, Read::There)
+        let found = self.entries.get(key);
+        found.map_or(Read::Absent, |(entry, _)| Read::There(entry.clone()))
     }
 }
 

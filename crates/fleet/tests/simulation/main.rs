@@ -241,6 +241,25 @@ fn record(world: &World, job: &JobId) -> JobRecord {
 }
 
 #[test]
+fn final_jobs_leave_though_no_controller_lives_for_as_long_as_they_stay() {
+    let mut world = World::new(setting(1, None), Schedules::default());
+    let job = submit(&mut world);
+    for half_hour in 1..8 {
+        for number in 0..2 {
+            world.run_until(at(half_hour * 1800 + number * 900));
+            let node = Node::Controller(number as usize);
+            world.kill(node);
+            world.plan(Duration::from_secs(1), Event::Restart(node));
+        }
+        if half_hour < 6 {
+            assert_eq!(record(&world, &job).state, State::Done);
+        }
+    }
+    assert_eq!(world.bus.jobs.read(&job), Read::Absent);
+    assert_eq!(check(&world.log, at(1000)), []);
+}
+
+#[test]
 fn a_job_for_a_host_that_is_away_waits_and_expires() {
     let mut world = World::new(setting(1, None), Schedules::default());
     world.kill(Node::Agent(1));

@@ -109,14 +109,17 @@ pub(crate) fn write(world: &mut World, caller: Caller, target: Target, expected:
     let written = match target {
         Target::Lease(record) => {
             world.counts.others += 1;
-            world.bus.lease.write(&(), Some(record), expected)
+            world
+                .bus
+                .lease
+                .write(&(), Some(record), expected, world.now)
         }
         Target::Job(job, record) => {
             world.counts.steps += 1;
             write_job(world, &job, record, expected)
         }
         Target::NoJob(job) => {
-            let written = world.bus.jobs.write(&job, None, expected);
+            let written = world.bus.jobs.write(&job, None, expected, world.now);
             if matches!(written, Written::At(_)) {
                 world.line(Line::Deleted { job: job.clone() });
                 world.send_to_controllers(&ControllerInput::Watch(WatchInput::Gone(job)));
@@ -137,7 +140,10 @@ pub(crate) fn write_job(
     record: JobRecord,
     expected: Expected,
 ) -> Written {
-    let written = world.bus.jobs.write(job, Some(record.clone()), expected);
+    let written = world
+        .bus
+        .jobs
+        .write(job, Some(record.clone()), expected, world.now);
     if let Written::At(revision) = written {
         world.line(Line::Wrote {
             job: job.clone(),
@@ -145,7 +151,7 @@ pub(crate) fn write_job(
             revision,
         });
         if let Read::There(entry) = world.bus.jobs.read(job) {
-            let watch = WatchInput::Job(job.clone(), entry);
+            let watch = WatchInput::Job(job.clone(), entry, Duration::ZERO);
             world.send_to_controllers(&ControllerInput::Watch(watch));
         }
     }

@@ -479,7 +479,10 @@ impl World {
             Node::Agent(_) => self.send_to(node, Input::Agent(AgentInput::Connected)),
             Node::Controller(_) => {
                 let jobs = self.bus.jobs.entries.iter();
-                let jobs = jobs.map(|(job, entry)| WatchInput::Job(job.clone(), entry.clone()));
+                let now = self.now;
+                let jobs = jobs.map(|(job, (entry, at))| {
+                    WatchInput::Job(job.clone(), entry.clone(), now.since(*at))
+                });
                 let all = std::iter::once(WatchInput::Began)
                     .chain(jobs)
                     .chain([WatchInput::Current]);
@@ -571,8 +574,11 @@ impl World {
     }
 
     fn restart(&mut self, node: Node) {
-        let generation = self.peer(node).generation;
-        self.peer_mut(node).is_up = true;
+        let now = self.now;
+        let peer = self.peer_mut(node);
+        let generation = peer.generation;
+        peer.is_up = true;
+        peer.clocks.begin(now);
         match node {
             Node::Agent(host) => {
                 let agent = self.agent(host);
@@ -642,7 +648,7 @@ impl World {
     /// Jobs of the bucket by their states' first words.
     pub(crate) fn states(&self) -> BTreeMap<String, usize> {
         let mut states = BTreeMap::new();
-        for entry in self.bus.jobs.entries.values() {
+        for (entry, _) in self.bus.jobs.entries.values() {
             let state = match &entry.value.state {
                 State::Failed { reason } => format!("failed: {reason}"),
                 state => state.to_string(),
