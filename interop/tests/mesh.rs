@@ -7,7 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use interop::{Finished, Invocation, SshHosts, Vitals, skip};
+use interop::{
+    Finished, Invocation, Program, SshHost, SshHosts, Transport, Vitals, await_listening, skip,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -135,6 +137,26 @@ fn only_of((document, code): &(Value, Option<i32>), host: &str) {
     assert_eq!(*code, Some(6), "{cells:?}");
 }
 
+/// What a receiver gets in a test of three seconds that somebody runs on the two hosts.
+fn by_hand(from: &SshHost, to: &SshHost) -> f64 {
+    let server = Invocation::new(Program::Tapeline)
+        .within(to.namespace())
+        .line("-s -1")
+        .deadline(LIMIT)
+        .spawn()
+        .expect("a server");
+    await_listening(&server, Transport::Tcp, 5001).expect("it listens");
+    let client = Invocation::new(Program::Tapeline)
+        .within(from.namespace())
+        .line(&format!("-c {} -t 3 --json --no-save", to.address()))
+        .deadline(LIMIT);
+    let (result, code) = document(&client.run().expect("tapeline"));
+    assert_eq!(code, Some(0), "{result}");
+    let receiver = &result["sum"]["directions"][0]["receiver"];
+    receiver["bits_per_second"].as_f64().expect("a rate")
+}
+
+/// Its numbers are those of tests that are run by hand, within 2 %.
 #[test]
 fn the_slow_host_is_named_and_no_other() {
     let Some(mesh) = Mesh::new("the_slow_host_is_named_and_no_other", 12) else {
@@ -155,6 +177,21 @@ fn the_slow_host_is_named_and_no_other() {
         assert!(
             (0.8 * limit..1.05 * limit).contains(&rate),
             "{from} to {to}: {rate}"
+        );
+    }
+    for (from, to) in [(0, 4), (4, 7), (1, 9), (10, 2)] {
+        let [from, to] = [from, to].map(|number: usize| &mesh.hosts.hosts()[number]);
+        let of_mesh = cells(&result.0)
+            .into_iter()
+            .find(|cell| (cell.0, cell.1) == (from.name(), to.name()))
+            .expect("the cell")
+            .3;
+        let by_hand = by_hand(from, to);
+        assert!(
+            (0.98..=1.02).contains(&(of_mesh / by_hand)),
+            "{} to {}: {of_mesh} in the mesh, {by_hand} by hand",
+            from.name(),
+            to.name()
         );
     }
     let findings = result.0["findings"].as_array().expect("findings");

@@ -1,7 +1,9 @@
 //! The server that is done harm to, and the honest clients that it must serve all the same.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use interop::{
@@ -45,6 +47,8 @@ pub(crate) struct Subject {
     baseline: Vitals,
     /// Between it and its clients; without one all are on loopback.
     cable: Option<NamespacePair>,
+    /// Ports of honest clients. The server may still answer them when their tests are over.
+    honest_ports: Mutex<BTreeSet<u16>>,
 }
 
 impl Subject {
@@ -127,6 +131,7 @@ impl Subject {
             honest,
             baseline: vitals,
             cable,
+            honest_ports: Mutex::default(),
         };
         // The first tests leave what every later one finds: buffers, names, pages of code.
         subject.serves();
@@ -197,9 +202,15 @@ impl Subject {
         stream
     }
 
-    /// A socket that sends to the server, and whose reads end soon.
+    /// A socket that sends to the server, and whose reads end soon. No honest client had its port.
     pub(crate) fn datagrams(&self) -> UdpSocket {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        let honest = self.honest_ports.lock().expect("no panic");
+        let socket = loop {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+            if !honest.contains(&socket.local_addr().expect("an address").port()) {
+                break socket;
+            }
+        };
         socket.connect(self.address()).expect("its peer");
         socket.set_read_timeout(Some(SOON)).expect("a timeout");
         socket
@@ -234,6 +245,11 @@ impl Subject {
         let run = self.client(honest).deadline(PROMPT).run();
         let run = run.unwrap_or_else(|error| panic!("not served: {error}\n{}", self.said()));
         assert_eq!(run.code(), Some(0), "{run}--- server\n{}", self.said());
+        let said = run.stdout;
+        let after_port = said.split(" port ").skip(1);
+        let ports =
+            after_port.filter_map(|rest| rest.split_whitespace().next()?.parse::<u16>().ok());
+        self.honest_ports.lock().expect("no panic").extend(ports);
     }
 
     /// The fault is over: the server has what it had before, within `timeout`, and serves.
