@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tapeline_sys::FileLock;
+
 use crate::agent::{Kept, Spooled};
 use crate::job::ResultKey;
 use crate::message::ResultMessage;
@@ -16,6 +18,8 @@ const KEPT: &str = "kept.json";
 const RESULTS: &str = "results";
 /// How their files end.
 const RESULT: &str = "result";
+/// What the agent locks as long as it lives.
+const OWNER: &str = "agent.lock";
 
 /// The folder of a spool.
 #[derive(Debug)]
@@ -24,16 +28,21 @@ pub(crate) struct SpoolFolder {
     /// The number of each result's file.
     files: BTreeMap<ResultKey, u64>,
     last: u64,
+    /// Two agents would send each other's results, and take turns in one host's slot.
+    _owner: FileLock,
 }
 
 impl SpoolFolder {
     /// Opens it, with what it holds: the results from the oldest on.
     ///
     /// # Errors
-    /// A folder or a file cannot be had.
+    /// A folder or a file cannot be had, or another agent has the folder.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Kept, Vec<Spooled>)> {
         let results = folder.join(RESULTS);
         fs::create_dir_all(&results)?;
+        let owner = FileLock::take(&folder.join(OWNER))?.ok_or_else(|| {
+            io::Error::other("another agent uses it: give each one its own, spool = in agent.toml")
+        })?;
         let kept = match fs::read(folder.join(KEPT)) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::other)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Kept::default(),
@@ -58,6 +67,7 @@ impl SpoolFolder {
             folder: folder.to_owned(),
             files: BTreeMap::new(),
             last: found.keys().next_back().copied().unwrap_or_default(),
+            _owner: owner,
         };
         let mut spooled = Vec::new();
         for (number, path) in found {
@@ -151,6 +161,7 @@ mod tests {
             ..Kept::default()
         };
         spool.keep(&kept).expect("it is kept");
+        drop(spool);
         let (spool, again, spooled) = open();
         assert_eq!(again, kept);
         let found: Vec<String> = spooled
@@ -175,8 +186,18 @@ mod tests {
         let results = folder.path().join(RESULTS);
         fs::write(results.join(".000000000002.result.7.part"), "{").expect("a file");
         fs::write(results.join("000000000003.result"), "{").expect("a file");
-        let (.., spooled) = SpoolFolder::open(folder.path()).expect("a spool");
+        drop(spool);
+        let (_, _, spooled) = SpoolFolder::open(folder.path()).expect("a spool");
         assert_eq!(spooled.len(), 1);
         assert_eq!(fs::read_dir(results).expect("a folder").count(), 1);
+    }
+    #[test]
+    fn a_second_agent_is_refused_as_long_as_the_first_has_the_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = SpoolFolder::open(folder.path()).expect("a spool");
+        let refused = SpoolFolder::open(folder.path()).expect_err("it is taken");
+        assert!(refused.to_string().contains("spool ="), "{refused}");
+        drop(first);
+        SpoolFolder::open(folder.path()).expect("it is free");
     }
 }
