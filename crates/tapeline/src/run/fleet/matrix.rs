@@ -28,7 +28,7 @@ pub(crate) fn matrix(order: &FleetMatrix) -> Result<ExitCode, Fault> {
     let runs = Query::new(&archive).newest_of_pairs((JOB, &pattern), since)?;
     if runs.is_empty() {
         return Err(Fault::Failure(format!(
-            "{} has no such results of a fleet",
+            "{} has no such results of a fleet; --history FILE names the collector's",
             file.display()
         )));
     }
