@@ -22,9 +22,11 @@ pub(crate) fn run(streams: &Streams, contender: &Contender, site: &Site<'_>) -> 
         server_words(streams, contender, &site, port)
     })?;
     let words = client_words(streams, contender, &site, session.port);
-    // A server of iperf 2 reports each flow; iperf3's results are in the client's document.
+    // A server of iperf 2 reports each direction; iperf3's results are in the client's document.
+    let flows = streams.count as usize;
     let flows = match (contender.server.dialect(), streams.direction) {
-        (Dialect::Iperf2, Direction::Forward | Direction::Duplex) => streams.count as usize,
+        (Dialect::Iperf2, Direction::Forward) => flows,
+        (Dialect::Iperf2, Direction::Duplex) => 2 * flows,
         _ => 0,
     };
     let outcome = session.run(&words, |output| has_rates(output, flows))?;
