@@ -13,6 +13,7 @@ use interop::{
 };
 use serde_json::Value;
 
+use crate::builds;
 use crate::shell::{self, Result, cargo};
 use crate::tally::Tally;
 
@@ -84,16 +85,7 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     let nats = interop::nats_server().ok_or("no nats-server: see peers/install")?;
     // Another binary can be tried, for example an older one.
     if std::env::var_os("TAPELINE_BIN").is_none() {
-        let build = [
-            "build",
-            "--release",
-            "-p",
-            "tapeline",
-            "--features",
-            "fleet",
-        ];
-        shell::run(cargo().args(build))?;
-        interop::use_tapeline(shell::root().join("target/release/tapeline"));
+        interop::use_tapeline(builds::release(&builds::EVERYTHING)?);
     }
     // Optimised: each enrolment and each connection calculates with keys, 10,000 of them within half a minute.
     let agents = "many_agents";
@@ -112,7 +104,9 @@ pub(crate) fn run(words: &[&str]) -> Result<Tally> {
     }
     let place = Place {
         nats,
-        agents: shell::root().join("target/release/examples").join(agents),
+        agents: builds::target_directory()
+            .join("release/examples")
+            .join(agents),
         folder,
         port: free_port(),
         monitor: free_port(),
